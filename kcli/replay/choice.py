@@ -12,6 +12,7 @@ from kcli.redact.fields import words
 from kcli.schemas.apikeys import (
     ADD_PARTITIONS_TO_TXN,
     API_VERSIONS,
+    CREATE_TOPICS,
     FETCH,
     JOIN_GROUP,
     SASL_AUTHENTICATE,
@@ -19,6 +20,7 @@ from kcli.schemas.apikeys import (
     SYNC_GROUP,
 )
 from kcli.schemas.lookup import Catalog
+from kcli.topic_names import INTERNAL
 
 __all__ = ["GROUP_APIS", "HELD", "READS", "Choice"]
 
@@ -81,6 +83,8 @@ class Choice:
             return "that change the cluster (--admin)"
         if exchange.request is None:
             return "that can't be decoded"
+        if key == CREATE_TOPICS and set() < {each["name"] for each in exchange.request["topics"]} <= INTERNAL:
+            return "of brokers among themselves"
         if key == FETCH and is_of_metadata(exchange):
             return "of the metadata log"
         return None

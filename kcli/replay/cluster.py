@@ -1,74 +1,19 @@
-"""The live cluster before a run: its topics found or made, coordinators ready, and where each connection leads."""
+"""The live cluster before a run: its topics found or made, and coordinators ready."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from kcli.client.address import Address
 from kcli.client.cluster import Client
 from kcli.client.replay.target import Replicas, find_topics, list_offsets
-from kcli.errors import NetworkError
-from kcli.replay.survey import Route, SeenTopic, Survey
+from kcli.replay.destinations import Destinations, by_rank, coordinator
+from kcli.replay.survey import SeenTopic, Survey
 from kcli.replay.topics import LiveTopics
-from kcli.schemas.apikeys import FIND_COORDINATOR
 from kcli.sessions.comparison import shown
 from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
-__all__ = ["Destinations", "live_replicas", "live_sizes", "prepare"]
-
-READY_SECONDS = 30.0  # for a cluster's first coordinator, whose topic has to be made
-PAUSE = 0.1
-NOT_READY = (14, 15)  # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE
-
-
-@dataclass
-class Destinations:
-    """Where captured connections lead: to the coordinator or leader of what they are for, else by the broker's rank."""
-
-    client: Client
-    topics: LiveTopics
-    survey: Survey
-    coordinators: Mapping[tuple[int, str], Address]
-
-    def nodes(self) -> dict[int, int]:
-        """Live ids of brokers by captured id, by rank."""
-        return by_rank(self.survey, self.client)
-
-    def address(self, connection: str, server: str, suffix: str) -> Address:
-        """The live broker for a captured connection of the clients with that suffix."""
-        nodes = [self.client.metadata.nodes[node] for node in sorted(self.client.metadata.nodes)] or list(
-            self.client.bootstrap
-        )
-        if len(nodes) == 1:
-            return nodes[0]
-        route = self.survey.routes.get(connection)
-        found = None if route is None else self.routed(route, suffix)
-        if found is not None:
-            return found
-        servers = sorted(self.survey.servers)
-        return nodes[servers.index(server) % len(nodes) if server in servers else 0]
-
-    async def find_ids(self) -> None:
-        """Take in the ids of topics that were made since. NetworkError."""
-        await self.client.refresh(None)
-        for name, topic in self.client.metadata.topics.items():
-            self.topics.put(name, topic.id or "")
-
-    def routed(self, route: Route, suffix: str) -> Address | None:
-        """Where a coordinator or a leader is now; None: nowhere that is known."""
-        if route.kind >= 0:
-            return self.coordinators.get((route.kind, route.name + suffix))
-        name = self.topics.live_name(self.topics.captured_name(route.name))
-        leader = self.client.leader(name, route.partition)
-        return None if leader is None else self.client.metadata.nodes.get(leader.node)
-
-
-def by_rank(survey: Survey, client: Client) -> dict[int, int]:
-    """Live ids of brokers by captured id: the lowest for the lowest."""
-    live = sorted(client.metadata.nodes)
-    return {captured: live[rank % len(live)] for rank, captured in enumerate(sorted(survey.nodes)) if live}
+__all__ = ["live_replicas", "live_sizes", "prepare"]
 
 
 def live_replicas(survey: Survey, mapping: Mapping[str, str], client: Client) -> Replicas:
@@ -103,6 +48,7 @@ async def prepare(
     client: Client,
     survey: Survey,
     mapping: Mapping[str, str],
+    dialect: str | None,
     *,
     suffixes: Sequence[str],
     create: bool,
@@ -110,13 +56,13 @@ async def prepare(
 ) -> tuple[LiveTopics, Destinations]:
     """Find or make what the captures' requests need. suffixes: of clients, behind their groups and transactions.
 
-
     NetworkError: a topic is not there, or has too few partitions.
     """
     topics = LiveTopics(survey.names, mapping)
     await client.refresh([])
     sizes = live_sizes(survey, mapping, client)
-    await find_topics(client, sizes, create, notify, live_replicas(survey, mapping, client))
+    replicas = live_replicas(survey, mapping, client)
+    await find_topics(client, sizes, create, notify, replicas)
     for name, topic in client.metadata.topics.items():
         topics.put(name, topic.id or "")
     await note_lacking(client, survey, topics, notify)
@@ -125,7 +71,7 @@ async def prepare(
         address = await coordinator(client, kind, key)
         if address is not None:
             coordinators[kind, key] = address
-    return topics, Destinations(client, topics, survey, coordinators)
+    return topics, Destinations(client, topics, survey, coordinators, replicas, dialect)
 
 
 async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notify: Callable[[str], None]) -> None:
@@ -148,21 +94,3 @@ def is_left(seen: SeenTopic, alone: bool) -> bool:
     alone: there is one broker; of several any might lead what is made for a client.
     """
     return seen.is_late and (seen.is_made or (alone and seen.partitions == 1))
-
-
-async def coordinator(client: Client, kind: int, key: str) -> Address | None:
-    """Where a group or transaction is coordinated; None: nowhere. It waits for a cluster that has to make ready."""
-    loop = asyncio.get_running_loop()
-    until = loop.time() + READY_SECONDS
-    while True:
-        try:
-            body = {"key": key, "keyType": kind, "coordinatorKeys": [key]}
-            answer = await client.call(FIND_COORDINATOR, body)
-        except NetworkError:
-            return None
-        found = (answer.get("coordinators") or [answer])[0]
-        if not found["errorCode"]:
-            return Address(found["host"], found["port"])
-        if found["errorCode"] not in NOT_READY or loop.time() > until:
-            return None
-        await asyncio.sleep(PAUSE)

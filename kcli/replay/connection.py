@@ -10,18 +10,17 @@ from typing import Any, Protocol
 from kcli.capture.bodies import Bodies
 from kcli.capture.events import Link
 from kcli.capture.exchange import Exchange
-from kcli.capture.packet_writing import Direction
 from kcli.client.calls import call
-from kcli.client.connection import Frame
-from kcli.client.handshake import Session, connect
+from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
 from kcli.grammar import frames
-from kcli.proxy.recording import Recorder, Recording
+from kcli.proxy.recording import Recorder
 from kcli.replay.clock import Clock
-from kcli.replay.cluster import Destinations
+from kcli.replay.destinations import MOVED, Destinations
 from kcli.replay.fetch_sessions import LOST
 from kcli.replay.identities import Identities
+from kcli.replay.live_lines import FROM_CLIENT, FROM_SERVER, Line, LiveLines
 from kcli.replay.mapping import Mapper
 from kcli.replay.outcome import PASSING, Outcome
 from kcli.replay.producers import Producers
@@ -29,12 +28,10 @@ from kcli.replay.records import producers_of, renumbered, to_magic_2
 from kcli.replay.steps import Step
 from kcli.replay.transactions import Transactions
 from kcli.replay.versions import common, converted, nearest
-from kcli.schemas.apikeys import INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
+from kcli.schemas.apikeys import CREATE_TOPICS, INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
 
 __all__ = ["LiveConnection", "Shared"]
 
-FROM_CLIENT: Direction = 0
-FROM_SERVER: Direction = 1
 TRANSACTION = 1  # FindCoordinator's keyType
 MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come before
 SETTLE = 0.01  # seconds behind a request that a broker holds back
@@ -66,8 +63,7 @@ class LiveConnection:
     def __init__(self, name: str, shared: Shared) -> None:
         self.name, self.shared = name, shared
         self.queue: asyncio.Queue[Step | None] = asyncio.Queue()
-        self.session: Session | None = None
-        self.recording: Recording | None = None
+        self.lines = LiveLines(name, shared.suffix, shared.config, shared.dialect, shared.destinations, shared.recorder)
         self.answers: set[asyncio.Task[None]] = set()
         self.lasting: set[tuple[int, frozenset[str]]] = set()  # errors by API that were asked again in vain
 
@@ -86,16 +82,7 @@ class LiveConnection:
         finally:
             for task in self.answers:
                 task.cancel()
-            if self.session is not None:
-                await self.session.connection.close()
-            self.end_recording()
-
-    def end_recording(self) -> None:
-        """What is saved of a connection ends with it."""
-        if self.recording is not None:
-            self.recording.end(FROM_CLIENT)
-            self.recording.end(FROM_SERVER)
-            self.recording = None
+            await self.lines.close()
 
     def end(self, step: Step) -> None:
         """Nothing more comes of a step."""
@@ -113,22 +100,10 @@ class LiveConnection:
             await asyncio.wait([each.sent], timeout=MOST_WAIT)
             await asyncio.sleep(each.sent_at + SETTLE - asyncio.get_running_loop().time())
 
-    async def ready(self, step: Step) -> Session:
-        """The open connection, a new one where there is none. NetworkError."""
-        if self.session is None or self.session.connection.error is not None:
-            address = self.shared.destinations.address(self.name, step.exchange.link.server, self.shared.suffix)
-            name = (step.exchange.client_id or "") + self.shared.suffix
-            config = self.shared.config.replace(client_id=name)
-            self.end_recording()
-            self.session = await connect(address, config, self.shared.dialect)
-            if self.shared.recorder is not None:
-                ends = self.session.connection.ends
-                self.recording = self.shared.recorder.begin(*ends, comment=f"replay of {self.name}")
-        return self.session
-
     async def send(self, step: Step) -> None:
         """Send a step's request. What comes back is taken when it comes."""
-        exchange, session = step.exchange, await self.ready(step)
+        exchange, line = step.exchange, await self.lines.to(step.exchange)
+        session = line.session
         version = nearest(session.versions, exchange.api_key, exchange.api_version)
         if version is None:
             self.shared.outcome.lack(exchange, None, "the broker does not have this API")
@@ -145,14 +120,14 @@ class LiveConnection:
         begun = time.time_ns()
         if exchange.api_key == PRODUCE and exchange.request.get("acks") == 0:
             session.connection.send_only(frame)
-            self.record(FROM_CLIENT, frame)
+            line.record(FROM_CLIENT, frame)
             self.shared.outcome.add(exchange, self.live(exchange, session, begun, frame, None, None), self.identities)
             step.leave(loop.time())
             self.end(step)
             return
-        answer = self.ask(exchange, version, frame, session)
+        answer = self.ask(exchange, version, frame, line)
         step.leave(loop.time())
-        task = asyncio.create_task(self.take(step, version, session, begun, frame, answer))
+        task = asyncio.create_task(self.take(step, version, line, begun, frame, answer))
         self.answers.add(task)
         task.add_done_callback(self.answers.discard)
 
@@ -169,19 +144,14 @@ class LiveConnection:
             return session
         return await self.shared.destinations.client.session_at(there)
 
-    def record(self, direction: Direction, frame: Frame) -> None:
-        """Save what was said, where that is wanted."""
-        if self.recording is not None:
-            self.recording.data(direction, len(frame).to_bytes(4, "big") + frame)
-
-    def ask(self, exchange: Exchange, version: int, frame: bytes, session: Session) -> asyncio.Future[bytes]:
+    def ask(self, exchange: Exchange, version: int, frame: bytes, line: Line) -> asyncio.Future[bytes]:
         """Send a request's frame; the future gets its answer's."""
-        self.record(FROM_CLIENT, frame)
+        line.record(FROM_CLIENT, frame)
         correlation = int.from_bytes(frame[4:8], "big", signed=True)
         seconds = self.shared.config.seconds("request.timeout.ms")
         if exchange.api_key == JOIN_GROUP:  # a broker holds it until the others have come
             seconds += max(exchange.request.get("rebalanceTimeoutMs", 0), exchange.request["sessionTimeoutMs"]) / 1000
-        return session.connection.exchange(frame, correlation, f"{exchange.api} v{version}", seconds=seconds)
+        return line.session.connection.exchange(frame, correlation, f"{exchange.api} v{version}", seconds=seconds)
 
     def body(self, exchange: Exchange, version: int, session: Session) -> Mapping[str, Any]:
         """The live request's body. SchemaError, EncodeError: the captured one has no form in that version."""
@@ -189,6 +159,8 @@ class LiveConnection:
         body: Mapping[str, Any] = self.shared.mapper.request(key, exchange.request, exchange.link.server)
         if key == PRODUCE:
             body = self.with_records(exchange, body, version)
+        elif key == CREATE_TOPICS:
+            body = self.shared.destinations.placed(body)
         return converted(key, body, exchange.api_version, version, topics, session.dialect)
 
     def framed(self, exchange: Exchange, version: int, session: Session, body: Mapping[str, Any]) -> bytes:
@@ -242,25 +214,26 @@ class LiveConnection:
                 self.shared.producers.adopt(producer, answer["producerId"], answer["producerEpoch"])
 
     async def take(
-        self, step: Step, version: int, session: Session, begun: int, frame: bytes, answer: asyncio.Future[bytes]
+        self, step: Step, version: int, line: Line, begun: int, frame: bytes, answer: asyncio.Future[bytes]
     ) -> None:
         """Take the answer to a request; ask again where the captured cluster was ready and this one is not yet."""
         exchange, outcome = step.exchange, self.shared.outcome
         try:
             for again in range(RETRIES + 1):
                 data = await answer
-                self.record(FROM_SERVER, data)
-                live = self.live(exchange, session, begun, frame, time.time_ns(), bytes(data))
+                line.record(FROM_SERVER, data)
+                live = self.live(exchange, line.session, begun, frame, time.time_ns(), bytes(data))
                 if again == RETRIES or not PASSING.intersection(live.errors).difference(exchange.errors):
                     break
                 if exchange.response_frame is None or not await self.may_pass(exchange, live.errors, again):
                     break
-                frame, begun = self.again(frame, exchange, version, session), time.time_ns()
-                answer = self.ask(exchange, version, frame, session)
+                line = await self.lines.to(exchange)
+                frame, begun = self.again(frame, exchange, version, line.session), time.time_ns()
+                answer = self.ask(exchange, version, frame, line)
             self.learn(exchange, live)
             outcome.add(exchange, live, self.identities)
         except NetworkError as error:
-            live = self.live(exchange, session, begun, frame, None, None)
+            live = self.live(exchange, line.session, begun, frame, None, None)
             if exchange.response_frame is None:
                 outcome.add(exchange, live, self.identities)
             else:
@@ -281,6 +254,8 @@ class LiveConnection:
         await asyncio.sleep(PAUSE)
         if UNKNOWN_ID in errors:
             await self.shared.destinations.find_ids()
+        elif MOVED.intersection(errors):
+            await self.shared.destinations.find_again(exchange, self.shared.suffix)
         return True
 
     def learn(self, exchange: Exchange, live: Exchange) -> None:

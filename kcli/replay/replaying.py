@@ -14,8 +14,9 @@ from kcli.client.properties import ClientConfig
 from kcli.proxy.recording import Recorder
 from kcli.replay.choice import Choice
 from kcli.replay.clock import Clock, Room
-from kcli.replay.cluster import Destinations, live_replicas, live_sizes, prepare
+from kcli.replay.cluster import live_replicas, live_sizes, prepare
 from kcli.replay.connection import LiveConnection
+from kcli.replay.destinations import Destinations
 from kcli.replay.filling import fill
 from kcli.replay.identities import Identities
 from kcli.replay.mapping import Mapper
@@ -133,6 +134,7 @@ async def replay(
             client,
             survey,
             options.topics,
+            dialect,
             suffixes=suffixes,
             create=options.create,
             notify=notify,

@@ -13,15 +13,25 @@ from kcli.client.address import Address
 from kcli.client.replay.names import TopicNames
 from kcli.replay.choice import Choice
 from kcli.replay.fields import FieldPlan, plan_of
-from kcli.schemas.apikeys import CREATE_TOPICS, FETCH, FIND_COORDINATOR, METADATA, PRODUCE
+from kcli.schemas.apikeys import (
+    CREATE_TOPICS,
+    FETCH,
+    FIND_COORDINATOR,
+    METADATA,
+    PRODUCE,
+    SHARE_ACKNOWLEDGE,
+    SHARE_FETCH,
+)
 from kcli.schemas.catalog import catalog
 from kcli.topic_names import INTERNAL
 
-__all__ = ["Route", "SeenTopic", "Survey", "survey"]
+__all__ = ["Route", "SeenTopic", "Survey", "coordinator_keys", "names_of", "survey", "text_of"]
 
 Body = Mapping[str, Any]
 UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = 3, 5
 GROUP, TRANSACTION = 0, 1  # FindCoordinator's keyType
+# What goes to the leader of partitions, whatever group or transaction it names.
+OF_LEADERS = frozenset([PRODUCE, SHARE_FETCH, SHARE_ACKNOWLEDGE])
 
 
 class Route(NamedTuple):
@@ -116,7 +126,6 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
     made.names.learn(exchange.api_key, request, response)
     for body in (request, response or {}):
         learn_annotated(made.names, body)
-    api = catalog(dialect).known(exchange.api_key)
     if response is not None:
         see(made, exchange, response, dialect, wanted=wanted)
     if not wanted:
@@ -125,8 +134,7 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
     made.first_ns = min(made.first_ns or exchange.request_ns, exchange.request_ns)
     made.connections[exchange.connection] += 1
     made.servers.add(exchange.link.server)
-    named = Named({}, {}, {})
-    names_in(api.request, dialect, request, named)
+    named = names_of(exchange, dialect)
     made.asked.update(text_of(topic) for topic in named.topics)
     keys = coordinator_keys(exchange.api_key, request, named)
     made.coordinated.update(keys)
@@ -142,7 +150,15 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
                 break
 
 
+def names_of(exchange: Exchange, dialect: str | None) -> Named:
+    """What a captured request names."""
+    named = Named({}, {}, {})
+    names_in(catalog(dialect).known(exchange.api_key).request, dialect, exchange.request, named)
+    return named
+
+
 def text_of(topic: str | tuple[str]) -> str:
+    """A topic's name, or its id, as messages name it."""
     return topic if isinstance(topic, str) else topic[0]
 
 
@@ -156,15 +172,15 @@ def learn_annotated(names: TopicNames, body: Body) -> None:
 
 
 def coordinator_keys(api_key: int, request: Body, named: Named) -> list[tuple[int, str]]:
-    """(keyType, key) of the groups and transactions of a request."""
+    """(keyType, key) of the groups and transactions of a request that goes to their coordinator."""
+    if api_key in OF_LEADERS:
+        return []
     if api_key == FIND_COORDINATOR:
         keys = request.get("coordinatorKeys") or [request.get("key")]
         return [(request.get("keyType", 0), key) for key in keys if key and request.get("keyType", 0) in (0, 1)]
     transaction = request.get("transactionalId") or request.get("v3AndBelowTransactionalId")
-    if transaction and "topicData" not in request and "topics" not in request:
+    if transaction and "topics" not in request:
         return [(TRANSACTION, transaction)]
-    if "topicData" in request:
-        return []
     return [(GROUP, group) for group in named.groups if group]
 
 
@@ -177,7 +193,8 @@ def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *
     elif exchange.api_key == CREATE_TOPICS:
         for topic in response["topics"]:
             if not topic["errorCode"]:
-                made.topics.setdefault(topic["name"], SeenTopic(is_late=wanted, is_made=wanted))
+                seen = made.topics.setdefault(topic["name"], SeenTopic(is_late=wanted))
+                seen.is_made = seen.is_made or (wanted and seen.is_late)
     plan = plan_of(catalog(dialect).known(exchange.api_key).response, dialect)
     for name, index, part in partitions_in(response, plan, ""):
         seen = made.topics.setdefault(name, SeenTopic())

@@ -1,11 +1,12 @@
 """Captures against a live cluster that has nothing: a line for each, with its exit code and what differs.
 
-    python -m tests.real.replay_table [--bootstrap HOST:PORT | --release VERSION] WHAT FILE... [-- OPTION...]
+    python -m tests.real.replay_table [--bootstrap HOST:PORT | --release V [--nodes N]] WHAT FILE... [-- OPTION...]
 
-WHAT: `fetch-session` is `kcli fetch-session replay --fill --compare shape`, `all` is `kcli replay --fill`. VERSION: of
-Kafka, or `embedded`: a new one for each capture; in the cluster at HOST:PORT all topics and groups are deleted before.
-Exit 1 when one of them differs. --records DUMP: also count how many of the dump's records a topic has afterwards, at
-their offsets (JSON lines with topic, partition, offset, key and value as {"len", "b64" or "sha256"}; gzip).
+WHAT: `fetch-session` is `kcli fetch-session replay --fill --compare shape`, `all` is `kcli replay --fill`. V: a release
+of Kafka, or `embedded`: a new one for each capture; in the cluster at HOST:PORT all topics and groups are deleted
+before. Exit 1 when one of them differs. --records DUMP: also count how many of the dump's records a topic has
+afterwards, at their offsets (JSON lines with topic, partition, offset, key and value as {"len", "b64" or "sha256"};
+gzip).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def main(words: list[str]) -> int:
     options = parsed(own.split())
     code = 0
     for file in options.files:
-        with cluster(options.bootstrap, options.release) as bootstrap:
+        with cluster(options.bootstrap, options.release, options.nodes) as bootstrap:
             line, differs = outcome(bootstrap, options.command, file, more.split())
             code |= differs
             print(line, flush=True)
@@ -61,6 +62,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.real.replay_table")
     parser.add_argument("--bootstrap")
     parser.add_argument("--release", default="4.4.0")
+    parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--records", type=Path)
     parser.add_argument("command", choices=list(COMMANDS))
     parser.add_argument("files", nargs="+", type=Path)
@@ -68,17 +70,17 @@ def parsed(words: list[str]) -> argparse.Namespace:
 
 
 @contextmanager
-def cluster(bootstrap: str | None, release: str) -> Iterator[str]:
+def cluster(bootstrap: str | None, release: str, nodes: int) -> Iterator[str]:
     """An empty cluster: the one that is there, or a new one."""
     if bootstrap:
         asyncio.run(emptied(bootstrap))
         yield bootstrap
         return
     if release == "embedded":
-        with kcli.embedded_broker() as broker:
+        with kcli.embedded_broker(nodes=nodes) as broker:
             yield broker.bootstrap_servers
         return
-    with Cluster(release) as made:
+    with Cluster(release, nodes) as made:
         yield made.bootstrap
 
 

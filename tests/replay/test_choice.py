@@ -13,6 +13,7 @@ BEAT = exchange(HEARTBEAT, 0, {"groupId": "g", "generationId": 1, "memberId": "m
 TOPICS = exchange(CREATE_TOPICS, 0, {"topics": [], "timeoutMs": 1})
 LOGIN = exchange(SASL_AUTHENTICATE, 0, {"authBytes": b"secret"})
 RAFT = exchange(FETCH, 12, {"topics": [{"topic": "__cluster_metadata", "partitions": []}]})
+OWN_TOPIC = exchange(CREATE_TOPICS, 2, {"topics": [{"name": "__consumer_offsets"}], "timeoutMs": 1})
 MARKERS = exchange(27, 1, {"markers": []})
 VERIFY = exchange(24, 4, {"transactions": []})
 
@@ -27,6 +28,7 @@ VERIFY = exchange(24, 4, {"transactions": []})
         (BEAT, {"client_id": "app"}, ""),
         (TOPICS, {}, "that change the cluster (--admin)"),
         (TOPICS, {"admin": True}, None),
+        (OWN_TOPIC, {"admin": True}, "of brokers among themselves"),
         (LOGIN, {}, "logins (--config has the replay's own)"),
         (RAFT, {}, "of the metadata log"),
         (MARKERS, {}, "of brokers among themselves"),

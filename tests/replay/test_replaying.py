@@ -92,6 +92,17 @@ def test_a_capture_of_many_apis_gives_the_same_errors_and_records() -> None:
     assert outcome.late == 0
 
 
+@pytest.mark.parametrize("file", ["kcat-codecs.pcap", "old-librdkafka-on-3.9.pcap", "java44-consume-classic.pcap"])
+def test_what_one_broker_did_is_done_by_several(file: str) -> None:
+    """A captured broker that is leader and coordinator at once: each request goes to who that is here."""
+    alone, _ = run(file, release="4.0", choice=Choice(catalog(None), skip={FETCH}))
+    several, _ = run(file, release="4.0", choice=Choice(catalog(None), skip={FETCH}), nodes=3)
+    assert {api: each.live.errors for api, each in several.apis.items()} == {
+        api: each.live.errors for api, each in alone.apis.items()
+    }
+    assert [each.text for each in several.kept] == [each.text for each in alone.kept]
+
+
 def test_every_client_several_times_each_with_a_group_of_its_own() -> None:
     outcome, found = run("kcat-codecs.pcap", Options(scale=None, clients=3), level="none")
     assert outcome.apis["Produce"].live.exchanges == 21
