@@ -90,6 +90,7 @@ CASES: dict[str, list[str]] = {
     "schema diff": ["Metadata 0 1", "{name} 1 2", "--schema {dialect} Metadata 0 0", "--release {name} 4.0"],
     "schema import": ["{garbage} --to {out}/{name}", "{name} --to {out}"],
     "schema list": ["", "{name}", "--kind {name}", "--release {name}", "--errors", "--schema {dialect}"],
+    "schema vectors": ["{name}", "{dialect}", "MetadataRequest 0 --schema {dialect}"],
     "schema show": ["Metadata", "{name}", "MetadataRequest 0 --schema {dialect}", "MetadataRequest --schema {dialect}"],
     "send": ["{lines} " + LOGIN, "{garbage} " + LOGIN, "{lines} --bootstrap {name}", "{lines} --api {name} " + LOGIN],
     "sql": [

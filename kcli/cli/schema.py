@@ -15,10 +15,11 @@ from kcli.cli.inputs import (
     quiet_option,
 )
 from kcli.cli.lines import print_line
+from kcli.cli.schema_choice import known_version, named
 from kcli.errors import UsageError
 from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
-from kcli.schemas.lookup import Catalog, unknown
+from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Message
 
 if TYPE_CHECKING:
@@ -156,23 +157,6 @@ def show(name: str, version: int | None, variants: bool, dialect: str | None, fo
     else:
         print_json([definition(tables, message, version) for _, message in shown], form)
     say_findings(tables, quiet)
-
-
-def named(tables: Catalog, name: str) -> list[str]:
-    """The messages that a name means: one by its own name, however written, or both of an API."""
-    bare = name.lower().replace("_", "").replace("-", "")
-    found = next((each for each in tables.names if each.lower() == bare), None) or tables.current_names.get(name)
-    if found is not None:
-        return [found]
-    if bare not in tables.keys_by_name and not bare.isdigit():
-        raise UsageError(unknown("message or API", name, [*(api.name for api in tables.apis.values()), *tables.names]))
-    api = tables.known(tables.api_key(name))
-    return [api.request, api.response]
-
-
-def known_version(message: Message, version: int | None) -> None:
-    if version is not None and version not in message.versions:
-        raise UsageError(f"{message.name} has no version {version} (versions {message.versions})")
 
 
 def show_message(tables: Catalog, message: Message, version: int | None, label: str) -> None:

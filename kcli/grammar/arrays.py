@@ -8,7 +8,7 @@ from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.embedded import as_word
 from kcli.grammar.source import ByteSource
 from kcli.grammar.trace import DecodeTrace, element
-from kcli.grammar.varints import length_bytes, null_refused, read_length
+from kcli.grammar.varints import length_bytes, null_refused, read_length, read_varint
 from kcli.grammar.word import JsonForm, Word
 
 __all__ = ["Array", "CompactArray", "Optional"]
@@ -95,27 +95,47 @@ class CompactArray(Array):
 
 
 class Optional(Word):
-    """A struct that may be null: an int8 in front, -1 for null, else 1."""
+    """A struct that may be null: an int8 in front, -1 for null, else 1.
 
-    def __init__(self, subcon: Any) -> None:
+    As a tagged field it has an unsigned varint in front, 0 for null, else 1 (MessageDataGenerator).
+    """
+
+    def __init__(self, subcon: Any, tagged: bool = False) -> None:
         super().__init__()
         self.subcon, self.least, self.type = as_word(subcon), 1, "nullable struct"
         self.embeds = self.subcon.embeds
+        self.tagged, self.null = tagged, b"\0" if tagged else b"\xff"
 
     def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
         start = source.tell()
-        marker = source.take(1, path)
-        if marker not in (b"\xff", b"\x01"):
+        present, marker = self.presence(source, path)
+        if marker not in (self.null, b"\x01"):
             trace.encodings[f"{path}#present"] = marker
-        present = marker[0] < 0x80
-        trace.note(path, start, start + 1, self.type, "present" if present else None)
+        trace.note(path, start, source.tell(), self.type, "present" if present else None)
         return self.subcon.parse_word(source, trace, path) if present else None
 
+    def presence(self, source: ByteSource, path: str) -> tuple[bool, bytes]:
+        """(whether a struct follows, the bytes that say so)."""
+        if not self.tagged:
+            marker = source.take(1, path)
+            return marker[0] < 0x80, marker
+        start = source.tell()
+        number, _ = read_varint(source, path)
+        size = source.tell() - start
+        source.seek(start)
+        return 0 < number < 1 << 31, source.take(size, path)
+
+    def says(self, marker: bytes, present: bool) -> bool:
+        """Whether these bytes, and no others behind them, say that."""
+        try:
+            return self.presence(ByteSource(marker), "") == (present, marker)
+        except DecodeError:
+            return False
+
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
+        present = value is not None
         marker = trace.encodings.get(f"{path}#present", b"")
-        if len(marker) != 1 or (marker[0] < 0x80) != (value is not None):
-            marker = b"\xff" if value is None else b"\x01"
-        out += marker
+        out += marker if self.says(marker, present) else b"\x01" if present else self.null
         if value is not None:
             self.subcon.build_word(value, out, trace, path)
 

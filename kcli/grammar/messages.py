@@ -127,7 +127,7 @@ def word_of(member: model.Field, version: int, flexible: bool) -> Word:
         return Array(element_of(member, version, flexible, compact), nullable, compact)
     if member.is_struct:
         struct = struct_of(member.fields, version, flexible)
-        return Optional(struct) if nullable else struct
+        return Optional(struct, tagged=version in member.tagged) if nullable else struct
     return scalar(member.type, nullable, compact)
 
 

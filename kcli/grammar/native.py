@@ -52,7 +52,7 @@ def to_native(
         case Array():
             return codec.Array(to_native(word.subcon, *below), word.nullable, word.compact)
         case Optional():
-            return codec.Optional(to_native(word.subcon, *below))
+            return codec.Optional(to_native(word.subcon, *below), word.tagged)
         case Struct():
             return message(word, hidden, guarded, path, depth + 1)
         case _:

@@ -14,7 +14,7 @@ from kcli.errors import SchemaError
 from kcli.schemas.model import INTEGERS, SCALARS, Field, Message, Releases, Variant
 from kcli.schemas.ranges import ALL, NONE, Range
 
-__all__ = ["KINDS", "ZERO_UUID", "blanked", "build", "camel", "parse_text"]
+__all__ = ["KINDS", "ZERO_UUID", "blanked", "build", "camel", "parse_text", "without_null"]
 
 KINDS = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
 ZERO_UUID = "A" * 22
@@ -29,7 +29,7 @@ def parse_text(text: str) -> Raw:
     bare = blanked(text)
     start = len(bare) - len(bare.lstrip())
     try:
-        raw, _ = json.JSONDecoder().raw_decode(bare, start)
+        raw, _ = json.JSONDecoder(object_hook=without_null).raw_decode(bare, start)
     except json.JSONDecodeError as error:
         raise SchemaError(f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
@@ -38,6 +38,13 @@ def parse_text(text: str) -> Raw:
         raise SchemaError("not a message definition: a number of too many digits") from None
     if not isinstance(raw, dict):
         raise SchemaError(f"not a message definition: a JSON object expected, not {type(raw).__name__}")
+    return raw
+
+
+def without_null(raw: Raw) -> Raw:
+    """A field whose default is JSON's null has none that was given; "null" is the text that says null (FieldSpec)."""
+    if raw.get("default", "") is None:
+        del raw["default"]
     return raw
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kcli.errors import InputError, SchemaError
 from kcli.schemas.check import check
-from kcli.schemas.definition import blanked, build
+from kcli.schemas.definition import blanked, build, without_null
 from kcli.schemas.dialects import LARGEST, SETTINGS
 from kcli.schemas.evolution import broken_promises
 from kcli.schemas.generator_rules import broken_rules
@@ -48,6 +48,7 @@ class Placed(json.JSONDecoder):
 
         def parse_object(place: tuple[str, int], *rest: Any) -> Any:
             made = read(place, *rest)
+            without_null(made[0])
             self.lines[id(made[0])] = bisect.bisect_left(breaks, place[1] - 1) + 1
             return made
 

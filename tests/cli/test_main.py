@@ -56,6 +56,7 @@ PINNED = """
     schema import
     schema list
     schema show
+    schema vectors
     send
     snapshot check
     snapshot create

@@ -71,6 +71,8 @@ CANONICAL = [
     Case("structs", Array(POINT, False, True), [{"a": 1, "b": 2}, {"a": 3, "b": 4}], b"\x03\1\2\3\4"),
     Case("struct there", Optional(POINT), {"a": 1, "b": 2}, b"\1\1\2"),
     Case("struct null", Optional(POINT), None, b"\xff"),
+    Case("tagged struct there", Optional(POINT, tagged=True), {"a": 1, "b": 2}, b"\1\1\2"),
+    Case("tagged struct null", Optional(POINT, tagged=True), None, b"\0"),
     Case("no tags", TAGGED, {"a": 1}, b"\1\0"),
     Case("a tag at its default", TAGGED, {"a": 1, "t": 5}, b"\1\1\1\2\0\5"),
     Case(
@@ -100,6 +102,9 @@ ODD = [
     Case("surrogates", STRING, "���", b"\0\3\xed\xa0\x80"),
     Case("marker 5", Optional(POINT), {"a": 1, "b": 2}, b"\5\1\2"),
     Case("marker -128", Optional(POINT), None, b"\x80"),
+    Case("tagged marker 5", Optional(POINT, tagged=True), {"a": 1, "b": 2}, b"\5\1\2"),
+    Case("tagged marker -1", Optional(POINT, tagged=True), None, b"\xff\xff\xff\xff\x0f"),
+    Case("tagged marker of two bytes", Optional(POINT, tagged=True), {"a": 1, "b": 2}, b"\x81\0\1\2"),
     Case("tags out of order", TAGGED, {"a": 1, "s": None, "t": 5}, b"\1\2" + b"\3\1\0" + b"\1\2\0\5"),
     Case("a long tag count", TAGGED, {"a": 1}, b"\1\x80\0"),
 ]

@@ -44,3 +44,12 @@ def test_a_dialect_has_codecs_of_its_own() -> None:
     drafted = messages.request(1, 18, "kip-1018")
     assert drafted is not messages.request(1, 18)
     assert b"remotePartitionMaxBytes" in drafted.json(drafted.write({"topics": [{"partitions": [{}]}]}))[0]
+
+
+def test_a_tagged_struct_is_null_by_a_zero() -> None:
+    """Unlike one in the plain order, whose null is -1; the bytes are those of Kafka 4.4's own classes."""
+    codec = messages.data("ConsumerGroupMemberMetadataValue", 0)
+    data = bytes.fromhex("01010101020101ffffffff0101000100")
+    value = codec.read_whole(data)
+    assert value["classicMemberMetadata"] is None
+    assert codec.write(value) == data

@@ -154,3 +154,13 @@ def test_nesting_is_bounded() -> None:
         deep = field(f"F{number}", f"S{number}", fields=[deep])
     with pytest.raises(SchemaError, match="more than 32 deep"):
         build(message("M", deep))
+
+
+def test_a_default_of_jsons_null_is_none_that_was_given() -> None:
+    """As Kafka's generator reads it (FieldSpec); "null" is the text that says null."""
+    raw = parse_text(
+        '{"name": "M", "type": "data", "validVersions": "0", "flexibleVersions": "0+", "fields": ['
+        '{"name": "A", "type": "[]int8", "versions": "0+", "nullableVersions": "0+", "default": null},'
+        '{"name": "B", "type": "[]int8", "versions": "0+", "nullableVersions": "0+", "default": "null"}]}'
+    )
+    assert [each.default for each in build(raw).fields] == [(), None]

@@ -139,12 +139,14 @@ cdef class Array(Node):
 
 
 cdef class Optional(Node):
-    """A struct that may be null: a byte in front, -1 for null, else 1."""
+    """A struct that may be null: a byte in front, 1 where it is there, for null -1, or 0 of a tagged field."""
 
     cdef readonly Node inner
+    cdef uint8_t null
 
-    def __init__(self, Node inner not None):
+    def __init__(self, Node inner not None, bint tagged=False):
         self.inner = inner
+        self.null = 0 if tagged else 0xFF
         self.least = 1
 
     cdef int present(self, Cursor* cursor) noexcept:
@@ -154,7 +156,7 @@ cdef class Optional(Node):
         cursor.at += 1
         if marker == 1:
             return 1
-        return 0 if marker == 0xFF else stop(cursor, ODD, cursor.at - 1, 0, 0)
+        return 0 if marker == self.null else stop(cursor, ODD, cursor.at - 1, 0, 0)
 
     cdef PyObject* read_c(self, Cursor* cursor) noexcept:
         cdef int present = self.present(cursor)
@@ -178,6 +180,7 @@ cdef class Optional(Node):
         return self.inner.skip_c(cursor) if present > 0 else present
 
     cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1:
-        if out_put(out, b"\xff" if value == None_ else b"\x01", 1):
+        cdef uint8_t marker = self.null if value == None_ else 1
+        if out_put(out, &marker, 1):
             raise MemoryError
         return 0 if value == None_ else self.inner.write_c(value, out, trail)

@@ -61,7 +61,7 @@ class Array(Node):
 
 class Optional(Node):
     inner: Node
-    def __init__(self, inner: Node) -> None: ...
+    def __init__(self, inner: Node, tagged: bool = False) -> None: ...
 
 class Message(Node):
     fields: list[tuple[str, Node, Any]]
