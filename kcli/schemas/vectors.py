@@ -108,8 +108,8 @@ def canonical(fields: tuple[Field, ...], version: int, value: dict[str, Any]) ->
     """The value as Kafka's generated code writes it: tagged fields at their defaults are left out."""
     made = dict(value)
     for field in fields:
-        if field.name not in made:
-            continue
+        if field.name not in made or version not in field.versions:
+            continue  # under a dialect a name may stand for several fields, each in versions of its own
         held = made[field.name]
         if field.is_struct and isinstance(held, list):
             made[field.name] = [canonical(field.fields, version, each) for each in held]

@@ -47,7 +47,7 @@ def test_null_where_the_version_allows_it() -> None:
 
 
 def test_fields_in_structs_and_arrays() -> None:
-    inner = {"fields": [field("b"), field("c", "string")]}
+    inner: dict[str, Any] = {"fields": [field("b"), field("c", "string")]}
     found = made(field("a", "[]A", **inner), field("s", "S", nullableVersions="0+", **inner))
     assert found["one of each"] == {"a": [{"b": 0, "c": ""}], "s": {"b": 0, "c": ""}}
     assert found["a.b: max"] == {"a": [{"b": (1 << 31) - 1, "c": ""}], "s": {"b": 0, "c": ""}}
@@ -58,7 +58,7 @@ def test_fields_in_structs_and_arrays() -> None:
 
 def test_tags_that_are_sent_and_those_that_nobody_knows() -> None:
     """Each alone; at its default it is left out, as Kafka's code does, also behind a struct whose members are."""
-    inner = {"fields": [field("b"), field("c", "string")]}
+    inner: dict[str, Any] = {"fields": [field("b"), field("c", "string")]}
     found = made(
         field("t", "int8", taggedVersions="0+", tag=0, default="5"),
         field("u", "U", taggedVersions="0+", tag=1, **inner),
