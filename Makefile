@@ -20,7 +20,7 @@ export CCACHE_NOHASHDIR := 1
 endif
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*/*.$(kind)))
 
-.PHONY: help demo test check suite unit real bench fuzz sanitized soak layouts man dist format clean
+.PHONY: help demo test check suite unit real bench fuzz sanitized soak churn layouts man dist format clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -58,6 +58,9 @@ sanitized: $(VENV)/built
 soak: $(VENV)/built $(VENV)/extra-dev  ## 50,000 histories of fetch sessions; every option of every command on ever other damage, MINUTES=10 (SEED=n)
 	KCLI_HISTORIES=50000 $(BIN)/python -m pytest -q tests/sessions/test_histories.py -k without_a_disagreement
 	$(BIN)/python -m tests.matrix.run $(or $(MINUTES),10) $(SEED)
+
+churn: $(VENV)/built $(VENV)/extra-dev  ## A real quorum whose nodes are stopped, killed and frozen, and what verify --replay and drift say of it, MINUTES=60 (SEED=n)
+	$(BIN)/python -m tests.real.churn $(or $(MINUTES),60) $(or $(SEED),1)
 
 layouts: $(VENV)/built  ## Write the core's table of offsets anew from the grammars
 	$(BIN)/python -m tools.layouts

@@ -20,7 +20,7 @@ from kcli.cli.snapshot_live import client_config_option, is_live
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
-from kcli.snapshots.files import cluster_of, metadata_directory
+from kcli.snapshots.files import cluster_of, metadata_directory, steady
 from kcli.snapshots.report import instant
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def drift(
     \b
     kcli snapshot drift node1/data node2/data node3/data
     """
-    from kcli.snapshots.drift import comparisons, drifting, last_changes
     from kcli.snapshots.folders import FolderNode
 
     if any(map(is_live, folders)):
@@ -69,24 +68,44 @@ def drift(
         raise UsageError("drift compares nodes: two directories or more, or HOST:PORT of a live quorum")
     places = [metadata_directory(path) for path in folders]
     one_cluster(folders, places)
-    nodes = [FolderNode(path, place, dialect) for path, place in zip(folders, places, strict=True)]
-    partings = partings_of(nodes)
-    compared = comparisons(nodes, min((each.offset for each in partings.values()), default=inf))
-    if not compared:
-        reach = "; ".join(f"{node.name} from {min(node.starts, default=node.end)} to {node.end}" for node in nodes)
-        raise InputError(f"no two of these nodes show the state at one offset ({reach})")
-    problems: list[InputError] = []
-    for each in compared:
-        each.found = drifting(each.nodes, each.offset, problems, secrets)
-        if each.found:
-            last_changes(max(each.nodes, key=FolderNode.reach), each.found, each.offset)
-    view = View(nodes, compared, partings)
+
+    def look() -> tuple[View | InputError, list[InputError]]:
+        problems: list[InputError] = []
+        try:
+            nodes = [FolderNode(path, place, dialect) for path, place in zip(folders, places, strict=True)]
+            return compare(nodes, secrets, problems), problems
+        except OSError as error:
+            return InputError(error.strerror or str(error), file=error.filename), problems
+        except InputError as error:
+            return error, problems
+
+    view, problems = steady(
+        places, look, lambda seen: isinstance(seen[0], View) and not seen[0].is_drift and not seen[1]
+    )
+    if isinstance(view, InputError):
+        raise view
     with open_output(output, folders) as out:
         Lines(out).lines(map(dumps, view.rows()) if form == "jsonl" else view.lines())
     for text in view.verdicts() if not quiet else ():
         print_note(text)
     conclude(problems, quiet)
     return 1 if view.is_drift else 0
+
+
+def compare(nodes: Sequence[FolderNode], secrets: bool, problems: list[InputError]) -> View:
+    """What differs between nodes; what could not be read is added to `problems`. InputError: nothing to compare."""
+    from kcli.snapshots.drift import comparisons, drifting, last_changes
+
+    partings = partings_of(nodes)
+    compared = comparisons(nodes, min((each.offset for each in partings.values()), default=inf))
+    if not compared:
+        reach = "; ".join(f"{node.name} from {min(node.starts, default=node.end)} to {node.end}" for node in nodes)
+        raise InputError(f"no two of these nodes show the state at one offset ({reach})")
+    for each in compared:
+        each.found = drifting(each.nodes, each.offset, problems, secrets)
+        if each.found:
+            last_changes(max(each.nodes, key=type(nodes[0]).reach), each.found, each.offset)
+    return View(nodes, compared, partings)
 
 
 def live_drift(

@@ -21,7 +21,7 @@ from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
 from kcli.snapshots.evidence import Evidence
 from kcli.snapshots.examination import examine
-from kcli.snapshots.files import listing_of, metadata_directory, open_file
+from kcli.snapshots.files import listing_of, metadata_directory, open_file, steady
 from kcli.snapshots.findings import SnapshotFinding
 from kcli.snapshots.names import parse_snapshot_name
 from kcli.snapshots.rules_directory import DirectoryEvidence, judge_directory
@@ -166,15 +166,16 @@ def across(paths: tuple[str, ...], dialect: str | None, problems: list[InputErro
 def steady_findings(
     folder: Path, dialect: str | None, problems: list[InputError], replay: bool
 ) -> Iterator[SnapshotFinding]:
-    """The findings on a folder; where a running node removed or added files meanwhile, those of another look."""
-    for last in (False, False, True):
-        before, unread = set(folder.iterdir()), list[InputError]()
+    """The findings on a folder, at a look during which nothing changed there, where there is one."""
+
+    def look() -> tuple[list[SnapshotFinding], list[InputError]]:
+        unread: list[InputError] = []
         found = list(directory_findings(folder, dialect, unread))
         if replay and not unread:
             found += replay_findings(folder, dialect, unread)
-        wrong = unread or any(each.is_error for each in found)
-        if last or not wrong or set(folder.iterdir()) == before:
-            break
+        return found, unread
+
+    found, unread = steady([folder], look, lambda seen: not seen[1] and not any(each.is_error for each in seen[0]))
     problems += unread
     yield from found
 

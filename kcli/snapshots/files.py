@@ -6,22 +6,28 @@ import mmap
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, TypeVar
 
 from kcli.errors import InputError
 from kcli.filelike import STDIN, Stream, name_of
 from kcli.snapshots.directory import Listing, list_directory, parse_cluster_id
 
-__all__ = ["OpenFile", "chosen_files", "cluster_of", "listing_of", "metadata_directory", "open_file"]
+__all__ = ["OpenFile", "chosen_files", "cluster_of", "listing_of", "metadata_directory", "open_file", "steady"]
 
 PIECE = 1 << 20
+SMALL = (
+    4 << 20
+)  # bytes of a file that is read, not mapped: nodes cut the ends off their logs, and maps of them can't be read
+LOOKS = 3
+
+T = TypeVar("T")
 
 
 class OpenFile(NamedTuple):
-    """name: the file's, without its directory; mapped: the map behind `data`, None for an empty file."""
+    """name: the file's, without its directory; mapped: the map behind `data`, None for a small file."""
 
     path: str
     name: str
@@ -47,8 +53,9 @@ def open_file(path: str | Stream) -> Iterator[OpenFile]:
 
 @contextmanager
 def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
-    if stream.seek(0, 2) == 0:
-        yield OpenFile(path, name, memoryview(b""), None)
+    if stream.seek(0, 2) <= SMALL:
+        stream.seek(0)
+        yield OpenFile(path, name, memoryview(stream.read()), None)
         return
     mapped = mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ)
     data = memoryview(mapped)
@@ -103,3 +110,24 @@ def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
             raise InputError(f"no snapshot here (`<offset>-<epoch>.checkpoint` in {folder})", file=path)
         chosen += [str(folder / name) for name in names]
     return chosen
+
+
+def steady(folders: Sequence[Path], look: Callable[[], T], is_fine: Callable[[T], bool]) -> T:
+    """What a look at folders finds; another look where that is not fine and a running node has written or removed files
+    meanwhile, LOOKS of them at most."""
+    for _ in range(LOOKS - 1):
+        before = sizes(folders)
+        found = look()
+        if is_fine(found) or sizes(folders) == before:
+            return found
+    return look()
+
+
+def sizes(folders: Sequence[Path]) -> dict[Path, int]:
+    """The files in folders, with their sizes."""
+    found = {}
+    for folder in folders:
+        for path in folder.iterdir():
+            with suppress(FileNotFoundError):
+                found[path] = path.stat().st_size
+    return found

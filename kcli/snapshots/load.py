@@ -118,6 +118,8 @@ class Loader:
             image.provenance.end_offset = self.reached = batch.last_offset + 1
             image.provenance.epoch = batch.leader_epoch
             image.provenance.timestamp = batch.append_timestamp
+            if until is not None and self.reached >= until:
+                return  # what stands behind may be in the making
 
     def settle(self) -> None:
         """Bring the image's partitions up to date with the segments."""

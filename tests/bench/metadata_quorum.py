@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from kcli.records.builder import build_batch
 from kcli.snapshots.decoding import Decoder
+from kcli.snapshots.framing import Batch, batches
 from kcli.snapshots.image import Image
 from kcli.snapshots.write import write_snapshot
 from tests.bench.bench_snapshots import BROKERS, cluster
@@ -137,7 +138,8 @@ def make_quorum(folder: Path, first: Path) -> list[Path]:
     last = nodes[2] / files[-1].name
     data = last.read_bytes()
     last.unlink()
-    last.write_bytes(data[: len(data) * 9 // 10])
+    end = max(each.end for each in batches(memoryview(data)) if isinstance(each, Batch) and each.end < len(data) * 0.9)
+    last.write_bytes(data[:end])
     return nodes
 
 

@@ -3,10 +3,13 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kcli.cli.main import main
+from kcli.snapshots.folders import FolderNode
+from kcli.snapshots.image import Image
 from tests.snapshots.files import partition_folder, unpacked
 
 Captured = pytest.CaptureFixture[str]
@@ -56,6 +59,39 @@ def test_lag_is_no_drift(tmp_path: Path, capfd: Captured) -> None:
     captured = capfd.readouterr()
     assert captured.out.splitlines()[2].split()[1:] == ["1150", "1", "452", "1150"]
     assert captured.err == "2 nodes at offset 1150: the same\n"
+
+
+def test_a_batch_that_is_being_written_is_lag(tmp_path: Path, capfd: Captured) -> None:
+    source = partition_folder("431-single/n1")
+    writing = shutil.copytree(source, tmp_path / "writing")
+    (writing / "00000000000000001600-0000000001.checkpoint").unlink()
+    last = writing / "00000000000000001150.log"
+    last.write_bytes(last.read_bytes()[:-10])
+    assert main(["snapshot", "drift", str(source), str(writing)]) == 0
+    captured = capfd.readouterr()
+    assert captured.out.splitlines()[2].split()[3] == "1"
+    assert captured.err.endswith(": the same\n")
+    assert captured.err.count("\n") == 1
+
+
+def test_files_that_a_node_removes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
+    source = partition_folder("431-single/n1")
+    running = shutil.copytree(source, tmp_path / "running")
+    known = FolderNode.image
+
+    def image(node: FolderNode, *arguments: Any) -> Image:
+        (running / "00000000000000000000.log").unlink(missing_ok=True)
+        raise_once()
+        return known(node, *arguments)
+
+    def raise_once() -> None:
+        if not (running / "renamed").exists():
+            (running / "renamed").touch()
+            raise FileNotFoundError(2, "No such file or directory", "gone.checkpoint")
+
+    monkeypatch.setattr(FolderNode, "image", image)
+    assert main(["snapshot", "drift", str(source), str(running)]) == 0
+    assert capfd.readouterr().err == "2 nodes at offset 1602: the same\n"
 
 
 def test_a_log_that_is_damaged(tmp_path: Path, capfd: Captured) -> None:

@@ -7,20 +7,36 @@ import pytest
 
 from kcli.errors import InputError
 from kcli.filelike import Stream
-from kcli.snapshots.files import chosen_files, listing_of, metadata_directory, open_file
+from kcli.snapshots.files import chosen_files, listing_of, metadata_directory, open_file, steady
 from tests.snapshots.files import LAST_431, log_file, partition_folder
 
 
+@pytest.fixture
+def none_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.snapshots.files.SMALL", 0)
+
+
+@pytest.mark.usefixtures("none_is_small")
 def test_an_open_file_is_put_aside() -> None:
     with open_file(Stream(io.BytesIO(b"abc"))) as file:
         assert bytes(file.data) == b"abc" and file.mapped is not None
 
 
+@pytest.mark.usefixtures("none_is_small")
 def test_a_file_is_a_map_of_its_bytes() -> None:
     path = log_file(LAST_431)
     with open_file(str(path)) as file:
         assert (file.name, bytes(file.data)) == (path.name, path.read_bytes())
         assert file.mapped is not None
+
+
+def test_a_small_file_is_read_at_once(tmp_path: Path) -> None:
+    """A node that follows another leader cuts off the end of its log; what was read stays readable."""
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(bytes(10_000))
+    with open_file(str(path)) as file:
+        path.write_bytes(b"")
+        assert (len(file.data), sum(file.data), file.mapped) == (10_000, 0, None)
 
 
 def test_an_empty_file_and_a_directory(tmp_path: Path) -> None:
@@ -32,6 +48,7 @@ def test_an_empty_file_and_a_directory(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.usefixtures("none_is_small")
 def test_a_view_that_is_kept_is_no_error() -> None:
     with open_file(str(log_file(LAST_431))) as file:
         kept = file.data[:10]
@@ -46,3 +63,23 @@ def test_what_a_directory_means() -> None:
     assert len(listing_of(folder).segments) == 5
     with pytest.raises(InputError, match="not a directory"):
         metadata_directory(str(folder / "quorum-state"))
+
+
+def test_another_look_where_a_node_was_writing(tmp_path: Path) -> None:
+    """As often as files come or go while what is found is not fine, and not more than three times."""
+    file = tmp_path / "file"
+
+    def looks(answers: list[str], *, writing: bool) -> tuple[str, list[str]]:
+        left = list(answers)
+
+        def look() -> str:
+            file.write_bytes(bytes(len(left) if writing else 1))
+            return left.pop(0)
+
+        file.write_bytes(bytes(1))
+        return steady([tmp_path], look, lambda found: found == "fine"), left
+
+    assert looks(["fine", "bad"], writing=True) == ("fine", ["bad"])
+    assert looks(["bad", "bad", "fine", "bad"], writing=True) == ("fine", ["bad"])
+    assert looks(["bad", "bad", "bad", "fine"], writing=True) == ("bad", ["fine"])
+    assert looks(["bad", "fine"], writing=False) == ("bad", ["fine"])
