@@ -173,8 +173,8 @@ def greeted(path: Path, dialect: str) -> str:
     ("answers", "compare", "code", "text"),
     [
         ([], "errors", 0, "no differences"),
-        ([], "values", 1, 'text: "yes", live "hi"'),
-        ([{"api": "Greet", "request": {"times": [1]}, "answer": {"text": "yes"}}], "values", 0, "no differences"),
+        ([], "strict", 1, "text: 'yes', live 'hi'"),
+        ([{"api": "Greet", "request": {"times": [1]}, "answer": {"text": "yes"}}], "strict", 0, "no differences"),
         ([{"api": "Greet", "answer": {"errorCode": 41}}], "errors", 1, "live 1 NOT_CONTROLLER"),
     ],
 )
