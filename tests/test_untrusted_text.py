@@ -87,8 +87,11 @@ CASES: dict[str, list[str]] = {
     ],
     "report": ["{capture} -o {out}/{name}", "{garbage} -o {out}/{name}", "{name} -o {out}", "{capture} -o -"],
     "schema check": ["{dialect}", "{name}", "{dialect} --against {name}"],
-    "schema diff": ["Metadata 0 1", "{name} 1 2", "--schema {dialect} Metadata 0 0", "--release {name} 4.0"],
-    "schema import": ["{garbage} --to {out}/{name}", "{name} --to {out}"],
+    "schema diff": [
+        "Metadata 0 1", "{name} 1 2", "--schema {dialect} Metadata 0 0", "--release {name} 4.0", "4.4 {dialect}",
+        "{name} {dialect}",
+    ],
+    "schema import": ["{garbage} -o {out}/{name}", "{name} -o {out}", "{dialect} -o {out}/x"],
     "schema list": ["", "{name}", "--kind {name}", "--release {name}", "--errors", "--schema {dialect}"],
     "schema vectors": ["{name}", "{dialect}", "MetadataRequest 0 --schema {dialect}"],
     "schema show": ["Metadata", "{name}", "MetadataRequest 0 --schema {dialect}", "MetadataRequest --schema {dialect}"],

@@ -15,11 +15,11 @@ from kcli.cli.inputs import (
     quiet_option,
 )
 from kcli.cli.lines import print_line
-from kcli.cli.schema_choice import known_version, named
+from kcli.cli.schema_choice import bare, known_version, named
 from kcli.errors import UsageError
 from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
-from kcli.schemas.lookup import Catalog
+from kcli.schemas.lookup import Catalog, unknown
 from kcli.schemas.model import Message
 
 if TYPE_CHECKING:
@@ -175,41 +175,60 @@ def show_message(tables: Catalog, message: Message, version: int | None, label: 
 
 
 @click.command()
-@click.argument("name", required=False)
-@click.argument("one", metavar="[V1]", type=int, required=False)
-@click.argument("other", metavar="[V2]", type=int, required=False)
-@click.option("--release", "releases", nargs=2, metavar="A B", help="Compare two releases of Kafka.")
+@click.argument("words", metavar="[NAME V1 V2 | A B [NAME]...]", nargs=-1)
+@click.option("--release", "releases", nargs=2, metavar="A B", help="Compare the versions that two releases have.")
 @dialect_option
 @FORMAT
 @QUIET
-def diff(
-    name: str | None,
-    one: int | None,
-    other: int | None,
-    releases: tuple[str, str] | None,
-    dialect: str | None,
-    form: str,
-    quiet: bool,
-) -> None:
-    """What changed between the versions V1 and V2 of the message or API NAME, or between two releases.
+def diff(words: tuple[str, ...], releases: tuple[str, str] | None, dialect: str | None, form: str, quiet: bool) -> None:
+    """What changed between the versions V1 and V2 of the message or API NAME, or between A and B.
+
+    A and B are releases of Kafka, dialects, or folders of definitions, compared field by field in every version; with
+    NAMEs only in these messages and APIs. A dialect or folder is compared in what it defines.
 
     \b
     kcli schema diff Fetch 11 12
+    kcli schema diff 3.9 4.0
+    kcli schema diff 4.4 my-kip/
     kcli schema diff --release 3.9 4.0
     """
     tables = catalog(dialect)
-    if releases and name:
-        raise UsageError("NAME V1 V2 or --release A B: one of them")
+    if releases and words:
+        raise UsageError("NAME V1 V2, A B or --release A B: one of them")
     if releases:
         from kcli.schemas.diff import between_releases
 
         changes = between_releases(tables, tables.release(releases[0]), tables.release(releases[1]))
-    elif name is None or one is None or other is None:
-        raise UsageError("NAME V1 V2 or --release A B expected")
+    elif len(words) == 3 and is_number(words[1]) and is_number(words[2]):
+        changes = version_changes(tables, words[0], int(words[1]), int(words[2]))
+    elif len(words) < 2 or is_number(words[1]):
+        raise UsageError("NAME V1 V2 or --release A B expected, or A B: releases, dialects, folders")
     else:
-        changes = version_changes(tables, name, one, other)
+        changes = side_changes(tables, words[0], words[1], words[2:])
     print_changes(changes, form)
     say_findings(tables, quiet)
+
+
+def is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit()
+
+
+def side_changes(tables: Catalog, one: str, other: str, names: tuple[str, ...]) -> list[Change]:
+    from kcli.schemas.sides import between_sides, side_of
+
+    sides = side_of(one, tables), side_of(other, tables)
+    wanted = {bare(name) for name in names}
+    known = {bare(name): name for side in sides for name in side.messages}
+    for name in names:
+        if not any(is_wanted_by(each, bare(name)) for each in known):
+            raise UsageError(unknown("message or API", name, sorted(known.values())))
+    changes = between_sides(*sides)
+    return [each for each in changes if not wanted or any(is_wanted_by(bare(each.message), name) for name in wanted)]
+
+
+def is_wanted_by(message: str, name: str) -> bool:
+    """Whether a name, both in the form of `bare`, means this message, or the API that it is of."""
+    return name in (message, message.removesuffix("request"), message.removesuffix("response"))
 
 
 def version_changes(tables: Catalog, name: str, one: int, other: int) -> list[Change]:
@@ -223,14 +242,12 @@ def version_changes(tables: Catalog, name: str, one: int, other: int) -> list[Ch
 
 
 def print_changes(changes: list[Change], form: str) -> None:
-    from dataclasses import asdict
-
     if form != "table":
-        print_json(map(asdict, changes), form)
+        rows = (change._asdict() for change in changes)
+        print_json([{key: row[key] for key in row if key != "versions" or row[key]} for row in rows], form)
     elif not changes:
         print_line("no difference")
     else:
-        shown = ["message", "path", "change", "before", "after"]
-        if not any(change.path for change in changes):
-            shown.remove("path")
-        print_rows(shown, [[asdict(change)[name] or "-" for name in shown] for change in changes])
+        rare = [name for name in ("versions", "path") if not any(getattr(change, name) for change in changes)]
+        shown = [name for name in ("message", "versions", "path", "change", "before", "after") if name not in rare]
+        print_rows(shown, [[getattr(change, name) or "-" for name in shown] for change in changes])

@@ -9,16 +9,21 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.lookup import Catalog, unknown
 from kcli.schemas.model import Message
 
-__all__ = ["chosen", "known_version", "named"]
+__all__ = ["bare", "chosen", "known_version", "named"]
+
+
+def bare(name: str) -> str:
+    """A name without what people write differently."""
+    return name.lower().replace("_", "").replace("-", "")
 
 
 def named(tables: Catalog, name: str) -> list[str]:
     """The messages that a name means: one by its own name, however written, or both of an API. UsageError."""
-    bare = name.lower().replace("_", "").replace("-", "")
-    found = next((each for each in tables.names if each.lower() == bare), None) or tables.current_names.get(name)
+    wanted = bare(name)
+    found = next((each for each in tables.names if each.lower() == wanted), None) or tables.current_names.get(name)
     if found is not None:
         return [found]
-    if bare not in tables.keys_by_name and not bare.isdigit():
+    if wanted not in tables.keys_by_name and not wanted.isdigit():
         raise UsageError(unknown("message or API", name, [*(api.name for api in tables.apis.values()), *tables.names]))
     api = tables.known(tables.api_key(name))
     return [api.request, api.response]

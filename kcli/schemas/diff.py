@@ -1,22 +1,22 @@
-"""What changed: between two versions of a message, or between two releases."""
+"""What changed: between two versions of a message, or between two releases. `sides` compares other sets of messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Field, Message
 
-__all__ = ["Change", "between_releases", "between_versions", "said_by", "traits"]
+__all__ = ["Change", "between_forms", "between_releases", "between_versions", "said_by", "traits"]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """message  "FetchRequest"
     path     the field, or "" for the message itself
     change   "added", "removed", "changed"
     before, after  what it was and is; "" where it was not there
+    versions  of the message, where the change is about some of several
     """
 
     message: str
@@ -24,20 +24,26 @@ class Change:
     change: str
     before: str
     after: str
+    versions: str = ""
 
 
 def between_versions(message: Message, one: int, other: int) -> list[Change]:
     """The fields that differ between two versions of a message."""
+    return between_forms(message, one, message, other)
+
+
+def between_forms(one: Message, one_version: int, other: Message, other_version: int) -> list[Change]:
+    """The fields that differ between a version of one definition and a version of another."""
     found = []
-    if message.is_flexible(one) != message.is_flexible(other):
-        before, after = (form(message, version) for version in (one, other))
-        found.append(Change(message.name, "", "changed", before, after))
-    before_fields, after_fields = fields_of(message, one), fields_of(message, other)
+    if one.is_flexible(one_version) != other.is_flexible(other_version):
+        before, after = form(one, one_version), form(other, other_version)
+        found.append(Change(other.name, "", "changed", before, after))
+    before_fields, after_fields = fields_of(one, one_version), fields_of(other, other_version)
     for path in merged(list(before_fields), list(after_fields)):
         before, after = before_fields.get(path, ""), after_fields.get(path, "")
         if before != after:
             change = "changed" if before and after else "added" if after else "removed"
-            found.append(Change(message.name, path, change, before, after))
+            found.append(Change(other.name, path, change, before, after))
     return found
 
 

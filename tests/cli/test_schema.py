@@ -7,6 +7,7 @@ import pytest
 from kcli.cli.main import main
 from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import build
+from tests.greeting import greeting
 from tests.schemas.definitions import field
 
 
@@ -204,3 +205,35 @@ def test_a_table_on_a_terminal(
     out, _ = run(capsys, "show", "ApiVersionsRequest", 3)
     assert "clientSoftwareName" in out
     assert "────" in out
+
+
+def test_diff_of_two_sides(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = greeting(tmp_path)
+    assert main(["schema", "diff", "4.4", folder]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "message        change  before  after",
+        "GreetRequest   added   -       0-1",
+        "GreetResponse  added   -       0-1",
+    ]
+    assert main(["schema", "diff", "4.4", "kip-1018", "fetch", "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["message"] for row in rows} == {"FetchRequest"}
+    assert rows[2] == {
+        "message": "FetchRequest", "path": "topics.partitions.remotePartitionMaxBytes", "change": "added", "before": "",
+        "after": "int32", "versions": "18",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "NAME V1 V2 or --release A B expected"),
+        (["Fetch", "1"], "NAME V1 V2 or --release A B expected"),
+        (["4.4", "kip-9"], "kip-9: a release (3.9), a dialect"),
+        (["4.3", "4.4", "Fetsch"], "Fetsch: no such message or API; did you mean"),
+        (["Fetch", "1", "2", "--release", "3.9", "4.0"], "one of them"),
+    ],
+)
+def test_what_can_not_be_compared(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "diff", *words]) == 2
+    assert text in capsys.readouterr().err

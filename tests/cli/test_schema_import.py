@@ -1,8 +1,11 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from kcli.cli.main import main
+from kcli.schemas.catalog import catalog
+from kcli.schemas.export import to_definition
 from kcli.schemas.lookup import STOCK
 from tests.schemas.definitions import field, jar, message
 
@@ -65,3 +68,65 @@ def test_import_of_what_is_no_jar_changes_nothing(capsys: pytest.CaptureFixture[
     empty.mkdir()
     assert "no message definitions in" in run(capsys, "import", empty, "-o", tables, code=3)[1]
     assert {path.name: path.read_text() for path in tables.iterdir()} == before
+
+
+IN_CLIENTS = "clients/src/main/resources/common/message"
+
+
+def tree(
+    folder: Path, *definitions: dict[str, object], place: str = "clients/src/main/resources/common/message"
+) -> Path:
+    (folder / place).mkdir(parents=True, exist_ok=True)
+    for raw in definitions:
+        (folder / place / f"{raw['name']}.json").write_text("// licence\n" + json.dumps(raw))
+    return folder
+
+
+def test_a_source_tree_becomes_a_dialect(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Of its definitions those that the tables don't have just so; it says what it left out."""
+    source, out = tmp_path / "kafka", tmp_path / "draft"
+    stock = [to_definition(catalog().message(name)) for name in ("MetadataRequest", "FetchRequest")]
+    newer = to_definition(catalog().message("MetadataResponse"))
+    newer["validVersions"] = "0-14"
+    newer["fields"].append({"name": "Mood", "type": "int32", "versions": "14+"})
+    tree(source, *stock, newer)
+    tree(source, message("Plan", field("A")), place="metadata/src/main/resources/common/metadata")
+    tree(source, message("Simple", field("A")), place="clients/src/test/resources/common/message")
+    tree(source, message("Built", field("A")), place="clients/build/resources/common/message")
+    (source / "gradle.properties").write_text("group=org.apache.kafka\nversion=4.5.0-SNAPSHOT\n")
+    _, err = run(capsys, "import", source, "-o", out)
+    left_out = "left out: 2 definitions as the tables have them, 1 of tests"
+    assert err == f"kcli: {out}: 2 definitions (MetadataResponse, Plan); {left_out}\n"
+    assert sorted(path.name for path in out.iterdir()) == ["MetadataResponse.json", "Plan.json", "dialect.json"]
+    assert json.loads((out / "dialect.json").read_text()) == {"source": "Apache Kafka's sources 4.5.0-SNAPSHOT"}
+    assert "mood" in run(capsys, "show", "MetadataResponse", 14, "--schema", out, "-q")[0]
+
+
+def test_a_source_tree_with_nothing_new(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    source = tree(tmp_path / "kafka", to_definition(catalog().message("FetchRequest")))
+    _, err = run(capsys, "import", source, "-o", tmp_path / "out", code=1)
+    assert "nothing that the tables don't have; left out: 1 definition as the tables have them" in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_source_tree_that_makes_no_sense(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What can be read is written; names that would lead elsewhere are refused."""
+    source, out = tree(tmp_path / "kafka", message("Plan", field("A"))), tmp_path / "out"
+    folder = source / "clients/src/main/resources/common/message"
+    (folder / "Bad.json").write_text("{")
+    (folder / "Evil.json").write_text(json.dumps(message("../../evil", field("A"))))
+    _, err = run(capsys, "import", source, "-o", out, code=3)
+    assert "Bad.json: not JSON" in err
+    assert "Evil.json: \"name\": '../../evil' is no name of a message" in err
+    assert sorted(path.name for path in out.iterdir()) == ["Plan.json", "dialect.json"]
+    assert not (tmp_path.parent / "evil.json").exists()
+
+
+def test_where_a_source_tree_goes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    source = tree(tmp_path / "kafka", message("Plan", field("A")))
+    assert "a source tree becomes a dialect of its own: -o DIR expected" in run(capsys, "import", source, code=2)[1]
+    assert "an empty directory expected" in run(capsys, "import", source, "-o", source, code=2)[1]
+    part = source / "clients/src/main/resources/common/message"
+    assert run(capsys, "import", part, "-o", tmp_path / "out")[1].startswith(
+        f"kcli: {tmp_path}/out: 1 definition (Plan)"
+    )

@@ -1,0 +1,83 @@
+"""Two sets of messages compared field by field: releases, dialects, folders of definitions.
+
+A release has all of its messages, a dialect or folder those that it defines: of these alone is anything said then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kcli.errors import UsageError
+from kcli.schemas.dialects import SHIPPED, read_dialect, shipped
+from kcli.schemas.diff import Change, between_forms
+from kcli.schemas.lookup import Catalog
+from kcli.schemas.model import Message, release_order
+from kcli.schemas.ranges import Range, covering
+
+__all__ = ["Side", "between_sides", "side_of"]
+
+
+class Side(NamedTuple):
+    """messages: by name, each in the versions that this side has of it. whole: a message that is missing is gone."""
+
+    messages: Mapping[str, Message]
+    whole: bool
+
+
+def side_of(text: str, stock: Catalog) -> Side:
+    """What "3.9", "kip-1018" or a folder means. UsageError: none of them."""
+    if text in shipped() or Path(text).is_dir():
+        found = read_dialect(SHIPPED / text if text in shipped() else Path(text))
+        return Side({message.name: message for message in found.messages}, whole=False)
+    try:
+        release = stock.release(text)
+    except UsageError:
+        known = f"a release (3.9), a dialect ({', '.join(shipped())}) or a folder of definitions expected"
+        raise UsageError(f"{text}: {known}") from None
+    messages = (stock.message(name) for name in stock.names)
+    spoken = {message.name: said for message in messages if (said := as_spoken(message, release)) is not None}
+    return Side(spoken, whole=True)
+
+
+def as_spoken(message: Message, release: str) -> Message | None:
+    """A message in the versions and the layouts that a release has; None: it does not have it."""
+    said = next((each for each in message.releases if release in each), None)
+    if said is None:
+        return None
+    older = [each for each in message.variants if release_order(release) < release_order(each.before)]
+    form = min(older, key=lambda each: release_order(each.before)).message if older else message
+    return form._replace(name=message.name, versions=said.versions)
+
+
+def between_sides(one: Side, other: Side) -> list[Change]:
+    """Messages, versions and fields that differ, by message."""
+    names = set()
+    for side, facing in ((one, other), (other, one)):
+        if not side.whole or facing.whole:
+            names |= side.messages.keys()
+    return [change for name in sorted(names) for change in between(one.messages.get(name), other.messages.get(name))]
+
+
+def between(before: Message | None, after: Message | None) -> Iterator[Change]:
+    if before is None or after is None:
+        there = before or after
+        assert there is not None
+        said = str(there.versions)
+        yield Change(there.name, "", "removed" if before else "added", said if before else "", said if after else "")
+        return
+    if before.versions != after.versions:
+        yield Change(after.name, "", "changed", str(before.versions), str(after.versions))
+    found: dict[Change, list[int]] = {}
+    for version in before.versions & after.versions:
+        for change in between_forms(before, version, after, version):
+            found.setdefault(change, []).append(version)
+    for change, versions in found.items():
+        yield change._replace(versions=str(covering(versions)))
+    last = before.versions.hi
+    for version in Range(max(last + 1, after.versions.lo), after.versions.hi):
+        former = (before, last) if version == last + 1 else (after, version - 1)
+        if former[1] in former[0].versions:
+            for change in between_forms(*former, after, version):
+                yield change._replace(versions=str(version))
