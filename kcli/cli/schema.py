@@ -175,16 +175,16 @@ def show_message(tables: Catalog, message: Message, version: int | None, label: 
 
 
 @click.command()
-@click.argument("words", metavar="[NAME V1 V2 | A B [NAME]...]", nargs=-1)
+@click.argument("words", metavar="[NAME V1 V2|A B]...", nargs=-1)
 @click.option("--release", "releases", nargs=2, metavar="A B", help="Compare the versions that two releases have.")
 @dialect_option
 @FORMAT
 @QUIET
 def diff(words: tuple[str, ...], releases: tuple[str, str] | None, dialect: str | None, form: str, quiet: bool) -> None:
-    """What changed between the versions V1 and V2 of the message or API NAME, or between A and B.
+    """What changed in a message or API: NAME V1 V2 compares two of its versions, A B [NAME]... two sides.
 
     A and B are releases of Kafka, dialects, or folders of definitions, compared field by field in every version; with
-    NAMEs only in these messages and APIs. A dialect or folder is compared in what it defines.
+    a NAME or several only in these messages and APIs. A dialect or folder is compared in what it defines.
 
     \b
     kcli schema diff Fetch 11 12

@@ -53,7 +53,7 @@ def as_spoken(message: Message, release: str) -> Message | None:
 
 def between_sides(one: Side, other: Side) -> list[Change]:
     """Messages, versions and fields that differ, by message."""
-    names = set()
+    names: set[str] = set()
     for side, facing in ((one, other), (other, one)):
         if not side.whole or facing.whole:
             names |= side.messages.keys()
