@@ -31,6 +31,7 @@ REGISTERED = ("kcli/broker/apis/", "kcli/records/codecs/")
 
 # Modules that are tested in another file, by what uses them. Everything else has a test file at its own path.
 TESTED_ELSEWHERE = {
+    "kcli/report/metadata_questions.py": "tests/report/test_metadata.py",
     "kcli/broker/apis/add_offsets_to_txn.py": "tests/broker/transactions/test_coordinator.py",
     "kcli/broker/apis/add_partitions_to_txn.py": "tests/broker/transactions/test_coordinator.py",
     "kcli/broker/apis/describe_producers.py": "tests/broker/apis/test_transactions.py",

@@ -20,6 +20,7 @@ from kcli.cli.inputs import (
 )
 from kcli.cli.lines import print_note
 from kcli.cli.output import open_output
+from kcli.cli.report_metadata import are_metadata, write_metadata
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
@@ -43,13 +44,20 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
     """Report what captures show as one HTML page: a verdict, errors and latency over time, top talkers and more.
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it, or the output of `kcli
-    pipeline run`. The page needs nothing but a browser, and loads nothing. Tables are made in a temporary folder
-    (TMPDIR) on the way. The options that choose exchanges are for captures. Exit code 1: they leave none.
+    pipeline run`. Of a `__cluster_metadata-0`, or the log directory around it (several: of one quorum's nodes), the
+    page shows the metadata log: brokers, leaders, partitions and changes over time, growth. The page needs nothing but
+    a browser, and loads nothing. Tables are made in a temporary folder (TMPDIR) on the way. The options that choose
+    exchanges are for captures. Exit code 1: they leave none.
 
     \b
     kcli report night.pcap -o report.html
+    kcli report /var/kafka/data/__cluster_metadata-0 -o quorum.html
     """
     require("kcli report", "report")
+    if are_metadata(files):
+        if words_of(options):
+            raise UsageError(f"{files[0]}: a metadata log; the options that choose exchanges are for captures")
+        return write_metadata(files, output, options["dialect"], options["quiet"])
     if len(files) == 1 and (Path(files[0]) / JOURNAL).is_dir():
         if words_of(options):
             raise UsageError(f"{files[0]}: tables; the options that choose exchanges are for captures")

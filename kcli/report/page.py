@@ -15,9 +15,9 @@ from typing import Any
 
 from kcli.legible import legible
 from kcli.report.asking import Answers, Asked
-from kcli.report.verdict import judge
+from kcli.report.verdict import Verdict, judge
 
-__all__ = ["render"]
+__all__ = ["bytes_text", "render", "render_page", "span_text"]
 
 SCRIPTS = ("uPlot.iife.min.js", "page.js")
 STYLES = ("uPlot.min.css", "page.css")
@@ -26,7 +26,14 @@ NS = "_ns"  # ends the names of columns with times
 
 
 def render(answers: Answers, title: str, subtitle: str) -> str:
-    """The page's text."""
+    """The page on captures."""
+    return render_page(answers, title, subtitle, judge(answers), figures(answers))
+
+
+def render_page(
+    answers: Answers, title: str, subtitle: str, verdict: Verdict, numbers: Iterable[tuple[str, str]]
+) -> str:
+    """A page's text. numbers: (what, how much), its first line."""
     from jinja2 import Environment
     from markupsafe import Markup
 
@@ -36,8 +43,8 @@ def render(answers: Answers, title: str, subtitle: str) -> str:
         title=title,
         subtitle=subtitle,
         policy=policy(),
-        verdict=judge(answers),
-        figures=figures(answers),
+        verdict=verdict,
+        figures=numbers,
         sections=[each.question for each in asked],
         styles=[Markup(asset(name)) for name in STYLES],
         scripts=[Markup(asset(name)) for name in SCRIPTS],
@@ -115,6 +122,7 @@ def bytes_text(size: int) -> str:
 
 
 def span_text(seconds: float) -> str:
+    """ "3.5 h", "12 s"."""
     for unit, name in ((86_400, "d"), (3600, "h"), (60, "min")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:.3g} {name}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kcli.counting import counted
 from kcli.report.asking import Answers, Asked
 
-__all__ = ["Finding", "Verdict", "judge"]
+__all__ = ["BAD", "GOOD", "NOTE", "WARNING", "Finding", "Verdict", "judge", "verdict_of"]
 
 BAD, WARNING, NOTE, GOOD = "bad", "warning", "note", "good"
 ORDER = (BAD, WARNING, NOTE, GOOD)
@@ -40,14 +40,24 @@ class Verdict:
 
 def judge(answers: Answers) -> Verdict:
     """What the answers say."""
-    found = sorted((each for rule in RULES for each in rule(answers)), key=lambda each: ORDER.index(each.level))
+    found = [each for rule in RULES for each in rule(answers)]
     if answers.first_ns is None:
-        return Verdict(NOTE, "No Kafka in here", [*nothing(answers), *found])
+        return Verdict(NOTE, "No Kafka in here", [*nothing(answers), *in_order(found)])
+    return verdict_of(found)
+
+
+def verdict_of(findings: Sequence[Finding]) -> Verdict:
+    """The findings, the worst first, under a headline that counts the serious ones."""
+    found = in_order(findings)
     serious = sum(each.level in (BAD, WARNING) for each in found)
     level = found[0].level if serious else GOOD
     things = f"{serious} thing{'s' * (serious != 1)}"
     headline = {BAD: f"{things} to mend", WARNING: f"{things} to look at"}.get(level, "Nothing to mend")
     return Verdict(level, headline, found)
+
+
+def in_order(findings: Sequence[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda each: ORDER.index(each.level))
 
 
 def nothing(answers: Answers) -> Iterator[Finding]:

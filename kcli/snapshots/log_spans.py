@@ -11,7 +11,7 @@ from kcli.snapshots.decoding import CONTROL_TYPES, Decoder
 from kcli.snapshots.framing import Batch, Fault, batches, release
 from kcli.snapshots.walk import opened, walk
 
-__all__ = ["LogSpan", "count_segment", "header_time", "log_spans", "total"]
+__all__ = ["FRAME", "LogSpan", "count_segment", "header_time", "log_spans", "total"]
 
 FRAME = 3  # bytes before a metadata record: frame version, type and version
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ from typing import Any
 
 import pytest
 
-__all__ = ["Page", "chromium"]
+__all__ = ["LINES", "Page", "chromium", "order", "reads"]
+
+UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "ms": 1}
 
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -24,6 +27,17 @@ TABLES = """
 return Object.fromEntries([...document.querySelectorAll("section")].filter(each => each.querySelector("table"))
   .map(each => [each.id, {heads: [...each.querySelectorAll("th")].map(head => head.textContent),
     rows: [...each.querySelectorAll("tbody tr")].map(row => [...row.cells].map(cell => cell.textContent))}]))
+"""
+# What stands under the pointer at a share of a chart's width: its time, and each line's name and value.
+LINES = """
+const plot = document.querySelector(`#${arguments[0]} .u-over`), box = plot.getBoundingClientRect();
+const at = {clientX: box.left + box.width * arguments[1], clientY: box.top + box.height / 2, bubbles: true};
+plot.dispatchEvent(new MouseEvent("mouseenter", at)); plot.dispatchEvent(new MouseEvent("mousemove", at));
+return new Promise(done => setTimeout(() => {
+  const tip = plot.querySelector(".tip");
+  done(tip.hidden ? null : [tip.querySelector("b").textContent,
+    [...tip.querySelectorAll("div")].map(each => [...each.children].map(part => part.textContent))]);
+}, 50))
 """
 
 
@@ -98,3 +112,20 @@ def has_selenium() -> bool:
     from importlib.util import find_spec
 
     return find_spec("selenium") is not None
+
+
+def reads(text: str, value: Any, column: str) -> bool:
+    """Whether a cell's text is that value."""
+    if value is None:
+        return text == ""
+    if column.endswith("_ns"):
+        return bool(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{3})?", text))
+    if isinstance(value, str):
+        return text == (value or "(none)") or (text, value) == ("", "")
+    number, _, unit = text.replace(",", "").partition(" ")
+    return float(number) * UNITS[unit] == pytest.approx(value, rel=0.06, abs=0.051)
+
+
+def order(value: Any) -> Any:
+    """As the page sorts texts: letters before their case."""
+    return (re.sub(r"[^a-z0-9]", "", value.lower()), value) if isinstance(value, str) else value

@@ -6,32 +6,20 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kcli.report.asking import Answers
 from kcli.report.page import render
 from tests.report.answers import HOSTILE, answers_of, busy_capture, hostile_capture
-from tests.report.browser import Page, chromium
+from tests.report.browser import LINES, Page, chromium, order, reads
 
 pytest.importorskip("duckdb")
 pytest.importorskip("jinja2")
 
 ROOT = Path(__file__).parents[2]
 SHOTS = ROOT / "docs" / "report.png"
-UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "ms": 1}
 DRAWN = ("errors_over_time", "api_over_time")
-LINES = """
-const plot = document.querySelector(`#${arguments[0]} .u-over`), box = plot.getBoundingClientRect();
-const at = {clientX: box.left + box.width * arguments[1], clientY: box.top + box.height / 2, bubbles: true};
-plot.dispatchEvent(new MouseEvent("mouseenter", at)); plot.dispatchEvent(new MouseEvent("mousemove", at));
-return new Promise(done => setTimeout(() => {
-  const tip = plot.querySelector(".tip");
-  done(tip.hidden ? null : [tip.querySelector("b").textContent,
-    [...tip.querySelectorAll("div")].map(each => [...each.children].map(part => part.textContent))]);
-}, 50))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -51,18 +39,6 @@ def report(answers: Answers, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(render(answers, "What the wire says: samples", "all captures"))
     return path
-
-
-def reads(text: str, value: Any, column: str) -> bool:
-    """Whether a cell's text is that value."""
-    if value is None:
-        return text == ""
-    if column.endswith("_ns"):
-        return bool(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{3})?", text))
-    if isinstance(value, str):
-        return text == (value or "(none)") or (text, value) == ("", "")
-    number, _, unit = text.replace(",", "").partition(" ")
-    return float(number) * UNITS[unit] == pytest.approx(value, rel=0.06, abs=0.051)
 
 
 def test_every_cell_stands_under_its_head(page: Page, report: Path, answers: Answers) -> None:
@@ -101,11 +77,6 @@ def test_a_click_on_a_head_sorts(page: Page, report: Path, answers: Answers) -> 
                 reads(text, value, column) for text, value in zip(found, [*known, *missing], strict=True)
             ), (column, turn)  # fmt: skip
     assert page.run("return document.querySelectorAll('#pairs th[aria-sort]').length") == 1
-
-
-def order(value: Any) -> Any:
-    """As the page sorts texts: letters before their case."""
-    return (re.sub(r"[^a-z0-9]", "", value.lower()), value) if isinstance(value, str) else value
 
 
 def test_a_filter_filters(page: Page, report: Path, answers: Answers) -> None:

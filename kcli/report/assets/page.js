@@ -4,12 +4,15 @@
   const root = document.documentElement;
   const SHOWN = 10; // rows of a table at first
   // Columns whose values can be picked: only what concerns them is shown then.
-  const PICKED = ["client_id", "server", "api", "error", "topic", "connection", "group_id", "address"];
-  const HOT = ["with_errors", "not_recovered", "lost", "unanswered", "not_granted"];
+  const PICKED = ["client_id", "server", "api", "error", "topic", "connection", "group_id", "address", "broker", "record"];
+  const HOT = ["with_errors", "not_recovered", "lost", "unanswered", "not_granted", "not_in_sync", "behind"];
+  const HOT_VALUES = ["refused", "without leader", "fenced"];
   // The column that a row's bar shows.
   const MEASURES = [
-    "answers", "bytes", "exchanges", "fetched_bytes", "fetches", "rebalances", "wait_ms", "converted_bytes", "changes", "requests", "events",
+    "answers", "bytes", "exchanges", "fetched_bytes", "fetches", "rebalances", "wait_ms", "converted_bytes", "changes", "requests", "events", "records", "leads",
   ];
+  // Charts of counts over time: the column with a line's name, and the one with its height.
+  const COUNTS = { errors_over_time: ["error", "answers"], states_over_time: ["state", "partitions"] };
   const LIGHT = ["#2563eb", "#d9480f", "#0f9d76", "#8b3fc9", "#c29100", "#d6336c", "#0891b2", "#6b7280"];
   const DARK = ["#6ea0ff", "#ff9052", "#4bd6a8", "#c58bf2", "#e8c547", "#ff7aa8", "#4cc9e6", "#a7b0be"];
   const picks = new Map();
@@ -147,7 +150,7 @@
           cell.classList.add("bar");
           cell.style.setProperty("--share", `${(100 * value / most).toFixed(1)}%`);
         }
-        if ((HOT.includes(name) && value > 0) || value === "refused") cell.classList.add("hot");
+        if ((HOT.includes(name) && value > 0) || HOT_VALUES.includes(value)) cell.classList.add("hot");
         made.append(cell);
       });
       return made;
@@ -280,8 +283,17 @@
 
   for (const section of document.querySelectorAll("section")) {
     const answer = data.answers[section.id], tools = section.querySelector(".tools");
-    if (section.id === "errors_over_time") {
-      chart(section, () => ({ answer, key: "error", value: "answers", format: (value) => number(value), zero: true }));
+    if (COUNTS[section.id]) {
+      const [key, value] = COUNTS[section.id];
+      chart(section, () => ({ answer, key, value, format: (each) => number(each), zero: true }));
+    } else if (section.id === "changes_over_time") {
+      let shown = "records";
+      if (answer.rows.length)
+        choice(tools, [["records", "records"], ["bytes", "bytes"]], shown, (value) => {
+          shown = value;
+          redraws.forEach((redraw) => redraw());
+        });
+      chart(section, () => ({ answer, key: "record", value: shown, format: shown === "bytes" ? bytes : (each) => number(each), zero: true }));
     } else if (section.id === "api_over_time") {
       const state = { by: "api", value: "p99_ms" };
       const again = () => redraws.forEach((redraw) => redraw());
