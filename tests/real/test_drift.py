@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -89,37 +91,77 @@ def test_a_quorum_that_drifts() -> None:
         assert kcli("snapshot", "drift", *map(str, folders)).returncode == 0
 
 
-def leader_of(cluster: Cluster) -> int:
-    """The controller that leads, as a node has noted it."""
-    noted = (cluster.log_dirs[0] / "__cluster_metadata-0" / "quorum-state").read_text()
-    return int(json.loads(noted)["leaderId"])
+def leader_of(cluster: Cluster) -> tuple[int, int]:
+    """The newest epoch that a node has noted, and the controller that leads in it."""
+    files = [each / "__cluster_metadata-0" / "quorum-state" for each in cluster.log_dirs]
+    noted = [json.loads(each.read_text()) for each in files]
+    return max((int(each["leaderEpoch"]), int(each["leaderId"])) for each in noted)
+
+
+def dumped(cluster: Cluster, node: int) -> list[tuple[int, str]]:
+    """(offset, type) of the records in a node's log, by Kafka's own dump of it."""
+    segments = sorted((cluster.log_dirs[node - 1] / "__cluster_metadata-0").glob("*.log"))
+    text = cluster.dump_log(*segments, options=("--cluster-metadata-decoder",))
+    found = re.findall(r'^\| offset: (\d+) .*? payload: \{"type":"(\w+)"', text, re.MULTILINE)
+    return [(int(offset), kind) for offset, kind in found]
+
+
+# What every record of these types changes.
+CHANGING = {
+    "TOPIC_RECORD",
+    "PARTITION_RECORD",
+    "PARTITION_CHANGE_RECORD",
+    "REMOVE_TOPIC_RECORD",
+    "REGISTER_BROKER_RECORD",
+}
 
 
 def test_what_watch_shows_is_what_the_log_has(tmp_path: Path) -> None:
-    """Over the kill -9 of the leader, which is the controller that was named; asked at a broker, too."""
+    """Over two changes of the leader: the kill -9 of the one that was named, and a stop in good order of the next one.
+    Asked at a controller, and at a broker; beside kafka-metadata-quorum, a node's log, and Kafka's dump of that."""
     with Cluster("4.4.0", nodes=3, heap="256m") as cluster, ExitStack() as stack:
         cluster.topics("--create", "--topic", "warm", "--partitions", "2")
-        leader = leader_of(cluster)
-        other = next(node for node in cluster.node_ids if node != leader)
+        _, first = leader_of(cluster)
+        other = next(node for node in cluster.node_ids if node != first)
         outputs = [tmp_path / "controller", tmp_path / "broker"]
         watching = []
-        for place, output in zip([cluster.address(leader, "CONTROLLER"), cluster.address(other)], outputs, strict=True):
+        for place, output in zip([cluster.address(first, "CONTROLLER"), cluster.address(other)], outputs, strict=True):
             command = [sys.executable, "-m", "kcli.cli", "snapshot", "watch", place]
             stream = stack.enter_context(output.open("wb"))
             process = subprocess.Popen([*command, "--every", "1", "--format", "jsonl"], stdout=stream)
             watching.append(stack.enter_context(process))
             stack.callback(process.kill)
-        cluster.wait_for(lambda: all(b'"quorum"' in each.read_bytes() for each in outputs))
+
+        def seen(text: bytes, times: int = 1) -> Callable[[], bool]:
+            return lambda: all(each.read_bytes().count(text) >= times for each in outputs)
+
+        cluster.wait_for(seen(b'"quorum"'))
         cluster.topics("--create", "--topic", "orders", "--partitions", "2")
-        cluster.kill(leader)
-        cluster.wait_for(lambda: all(b'"LeaderChangeMessage"' in each.read_bytes() for each in outputs))
+        cluster.kill(first)
+        cluster.wait_for(seen(b'"LeaderChangeMessage"'))
         cluster.run("TopicCommand", "--bootstrap-server", cluster.address(other), "--delete", "--topic", "warm")
-        cluster.wait_for(lambda: all(b'"deleted","table":"topics"' in each.read_bytes() for each in outputs))
+        cluster.wait_for(seen(b'"deleted","table":"topics"'))
+        cluster.start(first)
+        _, second = leader_of(cluster)
+        assert second != first
+        cluster.stop(second)
+        cluster.wait_for(seen(b'"LeaderChangeMessage"', 2))
+        third, left = leader_of(cluster), next(node for node in cluster.node_ids if node != second)
+        where = ("--bootstrap-server", cluster.address(left))
+        cluster.run("TopicCommand", *where, "--create", "--topic", "last", "--partitions", "30")
+        cluster.wait_for(seen(b'"topic":"last","partition":29'))
+        cluster.wait_for(seen(b'"leader":%d,"epoch":%d,' % (third[1], third[0])))
+        status = cluster.run("MetadataQuorumCommand", *where, "describe", "--status")
         for process in watching:
             process.send_signal(signal.SIGINT)
         assert [process.wait(30) for process in watching] == [130, 130]
-        logged = kcli("snapshot", "log", str(cluster.log_dirs[other - 1]), "--format", "jsonl").stdout.splitlines()
+        assert re.search(rf"LeaderId:\s+{third[1]}\nLeaderEpoch:\s+{third[0]}\n", status), status
+        logged = kcli("snapshot", "log", str(cluster.log_dirs[left - 1]), "--format", "jsonl").stdout.splitlines()
+        dump = dumped(cluster, left)
         for output in outputs:
-            seen = [line for line in output.read_text().splitlines() if '"event":"quorum"' not in line]
-            assert seen
-            assert seen == logged[logged.index(seen[0]) :][: len(seen)]
+            lines = [line for line in output.read_text().splitlines() if '"event":"quorum"' not in line]
+            assert lines == logged[logged.index(lines[0]) :][: len(lines)]
+            offsets = [json.loads(line)["offset"] for line in lines]
+            records = [offset for offset, kind in dump if kind in CHANGING and offsets[0] <= offset <= offsets[-1]]
+            assert set(records) <= set(offsets)
+            assert len(records) > 30
