@@ -6,6 +6,7 @@ import mmap
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +22,7 @@ PIECE = 1 << 20
 SMALL = (
     4 << 20
 )  # bytes of a file that is read, not mapped: nodes cut the ends off their logs, and maps of them can't be read
-LOOKS = 3
+LOOKS, PATIENCE = 3, 5.0  # at a folder that changes; seconds
 
 T = TypeVar("T")
 
@@ -114,13 +115,13 @@ def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
 
 def steady(folders: Sequence[Path], look: Callable[[], T], is_fine: Callable[[T], bool]) -> T:
     """What a look at folders finds; another look where that is not fine and a running node has written or removed files
-    meanwhile, LOOKS of them at most."""
-    for _ in range(LOOKS - 1):
-        before = sizes(folders)
+    meanwhile: LOOKS of them, or as many as PATIENCE allows."""
+    until, left = time.monotonic() + PATIENCE, LOOKS
+    while True:
+        before, left = sizes(folders), left - 1
         found = look()
-        if is_fine(found) or sizes(folders) == before:
+        if is_fine(found) or sizes(folders) == before or (left <= 0 and time.monotonic() > until):
             return found
-    return look()
 
 
 def sizes(folders: Sequence[Path]) -> dict[Path, int]:

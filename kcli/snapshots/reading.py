@@ -90,10 +90,11 @@ def read_snapshot(
 
 def apart(*both: Wanted) -> list[Wanted]:
     """Two sources, neither of which takes its state from the other one's file: a log leads there from before it.
+    Times have become offsets.
 
-    InputError: there is no other way to a snapshot than the snapshot.
+    InputError: there is no other way to a snapshot than the snapshot, or the log does not know a time. UsageError.
     """
-    first, second = both
+    first, second = map(at_its_offset, both)
     return [apart_from(first, second), apart_from(second, first)]
 
 
@@ -117,12 +118,7 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
 
     began = time.perf_counter()
     loader, sources = Loader(dialect, strict=strict), list[str]()
-    folder = log_folder(wanted)
-    if wanted.at_time is not None:
-        if folder is None:
-            raise UsageError(f"{name_of(wanted.path)}: a time is one of a log: give the directory, or --log")
-        segments = [str(folder / name) for name, _ in listing_of(folder).segments]
-        wanted = replace(wanted, at_offset=offset_at(segments, wanted.at_time, str(folder)))
+    folder, wanted = log_folder(wanted), at_its_offset(wanted)
     snapshot = chosen_snapshot(wanted)
     if snapshot is not None:
         take_snapshot(loader, snapshot)
@@ -139,6 +135,17 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
             f"offset {wanted.at_offset} is not reached: the files end at {reached}", file=name_of(wanted.path)
         )
     return Loaded(loader, sources, time.perf_counter() - began, note)
+
+
+def at_its_offset(wanted: Wanted) -> Wanted:
+    """The same by an offset, where it is by a time."""
+    if wanted.at_time is None:
+        return wanted
+    folder = log_folder(wanted)
+    if folder is None:
+        raise UsageError(f"{name_of(wanted.path)}: a time is one of a log: give the directory, or --log")
+    segments = [str(folder / name) for name, _ in listing_of(folder).segments]
+    return replace(wanted, at_offset=offset_at(segments, wanted.at_time, str(folder)), at_time=None)
 
 
 def log_folder(wanted: Wanted) -> Path | None:

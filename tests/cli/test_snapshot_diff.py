@@ -56,6 +56,7 @@ def test_a_snapshot_is_not_compared_with_itself(tmp_path: Path, capfd: Captured)
     assert main(["snapshot", "create", "--log", str(FOLDER), "--at-offset", "641", "-o", str(made)]) == 0
     shutil.copy(next(made.iterdir()), file)  # under the name 952-1
     assert main(["snapshot", "diff", str(file), f"{folder}@952", "--exit-code", "-q"]) == 1
+    assert main(["snapshot", "diff", str(file), f"{folder}@2026-11-21T01:15:34.398Z", "--exit-code", "-q"]) == 1
     assert main(["snapshot", "diff", str(file), state, "--exit-code", "-q"]) == 0
     capfd.readouterr()
     assert main(["snapshot", "verify", str(folder)]) == 1

@@ -65,8 +65,9 @@ def test_what_a_directory_means() -> None:
         metadata_directory(str(folder / "quorum-state"))
 
 
-def test_another_look_where_a_node_was_writing(tmp_path: Path) -> None:
-    """As often as files come or go while what is found is not fine, and not more than three times."""
+def test_another_look_where_a_node_was_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As often as files come or go while what is found is not fine: three times, or for as long as patience lasts."""
+    monkeypatch.setattr("kcli.snapshots.files.PATIENCE", 0)
     file = tmp_path / "file"
 
     def looks(answers: list[str], *, writing: bool) -> tuple[str, list[str]]:
@@ -83,3 +84,5 @@ def test_another_look_where_a_node_was_writing(tmp_path: Path) -> None:
     assert looks(["bad", "bad", "fine", "bad"], writing=True) == ("fine", ["bad"])
     assert looks(["bad", "bad", "bad", "fine"], writing=True) == ("bad", ["fine"])
     assert looks(["bad", "fine"], writing=False) == ("bad", ["fine"])
+    monkeypatch.setattr("kcli.snapshots.files.PATIENCE", 60)
+    assert looks(["bad"] * 9 + ["fine"], writing=True) == ("fine", [])

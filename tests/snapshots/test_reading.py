@@ -46,6 +46,8 @@ def test_two_ways_to_one_offset() -> None:
     file = str(Path(FOLDER) / "00000000000000000952-0000000001.checkpoint")
     assert apart(Wanted(file), Wanted(FOLDER, None, 952)) == [Wanted(file), Wanted(FOLDER, None, 952, before=952)]
     assert apart(Wanted(FOLDER, None, 952), Wanted(file))[0].before == 952
+    by_time = Wanted(FOLDER, at_time=1795223734398)  # of the last batch before 952
+    assert apart(Wanted(file), by_time) == [Wanted(file), Wanted(FOLDER, None, 952, before=952)]
     for other in (Wanted(FOLDER, None, 953), Wanted(FOLDER), Wanted(str(partition_folder("440-three/n1")), None, 952)):
         assert apart(Wanted(file), other) == [Wanted(file), other]
     late = partition_folder("440-three/n1")
