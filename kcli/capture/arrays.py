@@ -1,6 +1,7 @@
 """What the core makes as columns, as Arrow arrays: without a Python object for a value.
 
-They are made of buffers: `pyarrow.array` imports pandas, where it is installed, which takes longer than most captures.
+They are made of buffers: `pyarrow.array` imports pandas, where it is installed, which takes longer than most captures;
+so do `take` and `cast` with pyarrow.compute.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ from typing import Any
 
 from kcli.schemas.errors import error_name
 
-__all__ = ["batch_of_columns", "batch_of_rows", "column_of", "error_names", "integers", "strings", "texts"]
+__all__ = [
+    "batch_of_columns",
+    "batch_of_rows",
+    "chosen",
+    "column_of",
+    "error_names",
+    "integers",
+    "is_none",
+    "strings",
+    "texts",
+]
 
 
 def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
@@ -52,7 +63,7 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
         )
     numbers = numpy.array([0 if value is None else value for value in values])
     if pyarrow.types.is_timestamp(kind):
-        return integers(numbers, "int64", missing).cast(kind)
+        return integers(numbers, "int64", missing).view(kind)
     return integers(numbers, str(kind), missing)
 
 
@@ -67,6 +78,17 @@ def batch_of_columns(columns: Sequence[Sequence[Any]], schema: Any) -> Any:
 
     arrays = [column_of(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pyarrow.record_batch(arrays, schema=schema)
+
+
+def chosen(among: Any, places: Any, kind: Any, missing: Any = None) -> Any:
+    """A column of texts, by the place of each row's among those given. kind: its Arrow type, a dictionary or text.
+    missing: bool by row, where there is none."""
+    import pyarrow
+
+    index = integers(places, "int32", missing)
+    if pyarrow.types.is_dictionary(kind):
+        return pyarrow.DictionaryArray.from_arrays(index, among, safe=False)
+    return among.take(index)
 
 
 def is_none(values: Sequence[Any]) -> Any:
@@ -104,7 +126,5 @@ def error_names(ends: bytes, codes: bytes) -> Any:
     import numpy
     import pyarrow
 
-    found, index = numpy.unique(numpy.frombuffer(codes, numpy.int64), return_inverse=True)
-    names = texts(error_name(code) for code in found.tolist())
     offsets = integers(numpy.frombuffer(ends, numpy.int32), "int32")
-    return pyarrow.ListArray.from_arrays(offsets, names.take(integers(index, "int64")))
+    return pyarrow.ListArray.from_arrays(offsets, texts(map(error_name, numpy.frombuffer(codes, numpy.int64).tolist())))

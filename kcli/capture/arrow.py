@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from kcli.capture.arrays import integers
@@ -22,6 +23,7 @@ from kcli.extras import require
 from kcli.filelike import Stream
 from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
 from kcli.tables.definition import Column, schema_of
+from kcli.tables.parquet import stored
 
 __all__ = ["ROWS", "TableDecoder"]
 
@@ -45,10 +47,12 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
         columns: Sequence[Column] = PARQUET_COLUMNS,
         wanted: Container[str] = EVERY,
         bodies: bool = True,
+        for_file: bool = False,
         **options: Any,
     ) -> None:
         """wanted: names of columns, those that are not stay null. bodies: whether messages are read behind
         their headers, where the core does that; else there are no events of what can't be, and no names are learnt.
+        for_file: texts that repeat are dictionaries, as `parquet_writer` takes them.
         options: as for `CaptureDecoder`.
 
         UsageError: pyarrow or numpy is missing.
@@ -59,6 +63,8 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
 
         self.numpy, self.arrow = numpy, pyarrow
         self.schema, self.exchanges = schema_of(columns), schema_of(EXCHANGE_COLUMNS)
+        if for_file:
+            self.schema = stored(self.schema)
         self.columns_wanted, self.bodies_wanted = wanted, bodies
         self.kept_texts = [name for name, column in TEXTS.items() if column in self.schema.names and column in wanted]
         self.marks = FileMarks()
@@ -152,7 +158,7 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
             taken = self.sink.take_columns()
             if self.take_batch == self.ready.append:
                 taken |= {name: (taken[name][0], bytes(taken[name][1])) for name in self.kept_texts}
-            files = self.marks.column(self.entered_names, len(taken["numbers"]) // ROW_BYTES)
+            files = partial(self.marks.column, self.entered_names, len(taken["numbers"]) // ROW_BYTES)
             batch = batch_of(taken, self.bodies.name, self.schema, self.columns_wanted, files)
             if not self.chosen.takes_all:
                 kept = wanted_rows(self.chosen, taken, batch) & self.held(taken, files)
@@ -191,6 +197,8 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
         if batch is None or not batch.num_rows:
             return rows
         count = batch.num_rows
-        order = self.numpy.insert(self.numpy.arange(count), places, self.numpy.arange(rows.num_rows) + count)
         both = self.arrow.Table.from_batches([batch, rows]).combine_chunks()
-        return both.take(integers(order, "int64")).combine_chunks().to_batches()[0]
+        if places[0] < count:
+            order = self.numpy.insert(self.numpy.arange(count), places, self.numpy.arange(rows.num_rows) + count)
+            both = both.take(integers(order, "int64")).combine_chunks()
+        return both.to_batches()[0]

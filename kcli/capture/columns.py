@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import Any
 
-from kcli.capture.arrays import column_of, error_names, integers, strings, texts
+from kcli.capture.arrays import chosen, column_of, error_names, integers, is_none, strings, texts
 from kcli.capture.error_codes import error_codes
 from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
@@ -105,11 +105,11 @@ def batch_of(
     name_of: Callable[[int], str | None],
     schema: Any,
     wanted: Container[str] = EVERY,
-    files: Any = None,
+    files: Callable[[Any], Any] | None = None,
 ) -> Any:
     """A record batch of what `ExchangeRows.take_columns` gives, in its memory; columns that are not wanted are null.
 
-    name_of: an API's name by its key. files: a column of each row's file.
+    name_of: an API's name by its key. files: gives a column of each row's file, of a type.
     """
     import pyarrow
 
@@ -125,7 +125,9 @@ def batch_of(
 class ExchangeArrays:
     """The columns of the exchanges that the core made, one by one."""
 
-    def __init__(self, taken: dict[str, Any], name_of: Callable[[int], str | None], files: Any) -> None:
+    def __init__(
+        self, taken: dict[str, Any], name_of: Callable[[int], str | None], files: Callable[[Any], Any] | None
+    ) -> None:
         self.taken, self.name_of, self.files = taken, name_of, files
         self.rows = numbers_of(taken)
         self.links, self.clients = self.rows[:, LINK], self.rows[:, CLIENT]
@@ -135,9 +137,9 @@ class ExchangeArrays:
         """A column by its name: a method of that name, or one of NUMBERS' as it is."""
         name = field.name
         if name in ("server", "broker_address"):
-            return self.texts_at("servers", self.servers, name == "broker_address")
+            return self.texts_at("servers", self.servers, field.type, name == "broker_address")
         if name in ("client", "client_address"):
-            return self.texts_at("ends", self.links, name == "client_address")
+            return self.texts_at("ends", self.links, field.type, name == "client_address")
         if name in PLAIN:
             return integers(self.rows[:, PLAIN[name]], str(field.type))
         return getattr(self, f"make_{name}")(field)
@@ -146,24 +148,29 @@ class ExchangeArrays:
     def servers(self) -> Any:
         return servers_of(self.taken, self.rows)
 
-    def texts_at(self, name: str, places: Any, address: bool) -> Any:
+    def texts_at(self, name: str, places: Any, kind: Any, address: bool) -> Any:
+        made = strings(self.taken[name])
         if not address:
-            return chosen_texts(self.taken[name], places)
-        made = [address_of(end) for end in strings(self.taken[name]).to_pylist()]
-        return texts(made).take(integers(places, "int32"))
+            return chosen(made, places, kind)
+        import numpy
+
+        found: dict[str, int] = {}  # a dictionary has each once
+        numbers = [found.setdefault(address_of(end), len(found)) for end in made.to_pylist()]
+        return chosen(texts(found), numpy.array(numbers, numpy.int32)[places], kind)
 
     def make_timestamp(self, field: Any) -> Any:
-        return integers(self.rows[:, TIME] // 1000, "int64").cast(field.type)
+        return integers(self.rows[:, TIME] // 1000, "int64").view(field.type)
 
-    def make_connection(self, _field: Any) -> Any:
-        return chosen_texts(self.taken["links"], self.links)
+    def make_connection(self, field: Any) -> Any:
+        return chosen(strings(self.taken["links"]), self.links, field.type)
 
-    def make_client_id(self, _field: Any) -> Any:
-        return chosen_texts(self.taken["clients"], self.clients, self.clients < 0)
+    def make_client_id(self, field: Any) -> Any:
+        return chosen(strings(self.taken["clients"]), self.clients, field.type, self.clients < 0)
 
-    def make_api(self, _field: Any) -> Any:
+    def make_api(self, field: Any) -> Any:
         keys = self.rows[:, KEY]
-        return texts(map(self.name_of, range(int(keys.max(initial=0)) + 1))).take(integers(keys, "int64"))
+        names = [self.name_of(key) for key in range(int(keys.max(initial=0)) + 1)]
+        return chosen(texts(names), keys, field.type, is_none(names)[keys])
 
     def make_request_header(self, _field: Any) -> Any:
         return strings(self.taken["header"])
@@ -180,12 +187,15 @@ class ExchangeArrays:
     def make_latency_ms(self, _field: Any) -> Any:
         return integers(self.rows[:, LATENCY] / 1000, "float64", self.missing)
 
-    def make_error(self, _field: Any) -> Any:
+    def make_error(self, field: Any) -> Any:
         import numpy
 
-        errors = error_names(*self.taken["errors"])
-        ends = numpy.frombuffer(self.taken["errors"][0], numpy.int32)
-        return errors.values.take(integers(ends[:-1], "int32", ends[:-1] == ends[1:]))
+        ends, codes = map(numpy.frombuffer, self.taken["errors"], (numpy.int32, numpy.int64))
+        missing = ends[:-1] == ends[1:]
+        firsts = numpy.zeros(len(missing), numpy.int64)
+        firsts[~missing] = codes[ends[:-1][~missing]]
+        found, places = numpy.unique(firsts, return_inverse=True)
+        return chosen(texts(map(error_name, found.tolist())), places, field.type, missing)
 
     def make_errors(self, _field: Any) -> Any:
         return error_names(*self.taken["errors"])
@@ -193,7 +203,7 @@ class ExchangeArrays:
     def make_file(self, field: Any) -> Any:
         import pyarrow
 
-        return pyarrow.nulls(len(self.rows), field.type) if self.files is None else self.files
+        return pyarrow.nulls(len(self.rows), field.type) if self.files is None else self.files(field.type)
 
 
 def numbers_of(taken: dict[str, Any]) -> Any:
@@ -208,11 +218,6 @@ def servers_of(taken: dict[str, Any], rows: Any) -> Any:
     import numpy
 
     return numpy.frombuffer(taken["server_of"], numpy.int32)[rows[:, LINK]]
-
-
-def chosen_texts(made: tuple[Any, Any], places: Any, missing: Any = None) -> Any:
-    """A column of text, by the place of each row's among those made. missing: bool by row, where there is none."""
-    return strings(made).take(integers(places, "int32", missing))
 
 
 def wanted_rows(chosen: Filter, taken: dict[str, Any], batch: Any) -> Any:

@@ -7,6 +7,7 @@ becomes a value only where the condition holds, or the decoder wants to hear of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from kcli.capture.bodies import Bodies
@@ -149,9 +150,9 @@ class ConditionalFeed(ColumnOwner):
         taken = self.sink.take_columns()
         rows = HeldRows(taken, self.bodies)
         self.numbers = self.marks.numbers(len(rows))
-        files = self.marks.column(self.names, len(rows)) if "file" in self.wanted else None
-        self.marks.restart()
+        files = partial(self.marks.column, self.names, len(rows))
         batch = batch_of(taken, self.bodies.name, self.schema, self.wanted, files)
+        self.marks.restart()
         kept = self.condition.holds(batch)
         if self.chosen.is_plain:
             kept = kept & wanted_rows(self.chosen, taken, batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.capture.arrays import integers, texts
+from kcli.capture.arrays import chosen, texts
 
 __all__ = ["FileMarks"]
 
@@ -26,9 +26,9 @@ class FileMarks:
         if number != self.marks[-1][1]:
             self.marks.append((row, number))
 
-    def column(self, names: Sequence[str], count: int) -> Any:
-        """The file of each of the batch's rows, as an Arrow array. names: of the files."""
-        return texts(names).take(integers(self.numbers(count), "int64"))
+    def column(self, names: Sequence[str], count: int, kind: Any) -> Any:
+        """The file of each of the batch's rows, as an Arrow array of that type. names: of the files."""
+        return chosen(texts(names), self.numbers(count), kind)
 
     def numbers(self, count: int) -> Any:
         """The number of each row's file, as a numpy.ndarray."""

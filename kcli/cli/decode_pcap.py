@@ -38,7 +38,6 @@ __all__ = ["pcap"]
 
 TIMES = ("relative", "absolute")  # the first one on a terminal, the second elsewhere
 FORMATS = ("table", "jsonl", "tree", "parquet")
-PARQUET_TEXTS = ("request", "response")  # columns of JSON
 
 
 @click.command(cls=FilterCommand)
@@ -212,6 +211,7 @@ def write_parquet(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], 
     """A row for each exchange and event, a row group for each batch of them."""
     from kcli.capture.arrow import TableDecoder
     from kcli.records.columns import parquet_file
+    from kcli.tables.parquet import parquet_writer
 
     assert isinstance(source, TableDecoder) and isinstance(out, WatchedOutput)
 
@@ -219,7 +219,7 @@ def write_parquet(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], 
         writer().write_batch(batch)
         out.used = True
 
-    with summed_up(source, options), parquet_file(out.out, source.schema, PARQUET_TEXTS) as writer:
+    with summed_up(source, options), parquet_file(out.out, source.schema, parquet_writer) as writer:
         source.write(write, moved)
 
 
@@ -230,7 +230,7 @@ def source_class(
     if format_ == "parquet":
         from kcli.capture.arrow import TableDecoder
 
-        return TableDecoder
+        return partial(TableDecoder, for_file=True)
     if format_ == "table":
         from kcli.cli.pcap_rows import RowDecoder
 

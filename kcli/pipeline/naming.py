@@ -13,7 +13,8 @@ from kcli.jsontext import dumps
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.storage import Place
-from kcli.pipeline.writing import NAMED, Written, parquet_writer
+from kcli.pipeline.writing import NAMED, Written
+from kcli.tables.parquet import parquet_writer
 
 if TYPE_CHECKING:
     from kcli.core.codec.topic_names import NameInserter

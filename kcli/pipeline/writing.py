@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -12,16 +11,14 @@ from kcli.capture.arrays import batch_of_rows
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
+from kcli.tables.parquet import LONG, parquet_writer, stored
 
-__all__ = ["NAMED", "ROWS", "TableWriter", "Written", "day_of", "parquet_writer", "stored_schema"]
+__all__ = ["NAMED", "ROWS", "TableWriter", "Written", "day_of", "stored_schema"]
 
 ROWS = 20_000  # rows in a row group, at most
 SHORT_ROWS = 100_000  # rows that wait as columns, where texts repeat
 TEXT_BYTES = 16 << 20  # of values in a row group, at most
 SAMPLE = 64  # every how many rows their bytes are counted
-# Columns whose values do not repeat: a dictionary of them, or the least and greatest, would only cost.
-LONG = frozenset({"request", "response", "request_header", "data"})
-TIMES = frozenset({"timestamp", "completed_ns"})
 DAY_US = 86_400_000_000
 # With topic ids.
 NAMED = (
@@ -102,51 +99,10 @@ class Sink:
         return Written(self.table, self.day, self.path, self.count, self.nameless)
 
 
-def parquet_writer(file: Any, schema: Any) -> Any:
-    """Of a table's columns, texts that repeat as such or as dictionaries: those say which values there are, so that the
-    least and greatest stand beside numbers only. Times follow each other closely. Pages of version 2 are compressed
-    where they are made, without a copy."""
-    import pyarrow.parquet
-
-    short = [field for field in schema if field.name not in LONG]
-    times = [field.name for field in schema if field.name in TIMES]
-    writer = pyarrow.parquet.ParquetWriter(
-        file, schema, store_schema=False,
-        compression="zstd", compression_level=1, data_page_version="2.0",
-        write_statistics=[field.name for field in short if not is_text(field.type)],
-        use_dictionary=[field.name for field in short if is_text(field.type)],
-        column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
-    )  # fmt: skip
-    writer.add_key_value_metadata({"ARROW:schema": comments_of(schema)})
-    return writer
-
-
-def comments_of(schema: Any) -> bytes:
-    """What each column says, for whoever reads a file with Arrow: the schema as `store_schema` would keep it, but
-    without dictionaries, which are of no concern to readers."""
-    import pyarrow
-
-    texts = (field.with_type(pyarrow.string()) if is_text(field.type) else field for field in schema)
-    return b64encode(pyarrow.schema(texts).serialize())
-
-
 @cache
 def stored_schema(table: str) -> Any:
-    """The table's columns as record batches have them: texts that repeat as dictionaries."""
-    import pyarrow
-
-    fields = arrow_schema(table)
-    few = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-    repeats = [field.type == pyarrow.string() and field.name not in LONG for field in fields]
-    return pyarrow.schema([
-        field.with_type(few) if repeated else field for field, repeated in zip(fields, repeats, strict=True)
-    ])  # fmt: skip
-
-
-def is_text(kind: Any) -> bool:
-    import pyarrow
-
-    return bool(pyarrow.types.is_dictionary(kind) or pyarrow.types.is_string(kind))
+    """The table's columns as record batches have them."""
+    return stored(arrow_schema(table))
 
 
 def lacks_name(table: str, row: tuple[Any, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Protocol
 
@@ -179,15 +179,17 @@ def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: st
 
 
 @contextmanager
-def parquet_file(out: BinaryIO, columns: Any, texts: Collection[str] = ()) -> Iterator[Callable[[], Any]]:
+def parquet_file(
+    out: BinaryIO, columns: Any, make: Callable[[BinaryIO, Any], Any] | None = None
+) -> Iterator[Callable[[], Any]]:
     """A ParquetWriter of `out`, as a function that makes it when it is first called: an error that comes before leaves
-    nothing written. columns: the Arrow schema. texts: columns whose least and greatest values nobody asks for."""
-    counted: Any = [name for name in columns.names if name not in texts] if texts else True
+    nothing written. columns: the Arrow schema. make: what makes it, of out and columns; None: as pyarrow does."""
     made: list[Any] = []
 
     def writer() -> Any:
         if not made:
-            made.append(pyarrow().parquet.ParquetWriter(out, columns, compression="zstd", write_statistics=counted))
+            pa = pyarrow()
+            made.append(make(out, columns) if make else pa.parquet.ParquetWriter(out, columns, compression="zstd"))
         return made[0]
 
     try:

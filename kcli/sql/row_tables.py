@@ -24,7 +24,7 @@ from kcli.pipeline.partition_columns import PartitionColumns
 from kcli.pipeline.row_source import AT_END, RowSource
 from kcli.pipeline.tables import TABLES
 from kcli.sql.scans import Source
-from kcli.tables.definition import schema_of
+from kcli.tables.definition import arrow_type, schema_of
 
 __all__ = ["ROW_TABLES", "LearntNames", "row_source"]
 
@@ -128,7 +128,7 @@ class TableRows(RowSource):
             return
         columns = ExchangeColumns(self.sink.take_columns(last), self.bodies.name)
         if len(columns.numbers):
-            files = self.marks.column(self.entered_names, len(columns.numbers))
+            files = self.marks.column(self.entered_names, len(columns.numbers), arrow_type("string"))
             for _, rows, batch in PartitionColumns(columns).tables(self.rows.wanted):
                 self.add(*self.in_time(columns.numbers[:, 0][rows], batch, files.take(integers(rows, "int64"))))
         self.marks.restart()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.arrays import column_of, error_names, integers, strings
+from kcli.capture.arrays import chosen, column_of, error_names, integers, strings
 
 numpy = pytest.importorskip("numpy")
 pyarrow = pytest.importorskip("pyarrow")
@@ -23,6 +23,12 @@ def test_texts_end_where_they_are_said_to() -> None:
 def test_numbers_take_the_width_of_their_column() -> None:
     column = integers(numpy.array([1, -1, 7]), "int16", numpy.array([False, True, False]))
     assert (str(column.type), column.to_pylist()) == ("int16", [1, None, 7])
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.dictionary(pyarrow.int32(), pyarrow.string())], ids=str)
+def test_texts_are_chosen_by_their_places(kind: Any) -> None:
+    made = chosen(pyarrow.array(["a", "b"]), numpy.array([1, 0, -1, 1]), kind, numpy.array([False, False, True, False]))
+    assert (made.type, made.to_pylist()) == (kind, ["b", "a", None, "b"])
 
 
 def test_error_codes_become_their_names() -> None:

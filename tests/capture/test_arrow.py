@@ -18,6 +18,8 @@ from kcli.capture.columns import event_row, exchange_row
 from kcli.capture.filters import chosen
 from kcli.core import COMPILED
 from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
+from kcli.tables.definition import schema_of
+from kcli.tables.parquet import stored
 from tests.capture.wires import DATA, SAMPLES
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -202,6 +204,25 @@ def test_batches_that_are_written_at_once_are_the_same(name: str, monkeypatch: p
     TableDecoder([str(SAMPLES / name)]).write(lambda batch: written.extend(batch.to_pylist()))
     kept = TableDecoder([str(SAMPLES / name)]).batches()
     assert written == [row for batch in kept for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_batches_for_a_file_have_texts_as_dictionaries(path: Path) -> None:
+    source = TableDecoder([str(path)], for_file=True)
+    assert source.schema.equals(stored(schema_of(PARQUET_COLUMNS)))
+    batches = list(source.batches())
+    assert all(batch.schema.equals(source.schema) for batch in batches)
+    assert [row for batch in batches for row in batch.to_pylist()] == [
+        row for batch in TableDecoder([str(path)]).batches() for row in batch.to_pylist()
+    ]
+
+
+def test_a_file_needs_no_functions_of_arrow() -> None:
+    """Their import takes as long as that of the rest of pyarrow."""
+    capture = str(SAMPLES / "java44-txn.pcap")
+    run = f"from kcli.cli.main import main; main(['decode', 'pcap', {capture!r}, '--format', 'parquet'])"
+    script = f"import sys; {run}; sys.exit('pyarrow.compute' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
 
 
 def test_pandas_is_imported_for_data_frames_alone() -> None:

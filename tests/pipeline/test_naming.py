@@ -12,7 +12,8 @@ import pytest
 from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.naming import name_topics, names_in, to_name
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import TableWriter, Written, parquet_writer, stored_schema
+from kcli.pipeline.writing import TableWriter, Written, stored_schema
+from kcli.tables.parquet import parquet_writer
 
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 OTHER = "BBBBBBBBBBBBBBBBBBBBBQ"

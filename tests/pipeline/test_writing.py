@@ -81,22 +81,6 @@ def test_days_are_utc() -> None:
     assert (day_of(DAY - 1), day_of(DAY)) == ("1970-01-01", "1970-01-02")
 
 
-def test_how_columns_are_kept(tmp_path: Path) -> None:
-    """Texts that repeat as dictionaries, numbers with the least and greatest of a group, times as differences."""
-    writer = TableWriter(str(tmp_path), "x")
-    for us in range(3):
-        writer.put("undecodable", event(us))
-    (written,) = writer.close()
-    group = pyarrow.parquet.ParquetFile(tmp_path / written.path).metadata.row_group(0)
-    columns = {group.column(at).path_in_schema: group.column(at) for at in range(group.num_columns)}
-    assert "DELTA_BINARY_PACKED" in columns["timestamp"].encodings
-    assert columns["timestamp"].statistics.has_min_max
-    assert (columns["bytes"].statistics.min, columns["bytes"].statistics.max) == (5, 5)
-    assert "RLE_DICTIONARY" in columns["event"].encodings
-    assert columns["event"].statistics is None
-    assert "RLE_DICTIONARY" not in columns["data"].encodings
-
-
 def test_short_rows_that_are_columns_wait_for_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long ones do not: their texts lie in memory that is used again."""
     monkeypatch.setattr(writing, "SHORT_ROWS", 5)

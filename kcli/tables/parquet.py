@@ -1,0 +1,59 @@
+"""Tables as Parquet: what each column is stored as."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+__all__ = ["LONG", "parquet_writer", "stored"]
+
+# Columns of long texts, which lie in the memory that they were written to until a file has them.
+LONG = frozenset({"request", "response", "request_header", "data"})
+TIMES = frozenset({"timestamp", "completed_ns"})
+
+
+def stored(schema: Any) -> Any:
+    """The schema as record batches on their way to a file have it: texts that repeat as dictionaries."""
+    import pyarrow
+
+    few = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    repeats = [field.type == pyarrow.string() and field.name not in LONG for field in schema]
+    return pyarrow.schema([
+        field.with_type(few) if repeated else field for field, repeated in zip(schema, repeats, strict=True)
+    ])  # fmt: skip
+
+
+def parquet_writer(file: Any, schema: Any) -> Any:
+    """A pyarrow.parquet.ParquetWriter of record batches whose texts are such or dictionaries.
+
+    All texts have dictionaries in the file, until one is too large: those say which values there are, so that the
+    least and greatest stand beside numbers only. Times follow each other closely. Pages of version 2 are compressed
+    where they are made, without a copy.
+    """
+    import pyarrow.parquet
+
+    texts = [field.name for field in schema if is_text(field.type)]
+    times = [field.name for field in schema if field.name in TIMES]
+    writer = pyarrow.parquet.ParquetWriter(
+        file, schema, store_schema=False,
+        compression="zstd", compression_level=1, data_page_version="2.0",
+        write_statistics=[field.name for field in schema if field.name not in texts], use_dictionary=texts,
+        column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
+    )  # fmt: skip
+    writer.add_key_value_metadata({"ARROW:schema": comments_of(schema)})
+    return writer
+
+
+def comments_of(schema: Any) -> bytes:
+    """What each column says, for whoever reads a file with Arrow: the schema as `store_schema` would keep it, but
+    without dictionaries, which are of no concern to readers."""
+    import pyarrow
+
+    texts = (field.with_type(pyarrow.string()) if is_text(field.type) else field for field in schema)
+    return b64encode(pyarrow.schema(texts).serialize())
+
+
+def is_text(kind: Any) -> bool:
+    import pyarrow
+
+    return bool(pyarrow.types.is_dictionary(kind) or pyarrow.types.is_string(kind))
