@@ -55,6 +55,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "schema": {
         "check": "schema_check:check",
         "diff": "schema:diff",
+        "doc": "schema_doc:doc",
         "import": "schema_import:import_",
         "list": "schema:list_",
         "show": "schema:show",
@@ -118,6 +119,7 @@ HELP = {
     "report": "Write a page about captures: errors, latency, top talkers, sessions, in one HTML file.",
     "schema check": "Check drafts of messages: what Kafka's generator refuses, and what a release has promised.",
     "schema diff": "Show what changed between two versions of a message, or two releases.",
+    "schema doc": "Print messages as a document: fields, what versions changed, byte diagrams.",
     "schema import": "Import message tables from Kafka's jars.",
     "schema list": "List the messages that the tables have.",
     "schema show": "Show a message's fields.",

@@ -53,6 +53,7 @@ PINNED = """
     report
     schema check
     schema diff
+    schema doc
     schema import
     schema list
     schema show
