@@ -6,7 +6,7 @@ SocketServer); only ApiVersions is answered then. What depends on a broker's top
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kcli.broker.codes import error_code
@@ -42,11 +42,14 @@ class Verdict(NamedTuple):
 
 
 TAKEN = Verdict("", "NONE", "")
+Explain = Callable[[bytes], str]  # refused records -> what is put behind the reason
 
 
-def request_verdicts(frame: bytes, release: str, now: int, dialect: str | None = None) -> list[Verdict]:
+def request_verdicts(
+    frame: bytes, release: str, now: int, dialect: str | None = None, explain: Explain = lambda records: ""
+) -> list[Verdict]:
     """What a broker of that release says to a request frame, at `now` (ms): one verdict, or one for each refused field
-    of records. UsageError: the release is not in the tables."""
+    of records, whose reason `explain` adds to. UsageError: the release is not in the tables."""
     tables = catalog(dialect)
     try:
         api_key, version = api_of(frame)
@@ -60,18 +63,20 @@ def request_verdicts(frame: bytes, release: str, now: int, dialect: str | None =
         request = frames.decode_request(frame, dialect=dialect)
     except DecodeError as error:
         return [Verdict("", "", str(error))]
-    return produce_verdicts(request.body, version, release, now) if api_key == PRODUCE else [TAKEN]
+    return produce_verdicts(request.body, version, release, now, explain) if api_key == PRODUCE else [TAKEN]
 
 
-def produce_verdicts(body: dict[str, Any], version: int, release: str, now: int) -> list[Verdict]:
+def produce_verdicts(body: dict[str, Any], version: int, release: str, now: int, explain: Explain) -> list[Verdict]:
     if refused := produce_refusal(body):
         return [Verdict("", refused.error, str(refused))]
     found = []
     for topic in body["topicData"]:
         for part in topic["partitionData"]:
-            verdict = batch_verdict(part["records"] or b"", version, release, now)
+            records = part["records"] or b""
+            verdict = batch_verdict(records, version, release, now)
             if not verdict.taken:
-                found.append(verdict._replace(place=f"{topic.get('name') or topic['topicId']}-{part['index']}"))
+                place = f"{topic.get('name') or topic['topicId']}-{part['index']}"
+                found.append(verdict._replace(place=place, reason=verdict.reason + explain(records)))
     return found or [TAKEN]
 
 

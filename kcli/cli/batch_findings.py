@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from kcli.cli.console import warn
@@ -16,13 +16,20 @@ if TYPE_CHECKING:
 __all__ = ["error_lines", "report_findings"]
 
 
-def report_findings(found: Findings, name: str, quiet: bool, faults: Iterable[str] = ()) -> None:
-    """Warn of each problem on stderr; the last ends the command. faults: more of them. Raises InputError (exit 3)."""
+def report_findings(
+    found: Findings, name: str, quiet: bool, faults: Iterable[str] = (), slip: Callable[[], str] = str
+) -> None:
+    """Warn of each problem on stderr; the last ends the command. Raises InputError (exit 3).
+
+    faults: more of them. slip: gives what is put behind the last, where there is a problem."""
     for damage in found.damages:
         if damage.lawful and damage.start:
             text = f"at 0x{damage.start:x}: {damage.reason}"
             warn(f"{name}: {text} (a cut batch: what follows it was not written, or not fetched)", quiet)
-    conclude([InputError(line, file=name) for line in error_lines(found, faults)], quiet)
+    lines = error_lines(found, faults)
+    if lines:
+        lines[-1] += slip()
+    conclude([InputError(line, file=name) for line in lines], quiet)
 
 
 def error_lines(found: Findings, faults: Iterable[str] = ()) -> list[str]:

@@ -16,7 +16,7 @@ from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_o
 from kcli.cli.lines import print_line
 from kcli.cli.message_input import Frame, Piece, frames_of, pieces
 from kcli.cli.problems import conclude
-from kcli.cli.slip_hints import MOST, MOST_LINES, SlipNamer, request_hints
+from kcli.cli.slip_hints import MOST, MOST_LINES, SlipNamer, batch_text, request_text
 from kcli.errors import DecodeError, InputError
 from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
@@ -70,12 +70,12 @@ def request(
 
     tables = catalog(dialect)
     of = tables.release(release or tables.releases[-1])
-    slips = SlipNamer(request_hints, MOST_LINES if lines else MOST)
+    slips, batch_slips = (SlipNamer(text, most_slips(lines, quiet)) for text in (request_text, batch_text))
 
     def judged(data: bytes, frame: Frame) -> list[Verdict]:
         message = data[slice(*frame)]
-        found = request_verdicts(message, of, now_ms(), dialect)
-        if quiet or found[0].error or reads_request(message, dialect):
+        found = request_verdicts(message, of, now_ms(), dialect, lambda records: batch_slips.text(records, 0, {}))
+        if found[0].error or reads_request(message, dialect):
             return found
         text = slips.text(message, frame.start, {"dialect": dialect})
         return [each._replace(reason=each.reason + text) for each in found]
@@ -141,9 +141,12 @@ def batch(
     versions = tables.release_versions(of, "broker")[PRODUCE]
     version = versions.hi if api_version is None else api_version
 
+    slips = SlipNamer(batch_text, most_slips(lines, quiet))
+
     def verdict(data: bytes, now: int) -> Verdict:
         if version in versions:
-            return batch_verdict(data, version, of, now)
+            found = batch_verdict(data, version, of, now)
+            return found if found.taken else found._replace(reason=found.reason + slips.text(data, 0, {}))
         return Verdict("", "", f"{of} has no Produce v{version} (it has {versions})")
 
     if lines:
@@ -159,6 +162,11 @@ def batch(
     code = show(verdicts(), format_, quiet)
     conclude(bad, quiet)
     return code
+
+
+def most_slips(lines: bool, quiet: bool) -> int:
+    """Messages of the run whose slips are looked for."""
+    return 0 if quiet else MOST_LINES if lines else MOST
 
 
 def now_ms() -> int:

@@ -14,6 +14,7 @@ from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_o
 from kcli.cli.kinds import name_of
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
+from kcli.cli.slip_hints import batch_text
 from kcli.errors import InputError
 
 __all__ = ["batch"]
@@ -80,7 +81,7 @@ def batch(
             found = write_lines(source, out, records == "full", payloads=True, record=hook, secrets=secrets)
     from kcli.records.record_faults import field_faults
 
-    report_findings(found, name_of(file), quiet, field_faults(data, checked=True))
+    report_findings(found, name_of(file), quiet, field_faults(data, checked=True), lambda: batch_text(data, 0, {}))
 
 
 def show_spans(data: bytes, format_: str, out: BinaryIO, name: str, secrets: bool, quiet: bool) -> None:
@@ -91,5 +92,7 @@ def show_spans(data: bytes, format_: str, out: BinaryIO, name: str, secrets: boo
 
     spans, problem = batch_spans(data, secrets)
     Lines(out).lines((tree_lines if format_ == "tree" else hexdump_lines)(data, spans))
-    found = [InputError(line, file=name) for line in field_faults(data)]
-    conclude([*found, problem.within(name)] if problem is not None else found, quiet)
+    lines = [*field_faults(data), *([str(problem)] if problem is not None else [])]
+    if lines:
+        lines[-1] += batch_text(data, 0, {})
+    conclude([InputError(line, file=name) for line in lines], quiet)

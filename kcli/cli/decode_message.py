@@ -13,7 +13,7 @@ from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_o
 from kcli.cli.message_formats import PaddingError, Shape, is_whole, show
 from kcli.cli.message_input import Frame, frames_of, pieces
 from kcli.cli.problems import conclude
-from kcli.cli.slip_hints import MOST_LINES, SlipNamer, request_hints, response_hints
+from kcli.cli.slip_hints import MOST_LINES, SlipNamer, request_text, response_text
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
@@ -109,7 +109,7 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
     def begins(data: bytes) -> bool:
         return shape_of is request_shape and begins_request(data, options["dialect"])
 
-    slips = SlipNamer(request_hints if shape_of is request_shape else response_hints)
+    slips = SlipNamer(request_text if shape_of is request_shape else response_text)
     for piece in pieces(file, options["hex_"], options["base64_"], reads, begins):
         data = piece.data
         found = [data] if isinstance(data, InputError) else decode_piece(data, reads, shape_of, options, slips)
@@ -127,7 +127,7 @@ def decode_lines(options: dict[str, Any], shape_of: ShapeOf) -> None:
 
     check_lines(options)
     requests = shape_of is request_shape
-    slips = SlipNamer(request_hints if requests else response_hints, most=MOST_LINES)
+    slips = SlipNamer(request_text if requests else response_text, most=MOST_LINES)
     lines = DecodedLines(options, shape_of, slips.named, requests=requests)
     answer_lines(options["file"], lines.answer)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from kcli.cli.main import main
 from kcli.cli.slip_hints import SlipNamer
 from kcli.errors import DecodeError, InputError
 from kcli.grammar import frames
-from kcli.grammar.slips.search import Hint
+from tests.records.slips.making import batch_bytes
 
 HEADER = {"requestApiKey": 3, "requestApiVersion": 12, "correlationId": 7, "clientId": "c"}
 RIGHT = frames.encode_request(HEADER, {"topics": [{"name": "orders"}]})
@@ -90,24 +92,58 @@ def test_responses_on_lines_have_their_slips(file: Path, capsys: pytest.CaptureF
     assert "with a header v1, which differs at 0x4: was v0 written?" in capsys.readouterr().out
 
 
-def hints_of(frame: bytes, options: dict[str, Any]) -> list[Hint]:
-    return [Hint("tags", 1, "with it", "was it?", frame, options["odd"])]
+BATCH = batch_bytes([(None, b"one"), (b"k", b"two")])
+WRONG = BATCH[:17] + zlib.crc32(BATCH[21:]).to_bytes(4, "big") + BATCH[21:]
+CRC_32 = (
+    "; the batch is right with the CRC-32C of all from attributes on at 0x11: is it CRC-32 of all from attributes on?"
+)
+
+
+@pytest.mark.parametrize("format_", ["json", "table", "tree", "hexdump"])
+def test_decode_batch_names_the_slip(file: Path, format_: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(WRONG)
+    assert main(["decode", "batch", "--format", format_, str(file)]) == 3
+    assert capsys.readouterr().err.endswith(f"{CRC_32}\n")
+
+
+@pytest.mark.parametrize("extra", [[], ["--lines", "--base64"]])
+def test_check_batch_names_the_slip(file: Path, extra: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(base64.b64encode(WRONG) + b"\n" if extra else WRONG)
+    main(["check", "batch", *extra, str(file)])
+    assert CRC_32 in capsys.readouterr().out
+
+
+def test_check_request_names_the_slip_of_records(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = {"requestApiKey": 0, "requestApiVersion": 9, "correlationId": 7}
+    parts = [{"index": 0, "records": WRONG}, {"index": 1, "records": BATCH}]
+    file.write_bytes(frames.encode_request(head, {"acks": 1, "topicData": [{"name": "t", "partitionData": parts}]}))
+    assert main(["check", "request", str(file)]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("t-0: CORRUPT_MESSAGE")
+    assert line.endswith(CRC_32)
+
+
+@pytest.mark.parametrize("command", [["decode", "batch"], ["check", "batch"]])
+def test_right_batches_have_no_hint(command: list[str], file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(BATCH)
+    assert main([*command, str(file)]) == 0
+    assert "is right with" not in "".join(capsys.readouterr())
+
+
+def text_of(frame: bytes, start: int, options: dict[str, Any]) -> str:
+    return f"; {options['slip']} at {start + 1}"
 
 
 def test_hints_are_bounded_in_a_run() -> None:
-    namer, options = SlipNamer(hints_of, most=3), {"odd": 0.0}
-    assert [namer.text(b"x", 0, options) for _ in range(5)] == ["; it reads to its end with it at 0x1: was it?"] * 3 + [
-        "",
-        "",
-    ]
-    namer = SlipNamer(hints_of)
+    namer, options = SlipNamer(text_of, most=3), {"slip": "tags"}
+    assert [namer.text(b"x", 0, options) for _ in range(5)] == ["; tags at 1"] * 3 + ["", ""]
+    namer = SlipNamer(text_of)
     assert namer.text(bytes(slip_hints.MOST_BYTES), 0, options)
     assert not namer.text(b"x", 0, options)
 
 
 def test_only_what_does_not_decode_is_looked_at() -> None:
-    namer, options = SlipNamer(hints_of), {"odd": 0.0}
+    namer, options = SlipNamer(text_of), {"slip": "tags"}
     other = InputError("records: wrong checksum")
     assert namer.named(other, b"x", 0, options) is other
-    named = namer.named(DecodeError("f", 3, "cut"), b"x", 8, options)
-    assert str(named) == "f: cut; it reads to its end with it at 0x9: was it?"
+    assert str(namer.named(DecodeError("f", 3, "cut"), b"x", 8, options)) == "f: cut; tags at 9"

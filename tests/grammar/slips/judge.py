@@ -17,15 +17,15 @@ from typing import NamedTuple
 
 from kcli.errors import SchemaError
 from kcli.grammar.slips.hints import request_hints, response_hints
-from kcli.grammar.slips.search import Hint, oddness_of
+from kcli.grammar.slips.search import Hint
 from tests.grammar.slips.making import KINDS, Made, Sample, frames_of, make
 
 
 class Score(NamedTuple):
-    """Counts of a kind of slip, and the slips that were not named."""
+    """Counts of a kind of slip, and those that were not named, in words."""
 
     counts: Counter[str]
-    missed: list[tuple[Sample, Made, list[Hint]]]
+    missed: list[str]
 
 
 def hints_of(sample: Sample, frame: bytes) -> list[Hint]:
@@ -73,7 +73,10 @@ def score(samples: Iterable[Sample], seed: int, kinds: Iterable[str] = KINDS) ->
             how, hints = outcome(sample, made)
             each.counts[how] += 1
             if how == "missed":
-                each.missed.append((sample, made, hints))
+                said = [(hint.slip, hint.at, hint.odd) for hint in hints]
+                each.missed.append(
+                    f"{kind} at {made.at} ({made.path}) of {sample[1:]}, {len(made.frame)} bytes: {said}"
+                )
     return scores
 
 
@@ -108,26 +111,26 @@ def line(kind: str, counts: Counter[str]) -> str:
     return f"| {kind} | {' | '.join(map(str, cells))} | {share(counts):.1f} |"
 
 
+def show_missed(scores: dict[str, Score], most: int) -> None:
+    """Slips that were not named, so many of each kind."""
+    for _, missed in scores.values():
+        print(*missed[:most], sep="\n", end="\n" if missed[:most] else "")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("files", nargs="+")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most", type=int, default=3)
-    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--every", type=int, default=1, help="Of the frames.")
     parser.add_argument("--kind", action="append")
-    parser.add_argument("--missed", type=int, default=0)
+    parser.add_argument("--missed", type=int, default=0, help="Show so many of each kind.")
     given = parser.parse_args()
     samples = [*frames_of(given.files, given.most)][:: given.every]
     start = time.process_time()
     scores = score(samples, given.seed, given.kind or KINDS)
     print(table(scores))
-    for kind, (_, missed) in scores.items():
-        for sample, made, hints in missed[: given.missed]:
-            print(
-                kind, sample[1:], made.at, made.path, [(h.slip, h.at, round(h.odd, 1)) for h in hints], len(made.frame)
-            )
-            layout = sample.layout
-            print("   right:", round(oddness_of(layout, sample.frame), 1))
+    show_missed(scores, given.missed)
     print(f"right frames with a hint: {len(falsely_named(samples))} of {len(samples)}")
     print(f"{time.process_time() - start:.1f} s of processor time, {len(samples)} frames")
 

@@ -1,0 +1,66 @@
+"""Checksums of batches that are right in all else: another polynomial, other bytes, another order, taken too early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kcli.grammar.batches import CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT
+from kcli.grammar.slips.search import Hint
+from kcli.records import kernels
+from kcli.records.slips.parts import FIELDS, Parts, replaced
+
+__all__ = ["checksum_hints"]
+
+FULL = (1 << 32) - 1
+RIGHT = "CRC-32C of all from attributes on"
+CRCS = (("CRC-32C", kernels.crc32c), ("CRC-32", kernels.crc32))
+STARTS = {
+    0: "the whole batch",
+    LENGTH_END: "all behind the length",
+    MAGIC_AT: "all from magic on",
+    CRC_AT: "all from crc on, which is 0 then",
+    CRC_START: "all from attributes on",
+    CRC_START + 2: "all behind attributes",
+    HEADER_SIZE: "the records alone",
+}
+EARLY = [name for name, (start, _end, _type) in FIELDS.items() if start >= CRC_START]
+
+
+def checksum_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
+    """How its checksum came to be, if that can be seen."""
+    right = kernels.crc32c(batch[CRC_START:])
+    if right == parts.crc:
+        return
+    mended = replaced(batch, "crc", right)
+    for question in questions(batch, parts, right):
+        yield Hint("checksum", CRC_AT, f"with the {RIGHT}", question, mended, 0.0)
+
+
+def questions(batch: bytes, parts: Parts, right: int) -> Iterator[str]:
+    """What may have been done, each with the checksum that the batch has."""
+    blank = replaced(batch, "crc", 0)
+    for name, crc in CRCS:
+        for start, text in STARTS.items():
+            made = crc(blank[start:])
+            for value, how in spellings(made):
+                if value == parts.crc and (value != right):
+                    yield f"is it {name}{how} of {text}?"
+        if parts.codec and parts.records is not None:
+            unfolded = crc(batch[CRC_START:HEADER_SIZE] + parts.records)
+            if unfolded == parts.crc:
+                yield f"is it {name} of the records before they were compressed?"
+    if not parts.crc:
+        yield "was it left 0?"
+    for name in EARLY:
+        start, end, _ = FIELDS[name]
+        for blanked in (b"\0", b"\xff"):
+            early = batch[:start] + blanked * (end - start) + batch[end:]
+            if kernels.crc32c(early[CRC_START:]) == parts.crc:
+                yield f"was {name} set after it was taken?"
+
+
+def spellings(value: int) -> Iterator[tuple[int, str]]:
+    """A checksum as it may be written."""
+    yield value, ""
+    yield int.from_bytes(value.to_bytes(4, "big"), "little"), ", little endian,"
+    yield value ^ FULL, ", not inverted at the end,"

@@ -1,0 +1,140 @@
+"""What may be wrong with the header of a batch: its length, magic, counts, codec, or a field of another size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kcli.grammar.batches import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT
+from kcli.grammar.slips.edits import Edit, Repair, int_at
+from kcli.grammar.slips.places import Place
+from kcli.grammar.slips.repairs import REPAIRS
+from kcli.grammar.slips.search import Hint
+from kcli.records.codecs import CODECS
+from kcli.records.slips.parts import FIELDS, MAGIC, Parts, number, oddness_of, parts_of, replaced, with_length
+from kcli.records.slips.record_forms import count_records
+
+__all__ = ["header_hints"]
+
+BEFORE_RECORDS = HEADER_SIZE - LENGTH_END
+LENGTHS = {
+    LENGTH_END: "does it count base offset and itself?",
+    LENGTH_END - SIZE_AT: "does it count its own bytes?",
+    SIZE_AT: "does it count the base offset?",
+    -BEFORE_RECORDS: "does it count the records alone?",
+}
+SIZES = {name: REPAIRS[name] for name in ("narrower", "wider", "twice", "left out")}
+MOVED = range(SIZE_AT, MAGIC_AT + 10)  # where magic may stand
+MOST = (1 << 31) - 1  # records
+RESIZED = 0.5  # as oddness: the length follows from the rest
+
+
+def header_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
+    """Hints for each change of the header after which the batch can be read."""
+    for slip, at, words, question, mended in (
+        *length_slips(batch),
+        *magic_slips(batch),
+        *count_slips(batch, parts),
+        *codec_slips(batch, parts),
+    ):
+        yield from sound(Hint(slip, at, words, question, mended, 0.0))
+    for name, (start, end, type_) in FIELDS.items():
+        for slip, edits in SIZES.items():
+            for edit in edits(batch, Place(name, start, end, type_, closes=False)):
+                yield from resized(batch, Repair(slip, start, blank_of(edit, name)))
+
+
+Change = tuple[str, int, str, str, bytes]  # slip, at, words, question, mended
+
+
+def sound(hint: Hint) -> Iterator[Hint]:
+    if (odd := oddness_of(hint.frame)) is not None:
+        yield hint._replace(odd=odd + hint.odd)
+
+
+def resized(batch: bytes, repair: Repair) -> Iterator[Hint]:
+    """A field of another size; the batch's length was taken from its bytes as they are, or as they were to be."""
+    mended, edit = repair.mend(batch), repair.edit
+    if len(mended) < HEADER_SIZE:
+        return
+    fitted = counted(with_length(mended), repair)
+    cost = edit.cost + (0.0 if fitted == mended else RESIZED)
+    yield from sound(Hint(f"header {repair.slip}", repair.at, edit.words, edit.question, fitted, cost))
+
+
+def counted(batch: bytes, repair: Repair) -> bytes:
+    """The batch with the count or last offset delta that was left out, as the other says."""
+    if repair.slip == "left out" and repair.at == FIELDS["lastOffsetDelta"][0]:
+        return replaced(batch, "lastOffsetDelta", max(0, number(batch, "recordCount") - 1))
+    if repair.slip == "left out" and repair.at == FIELDS["recordCount"][0]:
+        return replaced(batch, "recordCount", min(MOST, number(batch, "lastOffsetDelta") + 1))
+    return batch
+
+
+def blank_of(edit: Edit, name: str) -> Edit:
+    """A field that is put in has the value that it has in most batches."""
+    if edit.removed or not edit.inserted or any(edit.inserted):
+        return edit
+    if name == "magic":
+        return edit._replace(inserted=bytes([MAGIC]))
+    ones = name in ("partitionLeaderEpoch", "producerId", "producerEpoch", "baseSequence")
+    return edit._replace(inserted=b"\xff" * len(edit.inserted)) if ones and len(edit.inserted) > 1 else edit
+
+
+def length_slips(batch: bytes) -> Iterator[Change]:
+    says, right = number(batch, "batchLength"), len(batch) - LENGTH_END
+    if says == right:
+        return
+    little = int_at(batch, SIZE_AT, LENGTH_END - SIZE_AT, "little")
+    question = "was it written little endian?" if little == right else LENGTHS.get(says - right, f"it says {says}")
+    yield "length", SIZE_AT, f"with a batchLength of {right}", question, with_length(batch)
+
+
+def magic_slips(batch: bytes) -> Iterator[Change]:
+    if batch[MAGIC_AT] == MAGIC:
+        return
+    words = f"with magic {MAGIC}"
+    yield "magic", MAGIC_AT, words, f"is it {batch[MAGIC_AT]}?", replaced(batch, "magic", MAGIC)
+    for at in MOVED:
+        if at != MAGIC_AT and batch[at] == MAGIC:
+            rest = batch[:at] + batch[at + 1 :]
+            mended = with_length(rest[:MAGIC_AT] + bytes([MAGIC]) + rest[MAGIC_AT:])
+            yield "magic", MAGIC_AT, words, f"does it stand at {at:#x}, in another order?", mended
+
+
+def count_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
+    """recordCount and lastOffsetDelta, each by what the other and the records say."""
+    there = count_records(parts.records) if parts.records is not None else None
+    if there is None or there == 0:
+        return
+    start, delta_start = FIELDS["recordCount"][0], FIELDS["lastOffsetDelta"][0]
+    counted = replaced(batch, "recordCount", there)
+    right = replaced(counted, "lastOffsetDelta", there - 1)
+    if parts.record_count != there:
+        question = (
+            "is it the last offset delta?" if parts.record_count == there - 1 else f"it says {parts.record_count}"
+        )
+        yield "count", start, f"with a recordCount of {there}, as many as there are", question, right
+    elif parts.last_delta != there - 1:
+        question = "is it the count?" if parts.last_delta == there else f"it says {parts.last_delta}"
+        yield "last offset delta", delta_start, f"with a lastOffsetDelta of {there - 1}", question, right
+
+
+def codec_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
+    """Another codec in the attributes: one whose payload it is."""
+    attributes = number(batch, "attributes")
+    swapped = int.from_bytes(attributes.to_bytes(2, "big"), "little")
+    if 0 < swapped < len(CODECS) and swapped != attributes:
+        yield (
+            "codec",
+            CRC_START,
+            "with big-endian attributes",
+            "was it written little endian?",
+            replaced(batch, "attributes", swapped),
+        )
+    for codec, name in enumerate(CODECS):
+        if codec != parts.codec:
+            mended = replaced(batch, "attributes", attributes & ~7 | codec)
+            found = parts_of(mended)
+            if found is not None and found.records is not None and count_records(found.records) == parts.record_count:
+                said = CODECS[parts.codec] if parts.codec < len(CODECS) else f"codec {parts.codec}"
+                yield "codec", CRC_START, f"with codec {name} in the attributes", f"do they say {said}?", mended

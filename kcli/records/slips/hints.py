@@ -1,0 +1,159 @@
+"""The likely slip of a batch that is refused or does not decode: what is changed, and it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kcli.grammar.batches import HEADER_SIZE
+from kcli.grammar.slips.search import Hint, likeliest
+from kcli.records import kernels
+from kcli.records.batches import scan
+from kcli.records.codecs import compress
+from kcli.records.damage import Damage
+from kcli.records.record_faults import header_faults, record_fault
+from kcli.records.slips.checksums import checksum_hints
+from kcli.records.slips.headers import header_hints
+from kcli.records.slips.parts import MAGIC, Parts, number, oddness_of, parts_of, with_length
+from kcli.records.slips.record_forms import FORMS, NUMBERS, Form, ReadRecord, read_one, read_records
+
+__all__ = ["batch_hints", "batch_text"]
+
+LARGEST = 1 << 18  # bytes of a batch in which the search goes on
+SAID = {name: f"the length of {name}" for name in NUMBERS} | {
+    "length": "the length",
+    "timestampDelta": "timestampDelta",
+    "offsetDelta": "offsetDelta",
+    "headers": "the number of headers",
+}
+ABSENT = 1 << 40  # ms: a timestamp delta of more is a time
+
+
+def batch_text(hints: list[Hint], start: int = 0) -> str:
+    """In words, "" without any. start: the offset of the data in what was given."""
+    texts = [hint.text(start) for hint in hints]
+    several = f"{len(texts)} slips explain it: " if len(texts) > 1 else ""
+    return f"{several}the batch is right {' Or '.join(texts)}" if texts else ""
+
+
+def batch_hints(data: bytes) -> list[Hint]:
+    """What is likely wrong with the first batch of magic 2 in which something is, the likeliest first, three at most.
+
+    [] where nothing mends it, or nothing is wrong. Offsets are those in `data`. Time and memory are bounded.
+    """
+    start, batch = first_damaged(data)
+    parts = parts_of(batch)
+    if parts is None or len(batch) > LARGEST:
+        return []
+    found = [*all_hints(batch, parts)]
+    return [hint._replace(at=hint.at + start) for hint in likeliest(found)]
+
+
+def first_damaged(data: bytes) -> tuple[int, bytes]:
+    """(where it begins, its bytes): up to the next sound batch, or to the end."""
+    damages = list[Damage]()
+    for batch in scan(data, damages=damages):
+        start = damages[0].start if damages else batch.position
+        if damages or not batch.crc_valid or record_fault(batch) or any(header_faults(batch)):
+            following = kernels.batches.find(data, start + 1, len(data))
+            return start, data[start : following if following - start >= HEADER_SIZE else len(data)]
+    start = damages[0].start if damages else 0
+    return start, data[start:]
+
+
+def all_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
+    whole = oddness_of(batch)
+    if whole is not None:
+        yield from checksum_hints(batch, parts)
+    else:
+        yield from header_hints(batch, parts)
+    if parts.records is not None and parts.record_count > 0:
+        yield from record_hints(batch, parts, parts.records)
+
+
+def record_hints(batch: bytes, parts: Parts, data: bytes) -> Iterator[Hint]:
+    """Records in another form, or with other deltas than Kafka's."""
+    problem, (steady, _), _ = kernels.record_values.walk_records(data, parts.record_count)
+    if problem is None:
+        read = read_records(data, parts.record_count, {}) or []
+        if not steady:
+            yield from delta_hints(batch, parts, read)
+        if read and parts.base_time > 0 and all(record.time > ABSENT for record in read):
+            yield from time_hint(batch, parts, read)
+        return
+    if problem[1] >= parts.record_count:
+        return  # all are there, and bytes behind them
+    for form, fields in ways():
+        forms, name = dict.fromkeys(fields, form.read), SAID[fields[0]] if len(fields) == 1 else "all numbers"
+        if every := read_records(data, parts.record_count, forms):
+            mended = b"".join(record.canonical for record in every)
+            first = next((record.at[fields[0]] for record in every if fields[0] in record.at), 0)
+            where = Where(f"{name} in each record", position(parts, first))
+            yield from rewritten(batch, parts, mended, form, where)
+        if one := read_one(data, parts.record_count, forms, problem[1]):
+            mended, record = one
+            where = Where(f"{name} in records[{problem[1]}]", position(parts, record.at.get(fields[0], 0)))
+            yield from rewritten(batch, parts, mended, form, where)
+
+
+class Where(NamedTuple):
+    """Which numbers are written in another form, and the byte of the first."""
+
+    numbers: str
+    at: int
+
+
+def ways() -> Iterator[tuple[Form, tuple[str, ...]]]:
+    """Forms, and for which numbers: each by itself, and all."""
+    for form in FORMS:
+        yield from ((form, (name,)) for name in form.fields)
+        if form.fields == NUMBERS:
+            yield form, form.fields
+
+
+def rewritten(batch: bytes, parts: Parts, records: bytes, form: Form, where: Where) -> Iterator[Hint]:
+    """The hint, if the batch is right with these records."""
+    mended = with_length(batch[:HEADER_SIZE] + bytes(compress(parts.codec, records, MAGIC)))
+    if (odd := oddness_of(mended)) is not None:
+        words = f"with {where.numbers} as zigzag varint"
+        yield Hint(f"record {form.slip}", where.at, words, form.question, mended, odd)
+
+
+def position(parts: Parts, at: int) -> int:
+    """In the batch; of compressed records where they all begin."""
+    return HEADER_SIZE if parts.codec else HEADER_SIZE + at
+
+
+def delta_hints(batch: bytes, parts: Parts, records: list[ReadRecord]) -> Iterator[Hint]:
+    """Offset deltas that do not run on from 0."""
+    deltas = [record.offset_delta for record in records]
+    right = list(range(len(deltas)))
+    wrong = [i for i, delta in enumerate(deltas) if delta != i]
+    at = position(parts, records[wrong[0]].at["offsetDelta"]) if wrong else 0
+    if wrong and all(unfolded(deltas[i]) == i for i in wrong):
+        each = [unfolded(delta) for delta in deltas] == right and len(wrong) > 1
+        first = position(parts, records[0].at["offsetDelta"]) if each else at
+        where = "each record" if each else f"records[{wrong[0]}]"
+        words = f"with offsetDelta in {where} as zigzag varint"
+        yield Hint("record zigzag left out", first, words, "was zigzag left out?", batch, 0.0)
+    if wrong and deltas == [i + deltas[0] for i in right]:
+        question = (
+            "are they absolute?" if deltas[0] == number(batch, "baseOffset") else f"do they begin at {deltas[0]}?"
+        )
+        yield Hint("offset deltas", at, "with offset deltas from 0 on", question, batch, 0.0)
+    elif len(wrong) == 1:
+        words = f"with an offset delta of {wrong[0]} in records[{wrong[0]}]"
+        yield Hint("offset deltas", at, words, f"is it {deltas[wrong[0]]}?", batch, 0.0)
+    elif wrong and len(set(deltas)) == 1:
+        yield Hint("offset deltas", at, "with offset deltas from 0 on", f"are all {deltas[0]}?", batch, 0.0)
+
+
+def unfolded(value: int) -> int:
+    """The number whose varint was read as zigzag."""
+    return value << 1 if value >= 0 else (-value << 1) - 1
+
+
+def time_hint(batch: bytes, parts: Parts, records: list[ReadRecord]) -> Iterator[Hint]:
+    at = position(parts, records[0].at["timestampDelta"])
+    words = "with timestamps as deltas from baseTimestamp"
+    yield Hint("timestamps", at, words, "are they absolute?", batch, 0.0)

@@ -1,0 +1,103 @@
+"""The parts of a batch of magic 2 that may be wrong by itself, and whether it is right."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kcli.errors import InputError
+from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT
+from kcli.records import kernels
+from kcli.records.codecs import CODECS, decompress
+
+__all__ = ["FIELDS", "MAGIC", "Parts", "number", "oddness_of", "parts_of", "replaced", "with_length"]
+
+MAGIC = 2
+UNFOLDED = 1 << 22  # bytes of records, unfolded, that are looked at
+CODEC_MASK = 7
+WRONG_CHECKSUM = 3.0  # as oddness: a right one tells that nothing else was changed
+FAR = 1 << 40  # ms: a delta of more is no delta
+ABSOLUTE, ODD = 6.0, 2.0  # as oddness
+OLDEST, NEWEST = 10**9, 4 * 10**12  # ms
+LARGE = 1 << 40  # producer ids
+
+
+def field_places() -> dict[str, tuple[int, int, str]]:
+    places, at = {}, 0
+    for field in BATCH_HEADER.fields:
+        places[field.name] = at, at + field.subcon.least, field.subcon.type
+        at += field.subcon.least
+    return places
+
+
+FIELDS = field_places()  # name -> start, end, type
+
+
+class Parts(NamedTuple):
+    """records: unfolded, None where they can't be. The others are the header's."""
+
+    records: bytes | None
+    codec: int
+    crc: int
+    base_time: int
+    record_count: int
+    last_delta: int
+
+
+def number(batch: bytes, name: str) -> int:
+    """A field of the header."""
+    start, end, type_ = FIELDS[name]
+    return int.from_bytes(batch[start:end], "big", signed=not type_.startswith("u"))
+
+
+def parts_of(batch: bytes) -> Parts | None:
+    """None: too short for a header."""
+    if len(batch) < HEADER_SIZE:
+        return None
+    codec = number(batch, "attributes") & CODEC_MASK
+    records: bytes | None = None
+    if codec < len(CODECS):
+        try:
+            records = bytes(decompress(codec, batch[HEADER_SIZE:], MAGIC, UNFOLDED))
+        except InputError:
+            records = None
+    numbers = [number(batch, name) for name in ("crc", "baseTimestamp", "recordCount", "lastOffsetDelta")]
+    return Parts(records, codec, *numbers)
+
+
+def replaced(batch: bytes, name: str, value: int) -> bytes:
+    """The batch with another value of a header's field."""
+    start, end, type_ = FIELDS[name]
+    return batch[:start] + value.to_bytes(end - start, "big", signed=not type_.startswith("u")) + batch[end:]
+
+
+def with_length(batch: bytes) -> bytes:
+    """The batch with the length that it has."""
+    return replaced(batch, "batchLength", len(batch) - LENGTH_END)
+
+
+def oddness_of(batch: bytes) -> float | None:
+    """How unlikely a batch is: 0 for one that is right in all, None for one that can't be read."""
+    parts = parts_of(batch)
+    if parts is None or batch[MAGIC_AT] != MAGIC or parts.records is None or parts.record_count < 1:
+        return None
+    if int.from_bytes(batch[SIZE_AT:LENGTH_END], "big", signed=True) != len(batch) - LENGTH_END:
+        return None
+    problem, (steady, _largest), (earliest, latest) = kernels.record_values.walk_records(
+        parts.records, parts.record_count
+    )
+    if problem is not None or not steady or parts.last_delta != parts.record_count - 1:
+        return None
+    odd = 0.0 if kernels.crc32c(batch[CRC_START:]) == parts.crc else WRONG_CHECKSUM
+    odd += ABSOLUTE if parts.base_time > 0 and max(abs(earliest), abs(latest)) > FAR else 0.0
+    return odd + header_oddness(batch)
+
+
+def header_oddness(batch: bytes) -> float:
+    """Times of a clock, and a producer with id, epoch and sequence or without any."""
+    base, latest = number(batch, "baseTimestamp"), number(batch, "maxTimestamp")
+    producer = [number(batch, name) for name in ("producerId", "producerEpoch", "baseSequence")]
+    odd = sum(ODD for time in (base, latest) if not (time in (-1, 0) or OLDEST < time < NEWEST))
+    odd += ODD if latest < base else 0.0
+    odd += 0.0 if len({value < 0 for value in producer}) == 1 else ODD
+    odd += sum(ODD for value in producer if value < -1 or value > LARGE)
+    return odd + (ODD if number(batch, "partitionLeaderEpoch") < -1 else 0.0)

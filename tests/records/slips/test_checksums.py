@@ -1,0 +1,55 @@
+"""Checksums that were made in another way, each said in words."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+
+from kcli.records import kernels
+from kcli.records.slips.checksums import checksum_hints
+from kcli.records.slips.parts import parts_of, replaced
+from tests.records.slips.making import batch_bytes
+
+BATCH = batch_bytes([(b"k", b"one"), (None, b"two")])
+GZIP = batch_bytes([(b"k", b"one"), (None, b"two")], 1)
+BLANK = replaced(BATCH, "crc", 0)
+
+
+def questions(batch: bytes, crc: int) -> list[str]:
+    wrong = replaced(batch, "crc", crc)
+    parts = parts_of(wrong)
+    assert parts is not None
+    found = [*checksum_hints(wrong, parts)]
+    assert all((hint.at, hint.frame) == (17, batch) for hint in found)
+    return [hint.question for hint in found]
+
+
+@pytest.mark.parametrize(
+    ("crc", "question"),
+    [
+        (zlib.crc32(BATCH[21:]), "is it CRC-32 of all from attributes on?"),
+        (kernels.crc32c(BLANK), "is it CRC-32C of the whole batch?"),
+        (kernels.crc32c(BLANK[12:]), "is it CRC-32C of all behind the length?"),
+        (kernels.crc32c(BATCH[61:]), "is it CRC-32C of the records alone?"),
+        (
+            int.from_bytes(BATCH[17:21], "little"),
+            "is it CRC-32C, little endian, of all from attributes on?",
+        ),
+        (kernels.crc32c(BATCH[21:]) ^ 0xFFFFFFFF, "is it CRC-32C, not inverted at the end, of all from attributes on?"),
+        (kernels.crc32c(BATCH[21:23] + bytes(4) + BATCH[27:]), "was lastOffsetDelta set after it was taken?"),
+        (0, "was it left 0?"),
+    ],
+)
+def test_how_it_was_made_is_said(crc: int, question: str) -> None:
+    assert questions(BATCH, crc) == [question]
+
+
+def test_records_before_they_were_compressed() -> None:
+    crc = kernels.crc32c(GZIP[21:61] + BATCH[61:])
+    assert questions(GZIP, crc) == ["is it CRC-32C of the records before they were compressed?"]
+
+
+def test_any_other_has_no_explanation_and_a_right_one_needs_none() -> None:
+    assert questions(BATCH, 0x12345678) == []
+    assert questions(BATCH, int.from_bytes(BATCH[17:21], "big")) == []

@@ -1,0 +1,69 @@
+"""Records read in other forms than Kafka's, and written as they would be right."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.records.slips.record_forms import FORMS, NUMBERS, count_records, read_one, read_records
+from tests.records.slips.making import batch_bytes, varint, zigzag
+
+RECORDS = batch_bytes([(b"k", b"one"), (None, b"two")])[61:]
+
+
+def test_right_records_are_read_as_they_are() -> None:
+    found = read_records(RECORDS, 2, {})
+    assert found is not None
+    assert b"".join(record.canonical for record in found) == RECORDS
+    assert [record.offset_delta for record in found] == [0, 1]
+    assert found[1].at["length"] == found[0].end
+    assert [*found[0].at] == [name for name in NUMBERS if "." not in name]
+
+
+@pytest.mark.parametrize(
+    ("count", "data"), [(1, RECORDS), (3, RECORDS), (2, RECORDS[:-1]), (2, RECORDS + b"\0"), (9999, b"")]
+)
+def test_others_are_none(count: int, data: bytes) -> None:
+    assert read_records(data, count, {}) is None
+
+
+def record(value_length: bytes, *, length: bytes | None = None, headers: bytes = b"\0") -> bytes:
+    body = b"\0\0\0\1" + value_length + b"one" + headers
+    return (zigzag(len(body)) if length is None else length) + body
+
+
+RIGHT = record(zigzag(3))
+
+
+@pytest.mark.parametrize(
+    ("slip", "name", "data"),
+    [
+        ("zigzag left out", "value", record(varint(3))),
+        ("zigzag left out", "length", record(zigzag(3), length=varint(9))),
+        ("compact", "value", record(varint(4))),
+        ("fixed width", "value", record(b"\0\0\0\3")),
+        ("fixed width", "value", record(b"\0\3")),
+        ("fixed width", "length", record(zigzag(3), length=b"\0\0\0\x09")),
+        ("counts itself", "length", record(zigzag(3), length=zigzag(10))),
+        ("left out", "headers", record(zigzag(3), headers=b"")),
+    ],
+)
+def test_a_form_is_read(slip: str, name: str, data: bytes) -> None:
+    forms = [form for form in FORMS if form.slip == slip and name in form.fields]
+    found = [read_records(data, 1, {name: form.read}) for form in forms]
+    assert RIGHT in [records[0].canonical for records in found if records]
+
+
+def test_one_record_may_be_written_otherwise() -> None:
+    data, (plain, *_) = RIGHT + record(varint(3)), FORMS
+    assert read_records(data, 2, {"value": plain.read}) is None
+    assert read_one(data, 2, {"value": plain.read}, 0) is None
+    found = read_one(data, 2, {"value": plain.read}, 1)
+    assert found is not None
+    assert found[0] == RIGHT + RIGHT
+    assert found[1].at["length"] == len(RIGHT)
+
+
+def test_records_are_counted_by_their_lengths() -> None:
+    assert count_records(RECORDS) == 2
+    assert count_records(b"") == 0
+    assert count_records(RECORDS[:-1]) is count_records(b"\0") is count_records(b"\xff") is None
