@@ -54,8 +54,9 @@ def drift(
     replicated yet is lag, and no drift. For each object that differs: what each node holds, and the last record of the
     log that changed it.
 
-    HOST:PORT are nodes of a live quorum, of which only the leader gives its log. Every broker and controller is asked
-    for the configs of all topics (DescribeConfigs), and the answers are held to that log.
+    HOST:PORT are nodes of a live quorum. Every broker and controller is asked for its log, which only the leader gives
+    (Kafka 3.9 to 4.4), and for what it shows of its metadata: topics and partitions (Metadata, brokers only) and the
+    configs of topics (DescribeConfigs). The answers are held to that log.
 
     \b
     kcli snapshot drift node1/data node2/data node3/data

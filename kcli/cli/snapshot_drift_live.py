@@ -1,49 +1,55 @@
 """kcli snapshot drift HOST:PORT: the nodes of a live quorum by what they answer, beside the quorum's log.
 
-Only the leader gives its log and snapshots. What the other nodes hold shows in their answers to DescribeConfigs: the
-configs of topics, as each node has them.
+Every node is asked for its log, which Apache Kafka gives as the leader alone. What the other nodes hold shows in their
+answers to Metadata and DescribeConfigs: topics, partitions, and the configs of topics, as each node has them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcli.cli.client_options import configure
+from kcli.cli.snapshot_answers import ask_configs, ask_log, ask_topics
 from kcli.cli.snapshot_live import copy_log
 from kcli.cli.snapshot_watch import quorum_of
 from kcli.client.address import Address
-from kcli.client.calls import call
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
+from kcli.counting import counted
 from kcli.errors import NetworkError
-from kcli.schemas.apikeys import DESCRIBE_CONFIGS
+from kcli.schemas.apikeys import DESCRIBE_CONFIGS, METADATA
+from kcli.snapshots.diff import Change
 from kcli.snapshots.follow import LogFollower
 from kcli.snapshots.texts import SECURITY_PROTOCOLS
 
 if TYPE_CHECKING:
+    from kcli.client.handshake import Session
     from kcli.snapshots.image import Image
 
 __all__ = ["LiveNode", "LiveView", "compare_live", "nodes_of"]
 
-TOPIC, DYNAMIC_TOPIC_CONFIG = 2, 1
-AT_ONCE = 200  # topics of one request
 PAUSE = 1.0  # seconds until what differs is looked at again
+KINDS = {METADATA: "topics", DESCRIBE_CONFIGS: "configs"}  # what answers to these show
+
+Key = tuple[str, tuple[Hashable, ...]]
 
 
 @dataclass(slots=True)
 class LiveNode:
-    """name: "broker 3"; differing: {(topic, config): (by the log, by the node)}, None where it could not be asked,
-    for the `reason`."""
+    """name: "broker 3"; log: what it answers when asked for its log; asked: which of KINDS it has shown; differing: the
+    objects that it has otherwise than the log, None where it could not be asked, for the `reason`."""
 
     name: str
     number: int
     address: Address
-    differing: dict[tuple[str, str], tuple[str | None, str | None]] | None = None
+    log: str = "?"
+    asked: tuple[str, ...] = ()
+    differing: dict[Key, Change] | None = None
     reason: str = ""
 
 
@@ -65,41 +71,39 @@ class LiveView:
         """One line."""
         found = len({key for node in self.nodes for key in node.differing or ()})
         asked = sum(node.differing is not None for node in self.nodes)
-        state = f"{found} configs of topics differ" if found else "the configs of topics are the same"
+        state = counted(found, "object differs", "objects differ") if found else "the same"
         return f"{asked} of {len(self.nodes)} nodes asked, the log up to offset {self.offset}: {state}"
 
     def table(self) -> list[list[str]]:
         """The nodes in rows of columns."""
-        rows = [["node", "address", "behind", "configs of topics"]]
+        rows = [["node", "address", "behind", "its log", "what it shows"]]
         for node in self.nodes:
-            state = (
-                node.reason if node.differing is None else f"{len(node.differing)} differ" if node.differing else "same"
-            )
+            state = node.reason
+            if node.differing is not None:
+                state = f"{', '.join(node.asked)}: {f'{len(node.differing)} differ' if node.differing else 'same'}"
             behind = self.behind.get(node.number)
-            rows.append([node.name, str(node.address), "?" if behind is None else f"{behind}", state])
+            rows.append([node.name, str(node.address), "?" if behind is None else f"{behind}", node.log, state])
         return rows
 
     def lines(self) -> Iterator[str]:
         """What differs."""
+        from kcli.snapshots.words import contrast
+
         for node in self.nodes:
-            for (topic, name), (logged, held) in sorted((node.differing or {}).items()):
-                values = f"{value_text(logged)} by the log, {value_text(held)} on {node.name}"
-                yield f"config TOPIC {topic} {name}: {values}"
+            for change in (node.differing or {}).values():
+                yield contrast(change, f"on {node.name}", "by the log")
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The same as JSON objects."""
         for node in self.nodes:
             state = None if node.differing is None else len(node.differing)
             row = {"event": "node", "node": node.name, "address": str(node.address), "endOffset": self.offset}
-            yield row | {"behind": self.behind.get(node.number), "differing": state, "reason": node.reason or None}
+            row |= {"behind": self.behind.get(node.number), "log": node.log, "shows": list(node.asked)}
+            yield row | {"differing": state, "reason": node.reason or None}
         for node in self.nodes:
-            for (topic, name), (logged, held) in sorted((node.differing or {}).items()):
-                values = {"log": logged, node.name: held}
-                yield {"event": "drift", "table": "configs", "key": ["TOPIC", topic, name], "values": values}
-
-
-def value_text(value: str | None) -> str:
-    return "none" if value is None else f"value {value}"
+            for (table, key), change in (node.differing or {}).items():
+                values = {"log": change.after, node.name: change.before}
+                yield {"event": "drift", "table": table, "key": list(key), "values": values}
 
 
 def compare_live(addresses: str, settings: Sequence[str], quiet: bool, folder: Path, dialect: str | None) -> LiveView:
@@ -113,7 +117,7 @@ def compare_live(addresses: str, settings: Sequence[str], quiet: bool, folder: P
         for node in again.nodes:
             if node.differing:
                 same = known.get(node.name, {})
-                node.differing = {key: values for key, values in node.differing.items() if same.get(key) == values}
+                node.differing = {key: each for key, each in node.differing.items() if same.get(key) == each}
         return again
     return view
 
@@ -143,48 +147,30 @@ def nodes_of(image: Image, protocol: str) -> list[LiveNode]:
 
 
 async def ask_nodes(config: ClientConfig, follower: LogFollower, view: LiveView, image: Image) -> None:
-    """Ask each node for the configs of all topics, and the leader who is behind."""
+    """Ask each node for its log and for what it holds, and the leader who is behind."""
     client = Client(config)
     try:
         if quorum := await quorum_of(client, follower):
             view.behind = quorum.voters | quorum.observers
         for node in view.nodes:
             try:
-                node.differing = await differing(client, node.address, image)
-                node.reason = "" if node.differing is not None else "has no DescribeConfigs"
+                await ask_node(await client.session_at(node.address), node, follower, image)
             except NetworkError as error:
                 node.reason = f"not asked: {error}"
     finally:
         await client.close()
 
 
-async def differing(
-    client: Client, address: Address, image: Image
-) -> dict[tuple[str, str], tuple[str | None, str | None]] | None:
-    """The configs of topics that a node has otherwise than an image; None: it does not answer that."""
-    session = await client.session_at(address)
-    if DESCRIBE_CONFIGS not in session.versions.ranges:
-        return None
-    version = session.versions.best(DESCRIBE_CONFIGS)
-    topics = [topic.name for topic in image.sorted_topics()]
-    found: dict[tuple[str, str], tuple[str | None, str | None]] = {}
-    for first in range(0, len(topics), AT_ONCE):
-        resources = [
-            {"resourceType": TOPIC, "resourceName": name, "configurationKeys": None}
-            for name in topics[first : first + AT_ONCE]
-        ]
-        body = {"resources": resources, "includeSynonyms": False, "includeDocumentation": False}
-        answer = await call(session.connection, DESCRIBE_CONFIGS, version, body)
-        for result in answer["results"]:
-            if not result["errorCode"]:
-                found |= differences(result, image.configs.get((TOPIC, result["resourceName"]), {}))
-    return found
-
-
-def differences(result: dict[str, Any], logged: dict[str, str]) -> dict[tuple[str, str], tuple[str | None, str | None]]:
-    """One topic's: what the node has set for it, and what the log has; sensitive values are not shown, nor compared."""
-    hidden = {each["name"] for each in result["configs"] if each["isSensitive"]}
-    held = {each["name"]: each["value"] for each in result["configs"] if each["configSource"] == DYNAMIC_TOPIC_CONFIG}
-    names = sorted((held.keys() | logged.keys()) - hidden)
-    topic = result["resourceName"]
-    return {(topic, name): (logged.get(name), held.get(name)) for name in names if logged.get(name) != held.get(name)}
+async def ask_node(session: Session, node: LiveNode, follower: LogFollower, image: Image) -> None:
+    """Ask a node. NetworkError."""
+    node.log = await ask_log(session, follower.epoch) or "no Fetch"
+    questions = {METADATA: ask_topics, DESCRIBE_CONFIGS: ask_configs}
+    found: list[Change] = []
+    for api, ask in questions.items():
+        if api in session.versions.ranges:
+            found += await ask(session, image)
+            node.asked += (KINDS[api],)
+    if node.asked:
+        node.differing = {(each.table, each.key): each for each in found}
+    else:
+        node.reason = "answers neither Metadata nor DescribeConfigs"

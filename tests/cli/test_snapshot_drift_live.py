@@ -2,30 +2,10 @@
 
 from __future__ import annotations
 
-from kcli.cli.snapshot_drift_live import LiveNode, LiveView, differences, nodes_of
+from kcli.cli.snapshot_drift_live import LiveNode, LiveView, nodes_of
 from kcli.client.address import Address
+from kcli.snapshots.diff import row_change
 from tests.snapshots.made import broker, image
-
-
-def config(name: str, value: str | None, source: int = 1, *, sensitive: bool = False) -> dict[str, object]:
-    return {"name": name, "value": value, "configSource": source, "isSensitive": sensitive}
-
-
-def test_what_a_node_has_otherwise() -> None:
-    """Defaults, and what a broker has of its own, are no config of the topic."""
-    held = [
-        config("a", "1"),
-        config("b", "2"),
-        config("c", "9", 5),
-        config("d", "9", 4),
-        config("p", None, sensitive=True),
-    ]
-    result = {"resourceName": "orders", "configs": held}
-    assert differences(result, {"a": "1", "b": "3", "e": "4", "p": "secret"}) == {
-        ("orders", "b"): ("3", "2"),
-        ("orders", "e"): ("4", None),
-    }
-    assert differences(result, {"a": "1", "b": "2", "p": "other"}) == {}
 
 
 def test_who_is_asked() -> None:
@@ -42,22 +22,25 @@ def test_who_is_asked() -> None:
 
 def test_the_view() -> None:
     one, two, three = (LiveNode(f"broker {number}", number, Address("h", number)) for number in (1, 2, 3))
-    one.differing, two.differing, three.reason = {}, {("t", "a"): (None, "5")}, "not asked: closed"
+    row = {"resourceType": "TOPIC", "resourceName": "t", "name": "a", "value": "5"}
+    change = row_change("configs", row, None)
+    one.differing, two.differing, three.reason = {}, {(change.table, change.key): change}, "not asked: closed"
+    one.log, one.asked, two.asked = "served", ("topics", "configs"), ("configs",)
     view = LiveView([one, two, three], 100, behind={1: 0, 2: 7})
     assert view.is_drift
     assert list(view.lines()) == ["config TOPIC t a: none by the log, value 5 on broker 2"]
     assert view.table()[1:] == [
-        ["broker 1", "h:1", "0", "same"],
-        ["broker 2", "h:2", "7", "1 differ"],
-        ["broker 3", "h:3", "?", "not asked: closed"],
+        ["broker 1", "h:1", "0", "served", "topics, configs: same"],
+        ["broker 2", "h:2", "7", "?", "configs: 1 differ"],
+        ["broker 3", "h:3", "?", "?", "not asked: closed"],
     ]
     rows = list(view.rows())
     assert rows[-1] == {
         "event": "drift",
         "table": "configs",
         "key": ["TOPIC", "t", "a"],
-        "values": {"log": None, "broker 2": "5"},
+        "values": {"log": None, "broker 2": row},
     }
-    assert view.verdict == "2 of 3 nodes asked, the log up to offset 100: 1 configs of topics differ"
+    assert view.verdict == "2 of 3 nodes asked, the log up to offset 100: 1 object differs"
     two.differing = {}
     assert not view.is_drift

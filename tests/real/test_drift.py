@@ -68,13 +68,21 @@ def test_a_quorum_that_drifts() -> None:
             cluster.topics("--create", "--topic", f"fill-{number}", "--partitions", "30")
         cluster.wait_for(lambda: has_snapshot(folders[2], 100))
         assert [retention(cluster, node) for node in cluster.node_ids] == ["604800000", "604800000", "1002166"]
-        live = kcli("snapshot", "drift", cluster.address(1, "CONTROLLER"))
+        place = cluster.address(1, "CONTROLLER")
+        live = kcli("snapshot", "drift", place)
         assert live.returncode == 1, live.stderr
         assert live.stdout.splitlines()[-2:] == [
             f"config TOPIC orders retention.ms: none by the log, value 1002166 on {kind} 3"
             for kind in ("controller", "broker")
-        ]
+        ], live.stdout
         assert "6 of 6 nodes asked" in live.stderr
+        rows = [json.loads(line) for line in kcli("snapshot", "drift", place, "--format", "jsonl").stdout.splitlines()]
+        nodes = [(row["node"].split()[0], row["log"], *row["shows"]) for row in rows if row["event"] == "node"]
+        assert sorted(nodes) == [
+            *[("broker", "UNKNOWN_TOPIC_ID", "topics", "configs")] * 3,
+            *[("controller", "NOT_LEADER_OR_FOLLOWER", "configs")] * 2,
+            ("controller", "served", "configs"),
+        ]
         found = kcli("snapshot", "drift", *map(str, folders))
         assert found.returncode == 1
         assert "config TOPIC orders retention.ms: none on " in found.stdout
