@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kcli.snapshots.decoding import CONTROL_TYPES
@@ -18,7 +19,8 @@ __all__ = ["LAST_MS", "MOST", "STATES", "BrokerEvent", "Epoch", "LeaderMoves", "
 MOST = 1000  # events and epochs that are kept, the newest
 LAST_MS = 253_402_300_799_999  # of the year 9999, the last one that has a date
 STATES = {"under-replicated": "under-replicated", "without leader": "offline", "reassigning": "reassigning"}
-BITS = [FACTS[fact] for fact in STATES.values()]
+BITS = LACKING, OFFLINE, MOVING = [FACTS[fact] for fact in STATES.values()]
+MASK = LACKING | OFFLINE | MOVING
 LEADER_CHANGE = 2
 NS = 1_000_000  # in a ms
 BROKERS = {"RegisterBrokerRecord": "brokerId", "UnregisterBrokerRecord": "brokerId", "FenceBrokerRecord": "id",
@@ -82,6 +84,8 @@ class Timeline(Loader):
         self.events: deque[BrokerEvent] = deque(maxlen=MOST)
         self.epochs: deque[Epoch] = deque(maxlen=MOST)
         self.moves: dict[tuple[bytes, int], LeaderMoves] = {}
+        self.known: dict[tuple[bytes, int], tuple[int, int | None]] = {}  # what `look` said last of a partition
+        self.topic_id = lru_cache(1000)(id_bytes)
         self.event_count = 0
         self.counts: list[int] | None = None  # of the STATES; None: no record of the log was seen
         self.before: list[int] = []
@@ -148,28 +152,42 @@ class Timeline(Loader):
                 self.event_count += 1
                 self.events.append(BrokerEvent(self.ms, offset, number, was, state))
         elif name in ("PartitionRecord", "PartitionChangeRecord"):
-            place = id_bytes(value["topicId"]), value["partitionId"]
-            facts, leader = self.look(*place)
+            place = self.topic_id(value["topicId"]), value["partitionId"]
+            facts, leader = self.known.get(place) or self.look(*place)
             super().apply(offset, name, value)
-            now, led = self.look(*place)
-            self.move(facts, now)
-            if leader not in (led, None):
+            now = self.known[place] = self.look(*place)
+            self.move(facts, now[0])
+            if leader is not None and leader != now[1]:
                 moves = self.moves.setdefault(place, LeaderMoves())
                 moves.count += 1
                 moves.last_ms = self.ms
         elif name == "RemoveTopicRecord":
-            topic = self.image.topics.get(id_bytes(value["topicId"]))
+            identity = id_bytes(value["topicId"])
+            topic = self.image.topics.get(identity)
             for number in topic.partitions if topic else ():
-                self.move(self.look(topic.id if topic else b"", number)[0], 0)
+                self.move(self.look(identity, number)[0], 0)
+                self.known.pop((identity, number), None)
             super().apply(offset, name, value)
         else:
             super().apply(offset, name, value)
 
     def look(self, topic: bytes, number: int) -> tuple[int, int | None]:
-        """The facts of a partition, and its leader, None: there is no such partition."""
+        """The facts of a partition, those in BITS, and its leader; None: there is no such partition."""
         found = self.image.topics.get(topic)
         partition = found.partitions.get(number) if found else None
-        return (0, None) if partition is None else self.image.summary(partition)[:2]
+        if partition is None:
+            return 0, None
+        if isinstance(partition, bytes):
+            facts, leader, *_ = self.image.summary(partition)
+            return facts & MASK, leader
+        # What each change leaves, in place of `facts_of`, which asks for more.
+        lacking, leader = len(partition["isr"]) < len(partition["replicas"]), partition["leader"]
+        facts = LACKING if lacking else 0
+        if leader < 0:
+            facts |= OFFLINE
+        if partition["addingReplicas"] or partition["removingReplicas"]:
+            facts |= MOVING
+        return facts, leader
 
     def move(self, before: int, after: int) -> None:
         """Count a partition whose facts change."""
