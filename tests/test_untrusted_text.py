@@ -85,7 +85,9 @@ CASES: dict[str, list[str]] = {
         "{capture} --only {name}", "{capture} --topic-map {name}={name}", "{capture} --client-id {name}",
         "{capture} --record {out}/{name} --only {name}",
     ],
-    "report": ["{capture} -o {out}/{name}", "{garbage} -o {out}/{name}", "{name} -o {out}", "{capture} -o -", "{world} -o -"],
+    "report": [
+        "{capture} -o {out}/{name}", "{garbage} -o {out}/{name}", "{name} -o {out}", "{capture} -o -", "{world} -o -",
+    ],
     "schema check": ["{dialect}", "{name}", "{dialect} --against {name}"],
     "schema diff": [
         "Metadata 0 1", "{name} 1 2", "--schema {dialect} Metadata 0 0", "--release {name} 4.0", "4.4 {dialect}",

@@ -12,6 +12,7 @@ from typing import IO
 from kcli.cli.metadata_properties import properties_of
 from kcli.cli.output import open_output
 from kcli.cli.snapshot_files import publish
+from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.snapshots.image import Image
 from kcli.snapshots.restoration import Fitness, Voter
@@ -58,8 +59,9 @@ class RestoredNode:
                 yield Fitness("error", f"{self.log_dir / META}: {name} {found} ({value} expected)")
         strays = sorted(self.strays(image))
         if strays:
-            text = f"{len(strays)} partitions here are not in the snapshot ({', '.join(strays[:3])}"
-            yield Fitness("note", text + f"{', ...' * (len(strays) > 3)}): a broker puts them aside as strays")
+            here = counted(len(strays), "partition here is", "partitions here are")
+            named = ", ".join(strays[:3]) + ", ..." * (len(strays) > 3)
+            yield Fitness("note", f"{here} not in the snapshot ({named}): a broker puts such aside as strays")
 
     def strays(self, image: Image) -> Iterator[str]:
         """Folders of partitions whose topic the image does not have."""

@@ -194,7 +194,7 @@ def steps(
 
     image = loaded.loader.image
     if node is None:
-        yield "Stop every controller and broker, and copy their metadata logs away."
+        yield "Stop every broker, then every controller, and copy their metadata logs away."
     given = [word for name, value in options.items() if value for word in (name, value)]
     numbers = [str(each.id) for each in voters if node is None or each.id != node.node_id]
     for number in numbers or ([] if voters else ["N"]):

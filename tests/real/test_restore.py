@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,52 @@ def test_three_controllers_on_other_ports(tmp_path: Path) -> None:
         cluster.wait(cluster.node_ids, 3)
         works(cluster, before, "second")
         assert voters(cluster) == cluster.voters.split(",")
+
+
+class Apart(Cluster):
+    """Node 1 is the controller, node 2 the only broker."""
+
+    @property
+    def voters(self) -> str:
+        """The controller, as ID@HOST:PORT."""
+        return f"1@{self.address(1, 'CONTROLLER')}"
+
+    def configure(self, node: int) -> None:
+        """Write a node's server.properties."""
+        super().configure(node)
+        role, listener = ("controller", "CONTROLLER") if node == 1 else ("broker", "PLAINTEXT")
+        own = {"process.roles": role, "listeners": f"{listener}://{self.address(node, listener)}"}
+        foreign = {"advertised.listeners", "inter.broker.listener.name"} if node == 1 else set()
+        file = self.home(node) / "server.properties"
+        kept = [line for line in file.read_text().splitlines() if line.partition("=")[0] not in own.keys() | foreign]
+        file.write_text("\n".join([*kept, *(f"{name}={value}" for name, value in own.items())]) + "\n")
+
+    def wait(self, nodes: Sequence[int], wanted: int) -> None:
+        """Wait until the broker answers."""
+        super().wait([2] if 2 in nodes else [], 1)
+
+    @property
+    def bootstrap(self) -> str:
+        """The broker's address."""
+        return self.address(2)
+
+
+def test_a_controller_and_a_broker_that_is_only_that(tmp_path: Path) -> None:
+    """The controller's disk is new; the broker has its own, with more than the snapshot knows of."""
+    config = {f"{name}.replication.factor": 1 for name in ("default", "offsets.topic", "transaction.state.log")}
+    with Apart("4.4.0", nodes=2, acl=True, metadata_dir=True, config=config) as cluster:
+        before = fill(cluster)
+        snapshot = kcli("snapshot", "create", "--log", metadata(cluster), "-o", tmp_path).stdout.strip()
+        cluster.topics("--create", "--topic", "later")
+        cluster.stop()
+        shutil.rmtree(metadata(cluster))
+        place = ("--to", metadata(cluster), "--node-id", 1, "--cluster-id", cluster.cluster_id)
+        said = kcli("snapshot", "restore", snapshot, *place).stderr
+        assert "On nodes that are brokers only (2): remove __cluster_metadata-0" in said
+        shutil.rmtree(metadata(cluster, 2) / "__cluster_metadata-0")
+        elsewhere = ("--to", cluster.log_dirs[1], "--node-id", 1, "--force", "--dry-run")
+        found = kcli("snapshot", "restore", snapshot, *elsewhere, code=1)
+        assert "1 partition here is not in the snapshot (later-0)" in found.stdout
+        cluster.spawn(1)
+        cluster.start(2)
+        works(cluster, before, "second")
