@@ -102,13 +102,15 @@ def embedded_broker(
     faults: Iterable[str] = (),
     seed: int | None = None,
     dialect: str | None = None,
+    answers: Iterable[Mapping[str, Any]] = (),
     release: str | None = None,
 ) -> EmbeddedBroker:
     """A broker for the time of a `with` block, on loopback and a free port by default.
 
     data: the directory of its logs, None: a temporary one. nodes: how many brokers. port: of the first node, the others
     follow. config: by Kafka's names ({"num.partitions": 3}). faults: rules as for `kcli broker serve --fault`.
-    seed: for the random choices of these. dialect: message definitions that it speaks. release: take only the versions
+    seed: for the random choices of these. dialect: message definitions that it speaks. answers: rules that answer
+    requests, as in `kcli broker serve --answers` ({"api": "Greet", "answer": {...}}). release: take only the versions
     that brokers of that Kafka release take ("2.8").
 
     UsageError: an option makes no sense; NetworkError, when the block begins: it can't listen.
@@ -120,6 +122,7 @@ def embedded_broker(
         raise UsageError(f"port {port}: 0 to 65535 expected")
     need("config", {} if config is None else config, Mapping, "names with values")
     need("faults", faults, Iterable, "rules")
+    need("answers", answers, Iterable, "rules")
     return EmbeddedBroker(
         Broker(
             None if data is None else Path(data),
@@ -130,6 +133,7 @@ def embedded_broker(
             faults=faults,
             seed=seed,
             dialect=dialect,
+            answers=answers,
             release=release,
         )
     )

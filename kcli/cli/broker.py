@@ -6,7 +6,7 @@ import asyncio
 import resource
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from kcli.cli.inputs import quiet_option, reading_options
 from kcli.cli.lines import print_line, print_note
 from kcli.counting import counted
 from kcli.errors import UsageError
+from kcli.schemas.ranges import Range
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
 __all__ = ["serve"]
 
+MOST_NAMED = 6  # APIs of a draft
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -165,8 +167,8 @@ def allow_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def summary(broker: Broker, data: Path | None) -> tuple[str, str]:
-    """What is served, in two lines."""
+def summary(broker: Broker, data: Path | None) -> list[str]:
+    """What is served, in lines."""
     nodes = counted(len(broker.node_ids), "node")
     topics = list(broker.topics)
     partitions = sum(len(each.partitions) for each in topics)
@@ -175,10 +177,30 @@ def summary(broker: Broker, data: Path | None) -> tuple[str, str]:
     apis = offered(broker.dialect, broker.release, broker.answers)
     spoken = f"as Kafka {broker.release}" if broker.release else f"Produce v0-{apis[0].hi}, Fetch v0-{apis[1].hi}"
     held = f"{counted(len(topics), 'topic')}, {counted(partitions, 'partition')}"
-    return (
+    return [
         f"serving {nodes}, {held}; {where}; {len(apis)} APIs, {spoken}{faults}",
+        *draft_of(broker.dialect),
         f"try: echo hello | kcat -b {broker.bootstrap} -P -t greetings    (Ctrl-C stops)",
-    )
+    ]
+
+
+def draft_of(dialect: str | None) -> Iterator[str]:
+    """What a dialect adds to Apache's messages or puts in their place, and who is served it."""
+    from kcli.schemas.catalog import catalog
+
+    tables = catalog(dialect)
+
+    def named(versions: Mapping[int, Range]) -> str:
+        apis = ((tables.api(key), each) for key, each in sorted(versions.items()))
+        known = [f"{api.name} v{each}" for api, each in apis if api is not None]
+        more = len(known) - MOST_NAMED
+        return ", ".join(known[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+    if tables.drafted:
+        line = f"draft {dialect}: {named(tables.drafted)}"
+        if tables.rewritten:
+            line += f"; as it changes {named(tables.rewritten)}, only with clients that ask for it"
+        yield line
 
 
 def tell(text: str) -> None:

@@ -29,6 +29,14 @@ def named(tables: Catalog, name: str) -> list[str]:
     return [api.request, api.response]
 
 
+def is_named(tables: Catalog, name: str) -> bool:
+    """Whether a message or an API has this name; a folder of that name is named with its path, as in ./fetch."""
+    try:
+        return bool(named(tables, name))
+    except UsageError:
+        return False
+
+
 def known_version(message: Message, version: int | None) -> None:
     """UsageError: the message has no such version."""
     if version is not None and version not in message.versions:
@@ -40,7 +48,7 @@ def chosen(name: str, version: int | None, dialect: str | None) -> tuple[str | N
 
     UsageError: there is none, or not in that version, or a folder under another dialect.
     """
-    if not Path(name).is_dir():
+    if not name or not Path(name).is_dir() or is_named(catalog(dialect), name):
         tables = catalog(dialect)
         found = [tables.message(each) for each in named(tables, name)]
     elif dialect is not None:

@@ -11,6 +11,7 @@ import pytest
 from kcli.broker import Broker
 from kcli.broker.embedded import EmbeddedBroker, embedded_broker
 from kcli.errors import NetworkError, UsageError
+from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT
 from tests.broker.talk import batch, connected, run
 
 
@@ -54,3 +55,17 @@ def test_options_are_those_of_the_brokers(tmp_path: Path) -> None:
     for options in ({"config": {"nonsense": 1}}, {"nodes": 0}, {"faults": ["?"]}):
         with pytest.raises(UsageError):
             embedded_broker(**options)
+
+
+def test_rules_answer_requests() -> None:
+    """Of an API that the broker does not have, too."""
+    rules = [{"api": "ConsumerGroupHeartbeat", "answer": {"errorCode": 25}}]
+    with embedded_broker(answers=rules) as server:
+
+        async def work() -> None:
+            async with connected(server.broker) as talk:
+                assert (await talk(CONSUMER_GROUP_HEARTBEAT, 0, {"groupId": "g"}))["errorCode"] == 25
+
+        run(work())
+    with pytest.raises(UsageError, match="rule 1: Gret: no such API"):
+        embedded_broker(answers=[{"api": "Gret"}])

@@ -7,10 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kcli.cli.broker import draft_of
 from kcli.cli.main import main
 from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call
@@ -18,7 +20,7 @@ from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from tests.broker.processes import Served, served
 from tests.broker.talk import METADATA, batch, run
-from tests.greeting import greeting
+from tests.greeting import greeting, newer_metadata, rewritten_metadata
 
 
 def ask(bootstrap: str, api_key: int, version: int, body: dict[str, object]) -> dict[str, object]:
@@ -153,3 +155,17 @@ def test_rules_without_sense_are_said_before_it_serves(tmp_path: Path, capsys: p
         rules.write_text(text)
         assert main(["broker", "serve", "--port", "0", "--answers", str(rules)]) == code
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("draft", "said"),
+    [
+        (greeting, "draft {}: Greet v0-1"),
+        (newer_metadata, "draft {}: Metadata v14"),
+        (rewritten_metadata, "draft {}: Metadata v13; as it changes Metadata v13, only with clients that ask for it"),
+    ],
+)
+def test_it_says_what_of_a_draft_it_serves(draft: Callable[[Path], str], said: str, tmp_path: Path) -> None:
+    dialect = draft(tmp_path)
+    assert list(draft_of(dialect)) == [said.format(dialect)]
+    assert list(draft_of(None)) == []

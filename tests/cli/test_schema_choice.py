@@ -34,6 +34,15 @@ def test_a_folder_means_all_that_it_defines(tmp_path: Path) -> None:
     assert [each.name for each in found] == ["GreetRequest", "GreetResponse"]
 
 
+def test_a_message_goes_before_a_folder_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    greeting(tmp_path / "fetch")
+    monkeypatch.chdir(tmp_path)
+    assert [each.name for each in chosen("fetch", None, None)[2]] == ["FetchRequest", "FetchResponse"]
+    assert [each.name for each in chosen("./fetch", None, None)[2]] == ["GreetRequest", "GreetResponse"]
+    with pytest.raises(UsageError, match="no such message or API"):
+        chosen("", None, None)
+
+
 def test_a_version_that_there_is_not() -> None:
     with pytest.raises(UsageError, match=r"FetchRequest has no version 99 \(versions 0-18\)"):
         known_version(catalog().message("FetchRequest"), 99)

@@ -6,12 +6,13 @@ import asyncio
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.broker.processes import Served, served
+from tests.greeting import greeting, newer_metadata, rewritten_metadata
 from tests.real.jvm import run_java
 from tests.real.maven import compiled, jars
 
@@ -58,6 +59,19 @@ def test_java(broker: Served, version: str, codec: str) -> None:
     assert sorted(line.split()[2] for line in got) == sorted(WANTED)
     places = {tuple(line.split()[:2]): line.split()[2] for line in sent}
     assert {tuple(line.split()[:2]): line.split()[2].removesuffix(TAIL) for line in got} == places
+
+
+@pytest.mark.parametrize("draft", [newer_metadata, rewritten_metadata])
+@pytest.mark.parametrize("version", ["0.10.2.2", "4.4.0"])
+def test_java_beside_a_draft(version: str, draft: Callable[[Path], str], tmp_path: Path) -> None:
+    """Java's client takes no notice of a draft that only adds; one that rewrites Metadata v13 is not offered to it."""
+    dialect = draft(tmp_path)
+    greeting(tmp_path)
+    with served("--dialect", dialect) as broker:
+        java_client(version, "produce", "t", "0", str(COUNT), bootstrap_servers=broker.bootstrap, acks="all")
+        settings = {"bootstrap_servers": broker.bootstrap, "group_id": "g", "auto_offset_reset": "earliest"}
+        got = java_client(version, "consume", "t", str(COUNT), "30", **settings)
+    assert {line.split()[2] for line in got} == WANTED
 
 
 @pytest.mark.parametrize("version", ["2.8.2", "4.4.0"])
