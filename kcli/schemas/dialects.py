@@ -63,10 +63,19 @@ def lay_over(stock: Catalog, given: str) -> Catalog:
     name, *settings = given.split(",")
     folder = find(name)
     if (folder / INDEX).is_file():
-        return Catalog.open(folder)
+        return tables_over(stock, Catalog.open(folder))
     dialect = read_dialect(folder)
     dialect.api_keys.update(setting(text) for text in settings)
     return applied(stock, dialect)
+
+
+def tables_over(stock: Catalog, opened: Catalog) -> Catalog:
+    """Tables of their own, with what they have besides the stock's: what differs by its line is looked at."""
+    for name in (name for name, line in opened.lines.items() if stock.lines.get(name) != line):
+        message = opened.message(name)
+        if is_rpc(message):
+            draft(stock, opened, message)
+    return opened
 
 
 def find(name: str) -> Path:
@@ -166,7 +175,7 @@ def applied(stock: Catalog, dialect: Dialect) -> Catalog:
 
 def draft(stock: Catalog, laid: Catalog, message: Message) -> None:
     """Enter which versions of a definition Apache's tables don't have, or have otherwise."""
-    known = stock_message(stock, message)
+    known = stock.message(message.name) if message.name in stock.lines else None
     there = known.versions if known is not None else NONE
     mine = {v for v in message.versions if v not in there or (known and not is_compatible(known, message, v))}
     for table, versions in ((laid.drafted, mine), (laid.rewritten, mine & {*there})):

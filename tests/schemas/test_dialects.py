@@ -11,14 +11,15 @@ from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import parse_text
 from kcli.schemas.dialects import PRIVATE_KEYS, SHIPPED, read_dialect, shipped
+from kcli.schemas.jars import read_jars
 from kcli.schemas.layout import layout
-from kcli.schemas.lookup import Catalog
+from kcli.schemas.lookup import STOCK, Catalog
 from kcli.schemas.model import Message
 from kcli.schemas.ranges import Range
-from kcli.schemas.tables import Imported, import_releases, to_files
+from kcli.schemas.tables import Imported, import_releases, load_tables, to_files
 from tests import messages as made
 from tests.greeting import GREET, greeting, newer_metadata, rewritten_metadata
-from tests.schemas.definitions import field, message
+from tests.schemas.definitions import field, jar, message
 
 
 def overlaid(folder: Path, *definitions: dict[str, Any], suffix: str = "") -> Catalog:
@@ -296,3 +297,18 @@ def test_what_a_draft_has_that_apaches_tables_have_not(tmp_path: Path) -> None:
     assert shipped["kip-1018"] == {1: Range(18, 18)}
     assert shipped["kip-227-draft"][1] == Range(7, 7)
     assert shipped["kip-630-draft"][1] == Range(12, 12)
+
+
+def test_imported_tables_are_a_draft_in_what_they_have_besides(tmp_path: Path) -> None:
+    """Jars of a branch: a new API, a new version; what only other releases say of a message is no difference."""
+    greeting(tmp_path / "greet")
+    newer_metadata(tmp_path / "newer")
+    raws = [json.loads(path.read_text()) for path in sorted(tmp_path.glob("*/*.json"))]
+    path = jar(tmp_path, "kafka-clients-99.0.0.jar", *raws)
+    merged = import_releases(load_tables(STOCK), read_jars([path]))
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    for name, text in to_files(merged).items():
+        (tables / name).write_text(text)
+    found = catalog(str(tables))
+    assert (found.drafted, found.rewritten) == ({3: Range(14, 14), GREET: Range(0, 1)}, {})
