@@ -70,7 +70,8 @@ def definitions(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(set(folders) - SKIPPED)
         here = Path(place).resolve()
         if here.name in FOLDERS and RESOURCES in here.parts:
-            yield from (Path(place, file) for file in sorted(files) if file.endswith(".json"))
+            paths = (Path(place, file) for file in sorted(files) if file.endswith(".json"))
+            yield from (path for path in paths if path.is_file())  # and no pipe
 
 
 def is_known(stock: Catalog, message: Message) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ def test_links_and_builds_are_left_alone(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     (place / "Plan.json").write_text(json.dumps(message("Plan", field("A"))))
     (place / "loop").symlink_to(tmp_path)
+    os.mkfifo(place / "Pipe.json")
     (place / "README.md").write_text("no definition")
     found = read_tree(tmp_path, catalog())
     assert (list(found.new), found.known, found.tests, found.problems) == (["Plan"], [], 0, [])
