@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,7 +14,8 @@ from kcli.cli.inputs import (
     quiet_option,
 )
 from kcli.cli.lines import print_line
-from kcli.errors import UsageError
+from kcli.cli.problems import conclude
+from kcli.errors import InputError, UsageError
 from kcli.snapshots.files import metadata_directory
 from kcli.snapshots.folder_survey import FolderSurvey
 from kcli.snapshots.log_spans import LogSpan, total
@@ -66,9 +66,9 @@ __all__ = ["plan"]
     "--properties", metavar="FILE", help="The node's server.properties; by default the one beside DIR, or above it."
 )
 @format_option(("text", "json"), "For reading, or one JSON object.", default="text", name="form")
-@quiet_option("No warnings.", used=False)
+@quiet_option("No warnings.")
 @dialect_option
-def plan(directory: str | None, dialect: str | None, form: str, **given: Any) -> int:
+def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **given: Any) -> int:
     """Say whether a snapshot is due and which may go (KIP-630), how the log grows, what each file's loss would take.
 
     DIR is a `__cluster_metadata-0`, or the directory around it. Settings are those of server.properties, or Kafka's
@@ -83,9 +83,12 @@ def plan(directory: str | None, dialect: str | None, form: str, **given: Any) ->
     if directory is None and (given["partitions"] is None or given["brokers"] is None):
         raise UsageError("a directory, or --partitions and --brokers")
     answer: dict[str, Any] = {}
+    problems: list[InputError] = []
     if directory is not None:
         check_files([directory])
-        answer |= folder_answer(metadata_directory(directory), given, dialect)
+        survey = FolderSurvey(metadata_directory(directory), dialect)
+        answer |= folder_answer(survey, given)
+        problems += survey.problems
     answer["brokerLoss"] = estimates(directory, dialect, given)
     if form == "json":
         from kcli.jsontext import dumps
@@ -96,15 +99,15 @@ def plan(directory: str | None, dialect: str | None, form: str, **given: Any) ->
 
         for line in plan_lines(answer):
             print_line(line)
+    conclude(problems, quiet)
     return 0
 
 
-def folder_answer(folder: Path, given: dict[str, Any], dialect: str | None) -> dict[str, Any]:
+def folder_answer(survey: FolderSurvey, given: dict[str, Any]) -> dict[str, Any]:
     """What a folder's files say: the policy, growth, projection and losses."""
     from kcli.cli.metadata_properties import settings_of
 
-    survey = FolderSurvey(folder, dialect)
-    source, settings = settings_of(folder, given["properties"])
+    source, settings = settings_of(survey.folder, given["properties"])
     for name, option in zip(DEFAULTS, ("max_bytes", "max_interval_ms"), strict=False):
         settings[name] = settings[name] if given[option] is None else given[option]
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from kcli.errors import InputError
 from kcli.snapshots.decoding import Decoder
 from kcli.snapshots.files import listing_of, open_file
 from kcli.snapshots.log_spans import LogSpan, count_segment, header_time, log_spans, total
@@ -14,10 +15,13 @@ from kcli.snapshots.projection import Snapshots
 
 __all__ = ["FolderSurvey"]
 
+MOST = 20  # problems of a file
+
 
 class FolderSurvey:
     """ids: of the finished snapshots, in order; files: they and the segments; spans: of the log, with boundaries where
-    files begin and end; log: all of it as one; begin, end: of the log, or of the newest snapshot without one."""
+    files begin and end; log: all of it as one; begin, end: of the log, or of the newest snapshot without one; problems:
+    what could not be read of it."""
 
     def __init__(self, folder: Path, dialect: str | None = None) -> None:
         self.folder, decoder = folder, Decoder(dialect)
@@ -26,10 +30,13 @@ class FolderSurvey:
         self.latest = self.ids[-1].end_offset if self.ids else 0
         bases = [base for _, base in listing.segments]
         self.spans: Sequence[LogSpan] = log_spans([0, *bases, *(each.end_offset for each in self.ids)])
+        self.problems: list[InputError] = []
         ends = []
         for name, base in listing.segments:
             with open_file(str(folder / name)) as file:
-                ends.append(max(base, count_segment(self.spans, file.data, decoder, file.mapped)))
+                wrong: list[str] = []
+                ends.append(max(base, count_segment(self.spans, file.data, decoder, wrong, file.mapped)))
+                self.problems += [InputError(text, file=file.path) for text in wrong[:MOST]]
         self.log = total(self.spans)
         self.begin = bases[0] if bases else self.latest
         self.end = max([self.latest, *ends])

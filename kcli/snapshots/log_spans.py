@@ -39,14 +39,17 @@ def log_spans(boundaries: Iterable[int]) -> list[LogSpan]:
     return [LogSpan(start) for start in sorted(set(boundaries))]
 
 
-def count_segment(spans: Sequence[LogSpan], data: memoryview, decoder: Decoder, mapped: object = None) -> int:
+def count_segment(
+    spans: Sequence[LogSpan], data: memoryview, decoder: Decoder, problems: list[str], mapped: object = None
+) -> int:
     """Add the batches of a segment, up to what is no batch, to the spans that they end in. mapped: see `release`.
 
-    Returns the offset behind the last of them, 0 without any.
+    Returns the offset behind the last of them, 0 without any. What can't be read is added to `problems`.
     """
     starts, end = [span.start for span in spans], 0
     for batch in batches(data):
         if isinstance(batch, Fault):
+            problems.append(f"at byte {batch.position}: {batch.reason}")
             break
         span = spans[max(bisect_right(starts, batch.last_offset) - 1, 0)]
         span.size += batch.size
@@ -55,16 +58,15 @@ def count_segment(spans: Sequence[LogSpan], data: memoryview, decoder: Decoder, 
             span.first_ms = batch.base_timestamp
         span.last_ms = max(span.last_ms or 0, batch.append_timestamp)
         span.epoch, span.end = batch.leader_epoch, (end := batch.last_offset + 1)
-        count_types(span, data, batch, decoder)
+        try:
+            count_types(span, opened(data, batch), batch, decoder)
+        except InputError as error:
+            problems.append(f"at byte {batch.position}: {error}")
         release(mapped, batch.position, batch.end)
     return end
 
 
-def count_types(span: LogSpan, data: memoryview, batch: Batch, decoder: Decoder) -> None:
-    try:
-        records = opened(data, batch)
-    except InputError:
-        return
+def count_types(span: LogSpan, records: memoryview, batch: Batch, decoder: Decoder) -> None:
     for _, key, _, start, end, problem in walk(records, batch):
         if key is None:
             name = problem

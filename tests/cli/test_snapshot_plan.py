@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,16 @@ def test_a_follower_and_a_voter(capfd: Captured) -> None:
     assert main(["snapshot", "plan", FOLDER, "--format", "text", "--leader-log-begin", "3436"]) == 0
     text = capfd.readouterr().out
     assert "following the leader, the log begins at 3,436\nas a voter: offset 3,442, epoch 1\n" in text
+
+
+def test_what_is_damaged_is_named_and_the_rest_is_said(tmp_path: Path, capfd: Captured) -> None:
+    folder = Path(shutil.copytree(FOLDER, tmp_path / "copy"))
+    log = folder / "00000000000000002865.log"
+    log.write_bytes(log.read_bytes()[:-7])
+    assert main(["snapshot", "plan", str(folder), "--format", "json"]) == 3
+    captured = capfd.readouterr()
+    assert len(json.loads(captured.out)["files"]) == 7
+    assert captured.err.count("\n") == 1 and f"{log}: at byte " in captured.err
 
 
 def test_the_kip_s_arithmetic(capfd: Captured) -> None:
