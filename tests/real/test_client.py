@@ -16,6 +16,8 @@ from kcli.cli.fetch_session_replay import read_fetches
 from kcli.client.oauth import unsecured_token
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.plan import make_plan
+from kcli.grammar import frames
+from tests.greeting import GREET, greeting
 from tests.real import keys
 from tests.real.fill import fill, needed
 from tests.real.lab import USERS, Cluster
@@ -241,3 +243,26 @@ def test_versions_are_negotiated_down(kafka: Cluster) -> None:
     assert code == 0
     assert json.loads(out)["requestApiVersion"] == (13 if kafka.version == "4.4.0" else 12)
     assert json.loads(send(kafka.bootstrap, {}, '{"topics": []}', "--api-version", "4")[1])["requestApiVersion"] == 4
+
+
+def test_an_api_that_the_broker_lacks_is_named(kafka: Cluster, tmp_path: Path) -> None:
+    """A draft's, as JSON and as bytes: Kafka closes the connection, and says no more. Security has no part in it."""
+    dialect, request = greeting(tmp_path / "greet"), tmp_path / "request.bin"
+    header = {"requestApiKey": GREET, "requestApiVersion": 0, "correlationId": 1, "clientId": "me"}
+    request.write_bytes(frames.encode_request(header, {"name": "x"}, dialect))
+    for words in (["--api", "Greet"], [str(request)]):
+        command = [
+            sys.executable,
+            "-m",
+            "kcli.cli",
+            "send",
+            *words,
+            "--bootstrap",
+            kafka.bootstrap,
+            "--dialect",
+            dialect,
+        ]
+        done = subprocess.run(command, input="{}", capture_output=True, text=True, check=False)
+        assert done.returncode == 4
+        assert f"does not have Greet (API key {GREET})" in done.stderr
+        assert "security.protocol" not in done.stderr
