@@ -97,7 +97,8 @@ def offered(dialect: str | None, release: str | None, answers: AnswerRules | Non
     and what the dialect defines.
     """
     tables = catalog(dialect)
-    made = {key: tables.known(key).versions for key in (answers.apis if answers is not None else ())}
+    ruled = (tables.api(key) for key in (answers.apis if answers is not None else ()))
+    made = {api.key: api.versions for api in ruled if api is not None}
     made |= {key: each.versions for key, each in _APIS.items()}
     if release is not None:
         theirs = catalog(None).release_versions(release)

@@ -198,3 +198,18 @@ def test_rules_from_a_file(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(InputError, match=r"rules: a JSON array of rules expected, or one a line"):
             read_answers(path)
+
+
+def test_rules_of_a_draft_that_a_client_does_not_speak(tmp_path: Path) -> None:
+    """Such a client is served without them: its tables don't have their API."""
+    rewritten_metadata(tmp_path)
+    dialect = greeting(tmp_path)
+    rules = [{"api": "Greet"}, {"api": "Metadata", "versions": "13", "answer": {"mood": 3}}]
+    versions, metadata = asked(
+        dialect, (18, 3, {"clientSoftwareName": "other", "clientSoftwareVersion": "1"}),
+        (METADATA, 12, {"topics": None}), mine=None, answers=rules,
+    )  # fmt: skip
+    assert GREET not in {row["apiKey"] for row in versions["apiKeys"]}
+    assert [each["name"] for each in metadata["topics"]] == ["t"]
+    ours = asked(dialect, (METADATA, 13, {"topics": None}), (GREET, 1, {"name": "x"}), answers=rules)
+    assert (ours[0]["mood"], ours[1]["text"]) == (3, "hi")
