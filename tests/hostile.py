@@ -80,6 +80,9 @@ class World:
         self.texts = itertools.cycle(TEXTS)
         self.requests, self.responses = folder / "requests.bin", folder / "response.bin"
         self.capture = self.write(f"{NAME}.pcap", pcap(self.packets()))
+        self.data = self.write("subscription.bin", self.subscription())
+        said = {"protocolType": "consumer", "protocols": [{"name": "range", "metadata": self.subscription()}]}
+        self.join = self.write("join.bin", request(11, 5, 1, said))
         self.garbage = self.write(f"garbage-{NAME}.pcap", b"GIF89a")
         self.segment = self.write("00000000000000000000.log", records() + b"neither")
         self.offsets = self.write("__consumer_offsets-0/00000000000000000000.log", self.group_records())
@@ -99,6 +102,11 @@ class World:
         value = hostile(made.filled(catalog().message(name), version), self.texts)
         assert isinstance(value, dict)
         return value
+
+    def subscription(self) -> bytes:
+        """What a consumer says to its group."""
+        filled = self.filled("ConsumerProtocolSubscription", 1)
+        return b"\0\1" + messages.data("ConsumerProtocolSubscription", 1).write(filled)
 
     def packets(self) -> list[Packet]:
         """A connection for each API, in its newest version; then fetch sessions and produce requests with records."""

@@ -41,11 +41,17 @@ CASES: dict[str, list[str]] = {
     "check request": ["{requests} --framed", "{garbage}", "{name}", "{requests} --framed --release {name}"],
     "completion": ["{name}"],
     "decode batch": ["{segment}", "{offsets} --topic __consumer_offsets", "{garbage}", "{segment} --topic {name}"],
+    "decode data": [
+        "ConsumerProtocolSubscription {data}", "ConsumerProtocolAssignment {garbage}", "{name} {data}",
+        "ConsumerProtocolSubscription {requests}", "LeaderChangeMessage {data} --data-version 0",
+    ],
     "decode pcap": [
         "{capture}", "{garbage}", "{name}", "{capture} --api {name}", "{capture} --errors", "{capture} --since {name}",
         "{capture} --schema {dialect}", "{capture} -o {out}/{name}/x", "{garbage} {capture}",
     ],
-    "decode request": ["{requests} --framed", "{garbage}", "{requests} --hex", "{capture} --framed"],
+    "decode request": [
+        "{requests} --framed", "{garbage}", "{requests} --hex", "{capture} --framed", "{join} --embedded",
+    ],
     "decode response": [
         "{response} --api Metadata --api-version 12", "{garbage} --api Metadata --api-version 12",
         "{response} --api {name} --api-version 1",
@@ -200,8 +206,8 @@ def filled_in(arguments: str, world: World, liar: Liar, out: Path) -> list[str]:
     at = {
         "capture": world.capture, "garbage": world.garbage, "name": NAME, "dialect": world.dialect, "out": out,
         "segment": world.segment, "offsets": world.offsets, "requests": world.requests, "response": world.responses,
-        "world": world.folder, "lines": world.lines, "port": liar.port, "jaas": JAAS,
-        "first": world.snapshots[0], "second": world.snapshots[1],
+        "world": world.folder, "data": world.data, "join": world.join, "lines": world.lines, "jaas": JAAS,
+        "first": world.snapshots[0], "second": world.snapshots[1], "port": liar.port,
     }  # fmt: skip
     return [word.format_map(at) for word in arguments.split()]
 

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     },
     "decode": {
         "batch": "decode_batch:batch",
+        "data": "decode_data:data",
         "pcap": "decode_pcap:pcap",
         "request": "decode_message:request",
         "response": "decode_message:response",
@@ -93,6 +94,7 @@ HELP = {
     "check request": "Say whether a broker takes requests, and with which error not.",
     "completion": "Print the script that completes kcli's commands, options and values in a shell.",
     "decode batch": "Decode record batches or message sets of any magic.",
+    "decode data": "Decode what consumers, Connect and Streams put into bytes fields, by itself.",
     "decode pcap": "Decode network captures: every request with its response.",
     "decode request": "Decode a request by the api key and version it starts with.",
     "decode response": "Decode a response, given its API and version.",

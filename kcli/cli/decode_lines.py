@@ -11,6 +11,7 @@ from kcli.cli.message_input import Frame, frames_of
 from kcli.errors import DecodeError, InputError, all_of
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
+from kcli.grammar.group_data import GROUPS
 from kcli.grammar.request_start import PREFIX, api_of
 from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
@@ -72,6 +73,8 @@ class DecodedLines:
         head, at = plan.header.json(data, start)
         body = plan.body or self.response_codec(data, at, *key)
         records = options["records"]
+        if options["embedded"] and body.name in GROUPS:
+            return None
         wrong = Wrong(options, body)
         text, _ = body.json(data, at, whole=True, records=records, hook=wrong.hook, secrets=options["secrets"])
         if TRAILING in text or (wrong.hook is not None and wrong.in_records()):

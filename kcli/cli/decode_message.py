@@ -20,9 +20,20 @@ from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import PREFIX, api_of
 from kcli.schemas.catalog import catalog
 
-__all__ = ["RECORDS", "begins_request", "reads_request", "request", "request_shape", "response", "response_shape"]
+__all__ = [
+    "FORMATS",
+    "RECORDS",
+    "begins_request",
+    "decode",
+    "reads_request",
+    "request",
+    "request_shape",
+    "response",
+    "response_shape",
+]
 
 ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
+FORMATS = ("json", "tree", "hexdump", "table")
 RECORDS = click.Choice(["none", "raw", "batches", "full"])
 
 
@@ -44,7 +55,12 @@ def options_of(api: str, version: str) -> tuple[Callable[..., Any], ...]:
         click.option(
             "--records", type=RECORDS, default="none", help="What to show of records fields besides their size."
         ),
-        format_option(("json", "tree", "hexdump", "table"), "The form of the output.", default="json"),
+        click.option(
+            "--embedded",
+            is_flag=True,
+            help="Show the messages in bytes fields, too: what members of groups say to each other (a tree has them).",
+        ),
+        format_option(FORMATS, "The form of the output.", default="json"),
         click.option(
             "--framed/--unframed",
             default=None,
@@ -95,6 +111,7 @@ def response(**options: Any) -> None:
 
 
 def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
+    """Show the messages of the input. options: those of the command. InputError at the end: something is wrong."""
     if options["lines"]:
         decode_lines(options, shape_of)
         return
@@ -109,7 +126,7 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
     def begins(data: bytes) -> bool:
         return shape_of is request_shape and begins_request(data, options["dialect"])
 
-    slips = SlipNamer(request_text if shape_of is request_shape else response_text)
+    slips = SlipNamer(slips_for(shape_of))
     for piece in pieces(file, options["hex_"], options["base64_"], reads, begins):
         data = piece.data
         found = [data] if isinstance(data, InputError) else decode_piece(data, reads, shape_of, options, slips)
@@ -127,9 +144,16 @@ def decode_lines(options: dict[str, Any], shape_of: ShapeOf) -> None:
 
     check_lines(options)
     requests = shape_of is request_shape
-    slips = SlipNamer(request_text if requests else response_text, most=MOST_LINES)
+    slips = SlipNamer(slips_for(shape_of), most=MOST_LINES)
     lines = DecodedLines(options, shape_of, slips.named, requests=requests)
     answer_lines(options["file"], lines.answer)
+
+
+def slips_for(shape_of: ShapeOf) -> Callable[[bytes, int, dict[str, Any]], str]:
+    """What finds the likely slip in such messages."""
+    if shape_of is request_shape:
+        return request_text
+    return response_text if shape_of is response_shape else lambda _data, _start, _options: ""
 
 
 def decode_piece(

@@ -12,6 +12,7 @@ from kcli.cli.message_input import Frame
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar.codec import MessageCodec
+from kcli.grammar.group_data import add_group_data, group_data_spans
 from kcli.grammar.secrets import Hidden, hide_span
 from kcli.grammar.trace import Span
 from kcli.grammar.word import JsonForm
@@ -87,7 +88,10 @@ def read_json(
             raise
         return partial | {ERROR: {"path": error.path, "offset": error.offset, "reason": error.reason}}, [error]
     body = loads(text)
-    return shape.wrap(shape.header.json_value(header), body), found.problems(data, body)
+    problems = found.problems(data, body)
+    if options.get("embedded"):
+        add_group_data(codec.name, body, options["dialect"])
+    return shape.wrap(shape.header.json_value(header), body), problems
 
 
 def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> dict[str, Any] | None:
@@ -182,6 +186,8 @@ def show_table(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
     found = Wrong(options, codec)
     value = codec.read_whole(data, start)
     body = codec.json_value(value, records=options["records"], hook=found.hook, secrets=options["secrets"])
+    if options.get("embedded"):
+        add_group_data(codec.name, body, options["dialect"])
     rows = list(leaves(shape.wrap(shape.header.json_value(header), body)))
     width = max((len(path) for path, _ in rows), default=0)
     for path, item in rows:
@@ -218,6 +224,8 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
         hidden = codec.guarded and not options["secrets"]
         codec.spans(data, start, spans, secrets=options["secrets"])
         end = spans[-1].end if spans else start
+        if options["format_"] == "tree" or options.get("embedded"):
+            spans = group_data_spans(codec.name, spans, options["dialect"])
         if options["records"] in ("batches", "full"):
             spans, found = with_batches(spans, options, what)
         if end < len(data):

@@ -11,6 +11,7 @@ from kcli.cli.spans import failure_line, tree_lines
 from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
+from kcli.grammar.group_data import group_data_spans
 from kcli.grammar.secrets import hide_span
 from kcli.grammar.trace import Span
 
@@ -53,6 +54,7 @@ def message(frame: bytes, header: MessageCodec, body: MessageCodec, bodies: Bodi
         start = spans[-1].end if spans else 0
         body.spans(frame, start, spans, secrets=bodies.secrets)
         end = spans[-1].end if spans else start
+        spans = group_data_spans(body.name, spans, bodies.dialect)
         if end < len(frame):
             rest = Span("_trailing", end, len(frame), "bytes behind the message", frame[end:])
             spans.append(hide_span(rest) if body.guarded and not bodies.secrets else rest)

@@ -146,13 +146,19 @@ class Catalog:
         """Build a message from the dialect or its line of the tables. UsageError: there is none of that name."""
         if name in self.laid:
             return self.laid[name]
-        line = self.lines.get(name)
+        line = self.lines.get(name) or self.embedded_lines.get(name)
         if line is None:
             current = self.current_names.get(name)
             if current is None:
                 raise UsageError(unknown("message", name, self.names))
             return self.message(current)
         return build(json.loads(line))
+
+    @cached_property
+    def embedded_lines(self) -> dict[str, str]:
+        """Name -> definition of what Connect and Streams put into bytes fields: no release's jars have these tables."""
+        lines = (STOCK / "embedded.jsonl").read_text("utf-8").splitlines()
+        return {line[9 : line.index('"', 9)]: line for line in lines}
 
     @cached_property
     def current_names(self) -> dict[str, str]:

@@ -116,10 +116,15 @@ def test_an_unknown_message_and_secrets(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_plans_are_kept_for_known_messages_alone() -> None:
-    options = {"dialect": None, "api": None, "api_version": None, "framed": None, "records": "none", "secrets": False}
+    options = {"dialect": None, "api": None, "api_version": None, "framed": None, "records": "none"}
     from kcli.cli.decode_message import request_shape
 
-    lines = DecodedLines(options | {"base64_": False}, request_shape, lambda problem, *_: problem, requests=True)
+    lines = DecodedLines(
+        options | {"base64_": False, "secrets": False, "embedded": False},
+        request_shape,
+        lambda problem, *_: problem,
+        requests=True,
+    )
     lines.answer(FETCH.hex().encode(), 1)
     for key in range(1000, 1100):
         lines.answer(b"%04x00000000000000000000" % key, 2)

@@ -29,6 +29,7 @@ PINNED = """
     check request
     completion
     decode batch
+    decode data
     decode pcap
     decode request
     decode response

@@ -26,6 +26,7 @@ FITS = {
     "broker move-leader": ("odd",),
     "completion": ("odd",),
     "decode batch": ("log", "hex"),
+    "decode data": ("hex",),
     "decode pcap": ("capture",),
     "decode request": ("request", "hex"),
     "decode response": ("response",),

@@ -25,7 +25,18 @@ from xml.etree import ElementTree
 
 import pytest
 
-__all__ = ["broker_jars", "cache", "command", "compiled", "jars", "locked", "message_jars", "release", "unavailable"]
+__all__ = [
+    "broker_jars",
+    "cache",
+    "command",
+    "compiled",
+    "jars",
+    "locked",
+    "member_jars",
+    "message_jars",
+    "release",
+    "unavailable",
+]
 
 KAFKA = "org.apache.kafka"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath"
@@ -119,6 +130,12 @@ def message_jars(version: str) -> list[Path]:
     names += ["kafka_2.13"] if parts < (3, 9) else []
     alone = tuple(f"{KAFKA}:{name}:{version}:alone" for name in names)
     return list(classpath((*alone, *QUIET, *JACKSON)))
+
+
+def member_jars(version: str) -> list[Path]:
+    """What Connect's workers and Streams need to write the data of their group protocols."""
+    names = ("connect-runtime", "connect-api", "kafka-streams", "kafka-clients")
+    return list(classpath((*(f"{KAFKA}:{name}:{version}:alone" for name in names), *QUIET, *JACKSON)))
 
 
 def broker_jars(version: str) -> list[Path]:

@@ -34,6 +34,7 @@ public final class MessageOracle {
         "org.apache.kafka.coordinator.transaction.generated.%s",
         "org.apache.kafka.coordinator.share.generated.%s",
         "kafka.internals.generated.%s",
+        "org.apache.kafka.streams.internals.generated.%s",
     };
     private static final Map<String, Optional<Class<?>>> CLASSES = new HashMap<>();
     private static final Map<Class<?>, Optional<Method>> CONVERTERS = new HashMap<>();

@@ -1,0 +1,224 @@
+"""What members of a group say to each other: messages in bytes fields of JoinGroup, SyncGroup and DescribeGroups.
+
+Brokers pass them on unread. What they are depends on the protocol type: ConsumerProtocol of consumers, with the data of
+Kafka Streams in "userData" (StreamsPartitionAssignor); ConnectProtocol and IncrementalCooperativeConnectProtocol of
+Connect. Responses and requests of old versions do not say the type: what reads to the last byte is taken.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, NamedTuple
+
+from kcli.errors import DecodeError, InputError
+from kcli.grammar import messages
+from kcli.grammar.codec import MessageCodec
+from kcli.grammar.trace import Span
+from kcli.jsontext import loads
+from kcli.schemas.catalog import catalog
+
+__all__ = [
+    "GROUPS",
+    "NUMBERED_INSIDE",
+    "VERSION_IN_FRONT",
+    "Fields",
+    "Opened",
+    "add_group_data",
+    "group_data_spans",
+    "open_data",
+]
+
+
+class Fields(NamedTuple):
+    """Of a message: the fields with the type and the name of the group's protocol; bytes field -> what it is."""
+
+    type: str
+    name: str
+    data: dict[str, str]
+
+
+class Opened(NamedTuple):
+    """A data message: how it is read, and where it begins behind its version."""
+
+    codec: MessageCodec
+    start: int
+    version: int
+
+
+SUBSCRIPTION, ASSIGNMENT = "Subscription", "Assignment"
+# Message -> its fields. Those that say the protocol stand in front of the bytes that depend on it.
+GROUPS = {
+    "JoinGroupRequest": Fields("protocolType", "name", {"metadata": SUBSCRIPTION}),
+    "JoinGroupResponse": Fields("protocolType", "protocolName", {"metadata": SUBSCRIPTION}),
+    "SyncGroupRequest": Fields("protocolType", "protocolName", {"assignment": ASSIGNMENT}),
+    "SyncGroupResponse": Fields("protocolType", "protocolName", {"assignment": ASSIGNMENT}),
+    "DescribeGroupsResponse": Fields(
+        "protocolType", "protocolData", {"memberMetadata": SUBSCRIPTION, "memberAssignment": ASSIGNMENT}
+    ),
+}
+NONE = Fields("", "", {})
+FAMILIES = {"consumer": "ConsumerProtocol", "connect": "ConnectProtocol"}
+STREAMS = "stream"  # the protocol's name
+# Data message -> its bytes field -> the message in that.
+INSIDE = {
+    "ConsumerProtocolSubscription": {"userData": "SubscriptionInfoData"},
+    "ConsumerProtocolAssignment": {"userData": "AssignmentInfo"},
+    "ConnectProtocolSubscription": {"allocation": "ConnectProtocolAssignment"},
+}
+VERSION_IN_FRONT = {f"{family}{kind}" for family in FAMILIES.values() for kind in (SUBSCRIPTION, ASSIGNMENT)}
+VERSION_IN_FRONT.add("DefaultPrincipalData")
+NUMBERED_INSIDE = {"SubscriptionInfoData", "AssignmentInfo"}  # an int32, the first field
+
+
+def open_data(name: str, data: bytes, dialect: str | None = None) -> Opened:
+    """How the bytes of a data message are read that say their version. DecodeError: they are too short, or unknown.
+
+    Consumers read what is newer than they know as the newest, and pass over the rest (ConsumerProtocol).
+    """
+    inside = name in NUMBERED_INSIDE
+    size = 4 if inside else 2
+    if len(data) < size:
+        raise DecodeError("version", 0, f"needs {size} bytes of version at 0x0, {len(data)} left", what=name)
+    version = int.from_bytes(data[:size], "big", signed=True)
+    known = catalog(dialect).message(name).versions
+    read_as = min(version, known.hi) if name.startswith(FAMILIES["consumer"]) else version
+    if read_as not in known:
+        raise DecodeError("version", 0, f"{name} has no version {version} (known: {known})")
+    return Opened(messages.data(name, read_as, dialect), 0 if inside else size, version)
+
+
+def add_group_data(message: str, body: Any, dialect: str | None = None) -> None:
+    """Add to the JSON of a message what is in its bytes: `_metadata` beside `metadata`, and so on.
+
+    Each is {"type", "version", "data"}; where the bytes are damaged {"type", "reason"}.
+    """
+    if message in INSIDE:
+        Walk(NONE, dialect).add_inside(message, body)
+    elif (fields := GROUPS.get(message)) is not None:
+        Walk(fields, dialect).add(body)
+
+
+class Walk:
+    """One message from its start to its end: which protocol it spoke of last."""
+
+    def __init__(self, fields: Fields, dialect: str | None) -> None:
+        self.fields, self.dialect = fields, dialect
+        self.type: str | None = None
+        self.name: str | None = None
+
+    def note(self, field: str, value: Any) -> None:
+        """Remember what a field says of the protocol."""
+        if field == self.fields.type:
+            self.type = value
+        elif field == self.fields.name:
+            self.name = value
+
+    def add(self, value: Any) -> None:
+        if isinstance(value, list):
+            for each in value:
+                self.add(each)
+        if not isinstance(value, dict):
+            return
+        for field, item in [*value.items()]:
+            self.note(field, item)
+            kind = self.fields.data.get(field)
+            if kind is None:
+                self.add(item)
+            elif isinstance(item, str) and (made := self.made(kind, base64.b64decode(item))) is not None:
+                value[f"_{field}"] = made
+
+    def candidates(self, kind: str, data: bytes) -> list[str]:
+        """The messages that the bytes may be."""
+        if not data:
+            return []
+        if self.type is None:
+            names = [f"{family}{kind}" for family in FAMILIES.values()]
+            return [name for name in names if reads_whole(name, data, self.dialect)][:1]
+        return [f"{FAMILIES[self.type]}{kind}"] if self.type in FAMILIES else []
+
+    def made(self, kind: str, data: bytes) -> dict[str, Any] | None:
+        for name in self.candidates(kind, data):
+            return self.json(name, data)
+        return None
+
+    def json(self, name: str, data: bytes) -> dict[str, Any]:
+        """The message as JSON, with those in it."""
+        try:
+            codec, start, version = open_data(name, data, self.dialect)
+            text, _ = codec.json(data, start, whole=True)
+        except InputError as error:
+            return {"type": name, "reason": str(error)}
+        body = loads(text)
+        self.add_inside(name, body)
+        return {"type": name, "version": version, "data": body}
+
+    def add_inside(self, name: str, body: dict[str, Any]) -> None:
+        """Add what is in the bytes of a data message."""
+        for field in INSIDE.get(name, {}):
+            item = body.get(field)
+            if isinstance(item, str) and (inner := self.inner(name, field, raw := base64.b64decode(item))):
+                body[f"_{field}"] = self.json(inner, raw)
+
+    def inner(self, name: str, field: str, data: bytes) -> str | None:
+        """The message in a field of a data message: of Streams where the protocol is, or may be, that of Streams."""
+        inner = INSIDE.get(name, {}).get(field) if data else None
+        if inner not in NUMBERED_INSIDE or self.name == STREAMS:
+            return inner
+        return inner if self.name is None and inner and reads_whole(inner, data, self.dialect) else None
+
+    def spans(self, name: str, data: bytes, path: str, offset: int) -> list[Span]:
+        """A span for each value of a message that begins at `offset`. DecodeError."""
+        codec, start, version = open_data(name, data, self.dialect)
+        found = [Span("version", 0, start, "int16", version)] if start else []
+        codec.spans(data, start, found)
+        if found and (end := found[-1].end) < len(data):
+            found.append(Span("_trailing", end, len(data), "bytes behind the message", data[end:]))
+        return [
+            each._replace(path=f"{path}.{each.path}", start=each.start + offset, end=each.end + offset)
+            for each in self.spans_inside(name, found)
+        ]
+
+    def spans_inside(self, name: str, spans: list[Span]) -> list[Span]:
+        """The spans of a data message, with those of what is in its bytes."""
+        made: list[Span] = []
+        for span in spans:
+            inner = self.inner(name, span.path, span.value) if isinstance(span.value, bytes) else None
+            made += self.opened(span, inner) if inner else [span]
+        return made
+
+    def opened(self, span: Span, name: str) -> list[Span]:
+        """A bytes field as its length and the values in it; damaged, as it is, with why."""
+        if not isinstance(span.value, bytes) or not span.value:
+            return [span]
+        start = span.end - len(span.value)
+        try:
+            inside = self.spans(name, span.value, span.path, start)
+        except DecodeError as error:
+            return [span._replace(type=f"{span.type}: no {name}: {error}")]
+        return [span._replace(end=start, type="length", value=len(span.value)), *inside]
+
+
+def group_data_spans(message: str, spans: list[Span], dialect: str | None = None) -> list[Span]:
+    """The spans of a message, with those of what is in its bytes."""
+    if message in INSIDE:
+        return Walk(NONE, dialect).spans_inside(message, spans)
+    fields = GROUPS.get(message)
+    if fields is None:
+        return spans
+    walk, made = Walk(fields, dialect), list[Span]()
+    for span in spans:
+        field = span.path.rpartition(".")[2]
+        walk.note(field, span.value)
+        kind = fields.data.get(field)
+        names = walk.candidates(kind, span.value) if kind and isinstance(span.value, bytes) else []
+        made += walk.opened(span, names[0]) if names else [span]
+    return made
+
+
+def reads_whole(name: str, data: bytes, dialect: str | None) -> bool:
+    """Whether data is this message to its last byte."""
+    try:
+        codec, start, _ = open_data(name, data, dialect)
+        return codec.skip(data, start) == len(data)
+    except InputError:
+        return False
