@@ -80,9 +80,13 @@ def drift(
         except InputError as error:
             return error, problems
 
-    view, problems = steady(
-        places, look, lambda seen: isinstance(seen[0], View) and not seen[0].is_drift and not seen[1]
-    )
+    def is_whole(seen: tuple[View | InputError, list[InputError]]) -> bool:
+        return isinstance(seen[0], View) and not seen[1]
+
+    def is_fine(seen: tuple[View | InputError, list[InputError]]) -> bool:
+        return isinstance(seen[0], View) and not seen[0].is_drift and not seen[1]
+
+    view, problems = steady(places, look, is_fine, is_whole)
     if isinstance(view, InputError):
         raise view
     with open_output(output, folders) as out:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -29,7 +29,11 @@ from kcli.snapshots.verification import judge
 
 __all__ = ["verify"]
 
+if TYPE_CHECKING:
+    from kcli.snapshots.replayed import Node
+
 T = TypeVar("T")
+Look = tuple[list[SnapshotFinding], list[InputError]]  # what was found; what could not be read
 
 
 @click.command()
@@ -146,9 +150,28 @@ def in_order(found: Iterable[SnapshotFinding], path: str) -> Iterator[SnapshotFi
         yield replace(finding, file=path)
 
 
-def across(paths: tuple[str, ...], dialect: str | None, problems: list[InputError]) -> Iterator[SnapshotFinding]:
+def across(paths: tuple[str, ...], dialect: str | None, problems: list[InputError]) -> list[SnapshotFinding]:
     """Findings on snapshots of one id at several places."""
-    from kcli.snapshots.replayed import Node, compare_nodes, node_at
+    from kcli.snapshots.replayed import compare_nodes
+
+    def look() -> Look:
+        found, unread = list[SnapshotFinding](), list[InputError]()
+        try:
+            found.extend(compare_nodes(nodes_at(paths), dialect))
+        except OSError as error:
+            unread.append(InputError(error.strerror or str(error), file=error.filename))
+        except InputError as error:
+            unread.append(error)
+        return found, unread
+
+    folders = [metadata_directory(path) for path in paths if is_folder(path)]
+    found, unread = steady(folders, look, is_fine, is_whole)
+    problems += unread
+    return found
+
+
+def nodes_at(paths: tuple[str, ...]) -> list[Node]:
+    from kcli.snapshots.replayed import Node, node_at
 
     nodes = []
     for path in paths:
@@ -157,10 +180,15 @@ def across(paths: tuple[str, ...], dialect: str | None, problems: list[InputErro
             nodes.append(node_at(path, metadata_directory(path)))
         elif name is not None and Path(path).is_file():
             nodes.append(Node(path, {name.id: Path(path)}))
-    try:
-        yield from compare_nodes(nodes, dialect)
-    except InputError as error:
-        problems.append(error)
+    return nodes
+
+
+def is_fine(seen: Look) -> bool:
+    return is_whole(seen) and not any(each.is_error for each in seen[0])
+
+
+def is_whole(seen: Look) -> bool:
+    return not seen[1]
 
 
 def steady_findings(
@@ -168,14 +196,14 @@ def steady_findings(
 ) -> Iterator[SnapshotFinding]:
     """The findings on a folder, at a look during which nothing changed there, where there is one."""
 
-    def look() -> tuple[list[SnapshotFinding], list[InputError]]:
+    def look() -> Look:
         unread: list[InputError] = []
         found = list(directory_findings(folder, dialect, unread))
         if replay and not unread:
             found += replay_findings(folder, dialect, unread)
         return found, unread
 
-    found, unread = steady([folder], look, lambda seen: not seen[1] and not any(each.is_error for each in seen[0]))
+    found, unread = steady([folder], look, is_fine, is_whole)
     problems += unread
     yield from found
 

@@ -22,7 +22,7 @@ PIECE = 1 << 20
 SMALL = (
     4 << 20
 )  # bytes of a file that is read, not mapped: nodes cut the ends off their logs, and maps of them can't be read
-LOOKS, PATIENCE = 3, 5.0  # at a folder that changes; seconds
+LOOKS, PATIENCE = 3, 30.0  # at a folder that changes; seconds
 
 T = TypeVar("T")
 
@@ -113,14 +113,18 @@ def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
     return chosen
 
 
-def steady(folders: Sequence[Path], look: Callable[[], T], is_fine: Callable[[T], bool]) -> T:
+def steady(
+    folders: Sequence[Path], look: Callable[[], T], is_fine: Callable[[T], bool], is_whole: Callable[[T], bool]
+) -> T:
     """What a look at folders finds; another look where that is not fine and a running node has written or removed files
-    meanwhile: LOOKS of them, or as many as PATIENCE allows."""
+    meanwhile: LOOKS of them, and for as long as PATIENCE lasts until one is whole, which is to have read every file."""
     until, left = time.monotonic() + PATIENCE, LOOKS
     while True:
         before, left = sizes(folders), left - 1
         found = look()
-        if is_fine(found) or sizes(folders) == before or (left <= 0 and time.monotonic() > until):
+        if is_fine(found) or sizes(folders) == before:
+            return found
+        if left <= 0 and (is_whole(found) or time.monotonic() > until):
             return found
 
 

@@ -11,10 +11,11 @@ import pytest
 from kcli.records.builder import build_batch
 from kcli.snapshots.decoding import Decoder
 from kcli.snapshots.diff import diff_images
+from kcli.snapshots.framing import HEADER_SIZE
 from kcli.snapshots.history import Event, HistoryLoader
 from kcli.snapshots.load import Loader
 from kcli.snapshots.partitions import id_text
-from tests.snapshots.made import TOPIC_ID, broker, image, partition, snapshot
+from tests.snapshots.made import TOPIC_ID, broker, headers, image, partition, snapshot, with_crc
 
 pytest.importorskip("kcli.core.snapshots.snapshot")
 
@@ -161,3 +162,24 @@ def test_the_changes_of_chosen_partitions(seed: int) -> None:
         return [each for each in found if each.change.table != "partitions" or each.change.key in chosen]
 
     assert events(chosen) == events(None)
+
+
+def damaged(batches: list[bytes], chance: random.Random) -> list[bytes]:
+    """The batches with some bytes of their records changed, and checksums that fit."""
+    found = []
+    for data in batches:
+        (batch,) = headers(data)
+        changed = bytearray(data)
+        for _ in range(chance.randrange(3)):
+            changed[chance.randrange(HEADER_SIZE, len(data))] = chance.choice((0, 1, 2, 3, 0x7F, 0x80, 0xFF))
+        found.append(with_crc(bytes(changed), batch))
+    return found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_damaged_records_are_the_same_to_both(seed: int) -> None:
+    chance = random.Random(seed)
+    segments = [b"".join(damaged(list(History(seed).batches()), chance))]
+    fast, slow = loaded(segments, kernel=True), loaded(segments, kernel=False)
+    assert list(diff_images(fast.image, slow.image, secrets=True)) == []
+    assert (fast.problems, fast.records) == (slow.problems, slow.records)
