@@ -198,12 +198,13 @@ def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], No
 
 def write_tree(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     from kcli.cli.pcap_tree import tree
+    from kcli.cli.slip_hints import SlipNamer, message_text
 
-    write = Lines(out).lines
+    write, slips = Lines(out).lines, SlipNamer(message_text)
     with summed_up(source, options):
         for items in source.wanted(moved):
             for item in items:
-                write(tree(item))
+                write(tree(item, slips))
             out.flush()
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from kcli.capture.bodies import Bodies
 from kcli.capture.events import Event
 from kcli.capture.exchange import Exchange
+from kcli.cli.slip_hints import SlipNamer
 from kcli.cli.spans import failure_line, tree_lines
 from kcli.errors import DecodeError
 from kcli.grammar import messages
@@ -18,8 +20,10 @@ from kcli.grammar.trace import Span
 __all__ = ["tree"]
 
 
-def tree(item: Exchange | Event) -> Iterator[str]:
-    """A heading, and a line for each value of the request and the response; offsets are from the frame's start."""
+def tree(item: Exchange | Event, slips: SlipNamer) -> Iterator[str]:
+    """A heading, and a line for each value of the request and the response; offsets are from the frame's start.
+
+    slips: names those of messages that do not decode (`message_text`)."""
     if isinstance(item, Event):
         yield f"{item.timestamp} {item.connection or item.file} {item.kind}: {item.reason} ({item.size:,} bytes)"
         yield ""
@@ -28,25 +32,29 @@ def tree(item: Exchange | Event) -> Iterator[str]:
     number = f"correlation id {item.correlation_id}"
     yield f"{item.timestamp} {item.connection} {what} request, {number}, {item.request_bytes:,} bytes"
     header, body = item.bodies.codecs(item.request_frame)
-    yield from message(item.request_frame, header, body, item.bodies)
+    yield from message(item.request_frame, header, body, item.bodies, slips, {})
     if item.response_frame is None:
         yield "no response"
     else:
         yield f"{what} response after {item.latency_ms} ms, {item.response_bytes:,} bytes"
-        yield from response(item, item.response_frame)
+        yield from response(item, item.response_frame, slips)
     yield ""
 
 
-def response(item: Exchange, frame: bytes) -> Iterator[str]:
+def response(item: Exchange, frame: bytes, slips: SlipNamer) -> Iterator[str]:
     header = messages.response_header(item.api_key, item.api_version, item.bodies.dialect)
     try:
         body = item.bodies.answer_codec(frame, item.api_key, item.api_version, item.request_frame)[0]
     except DecodeError:
         body = header
-    yield from message(frame, header, body, item.bodies)
+    asked = {"api": str(item.api_key), "api_version": item.api_version}
+    yield from message(frame, header, body, item.bodies, slips, asked)
 
 
-def message(frame: bytes, header: MessageCodec, body: MessageCodec, bodies: Bodies) -> Iterator[str]:
+def message(
+    frame: bytes, header: MessageCodec, body: MessageCodec, bodies: Bodies, slips: SlipNamer, asked: dict[str, Any]
+) -> Iterator[str]:
+    """asked: API and version of the request that it answers, if it is a response."""
     spans: list[Span] = []
     failure = ""
     try:
@@ -60,6 +68,7 @@ def message(frame: bytes, header: MessageCodec, body: MessageCodec, bodies: Bodi
             spans.append(hide_span(rest) if body.guarded and not bodies.secrets else rest)
     except DecodeError as error:
         failure = failure_line(frame, error, body.guarded and not bodies.secrets)
+        failure += slips.text(frame, 0, asked | {"dialect": bodies.dialect})
     for line in tree_lines(frame, spans, bodies.dialect):
         yield "  " + line
     if failure:

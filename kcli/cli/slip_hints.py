@@ -8,7 +8,7 @@ from typing import Any
 from kcli.errors import DecodeError, InputError
 from kcli.schemas.catalog import catalog
 
-__all__ = ["MOST", "MOST_LINES", "SlipNamer", "batch_text", "request_text", "response_text"]
+__all__ = ["MOST", "MOST_LINES", "SlipNamer", "batch_text", "message_text", "request_text", "response_text"]
 
 # In a run, messages whose slips are looked for, and bytes of them: thousands of readings are tried for each.
 MOST, MOST_BYTES = 20, 1 << 20
@@ -29,6 +29,11 @@ def response_text(frame: bytes, start: int, options: dict[str, Any]) -> str:
     dialect, version = options["dialect"], options["api_version"]
     found = hints.response_hints(frame, catalog(dialect).api_key(options["api"]), version, dialect)
     return behind(hints.hints_text(found, start))
+
+
+def message_text(frame: bytes, start: int, options: dict[str, Any]) -> str:
+    """The slips of a response where the options have an api, else of a request."""
+    return (response_text if "api" in options else request_text)(frame, start, options)
 
 
 def batch_text(data: bytes, start: int, options: dict[str, Any]) -> str:

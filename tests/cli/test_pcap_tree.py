@@ -6,9 +6,14 @@ from kcli.capture.bodies import Bodies
 from kcli.capture.events import Event, Link
 from kcli.capture.exchange import Exchange
 from kcli.capture.reading import read_capture
-from kcli.cli.pcap_tree import tree
+from kcli.cli import pcap_tree
+from kcli.cli.slip_hints import SlipNamer, message_text
 from tests.capture.messages import metadata
 from tests.capture.wires import DATA, SAMPLES
+
+
+def tree(item: Exchange | Event) -> list[str]:
+    return list(pcap_tree.tree(item, SlipNamer(message_text)))
 
 
 def test_each_field_has_its_bytes() -> None:
@@ -26,6 +31,15 @@ def test_the_wrong_byte_is_named() -> None:
     assert "needs" in text and "left" in text
     short = Exchange(Link("b:1", "c:2"), 0, asked[4:], 1, answer[4:6], Bodies())
     assert "correlationId" in "\n".join(tree(short))
+
+
+def test_the_likely_slip_is_named() -> None:
+    asked, answer = (frame[4:] for frame in metadata(1))
+    made = Exchange(Link("b:1", "c:2"), 0, asked, 1, answer[:4] + answer[5:], Bodies())
+    (line,) = [line for line in tree(made) if "it reads to its end" in line]
+    assert "with a header v1, which differs at 0x4: was v0 written?" in line
+    made = Exchange(Link("b:1", "c:2"), 0, asked[:-1], 1, answer, Bodies())
+    assert any("it reads to its end" in line or "needs" in line for line in tree(made))
 
 
 def test_events_and_missing_responses() -> None:

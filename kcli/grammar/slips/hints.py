@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from kcli.grammar import messages
 from kcli.grammar.request_start import PREFIX, api_of
+from kcli.grammar.slips.everywhere import repeated_hints
 from kcli.grammar.slips.places import Layout, Place
 from kcli.grammar.slips.search import BESIDE, Hint, field_hints, likeliest, oddness_of, repairs_at, tried
 from kcli.schemas.catalog import catalog
@@ -65,7 +66,8 @@ def frame_hints(
     found = version_hint([each for each in versions if each != version], layout_of, frame)
     if version in versions:
         layout = layout_of(version)
-        found += [*next_message(layout, frame), *header_hint(layout, frame, dialect), *field_hints(layout, frame)]
+        found += [*next_message(layout, frame), *header_hint(layout, frame, dialect)]
+        found += [*field_hints(layout, frame), *repeated_hints(layout, frame)]
     return found
 
 

@@ -87,7 +87,7 @@ class Layout:
         """The places where the slip may be, the last first."""
         spans = [*walk.spans, self.stop(walk)]
         found = [
-            Place(span.path, span.start, end, span.type, before is None or closes(before, span))
+            Place(span.path, span.start, end, span.type, before is not None and closes(before, span))
             for before, span, end in zip([None, *spans], spans, extents(spans), strict=False)
             if span.type not in ("tag and size", "unknown tagged field")
         ]

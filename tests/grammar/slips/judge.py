@@ -12,13 +12,15 @@ import argparse
 import random
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kcli.errors import SchemaError
 from kcli.grammar.slips.hints import request_hints, response_hints
 from kcli.grammar.slips.search import Hint
-from tests.grammar.slips.making import KINDS, Made, Sample, frames_of, make
+from tests.grammar.slips.making import KINDS, REPEATED, Made, Sample, frames_of, make, make_everywhere
+
+Making = Callable[[Sample, str, random.Random], Made | None]
 
 
 class Score(NamedTuple):
@@ -62,12 +64,15 @@ def passes(sample: Sample, frame: bytes) -> bool:
         return False
 
 
-def score(samples: Iterable[Sample], seed: int, kinds: Iterable[str] = KINDS) -> dict[str, Score]:
+def score(
+    samples: Iterable[Sample], seed: int, kinds: Iterable[str] = KINDS, making: Making = make
+) -> dict[str, Score]:
+    """making: `make`, or `make_everywhere`."""
     chance = random.Random(seed)
     scores = {kind: Score(Counter(), []) for kind in kinds}
     for sample in samples:
         for kind, each in scores.items():
-            made = make(sample, kind, chance)
+            made = making(sample, kind, chance)
             if made is None:
                 continue
             how, hints = outcome(sample, made)
@@ -130,6 +135,9 @@ def main() -> None:
     start = time.process_time()
     scores = score(samples, given.seed, given.kind or KINDS)
     print(table(scores))
+    repeated = score(samples, given.seed, REPEATED, make_everywhere)
+    print(f"in every entry of an array:\n{table(repeated)}")
+    show_missed(repeated, given.missed)
     show_missed(scores, given.missed)
     print(f"right frames with a hint: {len(falsely_named(samples))} of {len(samples)}")
     print(f"{time.process_time() - start:.1f} s of processor time, {len(samples)} frames")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import struct
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,9 @@ from kcli.schemas.catalog import catalog
 
 WIDTHS = {"int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8}
 EVERY = 100_000
+INDEX = re.compile(r"\[\d+\]")
+# Kinds that are named where a program makes the slip in every entry of an array.
+REPEATED = ("non-compact", "compact", "no tags", "tags", "narrower", "wider", "twice")
 
 
 class Made(NamedTuple):
@@ -145,6 +149,11 @@ def tags_written(data: bytes, place: Place) -> Edit | None:
     return (place.start, 0, b"\0") if place.closes and place.start else None
 
 
+def tags_again(data: bytes, place: Place) -> Edit | None:
+    right = place.type == "tag count" and data[place.start] == 0
+    return (place.start, 0, b"\0") if right else None
+
+
 def left_out(data: bytes, place: Place) -> Edit | None:
     if place.type in (END, "tag count") or place.end == place.start or place.start < 4:
         return None
@@ -240,6 +249,25 @@ def make(sample: Sample, kind: str, chance: random.Random) -> Made | None:
         if edits:
             at, removed, inserted = chance.choice(edits)
             return Made(kind, at, place.path, sample.frame[:at] + inserted + sample.frame[at + removed :])
+    return None
+
+
+def make_everywhere(sample: Sample, kind: str, chance: random.Random) -> Made | None:
+    """The slip at a random field of an array's entries, in each of two or more."""
+    layout = sample.layout
+    fields = dict[str, list[Place]]()
+    for place in reversed(layout.places(layout.walk(sample.frame, EVERY))):
+        fields.setdefault(INDEX.sub("[]", place.path), []).append(place)
+    many = [places for path, places in fields.items() if "[]" in path and len(places) > 1]
+    for places in chance.sample(many, len(many)):
+        makers = [tags_again] if kind == "tags" else MAKERS[kind]
+        for maker in chance.sample(makers, len(makers)):
+            edits = [edit for place in places if (edit := maker(sample.frame, place)) is not None]
+            if len(edits) == len(places):
+                frame = sample.frame
+                for at, removed, inserted in reversed(edits):
+                    frame = frame[:at] + inserted + frame[at + removed :]
+                return Made(kind, edits[0][0], places[0].path, frame)
     return None
 
 
