@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from kcli.snapshots.diff import diff_images
 from kcli.snapshots.load import load_snapshot
 from tests.snapshots.files import partition_folder
 from tests.snapshots.made import DIRECTORIES, NAME, image, snapshot
@@ -69,6 +70,22 @@ def test_a_log_on_the_spot(tmp_path: Path, capfd: Captured) -> None:
     assert found.kraft_version == 1
     assert [each["voterDirectoryId"] for each in found.voters or ()] == list(DIRECTORIES.values())
     assert f"directory.id={DIRECTORIES[1]}\n" in (tmp_path / "meta.properties").read_text()
+
+
+def test_other_hosts_change_the_voters_and_nothing_else(tmp_path: Path, capfd: Captured) -> None:
+    newest = sorted(DYNAMIC.glob("*.checkpoint"))[-1]
+    before = load_snapshot(memoryview(newest.read_bytes()))
+    moved = ",".join(f"{each['voterId']}@h{each['voterId']}:9093" for each in before.voters or ())
+    assert restore(newest, "--to", tmp_path, "--voters", moved, "--node-id", 1, "--cluster-id", "abc") == 0
+    made = tmp_path / "__cluster_metadata-0" / newest.name
+    after = load_snapshot(memoryview(made.read_bytes()))
+    assert [each["endpoints"][0]["host"] for each in after.voters or ()] == ["h1", "h2", "h3", "h4"]
+    assert [each["voterDirectoryId"] for each in after.voters or ()] == [
+        each["voterDirectoryId"] for each in before.voters or ()
+    ]
+    assert {each.table for each in diff_images(before, after, secrets=True)} == {"voters"}
+    assert main(["snapshot", "verify", str(made.parent)]) == 0
+    capfd.readouterr()
 
 
 def test_an_offset_of_the_log(tmp_path: Path, capfd: Captured) -> None:
