@@ -9,7 +9,7 @@ import click
 
 from kcli.cli.console import warn
 from kcli.cli.coprocess import answer_lines, check_lines, lines_option
-from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.inputs import binary_input, dialect_option, embedded_option, format_option, quiet_option, secrets_option
 from kcli.cli.message_formats import PaddingError, Shape, is_whole, show
 from kcli.cli.message_input import Frame, frames_of, pieces
 from kcli.cli.problems import conclude
@@ -55,11 +55,7 @@ def options_of(api: str, version: str) -> tuple[Callable[..., Any], ...]:
         click.option(
             "--records", type=RECORDS, default="none", help="What to show of records fields besides their size."
         ),
-        click.option(
-            "--embedded",
-            is_flag=True,
-            help="Show the messages in bytes fields, too: what members of groups say to each other (a tree has them).",
-        ),
+        embedded_option,
         format_option(FORMATS, "The form of the output.", default="json"),
         click.option(
             "--framed/--unframed",

@@ -21,6 +21,7 @@ from kcli.cli.console import is_terminal, note, progress, terminal_room
 from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.inputs import (
     dialect_option,
+    embedded_option,
     files_argument,
     format_option,
     jobs_option,
@@ -57,6 +58,7 @@ FORMATS = ("table", "jsonl", "tree", "parquet")
     help="Times in the table: seconds after the first packet (on a terminal) or UTC (elsewhere).",
 )
 @filter_options
+@embedded_option
 @output_option
 @quiet_option("No progress, no closing summary.")
 @secrets_option()
@@ -91,6 +93,8 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
     output = options["output"]
     if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
+    if options["embedded"] and options["format_"] not in ("jsonl", "tree"):
+        raise UsageError("--embedded: needs --format jsonl (a tree has them always)")
     chosen = filter_of(options, files)
     source = source_class(options["format_"], chosen, files, options["jobs"], options["key_logs"])(
         files,
@@ -162,8 +166,14 @@ def sum_up(source: CaptureDecoder, options: dict[str, Any], table: Any, *, inter
 
 def write_lines(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     """Lines of JSON, at the engine's own speed; it does the filtering."""
+    flush = out.flush if "-" in source.paths else None
     with summed_up(source, options):
-        source.lines(out.write, moved, out.flush if "-" in source.paths else None)
+        if not options["embedded"]:
+            source.lines(out.write, moved, flush)
+            return
+        from kcli.cli.pcap_embedded import EmbeddedLines
+
+        source.lines(EmbeddedLines(out.write, options["dialect"]).write, moved, flush)
 
 
 def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:

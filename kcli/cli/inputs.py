@@ -21,6 +21,7 @@ __all__ = [
     "binary_input",
     "check_files",
     "dialect_option",
+    "embedded_option",
     "files_argument",
     "format_option",
     "is_dump",
@@ -152,6 +153,15 @@ def memory_option(command: Command) -> Command:
         show_default=True,
         metavar="SIZE",
         help="Most bytes held of captured connections: packets out of order, parts of frames, unanswered requests.",
+    )(command)
+
+
+def embedded_option(command: Command) -> Command:
+    """--embedded, as `embedded`."""
+    return click.option(
+        "--embedded",
+        is_flag=True,
+        help="Show the messages in bytes fields, too: what members of groups say to each other (a tree has them).",
     )(command)
 
 

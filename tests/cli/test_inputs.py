@@ -97,7 +97,8 @@ def test_formats_have_the_same_words() -> None:
             if "--format" in option.opts and name not in ("capture", "proxy"):  # which may have no rows
                 assert isinstance(option.type, Format), name
                 assert {*option.type.choices} <= {"table", "text", "json", "jsonl", "csv", "parquet", "tree", "hexdump"}
-                usual = "json" if name in ("decode request", "decode response", "decode batch") else ("table", "text")
+                decoded = ("decode request", "decode response", "decode batch", "decode data")
+                usual = "json" if name in decoded else ("table", "text")
                 assert option.default in usual, name
 
 
