@@ -63,12 +63,12 @@ def read_metadata(paths: Sequence[str], dialect: str | None = None) -> MetadataR
 
 def bounds(node: FolderNode, base: int | None) -> tuple[int | None, int | None]:
     """The first and the last time (ms) of the log behind its base."""
-    times = [
-        batch.append_timestamp
-        for batch in (node.batches() if base is not None else ())
-        if batch.last_offset >= (base or 0) and 0 <= batch.append_timestamp <= LAST_MS
-    ]
-    return min(times, default=None), max(times, default=None)
+    first = last = None
+    for batch in node.batches() if base is not None else ():
+        time = batch.append_timestamp
+        if batch.last_offset >= (base or 0) and 0 <= time <= LAST_MS:
+            first, last = time if first is None else min(first, time), time if last is None else max(last, time)
+    return first, last
 
 
 def replayed(node: FolderNode, base: int | None, step: int, dialect: str | None) -> tuple[Timeline, list[InputError]]:
