@@ -74,6 +74,7 @@ class Evidence:
     compressed: {codec: position of the first batch}; timestamps: append timestamp of the last batch, ms
     types: {(apiKey, version): [count, first offset]}; unknown_tags: (count, first offset)
     ends: {offset asked for: header of the batch that holds the record before it}, of a log segment
+    begins: {offset asked for: header of the batch that begins there}
     brokers, controllers: {id: record}; features: {name: level}; topics: {id as bytes: (name, offset)}
     partitions: the closed PartitionTable; rescan: the file's records again, for what needs a second look
     """
@@ -106,6 +107,7 @@ class Evidence:
     types: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     unknown_tags: list[int] = field(default_factory=list)
     ends: dict[int, Batch] = field(default_factory=dict)
+    begins: dict[int, Batch] = field(default_factory=dict)
     brokers: dict[int, dict[str, Any]] = field(default_factory=dict)
     controllers: dict[int, dict[str, Any]] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)

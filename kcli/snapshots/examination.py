@@ -115,6 +115,8 @@ class Examiner:
             found.data_after = index
         if self.ends:
             first = bisect_right(self.ends, batch.base_offset)
+            if first and self.ends[first - 1] == batch.base_offset:
+                found.begins[batch.base_offset] = batch
             for offset in self.ends[first : bisect_right(self.ends, batch.last_offset + 1)]:
                 found.ends[offset] = batch
         found.first, found.last = found.first or batch, batch

@@ -159,22 +159,27 @@ def compare_nodes(nodes: Sequence[Node], dialect: str | None = None) -> Iterator
         named = ", ".join(f"{each.path} {each.cluster_id}" for each in nodes if each.cluster_id)
         yield SnapshotFinding("error", "cluster", f"nodes of several clusters, by meta.properties: {named}")
         return
-    known: dict[SnapshotId, Path] = {}
+    known: dict[SnapshotId, tuple[Path, str | None]] = {}
     for node in nodes:
         for identity, path in sorted(node.snapshots.items()):
             if identity.end_offset > 0:
-                yield from compare_files(identity, known.setdefault(identity, path), path, dialect)
+                first, cluster = known.setdefault(identity, (path, node.cluster_id))
+                alike = cluster is not None and cluster == node.cluster_id
+                yield from compare_files(identity, first, path, dialect, alike=alike)
 
 
-def compare_files(identity: SnapshotId, first: Path, second: Path, dialect: str | None) -> Iterator[SnapshotFinding]:
-    """Findings on two snapshots of one id. Whether they are one cluster's show the times of their last records."""
+def compare_files(
+    identity: SnapshotId, first: Path, second: Path, dialect: str | None, *, alike: bool
+) -> Iterator[SnapshotFinding]:
+    """Findings on two snapshots of one id. alike: they are known to be of one cluster; else the times of their last
+    records show it."""
     if first == second or cmp(first, second, shallow=False):
         return
     loaders = [Loader(dialect, strict=False) for _ in range(2)]
     for loader, path in zip(loaders, (first, second), strict=True):
         take_snapshot(loader, str(path))
     one, two = (loader.image for loader in loaders)
-    if one.provenance.timestamp != two.provenance.timestamp:
+    if one.provenance.timestamp != two.provenance.timestamp and not alike:
         text = f"of {identity} as is {first}, but with another last record: not compared, as of another cluster"
         yield SnapshotFinding("note", "same-id", text, None, str(second))
         return

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from kcli.snapshots.directory import EpochEntry, Listing, QuorumState
 from kcli.snapshots.evidence import Evidence
 from kcli.snapshots.findings import SnapshotFinding, registering
+from kcli.snapshots.framing import Batch
 from kcli.snapshots.names import SnapshotId
 from kcli.snapshots.policy import violations
 from kcli.snapshots.report import instant
@@ -151,8 +152,11 @@ def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     """A snapshot ends between two batches of the log, and its header has the time of the one before it.
 
     The header is what tells another state, or another cluster, under a name that fits: no record has a cluster's id.
+    Where a transaction begins behind the snapshot, the header has the time of the batch that begins it (Kafka's
+    MetadataBatchLoader notes the time of a batch before it publishes what stands before the transaction).
     """
     logged = {offset: batch for segment in found.segments for offset, batch in segment.ends.items()}
+    following = {offset: batch for segment in found.segments for offset, batch in segment.begins.items()}
     for snapshot in found.snapshots:
         end = snapshot.name.id.end_offset if snapshot.name else -1
         batch = logged.get(end)
@@ -161,7 +165,7 @@ def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
         if batch.last_offset + 1 != end:
             text = f"ends at {end}, inside the log's batch of {batch.base_offset} to {batch.last_offset}"
             yield SnapshotFinding("error", "contradiction", text, None, snapshot.file)
-        elif snapshot.logged_at is not None and snapshot.logged_at != batch.append_timestamp:
+        elif snapshot.logged_at is not None and snapshot.logged_at not in times(batch, following.get(end)):
             was, expected = instant(snapshot.logged_at), instant(batch.append_timestamp)
             text = (
                 f"its last record was written at {was or snapshot.logged_at} by its header, and in the log the record "
@@ -170,9 +174,17 @@ def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
             yield SnapshotFinding("error", "contradiction", text, None, snapshot.file)
 
 
+def times(*batches: Batch | None) -> set[int]:
+    return {each.append_timestamp for each in batches if each is not None}
+
+
 @rule("leader-epochs")
 def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """leader-epoch-checkpoint: epochs and offsets grow, and are those of the log."""
+    """leader-epoch-checkpoint: epochs and offsets grow, and are those of the log.
+
+    A node that has moved the log's start, to the end of a snapshot, drops what lies before it there at once, and whole
+    segments later.
+    """
     file = "leader-epoch-checkpoint"
     if found.epochs is None:
         return
@@ -180,7 +192,11 @@ def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
         if entry.epoch <= before.epoch or entry.start_offset < before.start_offset:
             yield SnapshotFinding("error", "leader-epochs", f"entry {tuple(entry)} after {tuple(before)}", None, file)
     known = {entry.epoch: entry.start_offset for entry in found.epochs}
+    newest = max((each.end_offset for each in found.ids), default=-1)
+    moved = [first for first in found.epochs[:1] if first.start_offset <= newest]
     for epoch, start in found.epoch_starts()[1:]:
+        if any(epoch < first.epoch or (epoch == first.epoch and start < first.start_offset) for first in moved):
+            continue
         if epoch not in known:
             yield SnapshotFinding("error", "leader-epochs", f"lacks epoch {epoch}, which begins at {start}", None, file)
         elif known[epoch] != start:

@@ -154,6 +154,9 @@ def test_other_clusters(folder: Path, tmp_path: Path) -> None:
     rewritten(path, image)
     (note,) = compare_nodes([node_at("a", folder), node_at("b", other)])
     assert (note.severity, note.rule) == ("note", "same-id")
+    for place in (folder, other):
+        (place.parent / "meta.properties").write_text("version=1\ncluster.id=one\n")
+    assert "broker 1: none here" in next(compare_nodes([node_at("a", folder), node_at("b", other)])).message
     for place, name in ((folder, "one"), (other, "two")):
         (place.parent / "meta.properties").write_text(f"version=1\ncluster.id={name}\n")
     (finding,) = compare_nodes([node_at("a", folder), node_at("b", other)])

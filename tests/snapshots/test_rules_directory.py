@@ -33,11 +33,13 @@ def directory(
     return found
 
 
-def with_snapshot(end: int, logged_at: int, *counts: int, written_at: int = 1) -> DirectoryEvidence:
-    """A snapshot that ends at `end`, by its header of `logged_at`, and a log from 98 in batches of so many records."""
+def with_snapshot(end: int, logged_at: int, *counts: int, written_at: int = 1, each: int = 0) -> DirectoryEvidence:
+    """A snapshot that ends at `end`, by its header of `logged_at`, and a log from 98 in batches of so many records.
+    each: how much later a batch is written than the one before it."""
     out, offset = b"", 98
-    for count in counts:
-        out += build_control_batch([RECORD] * count, written_at, offset, partition_leader_epoch=2)
+    for index, count in enumerate(counts):
+        time = written_at + index * each
+        out += build_control_batch([RECORD] * count, time, offset, partition_leader_epoch=2)
         offset += count
     made = image(end_offset=end)
     made.provenance.timestamp = logged_at
@@ -56,6 +58,13 @@ def test_a_snapshot_that_its_log_contradicts() -> None:
     assert finding.message == "ends at 100, inside the log's batch of 99 to 101"
     assert reported(with_snapshot(100, -(1 << 62), 2, written_at=1 << 62)) == {("error", "contradiction")}
     assert reported(with_snapshot(99, 1, 1)) == set()
+    # The time of the batch before its end, or of the one behind, in which a transaction began.
+    assert [reported(with_snapshot(100, time, 1, 1, 1, 1, each=10)) == set() for time in (1, 11, 21, 31)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 def reported(found: DirectoryEvidence) -> set[tuple[str, str]]:
@@ -114,6 +123,15 @@ def test_leader_epochs() -> None:
         (EpochEntry(1, 0), EpochEntry(3, 2), EpochEntry(4, 2)),
     ):
         assert ("error", "leader-epochs") in reported(directory(log, epochs=wrong))
+
+
+def test_leader_epochs_where_the_log_s_start_has_moved() -> None:
+    """To the end of a snapshot: the file forgets what is before it, while segments still have that."""
+    log, wrong = {0: (1, 1), 2: (2, 3), 4: (3, 3)}, ("error", "leader-epochs")
+    for epochs in ((EpochEntry(3, 4),), (EpochEntry(3, 3),), (EpochEntry(2, 2), EpochEntry(3, 3))):
+        assert wrong not in reported(directory(log, ("4-3",), epochs=epochs))
+    assert wrong in reported(directory(log, ("4-3",), epochs=(EpochEntry(3, 5),)))
+    assert wrong in reported(directory(log, epochs=(EpochEntry(3, 4),)))
 
 
 def test_quorum_state() -> None:
