@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from itertools import pairwise
 from typing import Any
 
 from kcli.capture.arrays import chosen, column_of, error_names, integers, is_none, strings, texts
@@ -149,13 +150,16 @@ class ExchangeArrays:
         return servers_of(self.taken, self.rows)
 
     def texts_at(self, name: str, places: Any, kind: Any, address: bool) -> Any:
-        made = strings(self.taken[name])
         if not address:
-            return chosen(made, places, kind)
+            return chosen(strings(self.taken[name]), places, kind)
         import numpy
 
-        found: dict[str, int] = {}  # a dictionary has each once
-        numbers = [found.setdefault(address_of(end), len(found)) for end in made.to_pylist()]
+        stops, data = self.taken[name]
+        found: dict[bytes, int] = {}  # a dictionary has each once
+        numbers = [
+            found.setdefault(data[start:stop].rpartition(b":")[0].strip(b"[]"), len(found))
+            for start, stop in pairwise(numpy.frombuffer(stops, numpy.int32).tolist())
+        ]
         return chosen(texts(found), numpy.array(numbers, numpy.int32)[places], kind)
 
     def make_timestamp(self, field: Any) -> Any:
@@ -192,9 +196,9 @@ class ExchangeArrays:
 
         ends, codes = map(numpy.frombuffer, self.taken["errors"], (numpy.int32, numpy.int64))
         missing = ends[:-1] == ends[1:]
-        firsts = numpy.zeros(len(missing), numpy.int64)
-        firsts[~missing] = codes[ends[:-1][~missing]]
-        found, places = numpy.unique(firsts, return_inverse=True)
+        found, of_code = numpy.unique(codes[ends[:-1][~missing]], return_inverse=True)
+        places = numpy.zeros(len(missing), numpy.int32)
+        places[~missing] = of_code
         return chosen(texts(map(error_name, found.tolist())), places, field.type, missing)
 
     def make_errors(self, _field: Any) -> Any:
