@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from rich.text import Text
-
-from kcli.cli.console import console
-from kcli.cli.screen import shown
+from kcli.cli.console import console, is_terminal
+from kcli.cli.lines import print_line
 from kcli.counting import counted
 from kcli.legible import legible
 from kcli.sessions.draft_trace import error_name
@@ -23,12 +22,27 @@ __all__ = ["show"]
 BLOCKS = "▁▂▃▄▅▆▇█"
 NAMED = 4  # partitions, or changes of the set, that are listed one by one
 
+Line = tuple[tuple[str, str], ...]  # its parts, each with one of rich's styles
+
 
 def show(
     ended: Sequence[ObservedSession], sessionless: Sequence[SessionlessFetches], tracker: Tracker, files: Sequence[str]
 ) -> None:
     """All sessions by their beginning, then what was fetched without one, then the findings."""
-    console().lines(all_lines(ended, sessionless, tracker.offsets.names, files))
+    lines = all_lines(ended, sessionless, tracker.offsets.names, files)
+    if is_terminal(sys.stdout):
+        print_styled(lines)
+        return
+    for line in lines:
+        print_line("".join(text for text, _ in line))
+
+
+def print_styled(lines: Iterable[Line]) -> None:
+    from rich.text import Text
+
+    screen = console()
+    for line in lines:
+        screen.print(Text.assemble(*((legible(text), style) for text, style in line)))
 
 
 def all_lines(
@@ -36,7 +50,7 @@ def all_lines(
     sessionless: Sequence[SessionlessFetches],
     names: Mapping[str, str],
     files: Sequence[str],
-) -> Iterator[Text]:
+) -> Iterator[Line]:
     for session in sorted(ended, key=lambda session: (session.opened_ns, session.session_id)):
         yield from session_lines(session, names)
     for client in sessionless:
@@ -44,40 +58,39 @@ def all_lines(
     yield findings_line(ended, files)
 
 
-def session_lines(session: ObservedSession, names: Mapping[str, str]) -> Iterator[Text]:
-    head = Text()
-    head.append(f"session {session.session_id}", style="bold")
-    head.append(f"  {who(session.client_id, session.replica_id)} -> {session.server}", style="cyan")
-    head.append(f"   {span(session)}   {counted(session.fetches, 'fetch', 'fetches')} ({session.full:,} full)")
-    head.append(f"   {partitions(session)}")
-    yield head
-    full, size = strips(session.strip)
-    yield shown(f"  full  {full}  ended: ").append(ending(session), style=colour(session))
-    yield shown(f"  bytes {size}  {price(session)}")
-    yield shown(f"  {polls(session)}", "dim")
-    for line in details(session, names):
-        yield shown(f"  {line}")
-    yield Text()
-
-
-def sessionless_lines(client: SessionlessFetches) -> Iterator[Text]:
-    head = Text("no session", style="bold")
-    head.append(f"  {who(client.client_id, client.replica_id)} -> {client.server}", style="cyan")
-    head.append(
-        f"   {span(client)}   {counted(client.fetches, 'full fetch', 'full fetches')}, Fetch v{client.version}: "
+def session_lines(session: ObservedSession, names: Mapping[str, str]) -> Iterator[Line]:
+    fetches = f"{counted(session.fetches, 'fetch', 'fetches')} ({session.full:,} full)"
+    yield (
+        (f"session {session.session_id}", "bold"),
+        (f"  {who(session.client_id, session.replica_id)} -> {session.server}", "cyan"),
+        (f"   {span(session)}   {fetches}   {partitions(session)}", ""),
     )
-    head.append(why_sessionless(client))
-    yield head
-    yield shown(f"  {polls(client)}", "dim")
-    yield Text()
+    full, size = strips(session.strip)
+    yield (f"  full  {full}  ended: ", ""), (ending(session), colour(session))
+    yield ((f"  bytes {size}  {price(session)}", ""),)
+    yield ((f"  {polls(session)}", "dim"),)
+    for line in details(session, names):
+        yield ((f"  {line}", ""),)
+    yield ()
 
 
-def findings_line(ended: Sequence[ObservedSession], files: Sequence[str]) -> Text:
+def sessionless_lines(client: SessionlessFetches) -> Iterator[Line]:
+    fetches = f"{counted(client.fetches, 'full fetch', 'full fetches')}, Fetch v{client.version}"
+    yield (
+        ("no session", "bold"),
+        (f"  {who(client.client_id, client.replica_id)} -> {client.server}", "cyan"),
+        (f"   {span(client)}   {fetches}: {why_sessionless(client)}", ""),
+    )
+    yield ((f"  {polls(client)}", "dim"),)
+    yield ()
+
+
+def findings_line(ended: Sequence[ObservedSession], files: Sequence[str]) -> Line:
     found = sum(session.findings for session in ended)
     command = f"kcli fetch-session lint {' '.join(files)}"
     if found:
-        return shown(f"findings: {found:,}. {command}", "red")
-    return shown(f"findings: none. ({command})")
+        return ((f"findings: {found:,}. {command}", "red"),)
+    return ((f"findings: none. ({command})", ""),)
 
 
 def who(client_id: str, replica_id: int) -> str:

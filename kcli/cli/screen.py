@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -26,19 +25,6 @@ class Screen(Console):
                 yield segment
             else:
                 yield Segment(legible_lines(segment.text), segment.style)
-
-    def lines(self, texts: Iterable[Text]) -> None:
-        """Print each text on a line of its own; in a pipe without rich's layout, which costs more than the rest."""
-        for text in texts:
-            if self.is_plain:
-                self.file.write(f"{legible_lines(text.plain)}\n")
-            else:
-                self.print(text)
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether lines are written as they are: no styles, no wrapping."""
-        return self.soft_wrap and not (self.is_terminal or self.quiet)
 
 
 def shown(text: str, style: str = "") -> Text:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from kcli.cli.fetch_session_view import BLOCKS, size, strips
+from kcli.cli.fetch_session_view import BLOCKS, print_styled, size, strips
 from kcli.cli.main import main
 from kcli.sessions.statistics import Timeline
 from tests.sessions.captured import DATA
@@ -37,6 +40,18 @@ def test_followers_and_sessions_from_before(capsys: pytest.CaptureFixture[str]) 
     assert "follower 2 (broker-2-fetcher-0) -> 127.0.0.1:214" in text
     assert "its last partition was forgotten" in text and "no session is wanted" in text
     assert "began before the capture" in shown("mid-stream", capsys)
+
+
+def test_a_pipe_needs_no_rich() -> None:
+    path = str(DATA / "fetch-session-eviction.jsonl.gz")
+    run = f"from kcli.cli.main import main; main(['fetch-session', 'explain', '--format', 'table', {path!r}])"
+    script = f"import sys; {run}; sys.exit('rich.text' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+
+
+def test_parts_of_a_line_are_put_together_for_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_styled([(("one", "bold"), (" \x1b[31mtwo", "")), ()])
+    assert capsys.readouterr().out == "one \\x1b[31mtwo\n\n"
 
 
 def test_strips_are_as_wide_as_each_other() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 
-import pytest
 from rich.table import Table
 from rich.text import Text
 
@@ -44,22 +43,3 @@ def test_styles_are_richs_own() -> None:
         shown("\x1b[31m", "bold")
     )
     assert out.getvalue() == "\x1b[1m\\x1b[31m\x1b[0m\n"
-
-
-def test_lines_in_a_pipe_are_those_that_rich_would_print(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [Text(HOSTILE, style="bold"), shown(HOSTILE + "\nFORGED"), Text(), Text("long " * 100)]
-    printed, written = io.StringIO(), io.StringIO()
-    for text in texts:
-        Screen(file=printed, soft_wrap=True).print(text)
-    screen = Screen(file=written, soft_wrap=True)
-    monkeypatch.setattr(Screen, "print", None)  # it would cost several times what makes the line
-    screen.lines(texts)
-    assert written.getvalue() == printed.getvalue()
-
-
-def test_lines_on_a_terminal_have_styles() -> None:
-    out = io.StringIO()
-    options = {"file": out, "color_system": "standard", "legacy_windows": False}
-    Screen(**options, force_terminal=True).lines([Text("one", "bold")])
-    Screen(**options, force_terminal=True, quiet=True, soft_wrap=True).lines([Text("two")])
-    assert out.getvalue() == "\x1b[1mone\x1b[0m\n"
