@@ -13,7 +13,7 @@ from kcli.cli.inputs import binary_input, dialect_option, embedded_option, forma
 from kcli.cli.message_formats import PaddingError, Shape, is_whole, show
 from kcli.cli.message_input import Frame, frames_of, pieces
 from kcli.cli.problems import conclude
-from kcli.cli.slip_hints import MOST_LINES, SlipNamer, request_text, response_text
+from kcli.cli.slip_hints import MOST_LINES, SlipNamer, batch_text, request_text, response_text
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
@@ -122,10 +122,13 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
     def begins(data: bytes) -> bool:
         return shape_of is request_shape and begins_request(data, options["dialect"])
 
-    slips = SlipNamer(slips_for(shape_of))
+    slips, batch_slips = SlipNamer(slips_for(shape_of)), SlipNamer(batch_text)
     for piece in pieces(file, options["hex_"], options["base64_"], reads, begins):
         data = piece.data
-        found = [data] if isinstance(data, InputError) else decode_piece(data, reads, shape_of, options, slips)
+        if isinstance(data, InputError):
+            found = [data]
+        else:
+            found = decode_piece(data, reads, shape_of, options, slips, batch_slips)
         for each in found:
             each = each.within(piece.source(file))
             if isinstance(each, PaddingError):
@@ -153,7 +156,12 @@ def slips_for(shape_of: ShapeOf) -> Callable[[bytes, int, dict[str, Any]], str]:
 
 
 def decode_piece(
-    data: bytes, reads: Callable[[bytes], bool], shape_of: ShapeOf, options: dict[str, Any], slips: SlipNamer
+    data: bytes,
+    reads: Callable[[bytes], bool],
+    shape_of: ShapeOf,
+    options: dict[str, Any],
+    slips: SlipNamer,
+    batch_slips: SlipNamer,
 ) -> list[InputError]:
     """Show each message, and return what is wrong."""
     found: list[InputError] = []
@@ -163,10 +171,23 @@ def decode_piece(
                 wrong = show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
             except DecodeError as error:
                 wrong = [error]
+            if wrong and type(wrong[-1]) is InputError and batch_slips.left:  # in records
+                message = data[: frame.end]
+                text = batch_slip(message, frame, shape_of(message, frame, options), batch_slips)
+                wrong[-1] = InputError(wrong[-1].text + text)
             found += [slips.named(each, data[slice(*frame)], frame.start, options) for each in wrong]
     except InputError as error:
         found.append(error)
     return found
+
+
+def batch_slip(data: bytes, frame: Frame, shape: Shape, slips: SlipNamer) -> str:
+    """The likely slip in the first of a message's records fields that has one, behind "; "; "" without any."""
+    start = shape.header.skip(data, frame.start)
+    for span in shape.body(start).spans(data, start, secrets=True):
+        if span.type.endswith("records") and span.value and (text := slips.text(bytes(span.value), 0, {})):
+            return text
+    return ""
 
 
 def begins_request(data: bytes, dialect: str | None) -> bool:

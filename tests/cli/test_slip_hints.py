@@ -123,6 +123,29 @@ def test_check_request_names_the_slip_of_records(file: Path, capsys: pytest.Capt
     assert line.endswith(CRC_32)
 
 
+@pytest.mark.parametrize("format_", ["json", "table", "tree"])
+@pytest.mark.parametrize("records", ["none", "full"])
+def test_decode_request_names_the_slip_of_records(
+    file: Path, format_: str, records: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = {"requestApiKey": 0, "requestApiVersion": 9, "correlationId": 7}
+    parts = [{"index": 0, "records": BATCH}, {"index": 1, "records": WRONG}]
+    file.write_bytes(frames.encode_request(head, {"acks": 1, "topicData": [{"name": "t", "partitionData": parts}]}))
+    code = main(["decode", "request", "--records", records, "--format", format_, str(file)])
+    assert (code, CRC_32 in capsys.readouterr().err) == ((3, True) if records == "full" else (0, False))
+
+
+def test_a_right_request_behind_a_wrong_one_has_no_slip(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = {"requestApiKey": 0, "requestApiVersion": 9, "correlationId": 7}
+    wrong, right = (
+        frames.encode_request(head, {"topicData": [{"name": "t", "partitionData": [{"records": records}]}]})
+        for records in (WRONG, BATCH)
+    )
+    file.write_bytes(b"".join(len(each).to_bytes(4, "big") + each for each in (wrong, right)))
+    assert main(["decode", "request", "--records", "full", str(file)]) == 3
+    assert capsys.readouterr().err.count("the batch is right with") == 1
+
+
 @pytest.mark.parametrize("command", [["decode", "batch"], ["check", "batch"]])
 def test_right_batches_have_no_hint(command: list[str], file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_bytes(BATCH)
