@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import click
 
-from kcli.cli.inputs import dialect_option
+from kcli.cli.inputs import dialect_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.cli.schema_choice import chosen
 from kcli.schemas.diff import Change, between_versions
@@ -22,6 +22,7 @@ __all__ = ["doc"]
 @click.argument("name", metavar="MESSAGE|DIR")
 @click.argument("version", type=int, required=False)
 @dialect_option
+@quiet_option("No warnings.", used=False)
 def doc(name: str, version: int | None, dialect: str | None) -> None:
     """Print a document about a message, both messages of an API, or all that DIR defines, in Markdown.
 
