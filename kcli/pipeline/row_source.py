@@ -44,8 +44,6 @@ class RowSource(CaptureDecoder):
     What exchanges that are not chosen say of their client and of topic names counts all the same.
     """
 
-    filters_times = False  # whether `flush` and `more` leave out what is not in time
-
     def __init__(
         self,
         put: Any,
@@ -57,8 +55,8 @@ class RowSource(CaptureDecoder):
     ) -> None:
         """put_batch(table, day, batch, nameless): takes rows that the core makes as columns; None: all are put one by
         one. paths: for `read`; whoever runs packets needs none."""
-        by_columns = chosen.takes_all or (self.filters_times and chosen.is_times)
-        self.put_batch, self.wanted_tables = put_batch if by_columns else None, wanted
+        self.put_batch, self.wanted_tables = put_batch if chosen.is_times else None, wanted
+        self.since, self.until = chosen.since, chosen.until
         self.counted = 0  # bytes of exchanges that the engine gave to the sink
         self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
         # What is not chosen never becomes text, which learns names by itself.
@@ -84,6 +82,8 @@ class RowSource(CaptureDecoder):
                 headed=whole,
                 texts=None if whole else TEXTS,
                 fields=len(FIELDS) if "exchange_facts" in wanted else 0,
+                since=self.since,
+                until=self.until,
             )
         return super().choose_engine(ports)
 

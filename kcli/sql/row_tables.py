@@ -63,8 +63,6 @@ class LearntNames:
 class TableRows(RowSource):
     """Captures whose rows of one table become record batches, with the column `file`."""
 
-    filters_times = True
-
     def __init__(self, table: str, learnt: LearntNames, options: dict[str, Any]) -> None:
         self.table, self.learnt = table, learnt
         self.schema = schema_of(TABLES[table].columns)
@@ -130,23 +128,8 @@ class TableRows(RowSource):
         if len(columns.numbers):
             files = self.marks.column(self.entered_names, len(columns.numbers), arrow_type("string"))
             for _, rows, batch in PartitionColumns(columns).tables(self.rows.wanted):
-                self.add(*self.in_time(columns.numbers[:, 0][rows], batch, files.take(integers(rows, "int64"))))
+                self.add(batch, files.take(integers(rows, "int64")))
         self.marks.restart()
-
-    def in_time(self, times: Any, batch: Any, files: Any) -> tuple[Any, Any]:
-        """The rows of exchanges that were asked for in time, and their files. times: ns, of each row."""
-        if self.chosen.takes_all:
-            return batch, files
-        since, until = self.chosen.since, self.chosen.until
-        kept = (times >= (LEAST if since is None else since)) & (times <= (MOST if until is None else until))
-        mask = integers(kept, "bool")
-        return batch.filter(mask), files.filter(mask)
-
-    def more(self, link: bytes, *exchange: Any) -> None:
-        """Put the rows of an exchange that the core does not make."""
-        item = self.exchange_of(link, *exchange)
-        if self.chosen.in_time(item.request_ns):
-            self.rows.more(item, self.engine.last_ns)
 
     def add(self, batch: Any, files: Any) -> None:
         """A record batch is ready, but for its files and the names of its topics."""

@@ -18,6 +18,7 @@ if not COMPILED:
     pytest.skip("the core is not built", allow_module_level=True)
 
 from kcli.cli.main import main
+from kcli.pipeline.row_source import EVERY_TABLE, RowSource
 from kcli.sql.derived import DERIVED, Facts
 from tests.capture.messages import produce, response
 from tests.capture.wires import Wire, pcap
@@ -43,6 +44,36 @@ def test_clients_are_judged_as_by_audit(samples: Path, ask: Callable[..., Any]) 
     assert {row["verdict"] for row in rows} >= {"refused"}
     (sums,) = ask("SELECT count(*) AS n FROM exchanges", samples / "old-librdkafka-on-3.9.pcap")
     assert sum(row["n"] for row in rows) == sums["n"]
+
+
+@pytest.mark.parametrize("times", [("--since", "+1"), ("--until", "+1"), ("--since", "+0.5", "--until", "+2")], ids=str)
+@pytest.mark.parametrize("name", ["java44-txn.pcap", "java44-consume-classic.pcap"])
+def test_times_are_chosen_by_the_core_as_row_by_row(
+    name: str,
+    times: tuple[str, ...],
+    samples: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def rows() -> list[str]:
+        made = []
+        for table in (*DERIVED, "fetch_partitions", "produce_partitions", "record_batches"):
+            query = f"SELECT * FROM {table} ORDER BY ALL"
+            assert main(["sql", query, str(samples / name), *times, "--format", "jsonl", "-q"]) in (0, 1)
+            made.append(capsys.readouterr().out)
+        return made
+
+    by_columns = rows()
+    given = RowSource.__init__
+
+    def row_by_row(
+        self: RowSource, put: Any, wanted: Any = EVERY_TABLE, put_batch: Any = None, *rest: Any, **options: Any
+    ) -> None:
+        given(self, put, wanted, None, *rest, **options)
+
+    monkeypatch.setattr(RowSource, "__init__", row_by_row)
+    assert rows() == by_columns
+    assert any(by_columns)
 
 
 def test_every_byte_has_a_place(samples: Path, ask: Callable[..., Any]) -> None:

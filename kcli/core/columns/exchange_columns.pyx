@@ -2,7 +2,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memcmp, memset
 
@@ -48,6 +48,7 @@ cdef class ExchangeRows(Sink):
     whose frames are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text. texts: API keys whose
     bodies are kept as text; None: all. bodies: whether they are read at all: else neither texts nor errors nor names come of
     them, and nobody looks whether they can be read. fields: columns of numbers that the owner's `fields(key, version)` asks for, see Fields.
+    since, until: ns; requests before and after them have no rows, but their names and voices count.
     An exchange: (key, version, ts, request, answered, response).
     """
 
@@ -70,10 +71,11 @@ cdef class ExchangeRows(Sink):
     cdef Layouts layouts                   # of Produce and Fetch
     cdef list topic_texts
     cdef readonly Py_ssize_t count
-    cdef Py_ssize_t rows_limit, bytes_limit
+    cdef Py_ssize_t rows_limit, bytes_limit, overlooked
+    cdef int64_t since, until
 
     def __init__(self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
-                 texts=None, int fields=0, bint bodies=True):
+                 texts=None, int fields=0, bint bodies=True, since=None, until=None):
         self.owner, self.parted, self.layouts = owner, parted, Layouts(owner.layout)
         self.lines = ExchangeWriter(owner.bodies)
         self.messages = MessageColumns(self.lines, headed, bodies)
@@ -91,6 +93,8 @@ cdef class ExchangeRows(Sink):
         for key in range(KEYS):
             self.textless[key] = texts is not None and key not in texts
         self.rows_limit, self.bytes_limit = rows, size
+        self.since = INT64_MIN if since is None else since
+        self.until = INT64_MAX if until is None else until
         self.topic_texts = []
 
     def __dealloc__(self):
@@ -110,6 +114,8 @@ cdef class ExchangeRows(Sink):
         names, missed = self.lines.names.table.used, self.lines.names.table.missed
         if not self.messages.put(<ApiCodecs>codecs, e):
             return False
+        if not self.since <= <int64_t>e.ts <= self.until:
+            return self.overlook(e, self.lines.names.table.used != names)
         parted = self.parted and e.key <= FETCH and self.read_partitions(e)
         if e.response != NULL and self.messages.bodies and not (parted and e.key == FETCH and self.partitions.is_fine()):
             self.messages.note_errors()
@@ -127,6 +133,21 @@ cdef class ExchangeRows(Sink):
         if self.lines.names.table.used != names:
             self.owner.learn(link_of(e), *values_of(e))
         if self.is_full():
+            self.owner.flush()
+        return True
+
+    cdef bint overlook(self, Exchange* e, bint taught) except -1:
+        """Take what an exchange without a row says of its client, and of topic names. Always True."""
+        cdef uint32_t number
+        self.messages.drop_row()
+        if self.parted and e.key == API_VERSIONS:
+            number = self.link(e.link, e.link_size)
+            self.connections.known[number - 1].voice = self.voices.next(self.connections.known[number - 1].voice, e)
+        if taught:
+            self.owner.learn(link_of(e), *values_of(e))
+        self.overlooked += 1
+        if self.overlooked >= REMEMBERED:
+            self.overlooked = 0
             self.owner.flush()
         return True
 

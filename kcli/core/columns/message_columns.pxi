@@ -14,7 +14,7 @@ cdef class MessageColumns:
     cdef bint headed, bodies
     cdef Column[3] columns
     cdef Out errors, error_ends
-    cdef size_t request_at, response_at         # where the texts of the last exchange begin
+    cdef size_t[3] start                        # where the texts of the last exchange begin
     cdef size_t request_body, response_body     # bytes of the last exchange's headers
 
     def __init__(self, ExchangeWriter lines not None, bint headed, bint bodies):
@@ -29,15 +29,12 @@ cdef class MessageColumns:
 
     cdef bint put(self, ApiCodecs codecs, Exchange* e) except -1:
         """Both sides of an exchange; False, and nothing, where only the slower way can."""
-        cdef size_t[3] before
         cdef int i
         for i in range(3):
-            before[i] = self.columns[i].text.size
-        self.request_at, self.response_at = before[REQUEST], before[RESPONSE]
+            self.start[i] = self.columns[i].text.size
         if self.put_request(codecs, e.request, e.request_size) and self.put_response(codecs, e.response, e.response_size):
             return True
-        for i in range(3):
-            self.columns[i].text.size = before[i]
+        self.drop_row()
         return False
 
     cdef bint put_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1:
@@ -76,7 +73,7 @@ cdef class MessageColumns:
     cdef int note_errors(self) except -1:
         """The codes in the last response, each once."""
         cdef size_t first = self.errors.size // sizeof(int64_t)
-        cdef const char* p = self.columns[RESPONSE].text.data + self.response_at
+        cdef const char* p = self.columns[RESPONSE].text.data + self.start[RESPONSE]
         cdef int64_t code
         while next_error(&p, end_of(&self.columns[RESPONSE].text), &code):
             if not is_in(&self.errors, first, code) and out_put(&self.errors, &code, sizeof(code)):
@@ -85,7 +82,13 @@ cdef class MessageColumns:
 
     cdef void drop_texts(self) noexcept:
         """The last exchange has none."""
-        self.columns[REQUEST].text.size, self.columns[RESPONSE].text.size = self.request_at, self.response_at
+        self.columns[REQUEST].text.size, self.columns[RESPONSE].text.size = self.start[REQUEST], self.start[RESPONSE]
+
+    cdef void drop_row(self) noexcept:
+        """The last exchange has no row."""
+        cdef int i
+        for i in range(3):
+            self.columns[i].text.size = self.start[i]
 
     cdef int end_row(self) except -1:
         cdef int i

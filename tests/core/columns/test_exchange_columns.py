@@ -107,6 +107,23 @@ def test_rows_have_the_text_of_lines(tmp_path: Path) -> None:
     assert [each[1] for each in owner.learnt] == [3]  # the first taught a topic's name
 
 
+def test_requests_at_other_times_have_no_row_but_teach_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = Wire().open()
+    for number in range(4):
+        wire.client(metadata(number)[0]).server(metadata(number)[1])
+    _, taken = ran(wire, tmp_path)
+    times = numbers(taken["numbers"], 10)[:, 0].tolist()
+    monkeypatch.setattr(Owner, "options", {"since": times[1], "until": times[2]})
+    owner, kept = ran(wire, tmp_path)
+    assert numbers(kept["numbers"], 10)[:, 0].tolist() == times[1:3]
+    for name in ("header", "request", "response"):
+        assert texts(kept[name]) == texts(taken[name])[1:3]
+    assert codes(kept["errors"]) == [[], []] and [each[1] for each in owner.learnt] == [3]
+    monkeypatch.setattr(Owner, "options", {"since": times[3] + 1})
+    owner, kept = ran(wire, tmp_path)
+    assert (kept["numbers"], owner.sink.count, len(owner.learnt)) == (b"", 0, 1)
+
+
 def test_what_only_the_slower_way_can_leaves_no_trace(tmp_path: Path) -> None:
     wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1][:3] + bytes([0x30]) + metadata(1)[1][4:0x34])
     wire.client(request(3, 9, 2, {"topics": None}, "ÿ")).server(response(3, 9, 2, {})).close()
