@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kcli.cli.inputs import dialect_option
+from kcli.cli.inputs import dialect_option, quiet_option
 from kcli.cli.lines import print_line
 from kcli.cli.schema_choice import chosen
 from kcli.jsontext import dumps
@@ -16,6 +16,7 @@ __all__ = ["vectors_command"]
 @click.argument("name", metavar="MESSAGE|DIR")
 @click.argument("version", type=int, required=False)
 @dialect_option
+@quiet_option("No warnings.", used=False)
 def vectors_command(name: str, version: int | None, dialect: str | None) -> None:
     """Print test vectors of a message, of both messages of an API, or of all that DIR defines: one JSON line each.
 

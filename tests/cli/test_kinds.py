@@ -17,13 +17,15 @@ KINDS = {"capture": "a capture", "hex": "hex text", "JSON": "JSON", "batches": "
 # What commands read of these, by the first words of their names; others with a FILE read captures.
 READS = {
     "check batch": {"batches"}, "check request": set[str](),
-    "decode batch": {"batches"}, "decode re": set[str](), "decode segment": {"batches"}, "down-convert": {"batches"},
+    "decode batch": {"batches"}, "decode data": set[str](), "decode re": set[str](), "decode segment": {"batches"},
+    "down-convert": {"batches"},
     "diff": {"batches"},
     "encode": {"JSON"}, "fetch-session": {"capture", "JSON"}, "records": {"capture", "batches"}, "send": {"JSON"},
     "snapshot diff": {"batches"}, "snapshot i": {"batches"},
 }  # fmt: skip
 OTHERS = ("broker", "capture", "completion", "pipeline", "produce", "proxy", "schema", "snapshot")  # read no such files
 WORDS = {
+    "decode data": "ConsumerProtocolSubscription",
     "decode response": "--api Fetch --api-version 12", "down-convert": "--to-magic 1 -o OUT", "redact": "-o OUT",
     "report": "-o OUT", "send": "--bootstrap 127.0.0.1:1", "snapshot extract": "-o .",
 }  # fmt: skip

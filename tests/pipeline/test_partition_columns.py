@@ -16,11 +16,13 @@ from kcli.core import COMPILED
 if not COMPILED:
     pytest.skip("the core is not built", allow_module_level=True)
 
+from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.leader_changes import changes
 from kcli.pipeline.row_source import RowSource
 from kcli.records.conversion import down_convert
 from kcli.schemas.catalog import catalog
 from tests.capture.messages import metadata, request, response
-from tests.capture.wires import DATA, SAMPLES, Wire, pcap
+from tests.capture.wires import DATA, SAMPLES, START, Wire, pcap
 from tests.pipeline.outputs import slices_of
 from tests.pipeline.test_partitions import batch
 
@@ -33,8 +35,11 @@ ENDPOINTS = [
 Rows = dict[str, Counter[tuple[Any, ...]]]
 
 
-def tables(path: Path, columns: bool) -> tuple[Rows, set[bytes]]:
-    """The rows of all tables, and the topic ids without a name; columns: as the core makes them, else row by row."""
+def tables(path: Path, columns: bool, *, joined: bool = True) -> tuple[Rows, set[bytes]]:
+    """The rows of all tables, and the topic ids without a name; columns: as the core makes them, else row by row.
+
+    joined: facts that came in pieces are whole.
+    """
     found: Rows = {}
 
     def put(table: str, row: tuple[Any, ...]) -> None:
@@ -46,7 +51,8 @@ def tables(path: Path, columns: bool) -> tuple[Rows, set[bytes]]:
 
     source = RowSource(put, put_batch=put_batch if columns else None)
     source.run(slices_of(path))
-    return {table: whole(table, rows) for table, rows in found.items()}, set(source.bodies.names.missing())
+    made = {table: whole(table, rows) for table, rows in found.items()} if joined else found
+    return made, set(source.bodies.names.missing())
 
 
 def plain(value: Any) -> Any:
@@ -217,3 +223,22 @@ def test_an_answer_the_slower_way_ends_the_core_s_runs(tmp_path: Path) -> None:
     path.write_bytes(pcap(wire.close().packets))
     outcomes = sorted(assert_equal(path)["outcomes"], key=lambda row: row[9])
     assert [(row[7], row[11]) for row in outcomes] == [(0, 1), (6, 1), (0, 1)]
+
+
+def test_where_a_client_went_on_is_seen_on_any_connection(tmp_path: Path) -> None:
+    """Good answers of one broker before and after an error of another: the change ends with the first one after it."""
+    wires = [Wire(client=("10.0.0.1", 5000 + number), start=START).open() for number in (0, 1)]
+    for number, (at, error) in enumerate(((0, 0), (1, 6), (0, 0), (0, 0))):
+        partition = {"partition": 0, "fetchOffset": 1, "partitionMaxBytes": 10}
+        answer = {"partitionIndex": 0, "errorCode": error, "highWatermark": 1}
+        asked = {"maxWaitMs": 1, "topics": [{"topic": "t", "partitions": [partition]}]}
+        reported = {"responses": [{"topic": "t", "partitions": [answer]}]}
+        wires[at].now = max(wire.now for wire in wires)
+        wires[at].client(request(1, 11, number, asked)).server(response(1, 11, number, reported))
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(sorted((packet for wire in wires for packet in wire.packets), key=lambda packet: packet.ns)))
+    names = FACTS["outcomes"].names
+    for columns in (True, False):
+        rows = [dict(zip(names, row, strict=True)) for row in tables(path, columns, joined=False)[0]["outcomes"]]
+        [change] = changes(iter(sorted(rows, key=lambda row: row["first_ns"])))
+        assert change[-2] == 2.0, columns  # ms

@@ -12,12 +12,12 @@ cdef struct Run:
 
 
 cdef class AnswerRuns:
-    """Runs of answers, one row each; those that are open may go on."""
+    """Runs of answers, one row each; those that are open may go on. An error ends all: what follows it on any connection
+    is another run, as it may be where the client went on."""
 
     cdef Map open
     cdef Out rows
     cdef uint64_t generation
-    cdef bint failing         # a run of errors may be open
 
     def __dealloc__(self):
         map_free(&self.open)
@@ -30,13 +30,14 @@ cdef class AnswerRuns:
         cdef Part* part
         cdef Run made
         cdef Run* run
+        cdef bint failed = False
         for i in range(partitions.count):
             part = &partitions.parts[i]
             made.error = part.columns[ERROR] if part.reported else 0
             if made.error:
                 if not is_of_leadership(made.error):
                     continue
-                self.failing = True
+                failed = True
             made.topic = part.name or part.id
             a = link << 32 | <uint64_t>made.topic
             b = self.generation << 52 | client << 33 | <uint64_t>api << 32 | <uint32_t>part.columns[INDEX]
@@ -53,10 +54,11 @@ cdef class AnswerRuns:
             made.hint_server = partitions.endpoint(made.hint_leader) if made.error else 0
             if out_put(&self.rows, &made, sizeof(made)) or map_put(&self.open, a, b, self.rows.size // sizeof(made)):
                 raise MemoryError
+        if failed:
+            self.end()
         return 0
 
     cdef void end(self) noexcept:
-        self.failing = False
         self.generation += 1
         if self.generation == GENERATIONS:
             map_free(&self.open)
@@ -68,7 +70,6 @@ cdef class AnswerRuns:
     cdef void forget(self) noexcept:
         """All runs have ended."""
         map_free(&self.open)
-        self.failing = False
 
 
 cdef inline bint is_of_leadership(int64_t error) noexcept:

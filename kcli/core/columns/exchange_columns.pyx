@@ -239,9 +239,8 @@ cdef class ExchangeRows(Sink):
         return self.connections.known[number - 1].voice if number else None
 
     def end_runs(self, bint failed):
-        """Answers came the slower way, an error among them or not: those to come are in no run with the ones before, which
-        might be of another kind."""
-        if failed or self.runs.failing:
+        """Answers came the slower way. failed: an error among them, over which no run goes on."""
+        if failed:
             self.runs.end()
 
     # Columns
