@@ -26,10 +26,8 @@ __all__ = ["PaddingError", "Shape", "Wrong", "is_whole", "read_json", "records_h
 PRODUCE = "ProduceRequest"
 TRAILING, ERROR = "_trailing", "_error"
 # What librdkafka sends behind a message, and brokers pass over: message -> versions, bytes.
-PADDING = {
-    "MetadataRequest": (range(11, 14), b"\1\0\0"),
-    "AlterUserScramCredentialsRequest": (range(1), b"\0"),
-}
+PADDING = {"MetadataRequest": (range(11, 14), b"\1\0\0")}
+EMPTY_SECTION = b"\0"  # a tag section too many: AlterUserScramCredentials of librdkafka, DescribeAcls of kafka-go
 
 
 class Shape(NamedTuple):
@@ -53,8 +51,9 @@ def is_whole(data: bytes, shape: Shape) -> bool:
 
 
 def is_padding(codec: MessageCodec, rest: bytes) -> bool:
+    """Whether these bytes behind a message are some that clients send, and brokers pass over."""
     versions, padding = PADDING.get(codec.name, ((), b""))
-    return codec.version in versions and rest == padding
+    return (codec.version in versions and rest == padding) or (codec.grammar.flexible and rest == EMPTY_SECTION)
 
 
 def show(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
@@ -175,7 +174,7 @@ class Wrong:
 def left_over(codec: MessageCodec, data: bytes, end: int) -> InputError:
     size = counted(len(data) - end, "byte")
     if is_padding(codec, data[end:]):
-        return PaddingError(f"{codec.what}: {size} behind the message at {end:#x}, as librdkafka sends (_trailing)")
+        return PaddingError(f"{codec.what}: {size} behind the message at {end:#x}, as some clients send (_trailing)")
     return DecodeError(TRAILING, end, f"{size} left behind the message at {end:#x}", what=codec.what)
 
 
