@@ -37,7 +37,7 @@ class Outcomes:
 
     def __init__(self, put: Put) -> None:
         self.put = put
-        self.on_answers: Callable[[bool], None] = lambda failed: None  # the core's runs may end here
+        self.on_error: Callable[[], None] = lambda: None  # the core's runs end here
         self.runs: dict[tuple[str, str | None, str, str | None, int], list[Any]] = {}
 
     def add(self, item: Exchange, who: tuple[Any, ...], answers: Sequence[Answer]) -> None:
@@ -60,7 +60,8 @@ class Outcomes:
                 self.put_run(key, run)
             self.runs[key] = [answer.error, item.request_ns, ns, ns, 1, *hint(answer, endpoints)]
         failed = any(answer.error in LEADERSHIP for answer in answers)
-        self.on_answers(failed)
+        if failed:
+            self.on_error()
         if failed or len(self.runs) > OPEN_RUNS:
             self.finish()
 

@@ -64,7 +64,7 @@ class RowSource(CaptureDecoder):
         self.rows = Rows(put, wanted)
         if self.sink is not None:
             self.sink.streams = self.engine.streams
-            self.rows.outcomes.on_answers = self.sink.end_runs
+            self.rows.outcomes.on_error = self.sink.end_runs
             self.rows.uses.ask = self.known_voice
         self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't show
 

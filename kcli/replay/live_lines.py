@@ -14,12 +14,12 @@ from kcli.client.properties import ClientConfig
 from kcli.proxy.recording import Recorder, Recording
 from kcli.replay.destinations import Destinations
 from kcli.schemas.apikeys import FETCH
+from kcli.sessions.epochs import FULL_EPOCH
 
 __all__ = ["FROM_CLIENT", "FROM_SERVER", "Line", "LiveLines"]
 
 FROM_CLIENT: Direction = 0
 FROM_SERVER: Direction = 1
-FULL_EPOCH = 0  # and -1: a Fetch that begins or has no session
 
 
 class Line(NamedTuple):

@@ -238,10 +238,9 @@ cdef class ExchangeRows(Sink):
         cdef uint32_t number = self.connections.find(PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link))
         return self.connections.known[number - 1].voice if number else None
 
-    def end_runs(self, bint failed):
-        """Answers came the slower way. failed: an error among them, over which no run goes on."""
-        if failed:
-            self.runs.end()
+    def end_runs(self):
+        """An error came the slower way: no run goes on over it."""
+        self.runs.end()
 
     # Columns
 

@@ -50,7 +50,7 @@ static inline size_t kc_state_size(int width) {
 
 /* PartitionChangeRecord, versions 0 to 2: 0 when it reads to its last byte and has no unknown tag. */
 static inline int kc_read_change(const uint8_t *at, const uint8_t *end, int version, kc_change *c) {
-    uint64_t count, tag, size, last = 0;
+    uint64_t count, tag = 0;
     if (end - at < 21)
         return -1;
     c->id = (int32_t)kc_be32(at);
@@ -65,16 +65,12 @@ static inline int kc_read_change(const uint8_t *at, const uint8_t *end, int vers
     for (uint64_t i = 0; i < count; i++) {
         const uint8_t *stop;
         int list = KC_LISTS;
-        if (!(at = kc_uvarint_of(at, end, 5, &tag)) || !(at = kc_uvarint_of(at, end, 5, &size)))
+        if (!(at = kc_next_tag(at, end, i == 0, &tag, &stop)))
             return -1;
-        if (size > (uint64_t)(end - at) || (i && tag <= last))
-            return -1;
-        last = tag;
-        stop = at + size;
         switch (tag) {
         case 0: list = KC_ISR; break;
         case 1:
-            if (size != 4)
+            if (stop - at != 4)
                 return -1;
             c->leader = (int32_t)kc_be32(at);
             break;
@@ -82,7 +78,7 @@ static inline int kc_read_change(const uint8_t *at, const uint8_t *end, int vers
         case 3: list = KC_REMOVING; break;
         case 4: list = KC_ADDING; break;
         case 5:
-            if (size != 1)
+            if (stop - at != 1)
                 return -1;
             c->recovery = (int8_t)*at;
             break;

@@ -153,20 +153,28 @@ static inline const uint8_t *kc_array(const uint8_t *at, const uint8_t *end, int
     return raw ? at + (raw - 1) * (uint64_t)width : at;
 }
 
+/* The value of the next field of a tag section, which ends at `stop`; NULL: damaged. tag: the one before, then its own,
+ * which is greater unless it is the first. */
+static inline const uint8_t *kc_next_tag(const uint8_t *at, const uint8_t *end, int first, uint64_t *tag, const uint8_t **stop) {
+    uint64_t before = *tag, size;
+    if (!(at = kc_uvarint_of(at, end, 5, tag)) || !(at = kc_uvarint_of(at, end, 5, &size)))
+        return NULL;
+    if (size > (uint64_t)(end - at) || (!first && *tag <= before))
+        return NULL;
+    *stop = at + size;
+    return at;
+}
+
 static inline int kc_partition_tags(const uint8_t *at, const uint8_t *end, int version, kc_partition *p) {
-    uint64_t count, tag, size, last = 0;
+    uint64_t count, tag = 0;
     if (!(at = kc_uvarint_of(at, end, 5, &count)))
         return -1;
     for (uint64_t i = 0; i < count; i++) {
         const uint8_t *stop;
-        if (!(at = kc_uvarint_of(at, end, 5, &tag)) || !(at = kc_uvarint_of(at, end, 5, &size)))
+        if (!(at = kc_next_tag(at, end, i == 0, &tag, &stop)))
             return -1;
-        if (size > (uint64_t)(end - at) || (i && tag <= last))
-            return -1;
-        last = tag;
-        stop = at + size;
         if (tag == 0) {
-            if (size != 1)
+            if (stop - at != 1)
                 return -1;
             p->recovery = (int8_t)*at;
         } else if (tag == 1 && version >= 2) {

@@ -13,6 +13,7 @@ from kcli.errors import InputError
 from kcli.records import kernels
 from kcli.records.batches import Batch, Record, scan
 from kcli.records.codecs import compress
+from tests.grammar.slips.making import varint
 
 HEADER, CRC, COVERED = 61, 17, 21  # offsets
 FIELDS = {  # of the header: start, bytes
@@ -37,14 +38,6 @@ class Made(NamedTuple):
 
 
 Number = Callable[[str, int, int], bytes]  # (field, record, value) -> the bytes that are written
-
-
-def varint(value: int) -> bytes:
-    made = b""
-    while value >= 0x80:
-        made += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return made + bytes([value])
 
 
 def zigzag(value: int) -> bytes:

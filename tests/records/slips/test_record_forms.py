@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kcli.records.slips.record_forms import FORMS, NUMBERS, count_records, read_one, read_records
-from tests.records.slips.making import batch_bytes, varint, zigzag
+from tests.grammar.slips.making import varint
+from tests.records.slips.making import batch_bytes, zigzag
 
 RECORDS = batch_bytes([(b"k", b"one"), (None, b"two")])[61:]
 
