@@ -174,7 +174,9 @@ class Wrong:
 def left_over(codec: MessageCodec, data: bytes, end: int) -> InputError:
     size = counted(len(data) - end, "byte")
     if is_padding(codec, data[end:]):
-        return PaddingError(f"{codec.what}: {size} behind the message at {end:#x}, as some clients send (_trailing)")
+        sent = "as some clients send (_trailing)"
+        slip = ": is it a tag section too many?" if data[end:] == EMPTY_SECTION else ""
+        return PaddingError(f"{codec.what}: {size} behind the message at {end:#x}, {sent}{slip}")
     return DecodeError(TRAILING, end, f"{size} left behind the message at {end:#x}", what=codec.what)
 
 

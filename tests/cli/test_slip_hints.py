@@ -44,9 +44,21 @@ def test_the_place_is_that_in_the_file(file: Path, capsys: pytest.CaptureFixture
 
 
 def test_bytes_left_over_have_their_slip(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file.write_bytes(RIGHT + b"\0")
+    header = {"requestApiKey": 18, "requestApiVersion": 3, "correlationId": 7, "clientId": "c"}
+    frame = frames.encode_request(header, {"clientSoftwareName": "n", "clientSoftwareVersion": "1"})
+    file.write_bytes(frame[:2] + b"\0\2" + frame[4:])
     assert main(["decode", "request", str(file)]) == 3
-    assert f"without the byte 0 at {len(RIGHT):#x}: is it a tag section too many?" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "6 bytes left behind the message" in printed
+    assert printed.endswith("it reads to its end as v3 or v4: was that meant?\n")
+
+
+def test_a_tag_section_too_many_is_named_and_lawful(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(RIGHT + b"\0")
+    assert main(["decode", "request", str(file)]) == 0
+    printed = capsys.readouterr().err
+    assert f"1 byte behind the message at {len(RIGHT):#x}, as some clients send" in printed
+    assert printed.endswith("is it a tag section too many?\n")
 
 
 def test_decode_response_names_the_slip(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
