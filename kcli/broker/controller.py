@@ -112,6 +112,7 @@ class Controller:
         for partition, node_id in moves.items():
             partition.leader = node_id
             partition.epoch += 1
+            partition.unsettled = True
         self.metadata.leaders_moved(moves)
         for partition in moves:
             self.replicas.changed(partition)

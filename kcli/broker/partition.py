@@ -56,7 +56,8 @@ class Partition:
 
     visible: what is shown of the log where something is held back; None: all of it. fault: why its log can't be read
     refused: the error that every fetch of it gets, 0 for none; unseen: offsets whose records the log lacks, though the
-    one that it stands for had them; breaks: offsets at which a read ends, as a segment does, rising
+    one that it stands for had them; breaks: offsets at which a read ends, as a segment does, rising; unsettled: its
+    leader moved, or a fault refused a batch, while this broker ran: a producer's second batch may come before the first
     """
 
     __slots__ = (
@@ -70,6 +71,7 @@ class Partition:
         "replicas",
         "topic",
         "unseen",
+        "unsettled",
         "visible",
     )
 
@@ -82,6 +84,7 @@ class Partition:
         self.refused = 0
         self.unseen = OffsetRanges()
         self.breaks: list[int] = []
+        self.unsettled = False
 
     @property
     def keys(self) -> tuple[Key, Key]:

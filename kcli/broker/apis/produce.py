@@ -3,6 +3,9 @@
 * Each partition is answered for itself. Batches are checked, numbered and written as they came (`storage.incoming`);
   those of an idempotent producer also by their sequence (`storage.producers`).
 * v3 and later carry magic 2 by the rules of `kcli.records.acceptance`; v0 to v2 carry magic 0 and 1.
+* Where a leader moved, or a fault refused a batch, a producer's second batch may come before its first; taken, it would
+  keep the first out for ever. There a producer without a batch begins at 0, unless records were deleted; likewise in a
+  transaction from v12 on, as in Kafka (ProducerAppendInfo). Kafka 4.5 asks it of partitions never written (KAFKA-15591).
 * A transactional batch without a transactional id refuses the whole request (KafkaApis).
 * acks 0 has no answer: when something fails the connection is closed, so that the client notices. 1 and -1 mean the
   same here, since the leader's log is the only one.
@@ -85,6 +88,7 @@ def partition_row(
     if partition is None:
         return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
     if code := request.fault(topic.name, partition.index):
+        partition.unsettled = True
         return {"errorCode": code, **hints.about(partition, code)}
     if topic.internal and request.client_id != ADMIN:
         raise RefusedError("INVALID_TOPIC_EXCEPTION", f"Cannot append to internal topic {topic.name}")
@@ -128,7 +132,8 @@ def enter_transaction(request: Request, partition: Partition, first: Incoming) -
 def append(request: Request, partition: Partition, batches: list[Incoming]) -> int:
     """Append the batches. Returns the first offset; of a batch that was appended before, its offset then."""
     log = partition.made_log()
-    known = duplicate_of(log, batches)
+    adding = batches[0].head.is_transactional and request.version >= ADDING_SINCE
+    known = duplicate_of(log, batches, complete=adding or (partition.unsettled and not log.start_offset))
     if known is not None:
         return known
     base = log.append(batches, partition.epoch)
@@ -136,16 +141,16 @@ def append(request: Request, partition: Partition, batches: list[Incoming]) -> i
     return base
 
 
-def duplicate_of(log: Log, batches: list[Incoming]) -> int | None:
+def duplicate_of(log: Log, batches: list[Incoming], *, complete: bool) -> int | None:
     """The offset of the first time, None when this is the first time. RefusedError: its sequence or epoch is
-    wrong.
+    wrong. complete: whether a producer without a batch begins at 0.
     """
     for each in batches:
         head = each.head
         if head.magic < 2 or head.producer_id == NO_PRODUCER:
             continue
         fault, written = log.producers.check(
-            head.producer_id, head.producer_epoch, head.base_sequence, head.last_sequence
+            head.producer_id, head.producer_epoch, head.base_sequence, head.last_sequence, complete=complete
         )
         if fault == DUPLICATE and written is not None:
             return written.first_offset

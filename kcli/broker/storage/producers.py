@@ -5,7 +5,7 @@ Rules (KIP-98; Kafka's ProducerStateManager and ProducerAppendInfo):
 * A batch that repeats one of its producer's last five, by first and last sequence, is a duplicate: it is answered
   with the offset of the first time, and not written again.
 * In one epoch sequences rise without a gap, and after INT32 max comes 0. A new epoch begins at 0. A producer that is
-  not known here may begin anywhere: its past may have been deleted.
+  not known here may begin anywhere, as its past may have been deleted, unless the caller knows that it has none.
 * An epoch below the producer's current one is fenced.
 * A transaction is open from its first batch to its control batch; the first offset of the oldest open one is the last
   stable offset. An aborted one is remembered by (producer, first offset, last offset) for read_committed fetches.
@@ -83,11 +83,16 @@ class ProducerStates:
 
     # --- before a batch is written
 
-    def check(self, producer_id: int, epoch: int, first: int, last: int) -> tuple[str | None, Written | None]:
-        """What is wrong with such a batch, or (DUPLICATE, the first one), or (None, None) when it may be written."""
+    def check(
+        self, producer_id: int, epoch: int, first: int, last: int, *, complete: bool = False
+    ) -> tuple[str | None, Written | None]:
+        """What is wrong with such a batch, or (DUPLICATE, the first one), or (None, None) when it may be written.
+
+        complete: whether a producer without a batch here is a new one, which begins at 0.
+        """
         known = self.known.get(producer_id)
         if known is None:
-            return None, None
+            return (OUT_OF_ORDER, None) if complete and first else (None, None)
         if epoch < known.epoch:
             return FENCED, None
         if epoch > known.epoch:
@@ -95,7 +100,8 @@ class ProducerStates:
         for each in known.batches:
             if (each.first_sequence, each.last_sequence) == (first, last):
                 return DUPLICATE, each
-        if known.batches and first != (known.batches[-1].last_sequence + 1) % SEQUENCES:
+        newest = known.batches[-1].last_sequence if known.batches else NO_SEQUENCE
+        if first != (newest + 1) % SEQUENCES:
             return OUT_OF_ORDER, None
         return None, None
 

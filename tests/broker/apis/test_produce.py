@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from kcli.broker import Broker
 from kcli.errors import NetworkError
 from kcli.records import build_message_set, scan
 from kcli.schemas.errors import error_name
 from tests.broker.talk import FETCH, PRODUCE, Talk, batch, fetch_body, parts, produced, run, talking
+from tests.broker.transactions.producer import Producer
 
 
 def values(data: bytes) -> list[bytes | None]:
@@ -174,6 +176,74 @@ def test_idempotent_producers() -> None:
                 row = await talk.produce("t", records)
                 assert (error_name(row["errorCode"]), row["baseOffset"]) == (error, offset)
             assert talk.broker.topics.by_name["t"].partitions[0].end_offset == 5
+
+    run(work())
+
+
+def test_a_second_batch_that_comes_before_the_first() -> None:
+    """The first went to the old leader, the second to the new one. Taken, it would keep the first out for ever."""
+
+    async def work() -> None:
+        broker = Broker(nodes=2)
+        async with talking(broker) as old, old.another(1) as new:
+            partition = broker.create_topic("t", assignment=[(1, 2)]).partitions[0]
+            assert (await old.produce("t", sequenced(0, "of another", producer=6)))["errorCode"] == 0
+            broker.move_leader(partition, 2)
+            steps = [
+                (new, 1, "OUT_OF_ORDER_SEQUENCE_NUMBER"),
+                (old, 0, "NOT_LEADER_OR_FOLLOWER"),
+                (new, 1, "OUT_OF_ORDER_SEQUENCE_NUMBER"),
+                (new, 0, "NONE"),
+                (new, 1, "NONE"),
+            ]
+            for node, sequence, error in steps:
+                assert error_name((await node.produce("t", sequenced(sequence, "v")))["errorCode"]) == error
+            assert partition.end_offset == 3
+
+    run(work())
+
+
+def test_a_second_batch_behind_one_that_a_fault_refused() -> None:
+    async def work() -> None:
+        async with talking(topic="t", faults=["api=Produce,error=NOT_LEADER_OR_FOLLOWER,count=1"]) as talk:
+            rows = [await talk.produce("t", sequenced(sequence, "v")) for sequence in (0, 1, 0, 1)]
+            assert [error_name(row["errorCode"]) for row in rows] == [
+                "NOT_LEADER_OR_FOLLOWER",
+                "OUT_OF_ORDER_SEQUENCE_NUMBER",
+                "NONE",
+                "NONE",
+            ]
+
+    run(work())
+
+
+def test_a_producer_whose_records_were_deleted_goes_on() -> None:
+    """What was deleted may have been of any producer, so that an unknown one may begin anywhere, after a move, too."""
+
+    async def work() -> None:
+        broker = Broker(nodes=2)
+        async with talking(broker) as talk:
+            partition = broker.create_topic("t", assignment=[(1, 2)]).partitions[0]
+            await talk.produce("t", batch("a", "b"))
+            broker.topics.delete_records(partition, 1)
+            broker.move_leader(partition, 2)
+            broker.move_leader(partition, 1)
+            assert (await talk.produce("t", sequenced(9, "v")))["errorCode"] == 0
+
+    run(work())
+
+
+@pytest.mark.parametrize(("version", "error"), [(11, "NONE"), (12, "OUT_OF_ORDER_SEQUENCE_NUMBER")])
+def test_a_transaction_of_an_unknown_producer_begins_at_0(version: int, error: str) -> None:
+    """From v12 on (KIP-890; ProducerAppendInfo)."""
+
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            producer = Producer(talk)
+            await producer.init()
+            await producer.add(0)
+            producer.sequence = 4
+            assert await producer.send("a", version=version) == error
 
     run(work())
 

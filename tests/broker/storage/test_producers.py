@@ -20,6 +20,23 @@ def test_a_snapshot_is_read_back() -> None:
     assert again.last_stable_offset(500) == 100
 
 
+def test_where_an_unknown_producer_may_begin() -> None:
+    """Anywhere, as Kafka can't know its past; at 0 where it is known to have none."""
+    states = ProducerStates()
+    assert states.check(7, 0, 5, 5) == (None, None)
+    assert states.check(7, 0, 5, 5, complete=True)[0] == OUT_OF_ORDER
+    assert states.check(7, 0, 0, 4, complete=True) == (None, None)
+
+
+def test_an_epoch_without_a_batch_begins_at_0() -> None:
+    """ProducerAppendInfo: a transaction's end that raised the epoch left no sequence to go on from."""
+    states = ProducerStates()
+    states.note(7, 0, 0, (0, 4, 1000), True)
+    states.end_transaction(7, 1, 5, commit=True)
+    assert states.check(7, 1, 5, 5)[0] == OUT_OF_ORDER
+    assert states.check(7, 1, 0, 0) == (None, None)
+
+
 def test_the_bytes_are_kafkas() -> None:
     """ProducerStateManager's layout: version, crc, then the fields in its order."""
     states = ProducerStates()
