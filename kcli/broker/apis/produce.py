@@ -5,7 +5,7 @@
 * v3 and later carry magic 2 by the rules of `kcli.records.acceptance`; v0 to v2 carry magic 0 and 1.
 * Where a leader moved, or a fault refused a batch, a producer's second batch may come before its first; taken, it would
   keep the first out for ever. There a producer without a batch begins at 0, unless records were deleted; likewise in a
-  transaction from v12 on, as in Kafka (ProducerAppendInfo). Kafka 4.5 asks it of partitions never written (KAFKA-15591).
+  transaction from v12 on, as in Kafka (ProducerAppendInfo). Kafka 4.5 asks it where nothing was written (KAFKA-15591).
 * A transactional batch without a transactional id refuses the whole request (KafkaApis).
 * acks 0 has no answer: when something fails the connection is closed, so that the client notices. 1 and -1 mean the
   same here, since the leader's log is the only one.
