@@ -35,7 +35,7 @@ class History:
         self.version = self.chance.choice((0, 1, 2))
 
     def items(self) -> list[int]:
-        most = 70 if self.chance.random() < 0.05 else 5
+        most = self.chance.choices((70, 14, 5), (1, 2, 17))[0]  # more than any state holds, than a short one, few
         return [self.chance.randrange(6) for _ in range(self.chance.randrange(most))]
 
     def directories(self, count: int) -> list[str]:

@@ -1,43 +1,45 @@
-/* What PartitionChangeRecords make of partitions (Kafka's PartitionRegistration.merge). A state has its lists in
- * place, so that a change writes into one or two cache lines; what it can't hold is refused, for the slower reader. */
+/* What PartitionChangeRecords make of partitions (Kafka's PartitionRegistration.merge). What nearly all changes are
+ * about, the leader and the ISR, is a short state: two to a cache line, beside the partition's record. A state has all
+ * there is, with lists in place. What neither can hold is refused, for the slower reader. */
 #ifndef KCLI_PARTITION_CHANGES_H
 #define KCLI_PARTITION_CHANGES_H
 
 #include <string.h>
 
-#include "snapshot.h"
+#include "change_record.h"
 
 #define KC_MOST_ITEMS 16 /* of a list */
-#define KC_NO_LEADER_CHANGE -2
-#define KC_NO_RECOVERY_CHANGE -1
+#define KC_FEW 4         /* brokers of a short state's ISR */
 #define KC_LINE 64 /* bytes: what a change writes begins a cache line */
 
-/* Answers. WIDER: lists need to be as wide as `*width` says, which has grown. */
+/* Answers. WIDER: lists need to be as wide as `*width` says, which has grown; a short state: it takes a whole one. */
 enum { KC_DONE, KC_WIDER, KC_REFUSED };
 
-enum { KC_ISR, KC_REPLICAS, KC_ELR, KC_LAST_ELR, KC_REMOVING, KC_ADDING, KC_LISTS };
-
-/* count -1: null or not sent, no change */
+/* What else there is stands in the partition's record. where: one of KC_NOWHERE ... */
 typedef struct {
-    int32_t id;
-    const uint8_t *topic;
-    int32_t count[KC_LISTS];
-    const uint8_t *items[KC_LISTS];
-    int32_t leader;
+    int32_t leader, leader_epoch, partition_epoch;
     int8_t recovery;
-    int32_t directories;
-    const uint8_t *directory;
-} kc_change;
+    uint8_t where, count;
+    uint8_t in_sync[4 * KC_FEW];
+} kc_short;
+
+enum { KC_NOWHERE, KC_IN_SHORT, KC_IN_STATE };
 
 /* items: KC_LISTS lists of `width` broker ids each, then as many directories of 16 bytes; all as in records. */
 typedef struct {
     int32_t leader, leader_epoch, partition_epoch;
     int8_t recovery;
-    uint8_t known;      /* 0: nothing is known of this partition; else its record's version + 1 */
+    uint8_t version;    /* of its record */
     int8_t directories; /* -1: none are known, all are MIGRATING */
     uint8_t count[KC_LISTS];
     uint8_t items[];
 } kc_state;
+
+/* Room for a state with the widest lists. */
+typedef union {
+    kc_state state;
+    uint8_t bytes[sizeof(kc_state) + KC_MOST_ITEMS * (4 * KC_LISTS + 16)];
+} kc_room;
 
 static inline uint8_t *kc_list(kc_state *state, int width, int list) { return state->items + 4 * width * list; }
 
@@ -48,65 +50,10 @@ static inline size_t kc_state_size(int width) {
     return (sizeof(kc_state) + (size_t)width * (4 * KC_LISTS + 16) + KC_LINE - 1) / KC_LINE * KC_LINE;
 }
 
-/* PartitionChangeRecord, versions 0 to 2: 0 when it reads to its last byte and has no unknown tag. */
-static inline int kc_read_change(const uint8_t *at, const uint8_t *end, int version, kc_change *c) {
-    uint64_t count, tag = 0;
-    if (end - at < 21)
-        return -1;
-    c->id = (int32_t)kc_be32(at);
-    c->topic = at + 4;
-    c->leader = KC_NO_LEADER_CHANGE;
-    c->recovery = KC_NO_RECOVERY_CHANGE;
-    c->directories = -1;
-    for (int list = 0; list < KC_LISTS; list++)
-        c->count[list] = -1;
-    if (!(at = kc_uvarint_of(at + 20, end, 5, &count)))
-        return -1;
-    for (uint64_t i = 0; i < count; i++) {
-        const uint8_t *stop;
-        int list = KC_LISTS;
-        if (!(at = kc_next_tag(at, end, i == 0, &tag, &stop)))
-            return -1;
-        switch (tag) {
-        case 0: list = KC_ISR; break;
-        case 1:
-            if (stop - at != 4)
-                return -1;
-            c->leader = (int32_t)kc_be32(at);
-            break;
-        case 2: list = KC_REPLICAS; break;
-        case 3: list = KC_REMOVING; break;
-        case 4: list = KC_ADDING; break;
-        case 5:
-            if (stop - at != 1)
-                return -1;
-            c->recovery = (int8_t)*at;
-            break;
-        case 6:
-        case 7:
-            if (version < 2)
-                return -1;
-            list = tag == 6 ? KC_ELR : KC_LAST_ELR;
-            break;
-        case 8:
-            if (version < 1 || kc_array(at, stop, 16, &c->directories, &c->directory) != stop)
-                return -1;
-            break;
-        default:
-            return -1; /* an unknown tag: lawful, but for the slower reader to show */
-        }
-        if (list < KC_LISTS && kc_array(at, stop, 4, &c->count[list], &c->items[list]) != stop)
-            return -1;
-        at = stop;
-    }
-    return at == end ? 0 : -1;
-}
-
 /* Changes come in the order of partitions, as a controller goes through them: load those that are likely to be next. */
-static inline void kc_prefetch_states(const kc_state *state, int width) {
-    size_t size = kc_state_size(width);
-    for (size_t ahead = 6; ahead < 9; ahead++)
-        __builtin_prefetch((const uint8_t *)state + ahead * size, 1);
+static inline void kc_prefetch_short(const kc_short *state) {
+    __builtin_prefetch(state + 12, 1);
+    __builtin_prefetch(state + 14, 1);
 }
 
 /* Whether lists of so many items fit; where they don't, a better width, twice the one that was at least. */
@@ -133,7 +80,7 @@ static inline int kc_load_state(kc_state *state, int *width, const kc_partition 
     state->leader_epoch = p->leader_epoch;
     state->partition_epoch = p->partition_epoch;
     state->recovery = p->recovery;
-    state->known = (uint8_t)(version + 1);
+    state->version = (uint8_t)version;
     state->directories = (int8_t)(p->directories > 0 ? p->directories : -1);
     if (state->directories > 0)
         memcpy(kc_directories(state, *width), p->directory, 16 * (size_t)p->directories);
@@ -143,6 +90,33 @@ static inline int kc_load_state(kc_state *state, int *width, const kc_partition 
             memcpy(kc_list(state, *width, list), items[list], 4 * (size_t)counts[list]);
     }
     return KC_DONE;
+}
+
+/* Set a short state to what a PartitionRecord says. WIDER, REFUSED: it can't be one, nor any state. */
+static inline int kc_load_short(kc_short *state, const kc_partition *p) {
+    const int32_t counts[KC_LISTS] = {p->isr, p->replicas, p->elr, p->last_known, p->removing, p->adding};
+    int width = KC_MOST_ITEMS;
+    if (kc_fits(counts, p->directories, &width) != KC_DONE)
+        return KC_REFUSED;
+    if (p->isr > KC_FEW)
+        return KC_WIDER;
+    state->leader = p->leader;
+    state->leader_epoch = p->leader_epoch;
+    state->partition_epoch = p->partition_epoch;
+    state->recovery = p->recovery;
+    state->count = (uint8_t)p->isr;
+    memcpy(state->in_sync, p->in_sync, 4 * (size_t)p->isr);
+    return KC_DONE;
+}
+
+/* Set in a state what a short one has. */
+static inline void kc_lay_over(kc_state *state, int width, const kc_short *over) {
+    state->leader = over->leader;
+    state->leader_epoch = over->leader_epoch;
+    state->partition_epoch = over->partition_epoch;
+    state->recovery = over->recovery;
+    state->count[KC_ISR] = over->count;
+    memcpy(kc_list(state, width, KC_ISR), over->in_sync, 4 * (size_t)over->count);
 }
 
 /* Copy a state to where lists are wider. */
@@ -202,6 +176,27 @@ static inline int kc_apply_change(kc_state *state, int *width, const kc_change *
     return KC_DONE;
 }
 
+/* The same for a short state. */
+static inline int kc_apply_short(kc_short *state, const kc_change *c) {
+    int32_t count = c->count[KC_ISR];
+    if (!c->is_short || count > KC_FEW)
+        return KC_WIDER;
+    if (state->leader_epoch == INT32_MAX || state->partition_epoch == INT32_MAX)
+        return KC_REFUSED;
+    if (count >= 0) {
+        memcpy(state->in_sync, c->items[KC_ISR], 4 * (size_t)count);
+        state->count = (uint8_t)count;
+    }
+    if (c->leader != KC_NO_LEADER_CHANGE) {
+        state->leader = c->leader;
+        state->leader_epoch++;
+    }
+    if (c->recovery != KC_NO_RECOVERY_CHANGE)
+        state->recovery = c->recovery;
+    state->partition_epoch++;
+    return KC_DONE;
+}
+
 static inline uint8_t *kc_put_list(uint8_t *at, kc_state *state, int width, int list) {
     size_t size = 4 * (size_t)state->count[list];
     at = kc_set_uvarint(at, state->count[list] + 1u);
@@ -213,7 +208,7 @@ static inline uint8_t *kc_put_list(uint8_t *at, kc_state *state, int width, int 
  * that the state came in, or the first that can hold it. */
 static inline size_t kc_write_state(uint8_t *out, kc_state *state, int width, int32_t id, const uint8_t *topic) {
     uint8_t *at = out;
-    int version = state->known - 1, tags = (state->recovery != 0);
+    int version = state->version, tags = (state->recovery != 0);
     if (state->count[KC_ELR] || state->count[KC_LAST_ELR])
         version = 2;
     else if (state->directories > 0 && version < 1)

@@ -55,15 +55,27 @@ cdef extern from "partition_changes.h" nogil:
         const uint8_t* topic
 
     ctypedef struct kc_state:
-        uint8_t known
+        pass
 
+    ctypedef struct kc_short:
+        uint8_t where
+
+    ctypedef union kc_room:
+        kc_state state
+
+    enum: KC_NOWHERE
+    enum: KC_IN_SHORT
+    enum: KC_IN_STATE
     enum: KC_DONE
     enum: KC_WIDER
     enum: KC_REFUSED
 
     size_t kc_state_size(int width)
-    void kc_prefetch_states(const kc_state* state, int width)
+    void kc_prefetch_short(const kc_short* state)
     int kc_read_change(const uint8_t* at, const uint8_t* end, int version, kc_change* change)
+    int kc_load_short(kc_short* state, const kc_partition* partition)
+    void kc_lay_over(kc_state* state, int width, const kc_short* over)
+    int kc_apply_short(kc_short* state, const kc_change* change)
     int kc_load_state(kc_state* state, int* width, const kc_partition* partition, int version)
     void kc_copy_state(kc_state* to, int wider, kc_state* source, int width)
     int kc_apply_change(kc_state* state, int* width, const kc_change* change)
