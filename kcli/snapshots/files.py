@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
+import os
 import shutil
 import sys
 import tempfile
@@ -10,18 +12,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcli.errors import InputError
 from kcli.filelike import STDIN, Stream, name_of
 from kcli.snapshots.directory import Listing, list_directory, parse_cluster_id
 
+if TYPE_CHECKING:
+    from kcli.core.snapshots.map_guard import MapGuard
+
 __all__ = ["OpenFile", "chosen_files", "cluster_of", "listing_of", "metadata_directory", "open_file", "steady"]
 
 PIECE = 1 << 20
-SMALL = (
-    4 << 20
-)  # bytes of a file that is read, not mapped: nodes cut the ends off their logs, and maps of them can't be read
+SMALL = 4 << 20  # bytes of a file that is read, not mapped
 LOOKS, PATIENCE = 3, 30.0  # at a folder that changes; seconds
 
 T = TypeVar("T")
@@ -38,7 +41,10 @@ class OpenFile(NamedTuple):
 
 @contextmanager
 def open_file(path: str | Stream) -> Iterator[OpenFile]:
-    """Open a file. A stream, or standard input for "-", is copied to a temporary file first."""
+    """Open a file. A stream, or standard input for "-", is copied to a temporary file first.
+
+    OSError at the end: another program has cut off what was being read, as a node does with the end of its log.
+    """
     if isinstance(path, Stream) or path == STDIN:
         with tempfile.TemporaryFile() as aside:
             shutil.copyfileobj(path if isinstance(path, Stream) else sys.stdin.buffer, aside, PIECE)
@@ -59,11 +65,35 @@ def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
         yield OpenFile(path, name, memoryview(stream.read()), None)
         return
     mapped = mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ)
-    data = memoryview(mapped)
+    data, guard = memoryview(mapped), make_guard(mapped)
     try:
-        yield OpenFile(path, name, data, mapped)
+        try:
+            yield OpenFile(path, name, data, mapped)
+        except InputError:
+            check_whole(stream, path, data, guard)
+            raise
+        check_whole(stream, path, data, guard)
     finally:
+        if guard is not None:
+            guard.close()
         close(data, mapped)
+
+
+def make_guard(mapped: mmap.mmap) -> MapGuard | None:
+    """What lets a map be read whose file is cut off; None: there is no core."""
+    try:
+        from kcli.core.snapshots.map_guard import MapGuard
+    except ImportError:
+        return None
+    return MapGuard(mapped)
+
+
+def check_whole(stream: IO[bytes], path: str, data: memoryview, guard: MapGuard | None) -> None:
+    """Raise OSError where a file does not have what was mapped any more: zeros may have been read in its place."""
+    left = os.fstat(stream.fileno()).st_size
+    if left < len(data) or (guard is not None and guard.was_cut):
+        text = f"another program cut it off while it was read: from {len(data)} to {left} bytes"
+        raise OSError(errno.EIO, text, path) from None
 
 
 def close(data: memoryview, mapped: mmap.mmap) -> None:

@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from kcli.cli import snapshot_verify
 from kcli.cli.main import main
-from kcli.snapshots.files import open_file
+from kcli.snapshots.files import OpenFile, open_file
 from kcli.snapshots.load import load_snapshot
 from kcli.snapshots.write import write_snapshot
 from tests.snapshots.files import LAST_431, LAWFUL, NODES, TRUTH, damaged, log_file, partition_folder
@@ -191,6 +194,38 @@ def test_a_running_node_s_folder_is_looked_at_again(
     captured = capfd.readouterr()
     assert captured.err == ""
     assert "ends at 952, before the log begins (1150)" in captured.out
+
+
+def cut_meanwhile(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have another program cut off a segment that is mapped, as often as it is read."""
+    whole = path.read_bytes()
+
+    @contextmanager
+    def opened(name: str) -> Iterator[OpenFile]:
+        path.write_bytes(whole)
+        with open_file(name) as file:
+            os.truncate(path, 10_000)
+            yield file
+
+    monkeypatch.setattr("kcli.snapshots.files.SMALL", 0)
+    for module in ("cli.snapshot_verify", "snapshots.reading"):
+        monkeypatch.setattr(f"kcli.{module}.open_file", opened)
+
+
+@pytest.mark.parametrize("replay", [[], ["--replay"]])
+def test_a_log_that_is_cut_off_while_it_is_read(
+    replay: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    """No end by a signal: one line and exit 3 where it does not come to rest, and all else is still verified."""
+    folder = copied(tmp_path)
+    path = folder / "00000000000000001150.log"
+    cut_meanwhile(path, monkeypatch)
+    monkeypatch.setattr("kcli.snapshots.files.PATIENCE", 0)
+    assert main(["snapshot", "verify", str(folder), *replay]) == 3
+    captured = capfd.readouterr()
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith(f"kcli: {path}: another program cut it off while it was read: from ")
+    assert captured.out.endswith("1 file not read\n")
 
 
 def test_json_lines_have_their_verdict_on_stderr(capfd: Captured) -> None:

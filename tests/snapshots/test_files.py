@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,30 @@ def test_another_look_where_a_node_was_writing(tmp_path: Path, monkeypatch: pyte
     assert looks(["torn", "fine"], writing=False) == ("torn", ["fine"])
     monkeypatch.setattr("kcli.snapshots.files.PATIENCE", 0)
     assert looks(["torn", "torn", "torn", "fine"], writing=True) == ("torn", ["fine"])
+
+
+@pytest.mark.usefixtures("none_is_small")
+@pytest.mark.parametrize("left", [0, 5000, 99_990])
+def test_a_file_that_is_cut_off_while_it_is_read(left: int, tmp_path: Path) -> None:
+    """Reading goes on, of zeros, and ends with an error that names the file; what it finds in them is no damage."""
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(b"\1" * 100_000)
+    with (
+        pytest.raises(OSError, match="cut it off while it was read: from 100000 to") as caught,
+        open_file(str(path)) as file,
+    ):
+        os.truncate(path, left)
+        assert bytes(file.data) == b"\1" * left + bytes(100_000 - left)
+        raise InputError("zeros where a batch should begin")
+    assert caught.value.filename == str(path)
+    with open_file(str(path)) as file:
+        assert len(file.data) == left
+
+
+@pytest.mark.usefixtures("none_is_small")
+def test_a_file_that_grows_while_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(b"\1" * 10_000)
+    with open_file(str(path)) as file:
+        path.write_bytes(b"\1" * 20_000)
+        assert bytes(file.data) == b"\1" * 10_000

@@ -1,0 +1,6 @@
+from mmap import mmap
+
+class MapGuard:
+    was_cut: bool
+    def __init__(self, mapped: mmap) -> None: ...
+    def close(self) -> None: ...
