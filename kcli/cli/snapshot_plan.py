@@ -114,7 +114,7 @@ def folder_answer(survey: FolderSurvey, given: dict[str, Any]) -> dict[str, Any]
         **policy_answer(survey, given, settings),
         "properties": source,
         "settings": settings,
-        "growth": growth_json(survey.log),
+        "growth": growth_json(survey.log) | {"beingWritten": survey.being_written},
         "projection": projection_json(survey, settings),
         "files": [loss_json(each) for each in losses(survey.files, survey.spans)],
     }

@@ -23,6 +23,8 @@ def plan_lines(answer: dict[str, Any]) -> list[str]:
 def growth_lines(answer: dict[str, Any]) -> Iterator[str]:
     growth, ahead, settings = answer["growth"], answer["projection"], answer["settings"]
     yield f"settings: {answer['properties'] or 'Kafka defaults (no server.properties)'}"
+    if growth["beingWritten"]:
+        yield f"at the log's end {growth['beingWritten']:,} bytes of a batch that the node is writing: not counted"
     if growth["bytesPerDay"] is None:
         return
     grown = f"{human(growth['bytes'])} in {counted(growth['records'], 'record')}"

@@ -41,16 +41,16 @@ def log_spans(boundaries: Iterable[int]) -> list[LogSpan]:
 
 def count_segment(
     spans: Sequence[LogSpan], data: memoryview, decoder: Decoder, problems: list[str], mapped: object = None
-) -> int:
+) -> tuple[int, Fault | None]:
     """Add the batches of a segment, up to what is no batch, to the spans that they end in. mapped: see `release`.
 
-    Returns the offset behind the last of them, 0 without any. What can't be read is added to `problems`.
+    Returns the offset behind the last of them, 0 without any, and what is no batch, where there is such a thing.
+    Batches that can't be read are added to `problems`.
     """
     starts, end = [span.start for span in spans], 0
     for batch in batches(data):
         if isinstance(batch, Fault):
-            problems.append(f"at byte {batch.position}: {batch.reason}")
-            break
+            return end, batch
         span = spans[max(bisect_right(starts, batch.last_offset) - 1, 0)]
         span.size += batch.size
         span.records += batch.last_offset + 1 - batch.base_offset
@@ -63,7 +63,7 @@ def count_segment(
         except InputError as error:
             problems.append(f"at byte {batch.position}: {error}")
         release(mapped, batch.position, batch.end)
-    return end
+    return end, None
 
 
 def count_types(span: LogSpan, records: memoryview, batch: Batch, decoder: Decoder) -> None:

@@ -92,12 +92,17 @@ def judge_files(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 @rule("invariant")
 def judge_invariant(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """KIP-630: a log that begins past 0 has a snapshot that ends between there and the high watermark (or its end)."""
+    """KIP-630: a log that begins past 0 has a snapshot that ends between there and the high watermark (or its end).
+
+    A copy that was made while the node went on can lack it: the snapshot came, and the log before it went, between the
+    copying of snapshots and of segments. Such a copy is of no use to a replica either.
+    """
     begin, end = found.log_begin, found.log_end
     if begin is None or end is None:
         return
     newest = max((each.end_offset for each in found.ids), default=-1)
     for text in violations(found.ids, begin, max(end, newest)):
+        text = f"{text}; so it is with some copies of a running node's folder"
         yield SnapshotFinding("error", "invariant", text, None, found.listing.segments[0][0])
 
 

@@ -101,3 +101,15 @@ def test_growth_and_losses(capfd: Captured, tmp_path: Path) -> None:
 def test_wrong_usage(arguments: list[str], text: str, capfd: Captured) -> None:
     assert main(["snapshot", "plan", *arguments]) == 2
     assert text in capfd.readouterr().err
+
+
+def test_a_batch_that_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
+    folder = Path(shutil.copytree(FOLDER, tmp_path / "copy"))
+    log = folder / "00000000000000003249.log"
+    log.write_bytes(log.read_bytes() + log.read_bytes()[:70])
+    monkeypatch.setattr("kcli.snapshots.folder_survey.grows", lambda _file: True)
+    assert plan(capfd, str(folder))["growth"]["beingWritten"] == 70
+    assert main(["snapshot", "plan", str(folder)]) == 0
+    captured = capfd.readouterr()
+    assert "at the log's end 70 bytes of a batch that the node is writing: not counted\n" in captured.out
+    assert captured.err == ""
