@@ -12,7 +12,7 @@ from kcli.errors import DecodeError, InputError, all_of
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.group_data import GROUPS
-from kcli.grammar.request_start import PREFIX, api_of
+from kcli.grammar.request_start import PREFIX, api_of, starts_with_length
 from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
 
@@ -23,7 +23,6 @@ __all__ = ["DecodedLines", "batch_reply", "frame_of"]
 
 KEY, VERSION = "requestApiKey", "requestApiVersion"
 TRAILING = b'"_trailing":'  # as a key: within a string the quotes would be escaped
-LEAST = 8  # bytes of a request
 
 Reads = Callable[[bytes], bool]
 ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
@@ -63,7 +62,7 @@ class DecodedLines:
 
     def fast(self, data: bytes, options: dict[str, Any]) -> bytes | None:
         """The text of a message that is as it should be; None: it may not be. DecodeError: it is not."""
-        start = frame_start(data, options["framed"])
+        start = PREFIX if options["framed"] is not False and starts_with_length(data) else 0
         if options["framed"] and not start:
             return None
         key = data[start : start + 4] if self.requests else (options["api"], options["api_version"])
@@ -129,12 +128,6 @@ def api_in(row: dict[str, Any]) -> dict[str, Any]:
             raise InputError(f"{VERSION}: needs a number, not {version!r}")
         said["api_version"] = version
     return said
-
-
-def frame_start(data: bytes, framed: bool | None) -> int:
-    """Where a message begins: behind its length, where one stands in front."""
-    fits = framed is not False and len(data) >= LEAST and int.from_bytes(data[:PREFIX], "big") == len(data) - PREFIX
-    return PREFIX if fits else 0
 
 
 def frame_of(data: bytes, framed: bool | None) -> Frame:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.cli.coprocess import Reply, bytes_in, bytes_of
 from kcli.cli.decode_lines import api_in
-from kcli.cli.diff_sides import Side, batch_side, message_side, shape_of, unframed
+from kcli.cli.diff_sides import Side, batch_side, message_differences, message_side, shape_of, unframed
 from kcli.cli.encode_message import message_bytes
 from kcli.cli.encode_records import batch_bytes
 from kcli.cli.message_formats import is_whole
@@ -31,6 +31,9 @@ def messages_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
     one, other = (unframed(each) for each in pair(row, text, number, options, side))
     if one == other and reads_whole(one, options):
         return SAME
+    found = message_differences(one, other, options)
+    if found is not None:
+        return rows_reply([difference_row(each, one, other) for each in found])
     return reply(message_side(one, options), message_side(other, options))
 
 
@@ -106,6 +109,11 @@ def reply(*sides: Side) -> Reply:
     (one, expected, wrong), (other, got, broken) = sides
     rows = [difference_row(each, one, other) for each in differences(expected, one, got, other)]
     rows += [{"path": "_error", side: text} for side, text in (("expected", wrong), ("got", broken)) if text]
+    return rows_reply(rows)
+
+
+def rows_reply(rows: list[dict[str, Any]]) -> Reply:
+    """The answer with those differences."""
     if not rows:
         return SAME
     return Reply(dumps({"same": False, "differences": rows}).encode(), is_no=True)

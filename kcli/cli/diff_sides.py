@@ -8,11 +8,12 @@ from kcli.cli.decode_message import request_shape, response_shape
 from kcli.cli.message_formats import Shape, with_batches
 from kcli.cli.message_input import Frame
 from kcli.errors import DecodeError
-from kcli.grammar.request_start import PREFIX
+from kcli.grammar.difference import Difference, core_differences, differences, in_order
+from kcli.grammar.request_start import PREFIX, starts_with_length
 from kcli.grammar.secrets import hide_span
 from kcli.grammar.trace import Span
 
-__all__ = ["Side", "batch_side", "message_side", "shape_of", "unframed"]
+__all__ = ["Side", "batch_side", "message_differences", "message_side", "shape_of", "unframed"]
 
 TRAILING = "_trailing"
 
@@ -27,8 +28,7 @@ class Side(NamedTuple):
 
 def unframed(data: bytes) -> bytes:
     """A message without its length, where that stands in front."""
-    framed = len(data) > PREFIX and int.from_bytes(data[:PREFIX], "big") == len(data) - PREFIX
-    return data[PREFIX:] if framed else data
+    return data[PREFIX:] if starts_with_length(data) else data
 
 
 def message_side(data: bytes, options: dict[str, Any]) -> Side:
@@ -42,13 +42,59 @@ def message_side(data: bytes, options: dict[str, Any]) -> Side:
     codec = shape.body(start)
     try:
         codec.spans(data, start, spans, secrets=options["secrets"])
-        if (end := spans[-1].end if spans else 0) < len(data):
-            rest = Span(TRAILING, end, len(data), "bytes behind the message", data[end:])
-            spans.append(hide_span(rest) if codec.guarded and not options["secrets"] else rest)
+        rest = trailing(data, spans[-1].end if spans else 0)
+        spans += map(hide_span, rest) if codec.guarded and not options["secrets"] else rest
     except DecodeError as error:
         problem = str(error)
-    form = {"records": "full", "secrets": options["secrets"]}
-    return Side(data, with_batches(spans, form, codec.what)[0], problem)
+    return Side(data, batch_fields(spans, options, codec.what), problem)
+
+
+def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> list[Difference] | None:
+    """The fields that differ, as `differences` has them of both sides' fields, without these; None: the core can't say.
+
+    DecodeError: a message is of no known API and version.
+    """
+    shape, twin = shape_of(one, options), shape_of(other, options)
+    header = core_differences(shape.header, one, 0, other, 0) if shape.header is twin.header else None
+    if header is None:
+        return None
+    found, start, other_start = header
+    codec = shape.body(start)
+    body = core_differences(codec, one, start, other, other_start) if codec is twin.body(other_start) else None
+    if body is None:
+        return None
+    fields, end, other_end = body
+    made = [inside(each, f"header.{each.path}") for each in found]
+    for each in fields:
+        made += record_differences(each, one, other, options, codec.what)
+    made += differences(trailing(one, end), one, trailing(other, other_end), other)
+    return in_order(made)
+
+
+def inside(difference: Difference, path: str) -> Difference:
+    """The difference, at that path."""
+    expected, got = (span and span._replace(path=path) for span in difference[1:])
+    return Difference(path, expected, got)
+
+
+def record_differences(
+    difference: Difference, one: bytes, other: bytes, options: dict[str, Any], what: str
+) -> list[Difference]:
+    """The difference, of a records field with those of the batches in it."""
+    if not any(span is not None and span.type.endswith("records") for span in difference[1:]):
+        return [difference]
+    expected, got = (batch_fields([] if span is None else [span], options, what) for span in difference[1:])
+    return [*differences(expected, one, got, other)]
+
+
+def batch_fields(spans: list[Span], options: dict[str, Any], what: str) -> list[Span]:
+    """The spans, of a records field with those of the batches in it. what: the message."""
+    return with_batches(spans, {"records": "full", "secrets": options["secrets"]}, what)[0]
+
+
+def trailing(data: bytes, end: int) -> list[Span]:
+    """The bytes behind the message that ends there, if there are some."""
+    return [Span(TRAILING, end, len(data), "bytes behind the message", data[end:])] if end < len(data) else []
 
 
 def shape_of(data: bytes, options: dict[str, Any]) -> Shape:

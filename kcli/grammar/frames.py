@@ -9,7 +9,7 @@ from kcli.arguments import bytes_like, need
 from kcli.errors import DecodeError, EncodeError, KcliError, SchemaError, UsageError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec, guarded
-from kcli.grammar.request_start import PREFIX, Buffer, api_of
+from kcli.grammar.request_start import PREFIX, Buffer, api_of, starts_with_length
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
@@ -188,10 +188,6 @@ def decode_request(data: Buffer, start: int = 0, dialect: str | None = None) -> 
         raise DecodeError("", start, f"the frame's length is still in front: pass what is behind its {PREFIX} bytes")
     header[NAME_OF_KEY] = known.log_name if known else None
     return Request(header, codec.read_whole(data, body_start), dialect=dialect, start=body_start)
-
-
-def starts_with_length(data: Buffer, start: int) -> bool:
-    return int.from_bytes(data[start : start + PREFIX], "big") == len(data) - start - PREFIX
 
 
 def decode_response(data: Buffer, api: int | str, version: int, start: int = 0, dialect: str | None = None) -> Response:

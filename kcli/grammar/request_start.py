@@ -1,15 +1,22 @@
-"""What stands at fixed places at the start of a request: its length, API key, version and client id."""
+"""What stands at fixed places at the start of a frame: its length, and of a request API key, version and client id."""
 
 from __future__ import annotations
 
 from kcli.errors import DecodeError
 
-__all__ = ["PREFIX", "Buffer", "api_of", "client_id_of"]
+__all__ = ["PREFIX", "Buffer", "api_of", "client_id_of", "starts_with_length"]
 
 Buffer = bytes | bytearray | memoryview
 
 PREFIX = 4  # bytes of the length in front of a frame on a connection
+LEAST = 4  # bytes of a frame: API key and version of a request, correlation id of a response
 CLIENT_ID = 8  # bytes in front of it in a request's header: key, version, correlation id
+
+
+def starts_with_length(data: Buffer, start: int = 0) -> bool:
+    """Whether the length of a frame stands there, and the frame is all that is behind it."""
+    left = len(data) - start - PREFIX
+    return left >= LEAST and int.from_bytes(data[start : start + PREFIX], "big") == left
 
 
 def api_of(data: Buffer, start: int = 0) -> tuple[int, int]:

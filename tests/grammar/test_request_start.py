@@ -7,7 +7,7 @@ import pytest
 from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.fixed import fixed_layout
-from kcli.grammar.request_start import CLIENT_ID, api_of, client_id_of
+from kcli.grammar.request_start import CLIENT_ID, api_of, client_id_of, starts_with_length
 from kcli.grammar.structs import Struct
 
 
@@ -26,3 +26,10 @@ def test_key_and_version_come_first() -> None:
     assert api_of(b"??" + frame, 2) == (18, -1)
     with pytest.raises(DecodeError, match="needs 4 bytes of api key and version at 0x2, 3 left"):
         api_of(b"??" + frame[:3], 2)
+
+
+def test_a_length_in_front_counts_the_rest() -> None:
+    frame = messages.data("RequestHeader", 1).write({"clientId": "c"})
+    framed = len(frame).to_bytes(4, "big") + frame
+    assert starts_with_length(framed) and starts_with_length(b"??" + framed, 2)
+    assert not any(map(starts_with_length, (frame, framed[:-1], framed + b"x", bytes(4), b"\0\0\0\1x")))

@@ -98,6 +98,9 @@ cdef class Array(Node):
             i += 1
         return -(count == -2)
 
+    cdef int diff_c(self, Pair* pair, int sides) except -2:
+        return diff_array(self, pair, sides)
+
     cdef int64_t skip_fixed(self, int64_t count, Cursor* cursor) noexcept:
         """Skip elements of one size, up to the first that has tags or is cut: how many."""
         cdef int64_t i = 0
@@ -178,6 +181,9 @@ cdef class Optional(Node):
     cdef int skip_c(self, Cursor* cursor) noexcept:
         cdef int present = self.present(cursor)
         return self.inner.skip_c(cursor) if present > 0 else present
+
+    cdef int diff_c(self, Pair* pair, int sides) except -2:
+        return diff_optional(self, pair, sides)
 
     cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1:
         cdef uint8_t marker = self.null if value == None_ else 1

@@ -127,5 +127,8 @@ cdef class Message(Node):
     cdef int skip_c(self, Cursor* cursor) noexcept:
         return skip_message(self, cursor)
 
+    cdef int diff_c(self, Pair* pair, int sides) except -2:
+        return diff_message(self, pair, sides)
+
     cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1:
         return write_message(self, value, out, trail)

@@ -88,6 +88,15 @@ cdef struct Trail:
     Py_ssize_t index[40]
 
 
+# Two readers side by side, and what differs between their messages.
+cdef struct Pair:
+    Cursor one
+    Cursor other
+    Trail trail
+    PyObject* found       # lists, borrowed: what the first has, in its order; and what only the other has
+    PyObject* added
+
+
 cdef class Names:
     cdef NameTable table
 
@@ -101,6 +110,7 @@ cdef class Node:
     cdef PyObject* read_c(self, Cursor* cursor) noexcept
     cdef int json_c(self, Cursor* cursor, Out* out) noexcept
     cdef int skip_c(self, Cursor* cursor) noexcept
+    cdef int diff_c(self, Pair* pair, int sides) except -2    # 0, or -1 when refused
     cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1
     cdef int slow(self, Cursor* cursor, Py_ssize_t offset) except -1
     cdef int refuse(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) except -1

@@ -2,6 +2,8 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
+NotedSide: TypeAlias = tuple[int, int, str, Any]
+Noted: TypeAlias = tuple[str, NotedSide | None, NotedSide | None]  # path, expected, got
 
 class Fallback(Protocol):
     def read(self, data: Buffer, offset: int = 0) -> tuple[Any, int]: ...
@@ -31,6 +33,9 @@ class Node:
         secrets: bool = False,
     ) -> tuple[bytes, int]: ...
     def skip(self, data: Buffer, offset: int = 0) -> int: ...
+    def differences(
+        self, one: bytes, offset: int, other: bytes, other_offset: int
+    ) -> tuple[list[Noted], list[Noted], int, int] | None: ...
     def write(self, value: Any) -> bytes: ...
 
 class Scalar(Node):

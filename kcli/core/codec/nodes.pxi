@@ -15,6 +15,9 @@ cdef class Node:
     cdef int skip_c(self, Cursor* cursor) noexcept:
         return -1
 
+    cdef int diff_c(self, Pair* pair, int sides) except -2:
+        return -1
+
     cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1:
         raise NotImplementedError
 
@@ -99,6 +102,16 @@ cdef class Node:
         finally:
             PyBuffer_Release(&view)
         return self.fallback.skip(data, offset)
+
+    def differences(self, bytes one not None, Py_ssize_t offset, bytes other not None, Py_ssize_t other_offset):
+        """(found, added, end, other's end): the fields whose bytes differ between the values at both offsets.
+
+        found: (path, expected, got), each (start, end, type, value) as the reference's spans have them, or None; of tags the
+        heads stand before the fields. added: those that only the other has. None: for the reference, which has the error.
+        """
+        if not 0 <= offset <= len(one) or not 0 <= other_offset <= len(other):
+            raise ValueError(f"offsets {offset} of {len(one)} bytes, {other_offset} of {len(other)}")
+        return differences_of(self, one, offset, other, other_offset)
 
     def write(self, value):
         """The value's bytes. EncodeError names the path of what does not fit."""

@@ -39,12 +39,10 @@ cdef class Scalar(Node):
         return 0
 
     cdef int skip_c(self, Cursor* cursor) noexcept:
-        if self.op > LAST_FIXED:
-            return skip_sized(self.op, self.flags, cursor)
-        if cursor.end - cursor.at < WIDTHS[self.op]:
-            return short_of(cursor, WIDTHS[self.op])
-        cursor.at += WIDTHS[self.op]
-        return 0
+        return skip_value(self.op, self.flags, cursor)
+
+    cdef int diff_c(self, Pair* pair, int sides) except -2:
+        return diff_value(self.op, self.flags, pair, sides)
 
     cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1:
         if self.op > LAST_FIXED:

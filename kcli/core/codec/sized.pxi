@@ -111,6 +111,16 @@ cdef inline int skip_sized(int op, int flags, Cursor* cursor) noexcept:
     return -(length == -2)
 
 
+cdef inline int skip_value(int op, int flags, Cursor* cursor) noexcept:
+    """Skip a value without parts, of a fixed width or not."""
+    if op > LAST_FIXED:
+        return skip_sized(op, flags, cursor)
+    if cursor.end - cursor.at < WIDTHS[op]:
+        return short_of(cursor, WIDTHS[op])
+    cursor.at += WIDTHS[op]
+    return 0
+
+
 cdef int put_length(int op, int flags, int64_t length, Out* out) except -1:
     """The length in front of a string, bytes or records field, -1 for null; the room for it and the value is reserved."""
     cdef uint8_t* at
