@@ -20,7 +20,7 @@ from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
 from kcli.snapshots.evidence import Evidence
-from kcli.snapshots.examination import examine
+from kcli.snapshots.examination import Follower, examine
 from kcli.snapshots.files import listing_of, metadata_directory, open_file, steady
 from kcli.snapshots.findings import SnapshotFinding
 from kcli.snapshots.names import parse_snapshot_name
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kcli.snapshots.replayed import Node
 
 T = TypeVar("T")
+Examined = tuple[Evidence, list[SnapshotFinding]]
 Look = tuple[list[SnapshotFinding], list[InputError]]  # what was found; what could not be read
 
 
@@ -128,12 +129,16 @@ def is_folder(path: str) -> bool:
 
 
 def examined(
-    path: str, dialect: str | None, problems: list[InputError], ends: Collection[int] = ()
-) -> tuple[Evidence, list[SnapshotFinding]] | None:
+    path: str,
+    dialect: str | None,
+    problems: list[InputError],
+    ends: Collection[int] = (),
+    follower: Follower | None = None,
+) -> Examined | None:
     """Examine and judge a file. None: it can't be read, which is added to `problems`."""
     try:
         with open_file(path) as file:
-            found = examine(file.data, file.name, dialect=dialect, mapped=file.mapped, ends=ends)
+            found = examine(file.data, file.name, dialect=dialect, mapped=file.mapped, ends=ends, follower=follower)
             judged = list(judge(found))
             found.rescan = lambda: ()
             return found, judged
@@ -198,10 +203,7 @@ def steady_findings(
 
     def look() -> Look:
         unread: list[InputError] = []
-        found = list(directory_findings(folder, dialect, unread))
-        if replay and not unread:
-            found += replay_findings(folder, dialect, unread)
-        return found, unread
+        return list(directory_findings(folder, dialect, unread, replay)), unread
 
     found, unread = steady([folder], look, is_fine, is_whole)
     problems += unread
@@ -220,13 +222,23 @@ def replay_findings(folder: Path, dialect: str | None, problems: list[InputError
     return []
 
 
-def directory_findings(folder: Path, dialect: str | None, problems: list[InputError]) -> Iterator[SnapshotFinding]:
+def directory_findings(
+    folder: Path, dialect: str | None, problems: list[InputError], replay: bool
+) -> Iterator[SnapshotFinding]:
     """Each file by itself, then all together, where all could be read."""
     evidence = DirectoryEvidence(listing_of(folder))
     ends = {each.end_offset for each in evidence.ids}
+    known: dict[Path, Examined | None] = {}
+
+    def look_at(path: Path, follower: Follower | None = None) -> Examined | None:
+        if path not in known:
+            known[path] = examined(str(path), dialect, problems, ends, follower)
+        return known[path]
+
     before = len(problems)
+    follows = replay and is_replayed(folder, dialect, evidence, look_at)
     for name, kept in files_of(evidence):
-        if found := examined(str(folder / name), dialect, problems, ends):
+        if found := look_at(folder / name):
             kept.append(found[0])
             yield from in_order(found[1], str(folder / name))
     if len(problems) > before:
@@ -235,6 +247,23 @@ def directory_findings(folder: Path, dialect: str | None, problems: list[InputEr
     for finding in judge_directory(evidence):
         path = str(folder / finding.file) if finding.file else str(folder)
         yield SnapshotFinding(finding.severity, finding.rule, finding.message, finding.offset, path)
+    if replay and not follows:
+        yield from replay_findings(folder, dialect, problems)
+
+
+def is_replayed(
+    folder: Path,
+    dialect: str | None,
+    evidence: DirectoryEvidence,
+    look_at: Callable[[Path, Follower], Examined | None],
+) -> bool:
+    """Whether a replay of the log, while its segments are looked at, leads to every snapshot on the way."""
+    from kcli.snapshots.folder_replay import FolderReplay
+
+    replayed = FolderReplay(folder, dialect, look_at)
+    for name, _ in evidence.listing.segments:
+        look_at(folder / name, replayed)
+    return replayed.finish()
 
 
 def files_of(evidence: DirectoryEvidence) -> Iterator[tuple[str, list[Evidence]]]:

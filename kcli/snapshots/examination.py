@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from kcli.errors import DecodeError, InputError
 from kcli.snapshots.decoding import Decoder
@@ -12,22 +12,42 @@ from kcli.snapshots.evidence import MOST, Control, Evidence
 from kcli.snapshots.framing import Batch, Fault, batches, checksum, release
 from kcli.snapshots.keys import key_of
 from kcli.snapshots.names import parse_snapshot_name, segment_offset
-from kcli.snapshots.partitions import id_bytes
+from kcli.snapshots.partitions import PartitionTable, id_bytes
 from kcli.snapshots.walk import SOFT, Row, opened, walk
 
-__all__ = ["examine"]
+__all__ = ["Follower", "examine"]
 
 TOPIC, PARTITION, CONFIG = 2, 3, 4
 
 
+class Follower(Protocol):
+    """Does something of its own with the batches that are examined. store: see `PartitionTable`."""
+
+    store: dict[bytes, Any] | None
+
+    def rows(self, records: memoryview, batch: Batch, table: PartitionTable, mapped: bool) -> Iterable[Row]:
+        """What `walk` gives of a batch."""
+
+    def give_up(self) -> None:
+        """A batch can't be read."""
+
+
 def examine(
-    data: memoryview, file: str, *, dialect: str | None = None, mapped: object = None, ends: Collection[int] = ()
+    data: memoryview,
+    file: str,
+    *,
+    dialect: str | None = None,
+    mapped: object = None,
+    ends: Collection[int] = (),
+    follower: Follower | None = None,
 ) -> Evidence:
     """Examine every byte of a file. file: its name; mapped: see `framing.release`; ends: see `Evidence`."""
     decoder = Decoder(dialect)
     found = Evidence(file, len(data), parse_snapshot_name(file), segment_offset(file), decoder=decoder)
+    if follower is not None:
+        found.partitions = PartitionTable(references=True, changes=True, store=follower.store)
     found.rescan = lambda: rows_again(data)
-    return Examiner(found, decoder, ends).run(data, mapped)
+    return Examiner(found, decoder, ends, follower).run(data, mapped)
 
 
 def rows_again(data: memoryview) -> Iterator[tuple[Row, memoryview]]:
@@ -48,8 +68,11 @@ def rows_again(data: memoryview) -> Iterator[tuple[Row, memoryview]]:
 class Examiner:
     """Collects the evidence of one file, batch by batch and record by record."""
 
-    def __init__(self, found: Evidence, decoder: Decoder, ends: Collection[int] = ()) -> None:
+    def __init__(
+        self, found: Evidence, decoder: Decoder, ends: Collection[int] = (), follower: Follower | None = None
+    ) -> None:
         self.found = found
+        self.follower = follower
         self.decoder = decoder
         self.ends = sorted(ends)
         self.seen = make_seen()
@@ -60,6 +83,7 @@ class Examiner:
         for batch in batches(data):
             if isinstance(batch, Fault):
                 self.found.fault = batch
+                self.pass_over()
                 break
             self.batch(data, batch, mapped)
             release(mapped, batch.position, batch.end)
@@ -77,21 +101,29 @@ class Examiner:
         self.place(batch)
         if batch.magic != 2:
             found.magics.add(batch.position, batch.magic)
+            self.pass_over()
             return
         computed = checksum(data, batch, mapped)
         if computed != batch.crc:
             found.bad_checksums.add(batch.position, batch.crc, computed)
+            self.pass_over()
             return  # what the bytes say is not worth judging
         try:
             records = opened(data, batch)
         except InputError as error:
             found.unopened.add(batch.position, str(error))
+            self.pass_over()
             return
-        rows = walk(records, batch, found.partitions, mapped is not None)
+        read = walk if self.follower is None else self.follower.rows
+        rows = read(records, batch, found.partitions, mapped is not None)
         if batch.is_control:
             self.controls(rows, records)
         else:
             self.rows(rows, records)
+
+    def pass_over(self) -> None:
+        if self.follower is not None:
+            self.follower.give_up()
 
     def place(self, batch: Batch) -> None:
         """Note what is wrong with the batch's offsets, epoch and place."""

@@ -55,8 +55,7 @@ class Loader:
 
     def snapshot(self, data: memoryview, *, end_offset: int = 0, epoch: int = 0, mapped: object = None) -> None:
         """Load a snapshot. mapped: see `framing.release`."""
-        store: dict[bytes, Any] = {}
-        self.table = table = PartitionTable(store=store)
+        self.table = table = PartitionTable(store={})
         place = Provenance(0, -1)
         for batch in self.sound_batches(data, mapped):
             if (records := self.records_of(data, batch)) is not None:
@@ -67,14 +66,15 @@ class Loader:
             release(mapped, batch.position, batch.end)
         table.close()
         self.image.file_provenance = place
+        self.finish_snapshot(table, end_offset, epoch)
+
+    def finish_snapshot(self, table: PartitionTable, end_offset: int, epoch: int) -> None:
+        """Give each topic the partitions that the kernel kept for it; the snapshot has been read."""
         self.table = None
         self.records += table.count
-        self.adopt(store)
         provenance = self.image.provenance
         provenance.end_offset, provenance.epoch = end_offset, epoch
-
-    def adopt(self, store: dict[bytes, Any]) -> None:
-        """Give each topic the partitions that the kernel kept for it."""
+        store, table.store = table.store or {}, None
         for identity, partitions in store.items():
             topic = self.image.topics.get(identity)
             if topic is None:

@@ -22,7 +22,7 @@ from kcli.snapshots.names import SnapshotId
 from kcli.snapshots.reading import take_log, take_snapshot
 from kcli.snapshots.words import contrast
 
-__all__ = ["Node", "compare_nodes", "node_at", "replay_folder"]
+__all__ = ["Node", "Replay", "compare_nodes", "node_at", "replay_folder"]
 
 TRACED = 1000  # differing objects whose first difference is looked for
 SHOWN = 20  # findings on one snapshot

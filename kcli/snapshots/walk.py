@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kcli.core.snapshots.snapshot import PartitionChanges
     from kcli.snapshots.partitions import PartitionTable
 
-__all__ = ["PROBLEMS", "SOFT", "Entry", "entries", "opened", "walk", "walk_interpreted"]
+__all__ = ["COUNTED", "PROBLEMS", "SOFT", "Entry", "entries", "opened", "walk", "walk_interpreted"]
 
 # The faults of a record that show before its message is read, and what Kafka's reader expects.
 PROBLEMS = {
@@ -29,6 +29,7 @@ PROBLEMS = {
     "control-key": "a control record's key is at least 4 bytes (version and type)",
 }
 SOFT = ("key", "headers", "offset")  # those that leave the message readable
+COUNTED = "counted"  # no fault: the record went into the table of partitions, and could not be applied by the kernel
 
 
 class Entry(NamedTuple):
@@ -70,7 +71,7 @@ def walk(
     """The records of `records` (a batch's opened body) as rows in the shape of Entry.
 
     With `partitions`, the PartitionRecords that the kernel reads go there and are not given out. With `changes`, the
-    kernel applies those and PartitionChangeRecords there.
+    kernel applies those and PartitionChangeRecords there. With both, what goes there and is not applied is COUNTED.
     mapped: `records` lies in a file's map, whose pages may be given back on the way.
     """
     try:

@@ -196,6 +196,24 @@ def test_a_running_node_s_folder_is_looked_at_again(
     assert "ends at 952, before the log begins (1150)" in captured.out
 
 
+def test_each_file_of_a_sound_folder_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    """The log is replayed while its segments are examined; only what is not as it should be is looked at again."""
+    pytest.importorskip("kcli.core.snapshots.snapshot")
+    folder, read = copied(tmp_path), list[str]()
+
+    def reads(name: str) -> object:
+        read.append(Path(name).name)
+        return open_file(name)
+
+    for module in ("cli.snapshot_verify", "snapshots.reading"):
+        monkeypatch.setattr(f"kcli.{module}.open_file", reads)
+    assert main(["snapshot", "verify", "--replay", str(folder)]) == 0
+    assert sorted(read) == sorted(path.name for path in folder.glob("0*"))
+    capfd.readouterr()
+
+
 def cut_meanwhile(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have another program cut off a segment that is mapped, as often as it is read."""
     whole = path.read_bytes()

@@ -87,6 +87,9 @@ __all__ = ["FACTS", "PartitionChanges", "Partitions", "Walk", "count_facts", "pa
 DEF PARTITION_RECORD = 3
 DEF PARTITION_CHANGE = 5
 DEF LATEST = 2                    # version of both records
+DEF GIVEN = 0                     # what becomes of a record: it is yielded
+DEF COUNTED = 1                   # it is yielded, and went into the table of partitions
+DEF TAKEN = 2                     # it is not yielded
 DEF PIECE = 8388608               # bytes of a mapped file that are given back at once
 
 include "partition_facts.pxi"
@@ -101,7 +104,8 @@ cdef class Walk:
     or the type and version of a control record; start:end are the bytes of its message in `body`. problem is "" or a
     code of `kcli.snapshots.walk.PROBLEMS`; a record that can't be cut ends the walk ("record").
     With `partitions`, PartitionRecords that read well go there and are not yielded, and PartitionChangeRecords that do
-    are counted there. With `changes`, both are applied there.
+    are counted there. With `changes`, both are applied there. With both, what is not applied and went to `partitions` is
+    yielded with the problem "counted".
     `mapped`: the body is a file's map; pages behind the walk are given back, so that memory stays flat.
     """
 
@@ -148,6 +152,7 @@ cdef class Walk:
         cdef const uint8_t* start
         cdef int64_t offset, frame, key, version
         cdef str problem
+        cdef int taken
         while self.left > 0 and not self.over:
             after = kc_next_record(self.at, self.end, &record)
             if after == NULL:
@@ -183,8 +188,11 @@ cdef class Walk:
             elif self.partitions is not None and self.partitions.tally_only(key, version, record.value_size, offset):
                 continue
             elif (key == PARTITION_RECORD or key == PARTITION_CHANGE) and version <= LATEST:
-                if self.is_taken(&record, start, <int>key, <int>version, offset):
+                taken = self.take(&record, start, <int>key, <int>version, offset)
+                if taken == TAKEN:
                     continue
+                if taken == COUNTED:
+                    problem = "counted"
             return self.cut(offset, key, version, start, record.value + record.value_size, problem)
         if not self.over and self.at != self.end:
             self.over = True
@@ -195,28 +203,33 @@ cdef class Walk:
         self.over = True
         raise StopIteration
 
-    cdef bint is_taken(
+    cdef int take(
         self, const kc_record* record, const uint8_t* start, int key, int version, int64_t offset
     ) except -1:
-        """Whether a PartitionRecord or PartitionChangeRecord went where they go, and is not to be yielded."""
+        """Take a PartitionRecord or PartitionChangeRecord where they go. GIVEN: it is to be yielded; COUNTED: that, too."""
         cdef const uint8_t* end = record.value + record.value_size
         cdef kc_partition partition
         cdef kc_change change
-        if self.changes is not None:
-            if key == PARTITION_RECORD:
-                return kc_read_partition(start, end, version, &partition) == 0 and self.changes.put(record, &partition)
-            return kc_read_change(start, end, version, &change) == 0 and self.changes.apply(&change)
-        if self.partitions is None:
-            return False
+        cdef int taken = GIVEN
         if key == PARTITION_RECORD:
             if kc_read_partition(start, end, version, &partition) != 0:
-                return False
-            self.partitions.add(record, &partition, version, offset)
-            return True
-        if not self.partitions.counts_changes or kc_read_change(start, end, version, &change) != 0:
-            return False
-        self.partitions.tally_row(key, version, record.value_size, offset)
-        return True
+                return GIVEN
+            if self.partitions is not None:
+                self.partitions.add(record, &partition, version, offset)
+                taken = COUNTED
+            if self.changes is not None:
+                return TAKEN if self.changes.put(record, &partition) else taken
+        else:
+            if self.changes is None and (self.partitions is None or not self.partitions.counts_changes):
+                return GIVEN
+            if kc_read_change(start, end, version, &change) != 0:
+                return GIVEN
+            if self.partitions is not None and self.partitions.counts_changes:
+                self.partitions.tally_row(key, version, record.value_size, offset)
+                taken = COUNTED
+            if self.changes is not None:
+                return TAKEN if self.changes.apply(&change) else taken
+        return TAKEN if taken == COUNTED else GIVEN
 
     cdef tuple control_record(self, const kc_record* record, int64_t offset):
         cdef const uint8_t* key = record.key
