@@ -22,6 +22,7 @@ from kcli.cli.commands import COMMANDS
 from kcli.cli.main import main
 from tests.commands import commands
 from tests.hostile import NAME, TEXTS, Liar, World, illegible
+from tests.processes import ended
 
 LOGIN = (
     "--bootstrap 127.0.0.1:{port} --config security.protocol=SASL_PLAINTEXT --config sasl.mechanism=PLAIN "
@@ -239,7 +240,7 @@ def test_a_page_of_the_report_holds_none_of_it(world: World, tmp_path: Path) -> 
 def test_what_a_broker_says_of_itself(tmp_path: Path) -> None:
     data = tmp_path / NAME
     words = [sys.executable, "-m", "kcli.cli", "broker", "serve", "--port", "0", "--data", str(data)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as broker:
+    with ended(subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as broker:
         assert broker.stdout
         assert broker.stderr
         assert broker.stdout.readline().startswith(b"bootstrap.servers=127.0.0.1:")

@@ -8,15 +8,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.processes import running
+
 __all__ = ["Served", "served"]
 
 
 class Served:
     """bootstrap: where it listens."""
 
-    def __init__(self, *options: str) -> None:
-        command = [sys.executable, "-m", "kcli.cli", "broker", "serve", "--port", "0", "--quiet", *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
@@ -37,9 +38,7 @@ class Served:
 
 @contextlib.contextmanager
 def served(*options: str, data: Path | None = None) -> Iterator[Served]:
-    made = Served(*options, *(["--data", str(data)] if data else []))
-    try:
-        yield made
-    finally:
-        if made.process.poll() is None:
-            made.kill()
+    command = [sys.executable, "-m", "kcli.cli", "broker", "serve", "--port", "0", "--quiet", *options]
+    command += ["--data", str(data)] if data else []
+    with running(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)) as process:
+        yield Served(process)

@@ -20,6 +20,7 @@ from kcli.capture.reading import read_capture
 from kcli.errors import InputError
 from tests.capture.messages import metadata
 from tests.capture.wires import SAMPLES, Wire, pcap, pcapng
+from tests.processes import ended
 
 TXN = (SAMPLES / "java44-txn.pcap").read_bytes()
 
@@ -125,15 +126,16 @@ def test_a_missing_file_and_a_folder(tmp_path: Path, engine: str) -> None:
 
 def test_standard_input_is_read_as_it_comes() -> None:
     program = "from kcli import read_capture; [print(i.api_name, flush=True) for i in read_capture(['-']).items()]"
-    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdin and process.stdout
-    process.stdin.write(TXN[:3000])
-    process.stdin.flush()
-    assert process.stdout.readline() == b"API_VERSIONS\n"  # long before the end
-    process.stdin.write(TXN[3000:])
-    process.stdin.close()
-    assert process.stdout.read().count(b"\n") == 77 and process.wait() == 0
-    process.stdout.close()
+    command = [sys.executable, "-c", program]
+    with ended(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(TXN[:3000])
+        process.stdin.flush()
+        assert process.stdout.readline() == b"API_VERSIONS\n"  # long before the end
+        process.stdin.write(TXN[3000:])
+        process.stdin.close()
+        assert process.stdout.read().count(b"\n") == 77
+    assert process.returncode == 0
 
 
 def test_compressed_standard_input() -> None:

@@ -18,9 +18,10 @@ from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
-from tests.broker.processes import Served, served
+from tests.broker.processes import served
 from tests.broker.talk import METADATA, batch, run
 from tests.greeting import greeting, newer_metadata, rewritten_metadata
+from tests.processes import ended
 
 
 def ask(bootstrap: str, api_key: int, version: int, body: dict[str, object]) -> dict[str, object]:
@@ -45,11 +46,11 @@ def test_it_says_where_and_stops_in_order(tmp_path: Path) -> None:
 
 def test_it_tells_what_it_serves() -> None:
     command = [sys.executable, "-m", "kcli.cli", "broker", "serve", "--port", "0", "--topic", "a:3", "--fault", "drop"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline().startswith("bootstrap.servers=127.0.0.1:")
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    with ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("bootstrap.servers=127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "serving 1 node, 1 topic, 3 partitions; data in a temporary folder" in said
     assert "1 fault rule" in said
@@ -127,15 +128,15 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_it_survives_being_killed(tmp_path: Path) -> None:
     for number in range(3):
-        broker = Served("--topic", "t", "--data", str(tmp_path))
-        body = {
-            "acks": -1,
-            "timeoutMs": 1,
-            "topicData": [{"name": "t", "partitionData": [{"index": 0, "records": batch("a")}]}],
-        }
-        answer = ask(broker.bootstrap, 0, 9, body)
-        assert answer["responses"][0]["partitionResponses"][0]["baseOffset"] == number  # type: ignore[index]
-        broker.kill()
+        with served("--topic", "t", data=tmp_path) as broker:
+            body = {
+                "acks": -1,
+                "timeoutMs": 1,
+                "topicData": [{"name": "t", "partitionData": [{"index": 0, "records": batch("a")}]}],
+            }
+            answer = ask(broker.bootstrap, 0, 9, body)
+            assert answer["responses"][0]["partitionResponses"][0]["baseOffset"] == number  # type: ignore[index]
+            broker.kill()
 
 
 def test_it_answers_by_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

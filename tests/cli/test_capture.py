@@ -13,6 +13,7 @@ import pytest
 
 from kcli.cli.main import main
 from tests.cli.test_packet_capture import tool
+from tests.processes import ended
 
 
 @pytest.fixture
@@ -118,11 +119,11 @@ def test_it_ends_when_nobody_looks_any_more(samples: Path, tmp_path: Path) -> No
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     command = [sys.executable, "-m", "kcli.cli", "capture", "--format", "jsonl", "-q"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment) as process:
+    with ended(subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment)) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline()
         process.stdout.close()
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         assert process.stderr.read() == b""
 
 
@@ -132,11 +133,11 @@ def test_ctrl_c_ends_it(samples: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "kcli.cli", "capture", "--format", "jsonl"]
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
+    with ended(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)) as process:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())  # shown while it goes on
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 0
     assert out.count("\n") > 3
     assert "every byte accounted for" in err

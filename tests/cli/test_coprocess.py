@@ -22,6 +22,7 @@ from kcli.grammar import frames
 from kcli.records import build_batch
 from tests.cli.test_decode_message import FETCH, HEADER
 from tests.commands import commands
+from tests.processes import ended
 
 KCLI = [sys.executable, "-m", "kcli.cli"]
 BATCH = build_batch([(5, b"k", b"v", ())])
@@ -61,8 +62,10 @@ def test_every_command_that_has_the_option_is_here() -> None:
 @pytest.mark.parametrize("command", EACH)
 def test_each_line_is_answered_before_the_next_is_sent(command: str) -> None:
     line, expected = EACH[command]
-    with subprocess.Popen(
-        [*KCLI, *command.split(), "--lines"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    with ended(
+        subprocess.Popen(
+            [*KCLI, *command.split(), "--lines"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
     ) as kcli:
         to, out = cast(IO[bytes], kcli.stdin), cast(IO[bytes], kcli.stdout)
         for number in range(1, 8, 2):
@@ -162,12 +165,14 @@ def test_options_that_make_no_sense_with_it(tmp_path: Path, capsys: pytest.Captu
 
 def test_ctrl_c_and_a_reader_that_has_gone() -> None:
     line = FETCH.hex().encode() + b"\n"
-    with subprocess.Popen(
-        [*KCLI, "decode", "request", "--lines"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    with ended(
+        subprocess.Popen(
+            [*KCLI, "decode", "request", "--lines"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
     ) as kcli:
         assert kcli.stdin is not None and kcli.stdout is not None and kcli.stderr is not None
         kcli.stdin.write(line)

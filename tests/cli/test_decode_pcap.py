@@ -15,6 +15,7 @@ import pytest
 
 from kcli.cli.main import main
 from tests.capture.wires import DATA, SAMPLES
+from tests.processes import ended
 
 TXN = str(SAMPLES / "java44-txn.pcap")
 Capture = pytest.CaptureFixture[str]
@@ -133,7 +134,8 @@ def test_a_cut_file_is_read_and_then_told(cut: Callable[[str], str], capsys: Cap
 def test_a_pipe_is_shown_live() -> None:
     command = [sys.executable, "-m", "kcli.cli", "decode", "pcap", "-", "--format", "jsonl"]
     data = Path(TXN).read_bytes()
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    pipe = subprocess.PIPE
+    with ended(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)) as process:
         assert process.stdin and process.stdout
         process.stdin.write(data[:3000])
         process.stdin.flush()
@@ -157,19 +159,19 @@ def test_a_terminal_gets_colour_unless_it_says_no() -> None:
         kept = (
             {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"} | environment
         )
-        process = subprocess.Popen(command, stdout=other, stderr=subprocess.DEVNULL, env=kept)
-        os.close(other)
-        text = b""
-        while True:
-            try:
-                piece = os.read(main_end, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            text += piece
-        os.close(main_end)
-        assert process.wait() == 0
+        with ended(subprocess.Popen(command, stdout=other, stderr=subprocess.DEVNULL, env=kept)) as process:
+            os.close(other)
+            text = b""
+            while True:
+                try:
+                    piece = os.read(main_end, 65536)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                text += piece
+            os.close(main_end)
+        assert process.returncode == 0
         assert (b"\x1b[31m" in text) == coloured and b"java44-txn.pcap  62.9 kB" in text
 
 

@@ -15,6 +15,7 @@ from kcli import __version__, errors
 from kcli.cli import main as module
 from kcli.cli.commands import COMMANDS, HELP
 from kcli.cli.main import main
+from tests.processes import ended
 
 KCLI = [sys.executable, "-m", "kcli.cli"]
 HEAVY = ("construct", "numpy", "pyarrow", "pyspark", "rich", "asyncio", "ssl", "zstandard", "cramjam")
@@ -231,7 +232,7 @@ def test_a_folder_that_has_gone_is_no_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["schema", "list"], ["--help"]])
 def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
-    with subprocess.Popen([*KCLI, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as kcli:
+    with ended(subprocess.Popen([*KCLI, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as kcli:
         assert kcli.stdout
         assert kcli.stderr
         kcli.stdout.close()

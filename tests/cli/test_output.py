@@ -20,6 +20,7 @@ from kcli.cli.main import main
 from kcli.cli.output import open_output, refuse_inputs
 from kcli.errors import DecodeError, InputError, UsageError
 from tests.commands import commands
+from tests.processes import ended
 
 KCLI = [sys.executable, "-m", "kcli.cli"]
 SEGMENT = "00000000000000000000.log"
@@ -172,7 +173,7 @@ def test_a_full_disk_names_the_file_and_leaves_it(target: Path, samples: Path, f
 def test_an_interrupt_leaves_the_file(target: Path, samples: Path) -> None:
     capture = (samples / "java44-txn.pcap").read_bytes()
     words = [*KCLI, "decode", "pcap", "-", "-o", str(target)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as kcli:
+    with ended(subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE)) as kcli:
         assert kcli.stdin
         assert kcli.stderr
         kcli.stdin.write(capture)

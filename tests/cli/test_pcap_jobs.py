@@ -17,6 +17,7 @@ from kcli.capture.exchanges import CaptureDecoder
 from kcli.cli.pcap_jobs import SharedDecoder
 from kcli.core import COMPILED
 from tests.capture.wires import DATA, SAMPLES
+from tests.processes import ended
 
 pytestmark = pytest.mark.skipif(not COMPILED or not hasattr(os, "fork"), reason="one process makes all lines here")
 TXN, CODECS, BOOT = (
@@ -63,8 +64,8 @@ def test_what_can_be_read_of_a_damaged_file(cut: Callable[[str], str]) -> None:
 
 def test_no_process_is_left_where_nobody_reads() -> None:
     for words in ([], ["-o", "/dev/full"]):
-        with subprocess.Popen(
-            [*KCLI, CODECS, "--jobs", "3", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        with ended(
+            subprocess.Popen([*KCLI, CODECS, "--jobs", "3", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         ) as kcli:
             assert kcli.stdout is not None and kcli.stderr is not None
             if not words:
@@ -81,7 +82,7 @@ def test_ctrl_c_ends_all(tmp_path: Path) -> None:
     os.mkfifo(fifo)
     for number in (signal.SIGINT, signal.SIGKILL):
         slow = [*KCLI, CODECS, "--jobs", "3", "-o", str(fifo)]
-        with subprocess.Popen(slow, stderr=subprocess.PIPE) as kcli, fifo.open("rb") as reader:
+        with ended(subprocess.Popen(slow, stderr=subprocess.PIPE)) as kcli, fifo.open("rb") as reader:
             assert kcli.stderr is not None
             assert reader.read(1) == b"{"
             time.sleep(0.1)

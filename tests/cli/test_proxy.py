@@ -19,14 +19,14 @@ from kcli.cli.proxy import listen_address
 from kcli.client.address import parse_address
 from kcli.errors import UsageError
 from tests.broker.processes import served
+from tests.processes import ended, running
 
 
 class Proxied:
     """A running proxy. bootstrap: where it listens."""
 
-    def __init__(self, *options: str, stdout: int = subprocess.PIPE) -> None:
-        command = [sys.executable, "-m", "kcli.cli", "proxy", "--quiet", *options]
-        self.process = subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True)
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
         assert self.process.stderr is not None
         self.said: dict[str, str] = {}
         while "bootstrap.servers" not in self.said:
@@ -39,19 +39,15 @@ class Proxied:
     def stop(self) -> tuple[int, str, str]:
         """By Ctrl-C: exit code, standard output, and what is left of standard error."""
         self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=20)
+        out, err = self.process.communicate(timeout=60)
         return self.process.returncode, out, err
 
 
 @contextlib.contextmanager
 def proxied(*options: str, stdout: int = subprocess.PIPE) -> Iterator[Proxied]:
-    made = Proxied(*options, stdout=stdout)
-    try:
-        yield made
-    finally:
-        if made.process.poll() is None:
-            made.process.kill()
-            made.process.communicate()
+    command = [sys.executable, "-m", "kcli.cli", "proxy", "--quiet", *options]
+    with running(subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True)) as process:
+        yield Proxied(process)
 
 
 def ask(bootstrap: str, api: str, text: str, *options: str) -> dict[str, Any]:
@@ -138,13 +134,13 @@ def test_strangers_do_not_keep_it_from_others(options: list[str]) -> None:
 def test_packets_on_standard_output() -> None:
     with served() as broker:
         command = [sys.executable, "-m", "kcli.cli", "proxy", "--bootstrap", broker.bootstrap, "-o", "-"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        assert process.stderr is not None
-        while not (line := process.stderr.readline()).startswith(b"bootstrap.servers="):
-            assert line
-        ask(line.decode().strip().partition("=")[2], "Metadata", '{"topics":null}')
-        process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=20)
+        with ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
+            assert process.stderr is not None
+            while not (line := process.stderr.readline()).startswith(b"bootstrap.servers="):
+                assert line
+            ask(line.decode().strip().partition("=")[2], "Metadata", '{"topics":null}')
+            process.send_signal(signal.SIGTERM)
+            out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert out.startswith(b"\n\r\r\n")
     assert out.count(b"kcli") >= 1

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from tests.processes import ended
 
 pytest.importorskip("duckdb")
 pytest.importorskip("jinja2")
@@ -88,7 +89,7 @@ def test_what_is_wrong_is_one_line(
 def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out.html"
     words = [sys.executable, "-m", "kcli.cli", "report", "-", "-o", str(out)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with ended(subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
         assert process.stdin is not None
         process.stdin.write(EMPTY)
         process.stdin.flush()

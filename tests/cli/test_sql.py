@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from tests.processes import ended
 
 pytest.importorskip("duckdb")
 COUNT = "SELECT client_id, count(*) AS n FROM exchanges GROUP BY ALL ORDER BY n DESC"
@@ -151,8 +152,10 @@ def test_standard_input_and_a_quiet_end(samples: Path) -> None:
 @pytest.mark.parametrize("query", ["SELECT count(*) FROM {}", "SELECT a.range, count(*) FROM {} GROUP BY 1"])
 def test_ctrl_c_ends_a_long_query(query: str, samples: Path) -> None:
     query = query.format("range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 5")
-    with subprocess.Popen(
-        kcli("sql", query, str(samples / "ipv6.pcapng")), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    with ended(
+        subprocess.Popen(
+            kcli("sql", query, str(samples / "ipv6.pcapng")), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
     ) as process:
         try:
             end = time.monotonic() + 60

@@ -16,6 +16,7 @@ from kcli.cli.main import main
 from kcli.cli.sql_prompt import completions
 from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine
+from tests.processes import ended
 
 pytest.importorskip("duckdb")
 
@@ -71,7 +72,7 @@ def test_a_terminal(samples: Path, tmp_path: Path) -> None:
 def converse(command: list[str], typed: list[bytes], environment: dict[str, str]) -> bytes:
     """What a command says while lines are typed, each behind a prompt."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
+    with ended(subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)) as process:
         os.close(theirs)
         said = b""
         end = time.monotonic() + 120
@@ -87,6 +88,6 @@ def converse(command: list[str], typed: list[bytes], environment: dict[str, str]
             if typed and said.count(b"kcli sql> ") > prompts and said.rstrip().endswith(b"kcli sql>"):
                 prompts = said.count(b"kcli sql> ")
                 os.write(ours, typed.pop(0))
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
     os.close(ours)
     return said

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from kcli.cli import stats_jobs
 from kcli.cli.stats_jobs import SharedStatistics
 from kcli.core import COMPILED
 from tests.capture.wires import DATA, SAMPLES
+from tests.processes import ended
 
 pytestmark = pytest.mark.skipif(not COMPILED or not hasattr(os, "fork"), reason="one process counts all here")
 TXN, CODECS, BOOT, TLS = (
@@ -91,6 +91,7 @@ def read(self, *moved):
     for each in before(self, *moved):
         time.sleep(0.2)
         yield each
+        print("counted", file=sys.stderr, flush=True)
 CaptureDecoder.read = read
 print("ready", file=sys.stderr, flush=True)
 sys.exit(main.main())
@@ -99,10 +100,11 @@ sys.exit(main.main())
 
 def test_ctrl_c_shows_what_all_have_counted() -> None:
     command = [sys.executable, "-c", SLOW, "stats", TXN, "--jobs", "3", "--format", "jsonl", "--by", "broker"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as kcli:
+    with ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as kcli:
         assert kcli.stdout is not None and kcli.stderr is not None
         assert kcli.stderr.readline() == b"ready\n"
-        time.sleep(2)
+        for _ in range(6):
+            assert kcli.stderr.readline() == b"counted\n"
         kcli.send_signal(signal.SIGINT)
         out, err = kcli.stdout.read(), kcli.stderr.read()
         assert kcli.wait(60) == 130

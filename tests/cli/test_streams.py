@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import ended
+
 KCLI = f"{sys.executable} -m kcli.cli"
 REFUSED = "kcli: standard output: Bad file descriptor\n"
 FULL = "kcli: standard output: No space left on device\n"
@@ -63,7 +65,7 @@ def test_an_interrupt_leaves_no_byte_unexplained(form: str, left_out: int, sampl
     """Ctrl-C while a pipe is read, in the middle of a packet."""
     data = (samples / "java44-txn.pcap").read_bytes()[:-left_out]
     words = [*KCLI.split(), "decode", "pcap", "-", "--format", form]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as kcli:
+    with ended(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as kcli:
         assert kcli.stdin
         assert kcli.stdout
         assert kcli.stderr

@@ -26,6 +26,7 @@ from kcli.pipeline.spark import BRIEF
 from tests.capture.wires import Wire, pcap
 from tests.pipeline.conftest import need_java
 from tests.pipeline.outputs import assert_decoded, rows_of, unaccounted
+from tests.processes import ended
 
 pyspark = pytest.importorskip("pyspark")
 
@@ -122,7 +123,7 @@ def test_a_worker_dies_and_the_tables_are_whole(samples: Path, tmp_path: Path, o
         words = [*KCLI, "pipeline", "run", "--output", str(output), "--master", url, "--shares", "6"]
         words += ["--conf", "spark.executor.memory=600m", "--conf", "spark.executor.cores=1", "--conf", SMALL]
         words += [word for path in paths for word in ("--input", str(path))]
-        with subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as run:
+        with ended(subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)) as run:
             wait_for_rows(output, run)
             victim: Any = workers[0].process
             victim.send_signal(signal.SIGKILL)

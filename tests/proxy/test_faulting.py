@@ -12,7 +12,7 @@ from kcli.errors import NetworkError, UsageError
 from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
 from kcli.proxy.request_stream import Awaited
 from kcli.schemas.errors import error_name
-from tests.broker.talk import API_VERSIONS, FIND_COORDINATOR, METADATA, PRODUCE, batch, parts, run
+from tests.broker.talk import API_VERSIONS, FIND_COORDINATOR, METADATA, PRODUCE, batch, parts, run, until
 from tests.proxy.talk import proxied
 
 
@@ -97,6 +97,7 @@ def test_silence(rule: str, kept: int) -> None:
                 produced = asyncio.ensure_future(client.produce("t", batch("a")))
                 await asyncio.sleep(0)
                 behind = client(API_VERSIONS, 0, {})
+                await until(lambda: topic.partitions[0].end_offset == kept)
                 done, _ = await asyncio.wait([produced, behind], timeout=0.3)
                 assert not done
                 assert topic.partitions[0].end_offset == kept
@@ -128,7 +129,7 @@ def test_what_is_recorded_is_what_the_client_got() -> None:
             async with both.client() as client:
                 await client.produce("t", batch("refused"))
                 dropped = asyncio.ensure_future(client.produce("t", batch("dropped")))
-                await asyncio.wait([dropped], timeout=0.2)
+                await until(lambda: b"dropped" in b"".join(blocks))
                 dropped.cancel()
 
     run(work())

@@ -13,7 +13,7 @@ from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
 from kcli.proxy import Proxy
-from tests.broker.talk import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA, batch, parts, run
+from tests.broker.talk import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA, batch, parts, run, until
 from tests.proxy.talk import proxied
 
 
@@ -124,7 +124,7 @@ def test_requests_under_way_get_their_responses_when_it_stops() -> None:
             topic = both.broker.create_topic("t")
             async with both.client() as client, both.client() as idle:
                 waiting = client.fetch(16, (topic.id, 0, 0), wait=400)
-                await asyncio.sleep(0.1)
+                await until(lambda: any(each.busy for each in both.broker.nodes[0].connections))
                 await both.proxy.stop()
                 assert parts(await waiting)[(topic.id, 0)]["errorCode"] == 0
                 assert await asyncio.wait_for(_ended(idle.connection), 60)
@@ -142,7 +142,7 @@ def test_one_that_waits_too_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> N
             topic = both.broker.create_topic("t")
             async with both.client() as client:
                 waiting = client.fetch(16, (topic.id, 0, 0), wait=60000)
-                await asyncio.sleep(0.1)
+                await until(lambda: any(each.busy for each in both.broker.nodes[0].connections))
                 await both.proxy.stop()
                 with pytest.raises(NetworkError):
                     await waiting

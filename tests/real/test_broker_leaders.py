@@ -5,17 +5,21 @@ from __future__ import annotations
 import random
 import subprocess
 import time
+from contextlib import ExitStack
+from pathlib import Path
 
 from kcli.broker import Broker
 from kcli.broker.embedded import embedded_broker
 from kcli.broker.partition import Partition
+from tests.processes import ended
 from tests.real.jvm import java
 from tests.real.maven import compiled, jars
 
 MOVES, RECORDS = 50, 100_000
+SECONDS = 100  # generous, for a machine that is busy
 
 
-def test_java_follows_fifty_moves() -> None:
+def test_java_follows_fifty_moves(tmp_path: Path) -> None:
     """KIP-951: Java 4.4, an idempotent producer and a consumer, through fifty moves on the embedded cluster."""
     path = jars("kafka-clients", "4.4.0")
     classes = [compiled("JavaClient.java", path), *path]
@@ -24,22 +28,24 @@ def test_java_follows_fifty_moves() -> None:
         server.call(lambda broker: broker.create_topic("t", 3, replication=3))
         address = f"bootstrap.servers={server.bootstrap_servers}"
         settings = [address, "acks=all", "enable.idempotence=true", "linger.ms=0", "batch.size=400"]
-        producer = subprocess.Popen(
-            java(classes, "JavaClient", "produce", "t", "0", str(RECORDS), *settings), stdout=subprocess.PIPE, text=True
-        )
+        producing = java(classes, "JavaClient", "produce", "t", "0", str(RECORDS), *settings)
         group = ["group.id=g", "auto.offset.reset=earliest"]
-        consumer = subprocess.Popen(
-            java(classes, "JavaClient", "consume", "t", str(RECORDS), "60", address, *group),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        while not server.call(lambda broker: sum(each.end_offset for each in broker.topics.by_name["t"].partitions)):
-            time.sleep(0.01)
-        for _ in range(MOVES):
-            server.call(lambda broker: move(broker, chance))
-            time.sleep(0.05)
-        sent, got = (each.communicate(timeout=90)[0].splitlines() for each in (producer, consumer))
-        epochs = server.call(lambda broker: [epochs_of(each) for each in broker.topics.by_name["t"].partitions])
+        consuming = java(classes, "JavaClient", "consume", "t", str(RECORDS), str(SECONDS), address, *group)
+        # Files, not pipes: a consumer that waits for its reader does not consume.
+        outputs = [tmp_path / "sent", tmp_path / "got"]
+        with ExitStack() as stack:
+            processes = [
+                stack.enter_context(ended(subprocess.Popen(words, stdout=stack.enter_context(path.open("wb")))))
+                for words, path in zip((producing, consuming), outputs, strict=True)
+            ]
+            while not server.call(lambda broker: sum(each.end_offset for each in partitions(broker))):
+                assert processes[0].poll() is None
+                time.sleep(0.01)
+            for _ in range(MOVES):
+                server.call(lambda broker: move(broker, chance))
+                time.sleep(0.05)
+        epochs = server.call(lambda broker: [epochs_of(each) for each in partitions(broker)])
+    sent, got = (path.read_text().splitlines() for path in outputs)
     assert sum(epochs) > MOVES // 3, f"records in {epochs} epochs of {MOVES} moves"
     assert not [line for line in sent if line.startswith("failed")]
     assert len(sent) == RECORDS
@@ -52,6 +58,10 @@ def epochs_of(partition: Partition) -> int:
     return len(partition.made_log().epochs.entries)
 
 
+def partitions(broker: Broker) -> list[Partition]:
+    return broker.topics.by_name["t"].partitions
+
+
 def move(broker: Broker, chance: random.Random) -> None:
-    partition = chance.choice(broker.topics.by_name["t"].partitions)
+    partition = chance.choice(partitions(broker))
     broker.move_leader(partition, chance.choice([node for node in broker.node_ids if node != partition.leader]))

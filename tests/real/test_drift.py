@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import running
 from tests.real.jvm import run_java
 from tests.real.lab import Cluster
 from tests.real.maven import broker_jars, compiled
@@ -136,9 +137,8 @@ def test_what_watch_shows_is_what_the_log_has(tmp_path: Path) -> None:
         for place, output in zip([cluster.address(first, "CONTROLLER"), cluster.address(other)], outputs, strict=True):
             command = [sys.executable, "-m", "kcli.cli", "snapshot", "watch", place]
             stream = stack.enter_context(output.open("wb"))
-            process = subprocess.Popen([*command, "--every", "1", "--format", "jsonl"], stdout=stream)
-            watching.append(stack.enter_context(process))
-            stack.callback(process.kill)
+            command += ["--every", "1", "--format", "jsonl"]
+            watching.append(stack.enter_context(running(subprocess.Popen(command, stdout=stream))))
 
         def seen(text: bytes, times: int = 1) -> Callable[[], bool]:
             return lambda: all(each.read_bytes().count(text) >= times for each in outputs)
@@ -162,7 +162,7 @@ def test_what_watch_shows_is_what_the_log_has(tmp_path: Path) -> None:
         status = cluster.run("MetadataQuorumCommand", *where, "describe", "--status")
         for process in watching:
             process.send_signal(signal.SIGINT)
-        assert [process.wait(30) for process in watching] == [130, 130]
+        assert [process.wait(60) for process in watching] == [130, 130]
         assert re.search(rf"LeaderId:\s+{third[1]}\nLeaderEpoch:\s+{third[0]}\n", status), status
         logged = kcli("snapshot", "log", str(cluster.log_dirs[left - 1]), "--format", "jsonl").stdout.splitlines()
         dump = dumped(cluster, left)

@@ -14,6 +14,7 @@ import pytest
 
 from kcli.snapshots.diff import diff_images
 from kcli.snapshots.load import load_snapshot
+from tests.processes import ended
 from tests.real.jvm import run_java
 from tests.real.lab import Cluster
 from tests.real.maven import broker_jars, compiled
@@ -75,7 +76,9 @@ def test_every_node_s_directory_is_sound_and_their_snapshots_are_the_same_in_oth
 def test_a_fetch_that_is_killed_half_way_goes_on(quorum: Cluster, tmp_path: Path) -> None:
     controller = quorum.address(leader_of(quorum), "CONTROLLER")
     command = [sys.executable, "-m", "kcli.cli", "snapshot", "fetch", "--bootstrap", controller, "-o", str(tmp_path)]
-    with subprocess.Popen([*command, "--max-bytes", "20"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    with ended(
+        subprocess.Popen([*command, "--max-bytes", "20"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    ) as running:
         until = time.monotonic() + 60
         while not any(part.stat().st_size > 2000 for part in tmp_path.glob("*.part")):
             assert time.monotonic() < until

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import ended
 from tests.real.lab import Cluster
 
 __all__ = ["LINK", "captured", "capturing"]
@@ -31,6 +32,13 @@ def captured(cluster: Cluster, file: Path, *options: str) -> Iterator[None]:
         yield
 
 
+def wait_for_the_rest(file: Path, seconds: float) -> None:
+    """Wait until a capture file has not grown for so long: packets are on their way to it for a while."""
+    size = -1
+    while size != (size := file.stat().st_size):
+        time.sleep(seconds)
+
+
 @contextlib.contextmanager
 def capturing(ports: Sequence[int], file: Path, *options: str) -> Iterator[bool]:
     """Write all that goes to or from these ports into a capture file; False where that can't be done.
@@ -42,7 +50,7 @@ def capturing(ports: Sequence[int], file: Path, *options: str) -> Iterator[bool]
         return
     wanted = " or ".join(f"tcp port {port}" for port in ports)
     command = [tcpdump, "-i", LINK, "-w", str(file), "-B", "262144", *options, wanted]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with ended(subprocess.Popen(command, stderr=subprocess.PIPE, text=True)) as process:
         assert process.stderr
         if "listening on" not in process.stderr.readline():
             process.wait()
@@ -50,7 +58,7 @@ def capturing(ports: Sequence[int], file: Path, *options: str) -> Iterator[bool]
             return
         try:
             yield True
-            time.sleep(0.3 if "--immediate-mode" in options else 1.5)  # what is on its way to the file
+            wait_for_the_rest(file, 0.3 if "--immediate-mode" in options else 1.5)
         finally:
             process.send_signal(signal.SIGINT)
             rest = process.stderr.read()

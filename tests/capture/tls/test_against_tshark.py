@@ -14,6 +14,7 @@ import pytest
 from kcli.capture.exchange import Exchange
 from kcli.capture.reading import read_capture
 from tests.capture.wires import DATA, SAMPLES
+from tests.processes import ended
 
 COMPLAINTS = {"kafka.unsupported_api_version", "kafka.request_missing"}
 
@@ -32,7 +33,7 @@ def messages_of(capture: Path, key_log: Path, ports: set[int]) -> Iterator[Messa
     decode = [word for port in ports for word in ("-d", f"tcp.port=={port},tls", "-d", f"tls.port=={port},kafka")]
     keys = ["-o", f"tls.keylog_file:{key_log}"]
     command = ["tshark", "-r", str(capture), *keys, *decode, "-Y", "kafka", "-T", "pdml"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)) as process:
         for _, packet in ElementTree.iterparse(process.stdout or b""):
             if packet.tag == "packet":
                 yield from messages_in(packet, ports)

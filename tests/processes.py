@@ -1,0 +1,40 @@
+"""Processes that a test starts, and that do not outlive it: what one leaves behind would fail the next.
+
+with running(subprocess.Popen(command)) as server: ...
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from typing import AnyStr
+
+__all__ = ["ended", "running"]
+
+SECONDS = 120  # generous, for a machine that is busy
+
+
+@contextlib.contextmanager
+def running(process: subprocess.Popen[AnyStr]) -> Iterator[subprocess.Popen[AnyStr]]:
+    """A process for the time of a block: killed at its end if it still runs, its pipes closed."""
+    try:
+        yield process
+    finally:
+        process.kill()
+        with process:
+            pass
+
+
+@contextlib.contextmanager
+def ended(process: subprocess.Popen[AnyStr]) -> Iterator[subprocess.Popen[AnyStr]]:
+    """A process that ends by itself behind the block, once its pipes are closed; killed where the block fails.
+
+    subprocess.TimeoutExpired: it did not end.
+    """
+    with running(process):
+        yield process
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+        process.wait(SECONDS)
