@@ -12,8 +12,10 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 WORKERS ?= $(shell echo $$(($(CORES) < 6 ? $(CORES) + 1 : 6)))
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What has been compiled before is not compiled again: of Python, as tests start kcli hundreds of times, and pytest reads
-# each of their files in several processes; and, be it in another folder, of the core where ccache is installed.
+# each of their files in several processes; and, be it in another folder, of the core: from Cython into C, and from there
+# where ccache is installed.
 export PYTHONDONTWRITEBYTECODE :=
+export CYTHON_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kcli-tests/cython
 ifeq ($(origin CC)$(shell command -v ccache > /dev/null && echo +),default+)
 export CC := ccache gcc
 export CCACHE_NOHASHDIR := 1

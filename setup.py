@@ -3,10 +3,12 @@
 The extensions are optional: where no compiler is at hand the install goes on without them, and kcli runs on its
 interpreted grammars, slower, and says so in `kcli --version`. With KCLI_REQUIRE_CORE set, the build fails instead. With
 KCLI_WITHOUT_CORE set, none is built: `make` builds them while pip fetches what else there is. With KCLI_SANITIZE set,
-the core checks each access and each sum (AddressSanitizer, UBSan): see tests/fuzz/sanitized.py.
+the core checks each access and each sum (AddressSanitizer, UBSan): see tests/fuzz/sanitized.py. With CYTHON_CACHE_DIR
+set, what has been translated before is taken from there, in whichever folder that was.
 """
 
 import os
+import re
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -53,11 +55,21 @@ class BuildCore(build_ext):
     """Translates into C what is built, and nothing where nothing is, as in making an sdist: it takes a while."""
 
     def run(self) -> None:
-        for extension, translated in zip(
-            self.extensions, cythonize(extensions(), compiler_directives=DIRECTIVES), strict=True
-        ):
+        cached = "CYTHON_CACHE_DIR" in os.environ
+        made = cythonize(extensions(), compiler_directives=DIRECTIVES, cache=cached)
+        for extension, translated in zip(self.extensions, made, strict=True):
             extension.sources = translated.sources
+            name_includes_alike(Path(translated.sources[0]))
         super().run()
+
+
+def name_includes_alike(source: Path) -> None:
+    """Cython calls a file of its own by its path where it lies below this folder, as with .venv here, and by its
+    module's name elsewhere. Always the latter: the same sources give the same C, which ccache knows again."""
+    text = source.read_text("utf-8")
+    named = re.sub(r'"[^"\n]*\bCython/Includes/', '"', text)
+    if named != text:
+        source.write_text(named, "utf-8")
 
 
 setup(
