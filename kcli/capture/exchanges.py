@@ -244,7 +244,8 @@ class CaptureDecoder:
         moved: Callable[[int], None] = lambda count: None,
         flush: Callable[[], None] | None = None,
     ) -> None:
-        """Write everything as lines of JSON; `flush` after each piece. InputError at the end for damaged files."""
+        """Write everything as lines of JSON, and `flush` after each piece of the files: what was written is valid until
+        then. InputError at the end for damaged files."""
         with contextlib.closing(self.read(moved)) as pieces:  # counted also where writing fails
             for _ in pieces:
                 self.engine.drain_text(write)

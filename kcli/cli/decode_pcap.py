@@ -33,6 +33,7 @@ from kcli.cli.inputs import (
 )
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
+from kcli.cli.streams import write_all
 from kcli.errors import InputError, UsageError
 
 __all__ = ["pcap"]
@@ -126,6 +127,25 @@ class WatchedOutput:
         self.used = True
         return self.out.write(data)
 
+    def write_all(self, pieces: list[memoryview]) -> None:
+        """Write them to the output at once."""
+        self.used = self.used or bool(pieces)
+        write_all(self.out, pieces)
+
+
+class GatheredOutput:
+    """Writes at each `flush` what was given since the last one, all at once: it must be valid until then."""
+
+    def __init__(self, out: WatchedOutput) -> None:
+        self.out = out
+        self.pieces: list[memoryview] = []
+        self.write = self.pieces.append
+
+    def flush(self) -> None:
+        """Write what was given."""
+        self.out.write_all(self.pieces)
+        self.pieces.clear()
+
 
 @contextlib.contextmanager
 def reading(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], None]]:
@@ -166,13 +186,15 @@ def sum_up(source: CaptureDecoder, options: dict[str, Any], table: Any, *, inter
 
 def write_lines(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     """Lines of JSON, at the engine's own speed; it does the filtering."""
-    flush = out.flush if "-" in source.paths else None
+    assert isinstance(out, WatchedOutput)
     with summed_up(source, options):
         if not options["embedded"]:
-            source.lines(out.write, moved, flush)
+            gathered = GatheredOutput(out)
+            source.lines(gathered.write, moved, gathered.flush)
             return
         from kcli.cli.pcap_embedded import EmbeddedLines
 
+        flush = out.flush if "-" in source.paths else None
         source.lines(EmbeddedLines(out.write, options["dialect"]).write, moved, flush)
 
 

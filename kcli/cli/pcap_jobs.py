@@ -26,31 +26,34 @@ class SharedDecoder(SharedReading):
         flush: Callable[[], None] | None = None,
     ) -> None:
         """As `CaptureDecoder.lines`. InputError, too, where another process ended early."""
-        out = CountedOutput(write)
         try:
-            for _ in self.read_together(out.write, moved):
+            for _ in self.read_together(write, moved, flush):
                 pass
         except TooMuchSharedError:
-            self.write_alone(CountedOutput(write, skipped=out.size).write, moved)
+            self.write_alone(RestOutput(write, self.merger.written).write, moved, flush)
 
-    def write_alone(self, write: Callable[[memoryview], Any], moved: Callable[[int], None]) -> None:
+    def write_alone(
+        self,
+        write: Callable[[memoryview], Any],
+        moved: Callable[[int], None],
+        flush: Callable[[], None] | None,
+    ) -> None:
         """Write all lines, made here: from the beginning, but for what was written already."""
         decoder = self.new_decoder()
         try:
-            decoder.lines(write, moved)
+            decoder.lines(write, moved, flush)
         finally:
             self.engine, self.tally, self.kept = decoder.engine, decoder.tally, decoder.kept
 
 
-class CountedOutput:
-    """Counts what it writes, in `size`. skipped: so many bytes at the start are not written."""
+class RestOutput:
+    """Writes all but so many bytes at the start."""
 
-    def __init__(self, write: Callable[[memoryview], Any], skipped: int = 0) -> None:
-        self.write_on, self.skipped, self.size = write, skipped, 0
+    def __init__(self, write: Callable[[memoryview], Any], skipped: int) -> None:
+        self.write_on, self.skipped = write, skipped
 
     def write(self, text: memoryview) -> None:
         """Write a piece of text."""
-        left = self.skipped - self.size
-        self.size += len(text)
-        if left < len(text):
-            self.write_on(text[left:] if left > 0 else text)
+        if self.skipped < len(text):
+            self.write_on(text[self.skipped :])
+        self.skipped = max(0, self.skipped - len(text))

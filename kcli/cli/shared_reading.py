@@ -50,16 +50,19 @@ class SharedReading(Share):
             self.include(each)
 
     def read_together(
-        self, write: Callable[[memoryview], Any], moved: Callable[[int], None]
+        self,
+        write: Callable[[memoryview], Any],
+        moved: Callable[[int], None],
+        flush: Callable[[], None] | None = None,
     ) -> Generator[None, None, None]:
-        """Read the files, and write all lines; yields after each stretch.
+        """Read the files, and write all lines, which are valid until `flush`; yields after each stretch.
 
         InputError: damaged files, at the end; another process ended early. TooMuchSharedError.
         """
         from kcli.core.capture.line_merger import LineMerger
         from kcli.core.capture.segment_dealer import SegmentDealer
 
-        self.merger, self.dealer = LineMerger(write), SegmentDealer(self.jobs)
+        self.merger, self.dealer, self.flush = LineMerger(write), SegmentDealer(self.jobs), flush
         room = min(ROOM * (2 + len(self.paths)), MOST_ROOM)
         failure = None
         try:
@@ -123,6 +126,8 @@ class SharedReading(Share):
         if any(part.exceeded for part in parts):
             raise TooMuchSharedError
         learnt = self.merger.merge([part[:3] for part in parts])
+        if self.flush is not None:
+            self.flush()
         if learnt is None:
             raise TooMuchSharedError
         self.bodies.names.take_in(learnt)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.cli.streams import NamedFile, write_all
 from tests.processes import ended
 
 KCLI = f"{sys.executable} -m kcli.cli"
@@ -80,3 +83,31 @@ def test_an_interrupt_leaves_no_byte_unexplained(form: str, left_out: int, sampl
     assert "please report" not in said
     assert "Traceback" not in said
     assert "interrupted: " in said
+
+
+@pytest.mark.parametrize("most", [1, 3, 5000, 1 << 20])
+def test_many_pieces_whatever_the_system_takes_at_once(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def writev(file: int, pieces: list[memoryview]) -> int:
+        calls.append(len(pieces))
+        return os.write(file, b"".join(pieces)[:most])
+
+    monkeypatch.setattr(os, "writev", writev)
+    pieces = [memoryview(b"%d\n" % number * (number % 3)) for number in range(2500)]
+    with io.BufferedWriter(NamedFile(str(tmp_path / "out"), "out")) as out:
+        out.write(b"first\n")
+        write_all(out, pieces)
+        write_all(out, [])
+    assert (tmp_path / "out").read_bytes() == b"first\n" + b"".join(pieces)
+    assert max(calls) <= 1024 and (most < 1 << 20 or len(calls) == 3)
+
+
+def test_what_can_not_be_written_has_the_name() -> None:
+    with NamedFile("/dev/full", "disk") as full, pytest.raises(OSError, match="No space left on device: 'disk'"):
+        full.write_all([memoryview(b"text")])
+    plain = io.BytesIO()
+    write_all(plain, [memoryview(b"a"), memoryview(b"b")])
+    assert plain.getvalue() == b"ab"

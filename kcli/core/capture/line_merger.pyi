@@ -6,5 +6,6 @@ from typing import Any, TypeAlias
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
 class LineMerger:
+    written: int
     def __init__(self, write: Callable[[memoryview], Any]) -> None: ...
     def merge(self, parts: Iterable[tuple[Buffer, Buffer, Buffer]]) -> bytes | None: ...

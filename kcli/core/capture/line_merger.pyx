@@ -20,8 +20,7 @@ cdef extern from "topic_names.h" nogil:
     int insert "kn_insert"(Out* out, NameTable* known, const char* p, const char* end, int64_t now)
 
 cdef enum:
-    PIECE = 1 << 18         # bytes written at once: they are still in the cache
-    WHOLE = 1 << 14         # bytes of one process that are written from where they lie
+    WHOLE = 1 << 12         # bytes of one process that are written from where they lie: fewer are copied
 
 cdef struct Source:
     Py_buffer text, marks, log
@@ -30,12 +29,22 @@ cdef struct Source:
     const Mark* end
     const char* learnt
 
+# Some of the text that is to be written: where it lies, or (NULL) from where on in `LineMerger.out`.
+cdef struct Piece:
+    const char* text
+    size_t start, size
+
 
 cdef class LineMerger:
-    """Puts parts of the same stretch of a capture together, as LineOrder.take gives them. write: takes memoryviews."""
+    """Puts parts of the same stretch of a capture together, as LineOrder.take gives them.
+
+    write: takes memoryviews, which are valid as long as the parts are, and until the next stretch. written: bytes.
+    """
 
     cdef NameTable names
-    cdef Out out, fresh
+    cdef Out out, pieces, fresh
+    cdef size_t noted       # bytes of `out` that are in `pieces`
+    cdef readonly uint64_t written
     cdef object write
 
     def __init__(self, write):
@@ -44,6 +53,7 @@ cdef class LineMerger:
     def __dealloc__(self):
         names_free(&self.names)
         out_free(&self.out)
+        out_free(&self.pieces)
         out_free(&self.fresh)
 
     def merge(self, parts):
@@ -61,9 +71,9 @@ cdef class LineMerger:
             for text, marks, log in parts:
                 open_source(&sources[count], text, marks, log)
                 count += 1
-            self.fresh.size = 0
+            self.fresh.size = self.out.size = self.pieces.size = self.noted = 0
             done = self.merge_all(sources, count)
-            self.flush()
+            self.write_pieces()
             return PyBytes_FromStringAndSize(self.fresh.data, self.fresh.size) if done else None
         finally:
             for i in range(count):
@@ -113,12 +123,11 @@ cdef class LineMerger:
 
     cdef int put(self, const char* text, size_t size) except -1:
         if size >= WHOLE:
-            self.flush()
-            self.write(PyMemoryView_FromMemory(<char*>text, size, PyBUF_READ))
-            return 0
+            self.note_own()
+            return self.note(text, 0, size)
         if size and out_put(&self.out, text, size):
             raise MemoryError
-        return self.flush() if self.out.size >= PIECE else 0
+        return 0
 
     cdef int put_named(self, const char* text, size_t size) except -1:
         """Lines where a name may be lacking."""
@@ -126,10 +135,31 @@ cdef class LineMerger:
             raise MemoryError
         return 0
 
-    cdef int flush(self) except -1:
-        if self.out.size:
-            self.write(PyMemoryView_FromMemory(self.out.data, self.out.size, PyBUF_READ))
-            self.out.size = 0
+    cdef int note_own(self) except -1:
+        """What was put in `out` comes next."""
+        if self.out.size > self.noted:
+            self.note(NULL, self.noted, self.out.size - self.noted)
+            self.noted = self.out.size
+        return 0
+
+    cdef int note(self, const char* text, size_t start, size_t size) except -1:
+        cdef Piece piece = Piece(text, start, size)
+        if out_put(&self.pieces, <const char*>&piece, sizeof(Piece)):
+            raise MemoryError
+        return 0
+
+    cdef int write_pieces(self) except -1:
+        cdef const Piece* piece
+        cdef const Piece* end
+        cdef const char* text
+        self.note_own()
+        piece = <const Piece*>self.pieces.data
+        end = piece + self.pieces.size // sizeof(Piece)
+        while piece < end:
+            text = piece.text if piece.text != NULL else self.out.data + piece.start
+            self.write(PyMemoryView_FromMemory(<char*>text, piece.size, PyBUF_READ))
+            self.written += piece.size
+            piece += 1
         return 0
 
 

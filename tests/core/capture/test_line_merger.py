@@ -37,7 +37,7 @@ def test_lines_stand_by_segment_and_rank() -> None:
     two = (b"bce", mark(2, 2) + mark(4, 1, rank=2), b"")
     assert merged([one, two, (b"", b"", b"")]) == (b"abcdef", [b""])
     assert merged([one, one])[0] == b"aaddff"  # two that stand at the same place: one behind the other
-    long = b"x" * 100_000
+    long = b"x" * 100_000  # written from where it lies
     assert merged([(long + b"!", mark(1, len(long)) + mark(3, 1), b""), (b"y", mark(2, 1), b"")])[0] == long + b"y!"
 
 
@@ -61,3 +61,16 @@ def test_another_name_of_a_topic_stops_it() -> None:
 def test_marks_of_other_lines_are_refused(part: tuple[bytes, bytes, bytes]) -> None:
     with pytest.raises(ValueError, match="marks of other lines"):
         merged([part])
+
+
+def test_what_is_written_is_valid_until_the_next_stretch() -> None:
+    pieces: list[memoryview] = []
+    merger = LineMerger(pieces.append)
+    size = 5000
+    parts = [
+        (b"a" * size * 9, b"".join(mark(2 * number, size) for number in range(9)), b""),
+        (b"b" * 9, b"".join(mark(2 * number + 1, 1) for number in range(9)), b""),
+    ]
+    merger.merge(parts)
+    assert b"".join(pieces) == (b"a" * size + b"b") * 9 and len(pieces) == 18
+    assert merger.written == 9 * (size + 1)
