@@ -85,7 +85,7 @@ def test_leaders_that_move_and_a_broker_that_is_gone_for_a_while(three: Cluster,
                 moved = admin.elect_leaders(ElectionType.PREFERRED).result()
             producer.produce("moving", str(number), on_delivery=lambda error, _: delivered.append(error))
             producer.poll(0.01)
-        assert producer.flush(60) == 0
+        assert producer.flush(180) == 0
         assert proxy.stop()[0] == 0
     assert delivered == [None] * 3 * COUNT
     assert moved
