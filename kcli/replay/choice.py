@@ -22,7 +22,7 @@ from kcli.schemas.apikeys import (
 from kcli.schemas.lookup import Catalog
 from kcli.topic_names import INTERNAL
 
-__all__ = ["GROUP_APIS", "HELD", "READS", "Choice"]
+__all__ = ["GROUP_APIS", "HELD", "READS", "Choice", "was_refused"]
 
 LOGIN = frozenset([SASL_HANDSHAKE, SASL_AUTHENTICATE])
 # What brokers say to each other on listeners of clients: replication's own, markers of transactions, verification.
@@ -53,6 +53,20 @@ READS = words(
 # Requests that brokers answer when others have come: what follows one is sent a moment behind it.
 HELD = frozenset([JOIN_GROUP, SYNC_GROUP])
 GROUP_APIS = frozenset([*HELD, 8, 12, 13])  # and OffsetCommit, Heartbeat, LeaveGroup
+# What changes groups and transactions, and what their coordinators answer when they are not ready.
+OF_COORDINATORS = words(
+    "JoinGroup SyncGroup Heartbeat LeaveGroup OffsetCommit InitProducerId AddPartitionsToTxn AddOffsetsToTxn EndTxn"
+    " TxnOffsetCommit ConsumerGroupHeartbeat ShareGroupHeartbeat StreamsGroupHeartbeat"
+)
+NOT_READY = words(
+    "NOT_COORDINATOR COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE CONCURRENT_TRANSACTIONS"
+    " OPERATION_NOT_ATTEMPTED"
+)
+
+
+def was_refused(exchange: Exchange) -> bool:
+    """Whether the captured coordinator was not ready, so that nothing changed; here it would (a member that waits)."""
+    return exchange.api in OF_COORDINATORS and set() < set(exchange.errors) <= NOT_READY
 
 
 @dataclass(frozen=True)

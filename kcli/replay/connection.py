@@ -14,21 +14,23 @@ from kcli.client.calls import call
 from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
-from kcli.grammar import frames
 from kcli.proxy.recording import Recorder
+from kcli.replay.choice import was_refused
 from kcli.replay.clock import Clock
 from kcli.replay.destinations import MOVED, Destinations
 from kcli.replay.fetch_sessions import LOST
 from kcli.replay.identities import Identities
 from kcli.replay.live_lines import FROM_CLIENT, FROM_SERVER, Line, LiveLines
 from kcli.replay.mapping import Mapper
-from kcli.replay.outcome import PASSING, Outcome
+from kcli.replay.outcome import PASSING, UNREADY, Outcome
 from kcli.replay.producers import Producers
-from kcli.replay.records import producers_of, renumbered, to_magic_2
+from kcli.replay.records import producers_of
+from kcli.replay.requests import Requests
+from kcli.replay.rounds import Rounds
 from kcli.replay.steps import Step
-from kcli.replay.transactions import Transactions
-from kcli.replay.versions import common, converted, nearest
-from kcli.schemas.apikeys import CREATE_TOPICS, INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
+from kcli.replay.transactions import Transactions, marked
+from kcli.replay.versions import common, nearest
+from kcli.schemas.apikeys import END_TXN, INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
 
 __all__ = ["LiveConnection", "Shared"]
 
@@ -37,7 +39,6 @@ MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come befo
 SETTLE = 0.01  # seconds behind a request that a broker holds back
 RETRIES, PAUSE = 50, 0.1
 UNKNOWN_ID = "UNKNOWN_TOPIC_ID"
-MAGIC_2_SINCE = 3  # Produce takes batches of magic 2 alone
 
 
 class Shared(Protocol):
@@ -49,6 +50,7 @@ class Shared(Protocol):
     mapper: Mapper
     producers: Producers
     transactions: Transactions
+    rounds: Rounds
     recorder: Recorder | None
     outcome: Outcome
     destinations: Destinations
@@ -62,6 +64,7 @@ class LiveConnection:
 
     def __init__(self, name: str, shared: Shared) -> None:
         self.name, self.shared = name, shared
+        self.requests = Requests(shared)
         self.queue: asyncio.Queue[Step | None] = asyncio.Queue()
         self.lines = LiveLines(name, shared.suffix, shared.config, shared.dialect, shared.destinations, shared.recorder)
         self.answers: set[asyncio.Task[None]] = set()
@@ -102,7 +105,12 @@ class LiveConnection:
 
     async def send(self, step: Step) -> None:
         """Send a step's request. What comes back is taken when it comes."""
-        exchange, line = step.exchange, await self.lines.to(step.exchange)
+        exchange = step.exchange
+        if was_refused(exchange):
+            self.shared.outcome.lack(exchange, None, UNREADY)
+            self.end(step)
+            return
+        line = await self.lines.to(exchange)
         session = line.session
         version = nearest(session.versions, exchange.api_key, exchange.api_version)
         if version is None:
@@ -110,11 +118,15 @@ class LiveConnection:
             self.end(step)
             return
         await self.adopt(exchange, session)
-        body = self.body(exchange, version, session)
+        body = self.requests.body(exchange, version, session)
+        if exchange.api_key == PRODUCE and exchange.request["topicData"] and not body["topicData"]:
+            self.shared.outcome.lack(exchange, None, UNREADY)
+            self.end(step)
+            return
         await self.shared.transactions.prepare(
             exchange.api_key, exchange.api_version, version, body, await self.coordinating(body, session)
         )
-        frame = self.framed(exchange, version, session, body)
+        frame = self.requests.framed(exchange, version, session, body)
         await session.connection.drain()
         loop = asyncio.get_running_loop()
         begun = time.time_ns()
@@ -153,50 +165,6 @@ class LiveConnection:
             seconds += max(exchange.request.get("rebalanceTimeoutMs", 0), exchange.request["sessionTimeoutMs"]) / 1000
         return line.session.connection.exchange(frame, correlation, f"{exchange.api} v{version}", seconds=seconds)
 
-    def body(self, exchange: Exchange, version: int, session: Session) -> Mapping[str, Any]:
-        """The live request's body. SchemaError, EncodeError: the captured one has no form in that version."""
-        key, topics = exchange.api_key, self.shared.mapper.topics
-        body: Mapping[str, Any] = self.shared.mapper.request(key, exchange.request, exchange.link.server)
-        if key == PRODUCE:
-            body = self.with_records(exchange, body, version)
-        elif key == CREATE_TOPICS:
-            body = self.shared.destinations.placed(body)
-        return converted(key, body, exchange.api_version, version, topics, session.dialect)
-
-    def framed(self, exchange: Exchange, version: int, session: Session, body: Mapping[str, Any]) -> bytes:
-        """The live request's frame. EncodeError."""
-        header = {name: item for name, item in exchange.header.items() if name != "requestApiKeyName"}
-        if version != exchange.api_version:
-            header = {name: item for name, item in header.items() if not name.startswith("_")}
-        header |= {"requestApiVersion": version, "correlationId": session.connection.next_correlation()}
-        if header.get("clientId") is not None:
-            header["clientId"] += self.shared.suffix
-        return frames.encode_request(header, dict(body), session.dialect)
-
-    def again(self, frame: bytes, exchange: Exchange, version: int, session: Session) -> bytes:
-        """The frame of a request that is sent once more: a Produce with the same sequences."""
-        if exchange.api_key != PRODUCE:
-            return self.framed(exchange, version, session, self.body(exchange, version, session))
-        return frame[:4] + session.connection.next_correlation().to_bytes(4, "big") + frame[8:]
-
-    def with_records(self, exchange: Exchange, body: Mapping[str, Any], version: int) -> dict[str, Any]:
-        """A Produce with its batches numbered as live producers number theirs."""
-        topics = []
-        for captured, topic in zip(exchange.request["topicData"], body["topicData"], strict=True):
-            name = self.shared.mapper.topics.captured_name(captured.get("topicId") or captured["name"])
-            parts = [dict(part) | {"records": self.records(part, name, version)} for part in topic["partitionData"]]
-            topics.append(topic | {"partitionData": parts})
-        return dict(body) | {"topicData": topics}
-
-    def records(self, part: Mapping[str, Any], topic: str, version: int) -> bytes | None:
-        """The batches of a partition, for that version of Produce."""
-        data = part["records"]
-        if not data:
-            return None if data is None else bytes(data)
-        numbers = self.shared.producers.renumbered
-        data = renumbered(bytes(data), lambda old, count: numbers(old, count, topic, part["index"]))
-        return to_magic_2(data) if version >= MAGIC_2_SINCE else data
-
     async def adopt(self, exchange: Exchange, session: Session) -> None:
         """Have the broker give an id to each producer of a request that began before the capture. NetworkError."""
         if exchange.api_key == INIT_PRODUCER_ID:
@@ -223,15 +191,15 @@ class LiveConnection:
                 data = await answer
                 line.record(FROM_SERVER, data)
                 live = self.live(exchange, line.session, begun, frame, time.time_ns(), bytes(data))
-                if again == RETRIES or not PASSING.intersection(live.errors).difference(exchange.errors):
-                    break
-                if exchange.response_frame is None or not await self.may_pass(exchange, live.errors, again):
+                if again == RETRIES or not await self.goes_on(exchange, live, again):
                     break
                 line = await self.lines.to(exchange)
-                frame, begun = self.again(frame, exchange, version, line.session), time.time_ns()
+                frame, begun = self.requests.again(frame, exchange, version, line.session), time.time_ns()
                 answer = self.ask(exchange, version, frame, line)
             self.learn(exchange, live)
             outcome.add(exchange, live, self.identities)
+            if exchange.api_key == END_TXN and not live.errors:
+                await marked(live.request["transactionalId"], line.session)
         except NetworkError as error:
             live = self.live(exchange, line.session, begun, frame, None, None)
             if exchange.response_frame is None:
@@ -240,6 +208,20 @@ class LiveConnection:
                 outcome.fail(exchange, live, str(error))
         finally:
             self.end(step)
+
+    async def goes_on(self, exchange: Exchange, live: Exchange, again: int) -> bool:
+        """Whether to ask again: the captured cluster was ready, and this one is not yet. NetworkError."""
+        if exchange.response_frame is None:
+            return False
+        joined = live.response if exchange.api_key == JOIN_GROUP else None
+        if joined is not None and await self.shared.rounds.is_small(exchange, joined):
+            self.learn(exchange, live)
+            self.shared.outcome.retried += 1
+            await asyncio.sleep(PAUSE)
+            return True
+        if not PASSING.intersection(live.errors).difference(exchange.errors):
+            return False
+        return await self.may_pass(exchange, live.errors, again)
 
     async def may_pass(self, exchange: Exchange, errors: list[str], again: int) -> bool:
         """Make ready to ask again after these errors; False: they did not pass last time. NetworkError."""

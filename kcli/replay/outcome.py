@@ -21,7 +21,7 @@ from kcli.schemas.apikeys import API_VERSIONS, FETCH
 from kcli.schemas.catalog import catalog
 from kcli.topic_names import INTERNAL
 
-__all__ = ["PASSING", "ApiOutcome", "Difference", "Outcome", "Side"]
+__all__ = ["PASSING", "UNREADY", "ApiOutcome", "Difference", "Outcome", "Side"]
 
 # What passes by itself, and clients ask again for: a cluster that gets ready, a leader that moves, a transaction that
 # still ends, a session that is opened anew.
@@ -35,6 +35,7 @@ PASSING = words(
 LACKING = words("SECURITY_DISABLED UNSUPPORTED_VERSION DELEGATION_TOKEN_AUTH_DISABLED")
 # What a group answers to one that is no member of it.
 STRANGERS = words("UNKNOWN_MEMBER_ID ILLEGAL_GENERATION FENCED_MEMBER_EPOCH STALE_MEMBER_EPOCH GROUP_ID_NOT_FOUND")
+UNREADY = "the captured cluster was not ready"
 OLD_MEMBER = "the member joined before the capture"
 SAMPLES = 10_000  # latencies that are kept of each API, drawn evenly
 
@@ -117,7 +118,8 @@ class Difference(NamedTuple):
 class ApiOutcome:
     """skipped: requests that were not sent, by reason; problems: sent ones without an answer, by reason.
 
-    lacking: exchanges that are not compared, as the cluster has not what they are about, by reason.
+    lacking: exchanges that are not compared, as the cluster has not what they are about, by reason. excused: errors of
+    captured answers that passed by themselves, and of live ones (negative) that came in their stead.
     """
 
     api: str
@@ -126,19 +128,16 @@ class ApiOutcome:
     skipped: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
     lacking: Counter[str] = field(default_factory=Counter)
+    excused: Counter[str] = field(default_factory=Counter)
     differences: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def passed(self) -> Counter[str]:
-        """Errors that pass by themselves, and that the live cluster had less of."""
-        more = self.captured.errors - self.live.errors
-        return Counter({name: count for name, count in more.items() if name in PASSING})
 
     def verdicts(self, level: Level) -> Iterator[str]:
         """What differs, at that level, in the sums of the API."""
         if level == "none":
             return
-        if self.captured.errors - self.passed != self.live.errors:
+        captured = self.captured.errors.copy()
+        captured.subtract(self.excused)
+        if +captured != self.live.errors:
             yield f"errors: {worded(self.captured.errors)}, live {worded(self.live.errors)}"
         if self.live.unanswered > self.captured.unanswered:
             yield f"without an answer: {self.captured.unanswered}, live {self.live.unanswered}"
@@ -212,6 +211,10 @@ class Outcome:
         api = self.api(captured)
         api.captured.add(captured, self.dialect)
         api.live.add(live, self.dialect, judged=captured.response_frame is not None)
+        if PASSING.intersection(captured.errors).difference(live.errors):
+            api.excused.update(captured.errors)
+            api.excused.subtract(live.errors)
+            return
         one, other = captured.response, live.response
         if one is None or other is None:
             if captured.response_frame is not None and other is None:
@@ -258,7 +261,7 @@ class Outcome:
         if live is not None:
             api.live.add(live, self.dialect, judged=False)
         api.lacking[reason] += 1
-        if captured.api not in READS:
+        if reason != UNREADY and captured.api not in READS:
             why = "began before the capture" if reason == OLD_MEMBER else "could not form"
             self.lost = {group: f"group {group} {why}" for group in groups_in(captured.request)} | self.lost
         self.differ(captured, live, reason, counts=False)

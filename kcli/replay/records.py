@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kcli.errors import DecodeError
@@ -12,6 +12,7 @@ from kcli.records.batches import Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
 from kcli.records.kernels import crc32c
+from kcli.schemas.errors import error_code
 
 __all__ = [
     "IDEMPOTENT",
@@ -24,9 +25,23 @@ __all__ = [
     "producers_of",
     "renumbered",
     "to_magic_2",
+    "without_refused",
 ]
 
 LAYOUT = fixed_layout(BATCH_HEADER)
+# What a partition answers that took nothing as it was not ready; the producer sends the records again.
+NOT_TAKEN = frozenset(
+    error_code(name)
+    for name in (
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "LEADER_NOT_AVAILABLE",
+        "NOT_LEADER_OR_FOLLOWER",
+        "NOT_ENOUGH_REPLICAS",
+        "KAFKA_STORAGE_ERROR",
+        "UNKNOWN_TOPIC_ID",
+        "CONCURRENT_TRANSACTIONS",
+    )
+)
 IDEMPOTENT = ("producerId", "producerEpoch", "baseSequence")
 
 
@@ -102,3 +117,20 @@ def to_magic_2(data: bytes) -> bytes:
         return data
     rows = [(row.timestamp, row.key, row.value, row.headers) for each in batches for row in each.records()]
     return build_batch(rows, codec=CODECS[batches[0].codec])
+
+
+def without_refused(
+    topic: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], response: Mapping[str, Any] | None
+) -> list[Mapping[str, Any]]:
+    """A Produce's partitions without those that the captured cluster was not ready for. topic: the captured request's
+    entry. What it sent again stands for them: records would come twice.
+    """
+    who = topic.get("topicId") or topic["name"]
+    refused = {
+        part["index"]
+        for each in (response or {}).get("responses", ())
+        if (each.get("topicId") or each["name"]) == who
+        for part in each["partitionResponses"]
+        if part["errorCode"] in NOT_TAKEN
+    }
+    return [part for part in parts if part["index"] not in refused]

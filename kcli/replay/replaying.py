@@ -12,6 +12,7 @@ from kcli.capture.exchange import Exchange
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.proxy.recording import Recorder
+from kcli.replay.appends import Appends
 from kcli.replay.choice import Choice
 from kcli.replay.clock import Clock, Room
 from kcli.replay.cluster import live_replicas, live_sizes, prepare
@@ -22,6 +23,7 @@ from kcli.replay.identities import Identities
 from kcli.replay.mapping import Mapper
 from kcli.replay.outcome import Outcome
 from kcli.replay.producers import Producers
+from kcli.replay.rounds import Rounds
 from kcli.replay.source import in_order
 from kcli.replay.steps import Order, Step
 from kcli.replay.survey import Survey
@@ -61,6 +63,7 @@ class ReplayedClients:
         dialect: str | None,
         ended: Callable[[Step], None],
         recorder: Recorder | None,
+        appends: Appends | None,
     ) -> None:
         self.suffix, self.config, self.dialect, self.recorder = suffix, config, dialect, recorder
         self.destinations, self.outcome, self.clock, self.ended = destinations, outcome, clock, ended
@@ -70,8 +73,9 @@ class ReplayedClients:
         self.mapper = Mapper(identities, dialect)
         self.producers = Producers(identities)
         self.transactions = Transactions()
+        self.rounds = Rounds(destinations.survey.rounds)
         self.bodies = Bodies(dialect, annotated=False)
-        self.order = Order(choice, destinations.survey.first_ns)
+        self.order = Order(choice, destinations.survey.first_ns, appends)
         self.left = dict(destinations.survey.connections)
         self.connections: dict[str, LiveConnection] = {}
         self.tasks: set[asyncio.Task[None]] = set()
@@ -172,17 +176,19 @@ async def run(
     recorder: Recorder | None,
 ) -> None:
     room, clock = Room(options.clients), Clock(options.scale)
+    # Of clients that are there several times, each batch comes several times: logs can't be as captured.
+    appends = Appends(choice) if options.clients == 1 else None
 
     def ended(step: Step) -> None:
         room.leave(step.exchange)
         done()
 
     copies = [
-        ReplayedClients(suffix, config, topics, destinations, outcome, choice, clock, dialect, ended, recorder)
+        ReplayedClients(suffix, config, topics, destinations, outcome, choice, clock, dialect, ended, recorder, appends)
         for suffix in suffixes
     ]
     try:
-        for exchange in in_order(items, options.memory):
+        for exchange in in_order(appends.watch(items) if appends else items, options.memory):
             if choice.reason(exchange) is not None:
                 continue
             for each in copies:

@@ -2,7 +2,8 @@
 
 A request waits for the answers that came before it on its own connection, and for those of every write on any other
 connection that came before it: what it does may be due to them (a fetch of what a produce wrote). What follows a
-JoinGroup or SyncGroup that a broker holds back is sent a moment after it.
+JoinGroup or SyncGroup that a broker holds back is sent a moment after it. Writes to a partition are made in the order
+of their offsets, also where they were on their way at once.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from kcli.capture.exchange import Exchange
+from kcli.replay.appends import Appends
 from kcli.replay.choice import GROUP_APIS, HELD, Choice
 
 __all__ = ["Order", "Step"]
@@ -51,8 +53,9 @@ class Step:
 class Order:
     """Steps of one client, made in the order of their requests."""
 
-    def __init__(self, choice: Choice, first_ns: int) -> None:
-        self.choice, self.first_ns = choice, first_ns
+    def __init__(self, choice: Choice, first_ns: int, appends: Appends | None = None) -> None:
+        """appends: what is known of the order of logs; None: they are filled as it comes."""
+        self.choice, self.first_ns, self.appends = choice, first_ns, appends
         self._number = 0
         self._coming: list[tuple[int, int, Step]] = []  # writes by the time of their captured answer
         self._answered: list[Step] = []  # writes whose captured answer has come, and whose live one has not
@@ -70,8 +73,14 @@ class Order:
         behind: list[Step] = []
         if exchange.api_key in GROUP_APIS:
             behind = [each for _, _, each in self._coming if each.exchange.api_key in HELD]
-        seconds = (now - self.first_ns) / 1e9
-        step = Step(exchange, seconds, [each.done for each in own], [each.done for each in self._answered], behind)
+        after = [each.done for each in self._answered]
+        write = self.appends.write_of(exchange) if self.appends else None
+        if self.appends and write:
+            later = self.appends.later(write)
+            after = [each for each in after if each not in later] + self.appends.first(write)
+        step = Step(exchange, (now - self.first_ns) / 1e9, [each.done for each in own], after, behind)
+        if write:
+            step.done = write.done
         if exchange.response_ns is not None:
             waiting.append((exchange.response_ns, step))
             if self.choice.is_write(exchange):

@@ -13,10 +13,12 @@ from kcli.client.address import Address
 from kcli.client.replay.names import TopicNames
 from kcli.replay.choice import Choice
 from kcli.replay.fields import FieldPlan, plan_of
+from kcli.replay.rounds import Round
 from kcli.schemas.apikeys import (
     CREATE_TOPICS,
     FETCH,
     FIND_COORDINATOR,
+    JOIN_GROUP,
     METADATA,
     PRODUCE,
     SHARE_ACKNOWLEDGE,
@@ -74,8 +76,8 @@ class Survey:
     """Of the exchanges that a replay makes again. topics: by captured name or id, those that requests name and that the
     capture shows to exist. connections: requests on each. left_out: how many exchanges, by reason.
 
-    coordinated: (keyType, key) of groups and transactions. nodes: addresses that brokers announce, by captured id;
-    servers: those that were spoken to.
+    coordinated: (keyType, key) of groups and transactions. rounds: how many members joined a generation together.
+    nodes: addresses that brokers announce, by captured id; servers: those that were spoken to.
     """
 
     names: TopicNames = field(default_factory=TopicNames)
@@ -84,6 +86,7 @@ class Survey:
     connections: Counter[str] = field(default_factory=Counter)
     routes: dict[str, Route] = field(default_factory=dict)
     coordinated: set[tuple[int, str]] = field(default_factory=set)
+    rounds: dict[Round, int] = field(default_factory=dict)
     nodes: dict[int, str] = field(default_factory=dict)
     servers: set[str] = field(default_factory=set)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -195,6 +198,8 @@ def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *
             if not topic["errorCode"]:
                 seen = made.topics.setdefault(topic["name"], SeenTopic(is_late=wanted))
                 seen.is_made = seen.is_made or (wanted and seen.is_late)
+    elif exchange.api_key == JOIN_GROUP and response["members"]:
+        made.rounds[exchange.request["groupId"], response["generationId"]] = len(response["members"])
     plan = plan_of(catalog(dialect).known(exchange.api_key).response, dialect)
     for name, index, part in partitions_in(response, plan, ""):
         seen = made.topics.setdefault(name, SeenTopic())

@@ -13,15 +13,24 @@ from typing import Any
 from kcli.client.calls import call
 from kcli.client.handshake import Session
 from kcli.errors import BrokerError
-from kcli.schemas.apikeys import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN, PRODUCE, TXN_OFFSET_COMMIT
+from kcli.schemas.apikeys import (
+    ADD_OFFSETS_TO_TXN,
+    ADD_PARTITIONS_TO_TXN,
+    DESCRIBE_TRANSACTIONS,
+    END_TXN,
+    PRODUCE,
+    TXN_OFFSET_COMMIT,
+)
 from kcli.schemas.errors import error_name
 
-__all__ = ["IMPLICIT_SINCE", "Transactions"]
+__all__ = ["IMPLICIT_SINCE", "Transactions", "marked"]
 
 IMPLICIT_SINCE = {PRODUCE: 12, TXN_OFFSET_COMMIT: 5}
 OF_CLIENTS = 3  # the newest AddPartitionsToTxn that is a client's
 CONCURRENT = 51  # the transaction before still ends
 RETRIES, PAUSE = 50, 0.1
+ENDING = frozenset(["PrepareCommit", "PrepareAbort"])  # states in which marks are still to be written
+SHORT_PAUSE = 0.005
 
 Body = Mapping[str, Any]
 
@@ -82,3 +91,15 @@ async def ask(session: Session, api_key: int, body: Body, high: int = 32_767) ->
             return
         await asyncio.sleep(PAUSE)
     raise BrokerError(CONCURRENT, error_name(CONCURRENT), "the transaction before does not end")
+
+
+async def marked(transaction: str, session: Session) -> None:
+    """Wait until the marks of a transaction that has ended are written, where its coordinator tells (KIP-664)."""
+    if DESCRIBE_TRANSACTIONS not in session.versions.ranges:
+        return
+    for _ in range(RETRIES):
+        body = {"transactionalIds": [transaction]}
+        answer = await call(session.connection, DESCRIBE_TRANSACTIONS, 0, body, dialect=session.dialect)
+        if not any(each["transactionState"] in ENDING for each in answer["transactionStates"]):
+            return
+        await asyncio.sleep(SHORT_PAUSE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,13 @@ from kcli.schemas.apikeys import (
     FETCH,
     HEARTBEAT,
     INIT_PRODUCER_ID,
+    JOIN_GROUP,
     LEAVE_GROUP,
     LIST_GROUPS,
     METADATA,
     OFFSET_COMMIT,
     PRODUCE,
+    SYNC_GROUP,
 )
 from kcli.schemas.catalog import catalog
 from tests.replay.made import exchange
@@ -136,6 +138,70 @@ def idempotent(sequence: int, at: int, producer: int = 77) -> Exchange:
         {"responses": [{"name": "t", "partitionResponses": [part]}]},
         at=at,
     )
+
+
+def test_two_producers_at_once_append_in_the_captured_order() -> None:
+    """The one that was asked first appended last."""
+
+    def produced(client: str, offset: int, at: int, took: int) -> Exchange:
+        data = build_batch([(1, b"k", client.encode(), ())])
+        part = {"index": 0, "errorCode": 0, "baseOffset": offset}
+        topic = {"name": "t", "partitionData": [{"index": 0, "records": data}]}
+        answer = {"responses": [{"name": "t", "partitionResponses": [part]}]}
+        body = {"acks": 1, "timeoutMs": 1000, "topicData": [topic]}
+        return exchange(PRODUCE, 7, body, answer, at=at, took=took, client=client)
+
+    items = [produced("10.0.0.1:3", 0, 9, 1), produced("10.0.0.1:2", 1, 5, 30), produced("10.0.0.1:1", 2, 0, 50)]
+    outcome, found = run(items)
+    assert not outcome.has_differences() and not outcome.late
+    assert found == {"t[0]": [b"10.0.0.1:3", b"10.0.0.1:2", b"10.0.0.1:1"]}
+
+
+def test_what_a_cluster_was_not_ready_for_is_not_sent() -> None:
+    """The client's next attempt stands for it: records would be there twice, and a member that never comes be waited
+    for."""
+    data = build_batch([(1, b"k", b"v", ())])
+    topic = {"name": "t", "partitionData": [{"index": at, "records": data} for at in (0, 1)]}
+    body = {"acks": 1, "timeoutMs": 1000, "topicData": [topic]}
+
+    def answered(*codes: int, at: int) -> Exchange:
+        parts = [{"index": index, "errorCode": code, "baseOffset": -1} for index, code in enumerate(codes)]
+        return exchange(PRODUCE, 7, body, {"responses": [{"name": "t", "partitionResponses": parts}]}, at=at)
+
+    member = {"groupId": "g", "sessionTimeoutMs": 6000, "memberId": "", "protocolType": "consumer", "protocols": []}
+    loading = {"errorCode": 14, "generationId": -1, "protocolName": "", "leader": "", "memberId": "", "members": []}
+    outcome, found = run([answered(6, 6, at=0), answered(6, 0, at=5), exchange(JOIN_GROUP, 2, member, loading, at=9)])
+    assert found == {"t[0]": [], "t[1]": [b"v"]}
+    assert not outcome.has_differences()
+    assert {api: dict(each.lacking) for api, each in outcome.apis.items()} == {
+        "Produce": {"the captured cluster was not ready": 1},
+        "JoinGroup": {"the captured cluster was not ready": 1},
+    }
+    assert not outcome.lost
+
+
+def test_members_that_the_live_group_takes_one_by_one_join_once_more() -> None:
+    """As captured they were in one generation; the embedded broker does not wait for the second."""
+    outcome, _ = run([*pair_of_members()])
+    assert not outcome.has_differences(), [(each.api, each.text) for each in outcome.kept]
+    assert outcome.retried
+
+
+def pair_of_members() -> Iterator[Exchange]:
+    protocols = [{"name": "range", "metadata": b""}]
+    base = {"groupId": "g", "sessionTimeoutMs": 6000, "rebalanceTimeoutMs": 6000, "protocolType": "consumer"}
+    members = [{"memberId": each, "metadata": b""} for each in ("a", "b")]
+    for name, at in (("a", 0), ("b", 15)):
+        client = f"10.0.0.1:{ord(name)}"
+        named = {"errorCode": 0, "generationId": 1, "protocolName": "range", "leader": "a", "memberId": name}
+        answer = named | {"members": members if name == "a" else []}
+        body = base | {"memberId": "", "protocols": protocols}
+        yield exchange(JOIN_GROUP, 2, body, answer, at=at, took=100 - at, client=client)
+        shares = [{"memberId": each, "assignment": b"x"} for each in ("a", "b")] if name == "a" else []
+        body = {"groupId": "g", "generationId": 1, "memberId": name, "assignments": shares}
+        yield exchange(SYNC_GROUP, 1, body, {"errorCode": 0, "assignment": b"x"}, at=200 + at, took=9, client=client)
+        beat = {"groupId": "g", "generationId": 1, "memberId": name}
+        yield exchange(HEARTBEAT, 1, beat, {"errorCode": 0}, at=300 + at, client=client)
 
 
 def fetch(offset: int, at: int, records: bytes = b"") -> Exchange:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from kcli.errors import BrokerError
 from kcli.records import build_batch
 from kcli.replay import transactions
 from kcli.replay.transactions import Transactions, ask
-from kcli.schemas.apikeys import PRODUCE
+from kcli.schemas.apikeys import DESCRIBE_TRANSACTIONS, PRODUCE
 
 END, COMMIT = 26, 28
 
@@ -92,3 +93,16 @@ def test_it_waits_for_the_transaction_before(monkeypatch: pytest.MonkeyPatch) ->
     codes[:] = [51] * transactions.RETRIES
     with pytest.raises(BrokerError, match="does not end"):
         asyncio.run(ask(Session(), 24, {}))  # type: ignore[arg-type]
+
+
+def test_an_end_is_waited_for_until_its_marks_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    states = ["PrepareCommit", "PrepareCommit", "CompleteCommit", "PrepareAbort"]
+
+    async def asked(*_: Any, **__: Any) -> Any:
+        return {"transactionStates": [{"transactionState": states.pop(0)}]}
+
+    monkeypatch.setattr(transactions, "call", asked)
+    for ranges, left in (({}, 4), ({DESCRIBE_TRANSACTIONS: None}, 1)):
+        session: Any = SimpleNamespace(connection=None, dialect=None, versions=SimpleNamespace(ranges=ranges))
+        asyncio.run(transactions.marked("x", session))
+        assert len(states) == left
