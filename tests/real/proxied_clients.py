@@ -303,20 +303,20 @@ def new_topic(start: str, bootstrap: str, login: Login, *more: str) -> str:
     A broker before 4.5 that does not know yet that it leads refuses a producer's first batch, may take the second, and
     then keeps the first out until it times out (KAFKA-15591).
     """
-    from confluent_kafka import KafkaException, TopicPartition
-    from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+    from confluent_kafka import KafkaException, TopicPartition, admin
 
-    client = AdminClient(login.librdkafka() | {"bootstrap.servers": bootstrap})
+    names: Any = admin  # not all that it exports is said to be exported
+    client = names.AdminClient(login.librdkafka() | {"bootstrap.servers": bootstrap})
     name = new_name(start)
-    names = [name + ending for ending in ("", *more)]
-    for future in client.create_topics([NewTopic(each) for each in names]).values():
+    topics = [name + ending for ending in ("", *more)]
+    for future in client.create_topics([names.NewTopic(each) for each in topics]).values():
         future.result()
     until = time.monotonic() + SECONDS
-    for each in names:
+    for each in topics:
         while True:
             try:
                 partitions = client.list_topics(each, SECONDS).topics[each].partitions
-                asked = {TopicPartition(each, index): OffsetSpec.latest() for index in partitions}
+                asked = {TopicPartition(each, index): names.OffsetSpec.latest() for index in partitions}
                 for answer in client.list_offsets(asked).values():
                     answer.result()
             except KafkaException:
@@ -386,7 +386,7 @@ def compare(cluster: Cluster, out: Path, before: dict[int, int]) -> Compared:
     ours = {key(row): row for line in lines if "requestHeader" in (row := json.loads(line))}
     until = time.monotonic() + 60  # the brokers log behind their answers
     # What was said on connections of before may be logged only now.
-    old = {row["connection"] for node in cluster.node_ids for row in cluster.requests(node)[: before[node]]}
+    earlier = {row["connection"] for node in cluster.node_ids for row in cluster.requests(node)[: before[node]]}
     while True:
         log = [
             row for node in cluster.node_ids for row in cluster.requests(node)[before[node] :] if not row["isForwarded"]
@@ -406,7 +406,7 @@ def compare(cluster: Cluster, out: Path, before: dict[int, int]) -> Compared:
     clients = {row["requestHeader"]["clientId"] for row in ours.values()}
     past = [
         known for known, row in truth.items()
-        if row["requestHeader"]["clientId"] in clients and known not in ours and row["connection"] not in old
+        if row["requestHeader"]["clientId"] in clients and known not in ours and row["connection"] not in earlier
     ]  # fmt: skip
     both = [row for known, row in truth.items() if known in ours]
     return Compared(
