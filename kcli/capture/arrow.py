@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from kcli.capture.arrays import integers
@@ -198,7 +199,11 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
             return rows
         count = batch.num_rows
         both = self.arrow.Table.from_batches([batch, rows]).combine_chunks()
-        if places[0] < count:
-            order = self.numpy.insert(self.numpy.arange(count), places, self.numpy.arange(rows.num_rows) + count)
-            both = both.take(integers(order, "int64")).combine_chunks()
-        return both.to_batches()[0]
+        if places[0] == count:
+            return both.to_batches()[0]
+        # Not by `take`: that needs pyarrow.compute, whose import takes as long as many a capture.
+        made = both.to_batches()[0]
+        order = self.numpy.insert(self.numpy.arange(count), places, self.numpy.arange(rows.num_rows) + count)
+        starts = [0, *(self.numpy.flatnonzero(self.numpy.diff(order) != 1) + 1).tolist(), len(order)]
+        runs = [made.slice(int(order[start]), stop - start) for start, stop in pairwise(starts)]
+        return self.arrow.Table.from_batches(runs).combine_chunks().to_batches()[0]
