@@ -55,8 +55,8 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
         return texts(values).view(kind)
     if pyarrow.types.is_dictionary(kind):
         places: dict[str, int] = {}  # a dictionary has each once
-        numbers = [0 if value is None else places.setdefault(value, len(places)) for value in values]
-        return chosen(texts(places), numpy.array(numbers), kind, missing)
+        given = [0 if value is None else places.setdefault(value, len(places)) for value in values]
+        return chosen(texts(places), numpy.array(given), kind, missing)
     if pyarrow.types.is_list(kind):
         ends = numpy.cumsum([0, *(len(value or ()) for value in values)], dtype=numpy.int32)
         below = texts(text for value in values for text in value or ())
