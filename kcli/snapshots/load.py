@@ -109,10 +109,7 @@ class Loader:
                 return
             self.note_gap(batch)
             if (records := self.records_of(data, batch)) is not None:
-                fast = self.changes if batch.base_offset >= start else None
-                for row in walk(records, batch, changes=fast):
-                    if row[0] >= start:
-                        self.take(row, records, batch)
+                self.replay_batch(records, batch, start)
             release(mapped, batch.position, batch.end)
             image.file_provenance = None
             image.provenance.end_offset = self.reached = batch.last_offset + 1
@@ -120,6 +117,13 @@ class Loader:
             image.provenance.timestamp = batch.append_timestamp
             if until is not None and self.reached >= until:
                 return  # what stands behind may be in the making
+
+    def replay_batch(self, records: memoryview, batch: Batch, start: int) -> None:
+        """Replay the records of one batch, from an offset on."""
+        fast = self.changes if batch.base_offset >= start else None
+        for row in walk(records, batch, changes=fast):
+            if row[0] >= start:
+                self.take(row, records, batch)
 
     def settle(self) -> None:
         """Bring the image's partitions up to date with the segments."""

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.snapshots.decoding import CONTROL_TYPES
 from kcli.snapshots.framing import Batch
 from kcli.snapshots.load import Loader
 from kcli.snapshots.log_spans import FRAME
 from kcli.snapshots.partitions import FACTS, id_bytes
+from kcli.snapshots.state_counts import new_counts
 from kcli.snapshots.walk import Row
+
+if TYPE_CHECKING:
+    from kcli.core.snapshots.snapshot import StateCounts
 
 __all__ = ["LAST_MS", "MOST", "STATES", "BrokerEvent", "Epoch", "LeaderMoves", "Timeline", "broker_state"]
 
 MOST = 1000  # events and epochs that are kept, the newest
 LAST_MS = 253_402_300_799_999  # of the year 9999, the last one that has a date
 STATES = {"under-replicated": "under-replicated", "without leader": "offline", "reassigning": "reassigning"}
-BITS = LACKING, OFFLINE, MOVING = [FACTS[fact] for fact in STATES.values()]
-MASK = LACKING | OFFLINE | MOVING
-LEADER_CHANGE = 2
+BITS = [FACTS[fact] for fact in STATES.values()]
+LEADER_CHANGE, CHANGE = 2, "PARTITION_CHANGE_RECORD"
 NS = 1_000_000  # in a ms
 BROKERS = {"RegisterBrokerRecord": "brokerId", "UnregisterBrokerRecord": "brokerId", "FenceBrokerRecord": "id",
            "UnfenceBrokerRecord": "id", "BrokerRegistrationChangeRecord": "brokerId"}  # fmt: skip
@@ -50,12 +52,12 @@ class Epoch:
     records: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LeaderMoves:
     """How often a partition got another leader, or none, and when it did last, ms."""
 
-    count: int = 0
-    last_ms: int | None = None
+    count: int
+    last_ms: int | None
 
 
 @dataclass(slots=True)
@@ -72,42 +74,56 @@ class Timeline(Loader):
     """A Loader that notes what a log's records do while it builds the image; a snapshot's records are its start.
 
     buckets: {time in steps: Bucket}, of those with records; before: the states' counts at the start
-    events, epochs: the newest MOST; event_count: of all; moves: {(topic id, partition): LeaderMoves}
+    events, epochs: the newest MOST; event_count: of all
     """
 
     def __init__(self, step: int, dialect: str | None = None) -> None:
         """step: the width of a bucket of time, in ns."""
         super().__init__(dialect, strict=False)
-        self.changes = None  # each record is looked at here
         self.step = step
         self.buckets: dict[int, Bucket] = {}
         self.events: deque[BrokerEvent] = deque(maxlen=MOST)
         self.epochs: deque[Epoch] = deque(maxlen=MOST)
-        self.moves: dict[tuple[bytes, int], LeaderMoves] = {}
-        self.known: dict[tuple[bytes, int], tuple[int, int | None]] = {}  # what `look` said last of a partition
-        self.topic_id = lru_cache(1000)(id_bytes)
         self.event_count = 0
-        self.counts: list[int] | None = None  # of the STATES; None: no record of the log was seen
+        self.states: StateCounts | None = None  # of the STATES; None: no record of the log was seen
         self.before: list[int] = []
         self.ms: int | None = None
         self.bucket: Bucket | None = None
-        self.batch: Batch | None = None
+
+    @property
+    def moves(self) -> dict[tuple[bytes, int], LeaderMoves]:
+        """Of partitions, by topic id and number, those that got another leader, or none."""
+        return {} if self.states is None else {place: LeaderMoves(*row) for place, row in self.states.moves.items()}
+
+    def replay_batch(self, records: memoryview, batch: Batch, start: int) -> None:
+        """Replay the records of one batch, from an offset on, and note what they do."""
+        states = self.enter(batch)
+        super().replay_batch(records, batch, start)
+        bucket = self.bucket
+        if bucket is None:
+            return
+        if states.records:
+            tally = bucket.types.setdefault(CHANGE, [0, 0])
+            tally[0] += states.records
+            tally[1] += states.size
+        bucket.left = states.counts
+        bucket.states = list(map(max, bucket.states, states.most))
 
     def take(self, row: Row, records: memoryview, batch: Batch) -> None:
         """Decode one record, and apply it or hold it until its transaction ends; count it."""
         if self.table is None:
-            if batch is not self.batch:
-                self.enter(batch)
             self.count(row, batch)
         super().take(row, records, batch)
 
-    def enter(self, batch: Batch) -> None:
+    def enter(self, batch: Batch) -> StateCounts:
         """Look at a batch of the log."""
-        if self.counts is None:
+        if self.states is None:
             found = self.image.count_facts()
-            self.counts = [found[fact] for fact in STATES.values()]
-            self.before = [*self.counts]
-        self.batch, time = batch, batch.append_timestamp
+            self.before = [found[fact] for fact in STATES.values()]
+            self.states = new_counts(self.before)
+            if self.changes is not None:
+                self.changes.counts = self.states
+        time = batch.append_timestamp
         self.ms = time if 0 <= time <= LAST_MS else self.ms
         if not self.epochs or self.epochs[-1].epoch != batch.leader_epoch:
             self.epochs.append(Epoch(batch.leader_epoch, batch.base_offset, self.ms, self.ms))
@@ -115,8 +131,10 @@ class Timeline(Loader):
         epoch.records += batch.last_offset_delta + 1
         epoch.last_ms = self.ms
         if self.ms is not None:
-            self.bucket = self.buckets.setdefault(self.ms * NS // self.step, Bucket(states=[*self.counts]))
-            self.bucket.left = self.counts
+            self.bucket = self.buckets.setdefault(self.ms * NS // self.step, Bucket(states=self.states.counts))
+        self.states.time = self.ms
+        self.states.begin()
+        return self.states
 
     def count(self, row: Row, batch: Batch) -> None:
         """Count a record by its type."""
@@ -141,7 +159,7 @@ class Timeline(Loader):
 
     def apply(self, offset: int, name: str, value: dict[str, Any]) -> None:
         """Apply a metadata record, and note what it changes."""
-        if self.counts is None:
+        if self.states is None:
             super().apply(offset, name, value)
         elif name in BROKERS:
             number = value[BROKERS[name]]
@@ -152,53 +170,37 @@ class Timeline(Loader):
                 self.event_count += 1
                 self.events.append(BrokerEvent(self.ms, offset, number, was, state))
         elif name in ("PartitionRecord", "PartitionChangeRecord"):
-            place = self.topic_id(value["topicId"]), value["partitionId"]
-            facts, leader = self.known.get(place) or self.look(*place)
+            topic, number = self.settled(value), value["partitionId"]
+            facts, leader = self.look(topic, number)
             super().apply(offset, name, value)
-            now = self.known[place] = self.look(*place)
-            self.move(facts, now[0])
-            if leader is not None and leader != now[1]:
-                moves = self.moves.setdefault(place, LeaderMoves())
-                moves.count += 1
-                moves.last_ms = self.ms
+            after, now = self.look(topic, number)
+            self.states.shift(facts, after)
+            if leader is not None and leader != now:
+                self.states.move(topic, number)
         elif name == "RemoveTopicRecord":
-            identity = id_bytes(value["topicId"])
-            topic = self.image.topics.get(identity)
-            for number in topic.partitions if topic else ():
-                self.move(self.look(identity, number)[0], 0)
-                self.known.pop((identity, number), None)
+            identity = self.settled(value)
+            topic_image = self.image.topics.get(identity)
+            for number in topic_image.partitions if topic_image else ():
+                self.states.shift(self.look(identity, number)[0], 0)
             super().apply(offset, name, value)
         else:
             super().apply(offset, name, value)
 
+    def settled(self, value: dict[str, Any]) -> bytes:
+        """The id of the topic that a record is about, whose partitions are up to date in the image."""
+        topic = id_bytes(value["topicId"])
+        if self.changes is not None:
+            self.records += self.changes.settle(topic)
+        return topic
+
     def look(self, topic: bytes, number: int) -> tuple[int, int | None]:
-        """The facts of a partition, those in BITS, and its leader; None: there is no such partition."""
+        """The state of a partition, a bit for each of the STATES, and its leader; None: there is no such partition."""
         found = self.image.topics.get(topic)
         partition = found.partitions.get(number) if found else None
         if partition is None:
             return 0, None
-        if isinstance(partition, bytes):
-            facts, leader, *_ = self.image.summary(partition)
-            return facts & MASK, leader
-        # What each change leaves, in place of `facts_of`, which asks for more.
-        lacking, leader = len(partition["isr"]) < len(partition["replicas"]), partition["leader"]
-        facts = LACKING if lacking else 0
-        if leader < 0:
-            facts |= OFFLINE
-        if partition["addingReplicas"] or partition["removingReplicas"]:
-            facts |= MOVING
-        return facts, leader
-
-    def move(self, before: int, after: int) -> None:
-        """Count a partition whose facts change."""
-        if before == after or self.counts is None:
-            return
-        self.counts = [
-            count + bool(after & bit) - bool(before & bit) for count, bit in zip(self.counts, BITS, strict=True)
-        ]
-        if self.bucket is not None:
-            self.bucket.left = self.counts
-            self.bucket.states = list(map(max, self.bucket.states, self.counts))
+        facts, leader, *_ = self.image.summary(partition)
+        return sum(bool(facts & bit) << place for place, bit in enumerate(BITS)), leader
 
 
 def broker_state(broker: dict[str, Any] | None) -> str:

@@ -6,10 +6,12 @@ import pytest
 
 from kcli.snapshots.files import open_file
 from kcli.snapshots.reading import Wanted, load_image, take_log, take_snapshot
+from kcli.snapshots.state_counts import StateCounts
 from kcli.snapshots.timeline import MOST, STATES, BrokerEvent, Timeline, broker_state
 from tests.snapshots.files import NODES, partition_folder
 from tests.snapshots.made import NAME, TOPIC_ID, broker, snapshot
 from tests.snapshots.quorums import FIRST, eventful, metadata_batch
+from tests.snapshots.test_load_changes import History
 
 SECOND = 1_000_000_000  # ns
 
@@ -21,6 +23,11 @@ def timeline(folder: Path, step: int = 10 * SECOND) -> Timeline:
         take_snapshot(found, str(snapshots[0]))
     take_log(found, folder, None)
     return found
+
+
+def counts(found: Timeline) -> list[int]:
+    assert found.states is not None
+    return found.states.counts
 
 
 def test_a_minute(tmp_path: Path) -> None:
@@ -56,10 +63,30 @@ def test_the_last_state_is_that_of_the_image(node: str) -> None:
     found = timeline(partition_folder(node))
     known = load_image(Wanted(str(partition_folder(node)))).loader.image
     facts = known.count_facts()
-    assert found.counts == [facts[name] for name in STATES.values()]
+    assert counts(found) == [facts[name] for name in STATES.values()]
     assert found.image.count_facts() == facts
     last = found.buckets[max(found.buckets)]
-    assert last.left == found.counts
+    assert last.left == counts(found)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_kernel_and_the_reference_note_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random records, of which many do not apply: counted by the core where it applies them, and in Python alone."""
+    pytest.importorskip("kcli.core.snapshots.snapshot")
+    batches = list(History(seed).batches())
+    noted = []
+    for kernel in (True, False):
+        found = Timeline(SECOND)
+        if not kernel:
+            found.changes = None
+            monkeypatch.setattr("kcli.snapshots.timeline.new_counts", StateCounts)
+        found.snapshot(memoryview(snapshot()), end_offset=100)
+        for data in batches:
+            found.segment(memoryview(data))
+        buckets = {at: (sorted(each.types.items()), each.states, each.left) for at, each in found.buckets.items()}
+        noted.append((buckets, counts(found), found.moves, found.problems))
+    assert noted[0] == noted[1]
+    assert noted[0][0]
 
 
 def test_a_topic_that_goes_takes_its_partitions_along(tmp_path: Path) -> None:
@@ -67,7 +94,7 @@ def test_a_topic_that_goes_takes_its_partitions_along(tmp_path: Path) -> None:
     with (place / f"{100:020d}.log").open("ab") as log:
         log.write(metadata_batch(107, ("RemoveTopicRecord", {"topicId": TOPIC_ID}), time=FIRST + 61_000, epoch=4))
     found = timeline(place)
-    assert found.counts == [0, 0, 0]
+    assert counts(found) == [0, 0, 0]
     assert found.buckets[max(found.buckets)].states == [1, 1, 0]
 
 
@@ -94,7 +121,7 @@ def test_a_snapshot_alone_has_no_past(tmp_path: Path) -> None:
     found = Timeline(SECOND)
     with open_file(str(tmp_path / NAME)) as file:
         found.snapshot(file.data, end_offset=100)
-    assert (found.buckets, found.counts, list(found.events), len(found.image.topics)) == ({}, None, [], 1)
+    assert (found.buckets, found.states, list(found.events), len(found.image.topics)) == ({}, None, [], 1)
 
 
 def test_states_of_a_broker() -> None:

@@ -10,16 +10,18 @@
 
 #define KC_MOST_ITEMS 16 /* of a list */
 #define KC_FEW 4         /* brokers of a short state's ISR */
+#define KC_REASSIGNING 0x80
 #define KC_LINE 64 /* bytes: what a change writes begins a cache line */
 
 /* Answers. WIDER: lists need to be as wide as `*width` says, which has grown; a short state: it takes a whole one. */
 enum { KC_DONE, KC_WIDER, KC_REFUSED };
 
-/* What else there is stands in the partition's record. where: one of KC_NOWHERE ... */
+/* What else there is stands in the partition's record. where: one of KC_NOWHERE ...; replicas: how many, with
+ * KC_REASSIGNING where some are to come or go; count: of the ISR */
 typedef struct {
     int32_t leader, leader_epoch, partition_epoch;
     int8_t recovery;
-    uint8_t where, count;
+    uint8_t where, replicas, count;
     uint8_t in_sync[4 * KC_FEW];
 } kc_short;
 
@@ -104,6 +106,7 @@ static inline int kc_load_short(kc_short *state, const kc_partition *p) {
     state->leader_epoch = p->leader_epoch;
     state->partition_epoch = p->partition_epoch;
     state->recovery = p->recovery;
+    state->replicas = (uint8_t)(p->replicas | (p->removing || p->adding ? KC_REASSIGNING : 0));
     state->count = (uint8_t)p->isr;
     memcpy(state->in_sync, p->in_sync, 4 * (size_t)p->isr);
     return KC_DONE;
@@ -195,6 +198,19 @@ static inline int kc_apply_short(kc_short *state, const kc_change *c) {
         state->recovery = c->recovery;
     state->partition_epoch++;
     return KC_DONE;
+}
+
+/* Bits: lacks replicas, has no leader, is reassigned. */
+static inline int kc_facts(int isr, int replicas, int32_t leader, int moving) {
+    return (isr < replicas) | (leader < 0) << 1 | (moving != 0) << 2;
+}
+
+static inline int kc_short_facts(const kc_short *s) {
+    return kc_facts(s->count, s->replicas & ~KC_REASSIGNING, s->leader, s->replicas & KC_REASSIGNING);
+}
+
+static inline int kc_state_facts(const kc_state *s) {
+    return kc_facts(s->count[KC_ISR], s->count[KC_REPLICAS], s->leader, s->count[KC_REMOVING] || s->count[KC_ADDING]);
 }
 
 static inline uint8_t *kc_put_list(uint8_t *at, kc_state *state, int width, int list) {

@@ -113,7 +113,31 @@ cdef class TopicStates:
         self.shorts[number].where = KC_IN_STATE
         return 0
 
-    cdef bint apply(self, const kc_change* change) except -1:
+    cdef bint apply(self, const kc_change* change, StateCounts counts) except -1:
+        """Apply a change, and count what it does."""
+        cdef kc_short* found
+        cdef int before
+        cdef int32_t leader
+        if counts is None:
+            return self.change(change)
+        found = self.short(change.id)
+        if found == NULL:
+            return False
+        before, leader = self.facts(found, change.id), self.leader(found, change.id)
+        if not self.change(change):
+            return False
+        counts.shift(before, self.facts(found, change.id))
+        if leader != self.leader(found, change.id):
+            counts.move(PyBytes_FromStringAndSize(<char*>self.topic, 16), change.id)
+        return True
+
+    cdef int facts(self, const kc_short* found, int32_t number) noexcept:
+        return kc_short_facts(found) if found.where == KC_IN_SHORT else kc_state_facts(self.at(number))
+
+    cdef int32_t leader(self, const kc_short* found, int32_t number) noexcept:
+        return found.leader if found.where == KC_IN_SHORT else self.at(number).leader
+
+    cdef bint change(self, const kc_change* change) except -1:
         cdef kc_short* found = self.short(change.id)
         cdef int answer, width
         if found == NULL:
@@ -176,9 +200,10 @@ cdef class PartitionChanges:
     date after `settle`. What it does not take (unknown topics and partitions, records that it can't hold) the Walk
     yields; whoever applies that calls `settle` before, or `forget` for a topic that begins anew or ends.
     watched: {name of a topic: partitions of which nothing is taken}
-    paused: nothing is taken.
+    paused: nothing is taken. counts: what is done is counted there; PartitionRecords are not taken then.
     """
 
+    cdef public StateCounts counts
     cdef dict topics, watched, opened
     cdef TopicStates last
     cdef public bint paused
@@ -207,14 +232,19 @@ cdef class PartitionChanges:
         return True
 
     cdef bint put(self, const kc_record* record, const kc_partition* partition) except -1:
-        if self.paused or not self.turn_to(partition.topic) or not self.last.put(partition.id, record):
+        if self.paused or self.counts is not None:
+            return False
+        if not self.turn_to(partition.topic) or not self.last.put(partition.id, record):
             return False
         self.count += 1
         return True
 
-    cdef bint apply(self, const kc_change* change) except -1:
-        if self.paused or not self.turn_to(change.topic) or not self.last.apply(change):
+    cdef bint apply(self, const kc_change* change, int64_t size) except -1:
+        if self.paused or not self.turn_to(change.topic) or not self.last.apply(change, self.counts):
             return False
+        if self.counts is not None:
+            self.counts.records += 1
+            self.counts.size += size
         self.count += 1
         return True
 

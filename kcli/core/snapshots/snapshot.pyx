@@ -55,9 +55,10 @@ cdef extern from "partition_changes.h" nogil:
         const uint8_t* topic
 
     ctypedef struct kc_state:
-        pass
+        int32_t leader
 
     ctypedef struct kc_short:
+        int32_t leader
         uint8_t where
 
     ctypedef union kc_room:
@@ -80,9 +81,13 @@ cdef extern from "partition_changes.h" nogil:
     void kc_copy_state(kc_state* to, int wider, kc_state* source, int width)
     int kc_apply_change(kc_state* state, int* width, const kc_change* change)
     size_t kc_write_state(uint8_t* out, kc_state* state, int width, int32_t id, const uint8_t* topic)
+    int kc_short_facts(const kc_short* state)
+    int kc_state_facts(const kc_state* state)
     int kc_same_partition(const kc_partition* a, const kc_partition* b)
 
-__all__ = ["FACTS", "PartitionChanges", "Partitions", "Walk", "count_facts", "partition_facts", "same_partition"]
+__all__ = [
+    "FACTS", "PartitionChanges", "Partitions", "StateCounts", "Walk", "count_facts", "partition_facts", "same_partition",
+]
 
 DEF PARTITION_RECORD = 3
 DEF PARTITION_CHANGE = 5
@@ -94,6 +99,7 @@ DEF PIECE = 8388608               # bytes of a mapped file that are given back a
 
 include "partition_facts.pxi"
 include "partition_table.pxi"
+include "state_counts.pxi"
 include "partition_changes.pxi"
 
 
@@ -228,7 +234,7 @@ cdef class Walk:
                 self.partitions.tally_row(key, version, record.value_size, offset)
                 taken = COUNTED
             if self.changes is not None:
-                return TAKEN if self.changes.apply(&change) else taken
+                return TAKEN if self.changes.apply(&change, record.value_size) else taken
         return TAKEN if taken == COUNTED else GIVEN
 
     cdef tuple control_record(self, const kc_record* record, int64_t offset):
