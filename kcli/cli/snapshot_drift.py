@@ -55,8 +55,9 @@ def drift(
     log that changed it.
 
     HOST:PORT are nodes of a live quorum. Every broker and controller is asked for its log, which only the leader gives
-    (Kafka 3.9 to 4.4), and for what it shows of its metadata: topics and partitions (Metadata, brokers only) and the
-    configs of topics (DescribeConfigs). The answers are held to that log.
+    (Kafka 3.9 to 4.4), and for what it shows of its metadata: topics and partitions (Metadata, brokers only), the
+    configs of topics, ACLs, client quotas, the users and iterations of SCRAM credentials, and features. The answers are
+    held to that log.
 
     \b
     kcli snapshot drift node1/data node2/data node3/data

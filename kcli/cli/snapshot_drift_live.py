@@ -1,19 +1,22 @@
 """kcli snapshot drift HOST:PORT: the nodes of a live quorum by what they answer, beside the quorum's log.
 
 Every node is asked for its log, which Apache Kafka gives as the leader alone. What the other nodes hold shows in their
-answers to Metadata and DescribeConfigs: topics, partitions, and the configs of topics, as each node has them.
+answers to Metadata, DescribeConfigs, DescribeAcls, DescribeClientQuotas, DescribeUserScramCredentials and ApiVersions:
+topics, partitions, the configs of topics, ACLs, quotas, SCRAM credentials and features, as each node has them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcli.cli.client_options import configure
+from kcli.cli.snapshot_access_answers import QUESTIONS, ask_access
 from kcli.cli.snapshot_answers import ask_configs, ask_log, ask_topics
 from kcli.cli.snapshot_live import copy_log
 from kcli.cli.snapshot_watch import quorum_of
@@ -22,7 +25,14 @@ from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.counting import counted
 from kcli.errors import NetworkError
-from kcli.schemas.apikeys import DESCRIBE_CONFIGS, METADATA
+from kcli.schemas.apikeys import (
+    API_VERSIONS,
+    DESCRIBE_ACLS,
+    DESCRIBE_CLIENT_QUOTAS,
+    DESCRIBE_CONFIGS,
+    DESCRIBE_USER_SCRAM_CREDENTIALS,
+    METADATA,
+)
 from kcli.snapshots.diff import Change
 from kcli.snapshots.follow import LogFollower
 from kcli.snapshots.texts import SECURITY_PROTOCOLS
@@ -34,7 +44,16 @@ if TYPE_CHECKING:
 __all__ = ["LiveNode", "LiveView", "compare_live", "nodes_of"]
 
 PAUSE = 1.0  # seconds until what differs is looked at again
-KINDS = {METADATA: "topics", DESCRIBE_CONFIGS: "configs"}  # what answers to these show
+KINDS = {  # what answers to these show
+    METADATA: "topics",
+    DESCRIBE_CONFIGS: "configs",
+    DESCRIBE_ACLS: "acls",
+    DESCRIBE_CLIENT_QUOTAS: "quotas",
+    DESCRIBE_USER_SCRAM_CREDENTIALS: "scram",
+    API_VERSIONS: "features",
+}
+
+UNANSWERED = (DESCRIBE_CLIENT_QUOTAS, DESCRIBE_USER_SCRAM_CREDENTIALS)  # by controllers, whatever ApiVersions says
 
 Key = tuple[str, tuple[Hashable, ...]]
 
@@ -164,13 +183,17 @@ async def ask_nodes(config: ClientConfig, follower: LogFollower, view: LiveView,
 async def ask_node(session: Session, node: LiveNode, follower: LogFollower, image: Image) -> None:
     """Ask a node. NetworkError."""
     node.log = await ask_log(session, follower.epoch) or "no Fetch"
+    questions: dict[int, Callable[[Session, Image], Awaitable[list[Change] | None]]]
     questions = {METADATA: ask_topics, DESCRIBE_CONFIGS: ask_configs}
+    questions |= {api: partial(ask_access, api) for api in QUESTIONS}
+    for api in UNANSWERED if node.name.startswith("controller") else ():
+        del questions[api]
     found: list[Change] = []
     for api, ask in questions.items():
-        if api in session.versions.ranges:
-            found += await ask(session, image)
+        if api in session.versions.ranges and (differing := await ask(session, image)) is not None:
+            found += differing
             node.asked += (KINDS[api],)
     if node.asked:
         node.differing = {(each.table, each.key): each for each in found}
     else:
-        node.reason = "answers neither Metadata nor DescribeConfigs"
+        node.reason = "answers none of the questions"

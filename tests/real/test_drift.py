@@ -80,9 +80,9 @@ def test_a_quorum_that_drifts() -> None:
         rows = [json.loads(line) for line in kcli("snapshot", "drift", place, "--format", "jsonl").stdout.splitlines()]
         nodes = [(row["node"].split()[0], row["log"], *row["shows"]) for row in rows if row["event"] == "node"]
         assert sorted(nodes) == [
-            *[("broker", "UNKNOWN_TOPIC_ID", "topics", "configs")] * 3,
-            *[("controller", "NOT_LEADER_OR_FOLLOWER", "configs")] * 2,
-            ("controller", "served", "configs"),
+            *[("broker", "UNKNOWN_TOPIC_ID", "topics", "configs", "quotas", "scram", "features")] * 3,
+            *[("controller", "NOT_LEADER_OR_FOLLOWER", "configs", "features")] * 2,
+            ("controller", "served", "configs", "features"),
         ]
         found = kcli("snapshot", "drift", *map(str, folders))
         assert found.returncode == 1
@@ -98,6 +98,31 @@ def test_a_quorum_that_drifts() -> None:
         cluster.configs(*altered, "--delete-config", "retention.ms")
         cluster.wait_for(lambda: {retention(cluster, node) for node in cluster.node_ids} == {"604800000"})
         assert kcli("snapshot", "drift", *map(str, folders)).returncode == 0
+
+
+AUTHORIZED = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+
+
+@pytest.mark.parametrize("version", ["3.9.1", "4.4.0"])
+def test_what_nodes_show_of_access_and_limits(version: str) -> None:
+    """Kafka's own tools set ACLs, quotas and SCRAM credentials: every node shows what the log has, and no more."""
+    with Cluster(version, nodes=1, config=AUTHORIZED, heap="256m") as cluster:
+        acl = ("--bootstrap-server", cluster.address(1), "--add", "--allow-principal", "User:ann", "--topic", "orders")
+        cluster.run("AclCommand", *acl, "--operation", "Read")
+        users = ("--alter", "--entity-type", "users")
+        credential = "SCRAM-SHA-256=[iterations=8192,password=secret]"
+        cluster.configs(*users, "--entity-name", "ann", "--add-config", credential)
+        cluster.configs(*users, "--entity-default", "--add-config", "producer_byte_rate=1024")
+        cluster.configs(*users, "--entity-name", "ann", "--add-config", "request_percentage=50.5")
+        found = kcli("snapshot", "drift", cluster.address(1), "--format", "jsonl")
+        assert (found.returncode, found.stderr.count("the same")) == (0, 1), found.stdout + found.stderr
+        rows = {row["node"]: row for row in map(json.loads, found.stdout.splitlines())}
+        assert rows["broker 1"]["shows"] == ["topics", "configs", "acls", "quotas", "scram", "features"]
+        assert rows["controller 1"]["shows"] == ["configs", "acls", "features"]
+        assert "secret" not in found.stdout
 
 
 def leader_of(cluster: Cluster) -> tuple[int, int]:
