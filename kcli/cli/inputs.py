@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from kcli.cli.kinds import name_of, refuse_others
+from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 
 __all__ = [
@@ -49,6 +50,8 @@ SYNONYMS = {"text": "table", "table": "text", "jsonl": "json"}
 MOST_BYTES = 1 << 62
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})+")
+NOT_HEX = re.compile(r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)")  # of a word of digits: 0x and \x may stand there
+NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/=]|=(?=[^=])")
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -230,10 +233,15 @@ def unbase64(data: bytes) -> bytes:
     import base64
     import binascii
 
+    text = b"".join(data.split())
     try:
-        return base64.b64decode(b"".join(data.split()), validate=True)
-    except binascii.Error as error:
-        raise InputError(f"not base64: {error}") from None
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        if found := NOT_BASE64.search(text):
+            why = f"character {found.start() + 1} is {chr(found[0][0])!r} (letters, digits, + and / expected, then =)"
+        else:
+            why = f"{counted(len(text), 'character')} (groups of four expected, the last filled up with = or ==)"
+        raise InputError(f"not base64: {why}") from None
 
 
 def unhex(data: bytes) -> bytes:
@@ -278,10 +286,9 @@ def plain_line(text: str, number: int) -> bytes:
     for token in re.finditer(r"[^\s,:;]+", text):
         digits = token[0].removeprefix("0x").removeprefix("0X").replace("\\x", "")
         if not PAIRS.fullmatch(digits):
-            wrong = next((i for i, c in enumerate(token[0]) if c not in "0123456789abcdefABCDEFxX"), 0)
-            why = f"{token[0][wrong]!r}" if len(digits) % 2 == 0 else f"an odd number of digits in {token[0][:20]!r}"
-            raise InputError(
-                f"not hex: line {number}, column {token.start() + wrong + 1}: {why} (pairs of digits expected)"
-            )
+            found = NOT_HEX.search(token[0])
+            why = repr(found[0]) if found else f"an odd number of digits in {token[0][:20]!r}"
+            column = token.start() + (found.start() if found else 0) + 1
+            raise InputError(f"not hex: line {number}, column {column}: {why} (pairs of digits expected)")
         out += bytes.fromhex(digits)
     return bytes(out)

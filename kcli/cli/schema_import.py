@@ -87,6 +87,10 @@ def import_tree(tree: Path, output: Path | None, quiet: bool) -> int:
     source = " ".join(["Apache Kafka's sources", release_of_tree(tree)]).strip()
     (output / SETTINGS).write_text(dumps({"source": source}) + "\n")
     warn(f"{output}: {counted(len(found.new), 'definition')} ({', '.join(sorted(found.new))}); {left_out}", quiet)
+    try:
+        catalog(str(output))
+    except InputError as error:
+        found.problems.append(error.within(str(output)))
     conclude(found.problems, quiet)
     return 0
 

@@ -159,8 +159,8 @@ def applied(stock: Catalog, dialect: Dialect) -> Catalog:
     laid = stock.copy()
     laid.findings = list(dialect.findings)
     laid.errors = {**stock.errors, **dialect.errors}
-    laid.laid_notes = dialect.notes
-    keyed = [with_key(stock, dialect, message) for message in named_alike(dialect)]
+    laid.laid_notes = {stock.current_names.get(name, name): notes for name, notes in dialect.notes.items()}
+    keyed = [with_key(stock, dialect, message) for message in named_alike(stock, dialect)]
     for message in keyed:
         laid.laid[message.name] = over(stock, message)
         if message.kind == "metadata":
@@ -193,9 +193,10 @@ def is_rpc(message: Message) -> bool:
     return message.kind in ("request", "response")
 
 
-def named_alike(dialect: Dialect) -> list[Message]:
-    """Requests first, so that keys are handed out in the order of their names."""
-    return sorted(dialect.messages, key=lambda message: (message.kind != "request", message.name))
+def named_alike(stock: Catalog, dialect: Dialect) -> list[Message]:
+    """The messages by today's names; requests first, so that keys are handed out in the order of their names."""
+    messages = [each._replace(name=stock.current_names.get(each.name, each.name)) for each in dialect.messages]
+    return sorted(messages, key=lambda message: (message.kind != "request", message.name))
 
 
 def with_key(stock: Catalog, dialect: Dialect, message: Message) -> Message:

@@ -123,7 +123,7 @@ class Checked:
     def meanings(self, message: Message) -> Iterator[tuple[str, str, str]]:
         """What is wrong with what a definition means: (path, rule, text)."""
         yield from ((each.path, each.rule, each.text) for each in check(message) if each.rule in OWN_RULES)
-        if message.name in self.stock.lines:
+        if message.name in self.stock.lines or message.name in self.stock.current_names:
             yield from broken_promises(self.stock.message(message.name), message, self.release)
         elif message.kind in ("request", "response") and message.api_key in self.stock.rows:
             holder = self.stock.rows[message.api_key][1]

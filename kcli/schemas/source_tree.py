@@ -21,6 +21,7 @@ FOLDERS = ("message", "metadata")
 RESOURCES, TESTS = "resources", "test"
 SKIPPED = frozenset([".git", ".gradle", "build", "node_modules", "out"])
 LARGEST = 1 << 20
+COORDINATOR = ("coordinator-key", "coordinator-value")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,200}")  # a file will be called so
 RELEASE = re.compile(r"^version\s*=\s*(\S+)", re.MULTILINE)
 
@@ -75,12 +76,16 @@ def definitions(folder: Path) -> Iterator[Path]:
 
 
 def is_known(stock: Catalog, message: Message) -> bool:
-    """Whether the tables have each version of a message just so: fields, types, names, defaults and flexibility."""
+    """Whether the tables have each version of a message just so: fields, types, names, defaults and flexibility.
+
+    Records of coordinators were "data" without a key before Kafka 4.1.
+    """
     name = stock.current_names.get(message.name, message.name)
-    if name not in stock.lines:
+    if name not in stock.lines and name not in stock.embedded_lines:
         return not message.versions
     known = stock.message(name)
-    return (known.kind, known.api_key) == (message.kind, message.api_key) and all(
+    unkeyed = known.kind in COORDINATOR and (message.kind, message.api_key) == ("data", None)
+    return (unkeyed or (known.kind, known.api_key) == (message.kind, message.api_key)) and all(
         version in known.versions and not between_forms(known, version, message, version)
         for version in message.versions
     )

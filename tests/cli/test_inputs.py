@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kcli.cli.inputs import Format, format_option, read_bytes, unhex
+from kcli.cli.inputs import Format, format_option, read_bytes, unbase64, unhex
 from kcli.cli.main import main
 from kcli.errors import InputError, UsageError
 from tests.capture.wires import SAMPLES
@@ -50,12 +50,31 @@ def test_digits_that_look_like_an_offset_are_data() -> None:
         ("00 0g", "line 1, column 5: 'g'"),
         ("00\n1", "line 2, column 1: an odd number of digits in '1'"),
         ("00\n*\n", "line 2: `*` stands for lines"),
+        ("[1]", "line 1, column 1: '['"),
+        ("00 0x1 12", "line 1, column 4: an odd number of digits in '0x1'"),
+        ("00 1x23", "line 1, column 5: 'x'"),
+        ("\\x01\\x2\0", "line 1, column 8: '\\x00'"),
     ],
 )
 def test_what_is_no_hex_is_named(text: str, said: str) -> None:
     with pytest.raises(InputError) as raised:
         unhex(text.encode())
     assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("AA A-", "character 4 is '-' (letters, digits, + and / expected, then =)"),
+        ("AA=A", "character 3 is '='"),
+        ("AAA", "3 characters (groups of four expected, the last filled up with = or ==)"),
+        ("AAAAA===", "8 characters"),
+    ],
+)
+def test_what_is_no_base64_is_named(text: str, said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        unbase64(text.encode())
+    assert str(raised.value).startswith(f"not base64: {said}")
 
 
 def test_files(tmp_path: Path) -> None:

@@ -130,3 +130,20 @@ def test_where_a_source_tree_goes(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert run(capsys, "import", part, "-o", tmp_path / "out")[1].startswith(
         f"kcli: {tmp_path}/out: 1 definition (Plan)"
     )
+
+
+def test_the_sources_of_an_older_release(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A message that has another name since is laid over today's; a definition that can't be is reported."""
+    former = to_definition(catalog().message("ListConfigResourcesResponse")) | {
+        "name": "ListClientMetricsResourcesResponse",
+        "validVersions": "0",
+    }
+    former["fields"].append({"name": "Mood", "type": "int32", "versions": "0"})
+    source, out = tree(tmp_path / "kafka", former), tmp_path / "out"
+    run(capsys, "import", source, "-o", out)
+    shown, _ = run(capsys, "show", "ListConfigResourcesResponse", 0, "--dialect", out, "-q")
+    assert "mood" in shown
+    assert "key-taken" not in run(capsys, "check", out, code=1)[0]
+    taken = message("TakenRequest", field("A"), kind="request", apiKey=3)
+    _, err = run(capsys, "import", tree(source, taken), "-o", tmp_path / "other", code=3)
+    assert f"{tmp_path / 'other'}: TakenRequest: API key 3 is that of Metadata" in err

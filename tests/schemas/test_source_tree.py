@@ -48,6 +48,17 @@ def test_an_older_release_of_a_message_is_known() -> None:
     assert is_known(catalog(), build(message("GoneRequest", kind="request", apiKey=5, versions="none")))
 
 
+def test_a_coordinators_record_had_no_key_before_4_1() -> None:
+    raw = to_definition(catalog().message("OffsetCommitValue")) | {"type": "data"}
+    raw.pop("apiKey")
+    assert is_known(catalog(), build(raw))
+    assert not is_known(catalog(), build(raw | {"type": "header"}))
+
+
+def test_what_streams_puts_into_bytes_is_known() -> None:
+    assert is_known(catalog(), build(to_definition(catalog().message("SubscriptionInfoData"))))
+
+
 def test_links_and_builds_are_left_alone(tmp_path: Path) -> None:
     place = tmp_path / "a/src/main/resources/common/message"
     place.mkdir(parents=True)
