@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kcli.cli.coprocess import Reply, bytes_in, bytes_of
 from kcli.cli.decode_lines import api_in
-from kcli.cli.diff_sides import Side, batch_side, message_differences, message_side, shape_of, unframed
+from kcli.cli.diff_sides import (
+    Side,
+    batch_differences,
+    batch_side,
+    message_differences,
+    message_side,
+    shape_of,
+    unframed,
+)
 from kcli.cli.encode_message import message_bytes
 from kcli.cli.encode_records import batch_bytes
 from kcli.cli.message_formats import is_whole
@@ -33,13 +42,16 @@ def messages_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
         return SAME
     found = message_differences(one, other, options)
     if found is not None:
-        return rows_reply([difference_row(each, one, other) for each in found])
+        return differences_reply(found, one, other)
     return reply(message_side(one, options), message_side(other, options))
 
 
 def batches_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
     """The answer to a line with batches twice. KcliError: the line is bad."""
     one, other = pair(row_of(text, number), text, number, options, "batch")
+    found = batch_differences(one, other, options["secrets"])
+    if found is not None:
+        return differences_reply(found, one, other)
     return reply(batch_side(one, options["secrets"]), batch_side(other, options["secrets"]))
 
 
@@ -107,13 +119,14 @@ def reads_whole(data: bytes, options: dict[str, Any]) -> bool:
 def reply(*sides: Side) -> Reply:
     """The answer to a line: {"same"}, and where that is false "differences", as --format jsonl has them."""
     (one, expected, wrong), (other, got, broken) = sides
-    rows = [difference_row(each, one, other) for each in differences(expected, one, got, other)]
-    rows += [{"path": "_error", side: text} for side, text in (("expected", wrong), ("got", broken)) if text]
-    return rows_reply(rows)
+    problems = [{"path": "_error", side: text} for side, text in (("expected", wrong), ("got", broken)) if text]
+    return differences_reply(differences(expected, one, got, other), one, other, problems)
 
 
-def rows_reply(rows: list[dict[str, Any]]) -> Reply:
-    """The answer with those differences."""
+def differences_reply(
+    found: Iterable[Difference], one: bytes, other: bytes, problems: list[dict[str, str]] | None = None
+) -> Reply:
+    rows = [*(difference_row(each, one, other) for each in found), *(problems or ())]
     if not rows:
         return SAME
     return Reply(dumps({"same": False, "differences": rows}).encode(), is_no=True)

@@ -8,12 +8,12 @@ from kcli.cli.decode_message import request_shape, response_shape
 from kcli.cli.message_formats import Shape, with_batches
 from kcli.cli.message_input import Frame
 from kcli.errors import DecodeError
-from kcli.grammar.difference import Difference, core_differences, differences, in_order
+from kcli.grammar.difference import Difference, core_batch_differences, core_differences, differences, in_order
 from kcli.grammar.request_start import PREFIX, starts_with_length
 from kcli.grammar.secrets import hide_span
 from kcli.grammar.trace import Span
 
-__all__ = ["Side", "batch_side", "message_differences", "message_side", "shape_of", "unframed"]
+__all__ = ["Side", "batch_differences", "batch_side", "message_differences", "message_side", "shape_of", "unframed"]
 
 TRAILING = "_trailing"
 
@@ -46,7 +46,8 @@ def message_side(data: bytes, options: dict[str, Any]) -> Side:
         spans += map(hide_span, rest) if codec.guarded and not options["secrets"] else rest
     except DecodeError as error:
         problem = str(error)
-    return Side(data, batch_fields(spans, options, codec.what), problem)
+    form = {"records": "full", "secrets": options["secrets"]}
+    return Side(data, with_batches(spans, form, codec.what)[0], problem)
 
 
 def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> list[Difference] | None:
@@ -65,8 +66,7 @@ def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> li
         return None
     fields, end, other_end = body
     made = [inside(each, f"header.{each.path}") for each in found]
-    for each in fields:
-        made += record_differences(each, one, other, options, codec.what)
+    made += fields if options["secrets"] else hidden(fields, one, other)
     made += differences(trailing(one, end), one, trailing(other, other_end), other)
     return in_order(made)
 
@@ -77,24 +77,25 @@ def inside(difference: Difference, path: str) -> Difference:
     return Difference(path, expected, got)
 
 
-def record_differences(
-    difference: Difference, one: bytes, other: bytes, options: dict[str, Any], what: str
-) -> list[Difference]:
-    """The difference, of a records field with those of the batches in it."""
-    if not any(span is not None and span.type.endswith("records") for span in difference[1:]):
-        return [difference]
-    expected, got = (batch_fields([] if span is None else [span], options, what) for span in difference[1:])
-    return [*differences(expected, one, got, other)]
+def hidden(found: list[Difference], one: bytes, other: bytes) -> list[Difference]:
+    """The differences, without the secrets that records of Kafka's metadata log have."""
+    from kcli.records.spans import shown_span
 
+    def shown(span: Span | None, data: bytes) -> Span | None:
+        return shown_span(span, data) if span is not None and "batches[" in span.path else span
 
-def batch_fields(spans: list[Span], options: dict[str, Any], what: str) -> list[Span]:
-    """The spans, of a records field with those of the batches in it. what: the message."""
-    return with_batches(spans, {"records": "full", "secrets": options["secrets"]}, what)[0]
+    return [Difference(each.path, shown(each.expected, one), shown(each.got, other)) for each in found]
 
 
 def trailing(data: bytes, end: int) -> list[Span]:
     """The bytes behind the message that ends there, if there are some."""
     return [Span(TRAILING, end, len(data), "bytes behind the message", data[end:])] if end < len(data) else []
+
+
+def batch_differences(one: bytes, other: bytes, secrets: bool) -> list[Difference] | None:
+    """The fields of batches that differ, as `message_differences` has those of messages."""
+    found = core_batch_differences(one, other)
+    return found if found is None or secrets else hidden(found, one, other)
 
 
 def shape_of(data: bytes, options: dict[str, Any]) -> Shape:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.core import COMPILED
 from kcli.grammar.trace import Span
 
 if TYPE_CHECKING:
-    from kcli.core.codec.messages import NotedSide
+    from kcli.core.codec.messages import Noted, NotedSide
     from kcli.grammar.codec import MessageCodec
 
-__all__ = ["Difference", "core_differences", "differences", "in_order"]
+__all__ = ["Difference", "core_batch_differences", "core_differences", "differences", "in_order"]
 
 
 class Difference(NamedTuple):
@@ -49,20 +50,35 @@ def core_differences(
 ) -> tuple[list[Difference], int, int] | None:
     """(the fields that differ, end, the other's end) of the messages at both places, without the spans of all.
 
-    They are those of `differences`, to be brought `in_order`. None: the core can't say, because it is not built, a
-    message is damaged or not canonical, has secrets, or a layout that depends on its bytes.
+    They are those of `differences`, to be brought `in_order`; of records fields those in their batches, too. None: the
+    core can't say, because it is not built, a message is damaged or not canonical, has secrets or a layout that depends
+    on its bytes, or batches that differ are compressed, of control records or of an old magic.
     """
     node = codec.node
-    made = None if node is None or codec.guarded else node.differences(one, start, other, other_start)
-    if made is None:
+    if node is None or codec.guarded:
         return None
-    found, added, end, other_end = made
-    noted = [Difference(path, span_of(path, one), span_of(path, other)) for path, one, other in (*found, *added)]
-    return noted, end, other_end
+    from kcli.grammar.native import batch_header
+
+    made = node.differences(one, start, other, other_start, batch_header())
+    return None if made is None else (noted(*made[:2]), *made[2:])
 
 
-def span_of(path: str, side: NotedSide | None) -> Span | None:
-    return None if side is None else Span(path, *side)
+def core_batch_differences(one: bytes, other: bytes) -> list[Difference] | None:
+    """The fields that differ between record batches, those that only the other has at the end. None: as above."""
+    if not COMPILED:
+        return None
+    from kcli.core.codec.messages import batch_differences
+    from kcli.grammar.native import batch_header
+
+    made = batch_differences(batch_header(), one, other)
+    return None if made is None else noted(*made)
+
+
+def noted(found: list[Noted], added: list[Noted]) -> list[Difference]:
+    def span(path: str, side: NotedSide | None) -> Span | None:
+        return None if side is None else Span(path, *side)
+
+    return [Difference(path, span(path, one), span(path, other)) for path, one, other in (*found, *added)]
 
 
 def in_order(found: list[Difference]) -> list[Difference]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.codec import messages as codec
 from kcli.errors import SchemaError
 from kcli.grammar.arrays import Array, Optional
+from kcli.grammar.batches import BATCH_HEADER
 from kcli.grammar.scalars import LengthPrefixed, Primitive
 from kcli.grammar.structs import Struct
 from kcli.grammar.tagged import Field
@@ -21,7 +22,7 @@ from kcli.schemas.secrets import BY_NAME, is_secret_config
 if TYPE_CHECKING:
     from kcli.grammar.selection_plan import Branch
 
-__all__ = ["DEEPEST", "Inside", "head", "program", "to_native"]
+__all__ = ["DEEPEST", "Inside", "batch_header", "head", "program", "to_native"]
 
 # (API key, version) -> nodes of header and body, and what stands between their texts; None: nothing for an envelope
 Inside = Callable[[int, int], tuple[codec.Node, codec.Node, bytes] | None]
@@ -77,6 +78,14 @@ def message(
     fields = [(field.name, node(field), field.default) for field in struct.fields]
     tagged = [(field.name, field.tag or 0, node(field)) for field in struct.tagged]
     return codec.Message(fields, tagged, struct.flexible, guarded)
+
+
+@cache
+def batch_header() -> codec.Message:
+    """The node of a record batch's header."""
+    node = to_native(BATCH_HEADER)
+    assert isinstance(node, codec.Message)
+    return node
 
 
 # Programs of the core's Selection

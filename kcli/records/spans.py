@@ -28,7 +28,7 @@ from kcli.records.batches import CODEC_MASK, CONTROL, Record, scan
 from kcli.records.codecs import CODECS
 from kcli.records.secrets import holds_secret, is_secret_value
 
-__all__ = ["batch_spans"]
+__all__ = ["batch_spans", "shown_span"]
 
 
 def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeError | None]:
@@ -37,7 +37,12 @@ def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeE
     secrets: show them.
     """
     spans, problem = all_spans(data)
-    return spans if secrets else [hide_span(span) if is_secret(span, data) else span for span in spans], problem
+    return spans if secrets else [shown_span(span, data) for span in spans], problem
+
+
+def shown_span(span: Span, data: bytes) -> Span:
+    """A span of batches in these bytes, without its value where that is a secret."""
+    return hide_span(span) if is_secret(span, data) else span
 
 
 def is_secret(span: Span, data: bytes) -> bool:

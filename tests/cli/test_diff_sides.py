@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from kcli.cli.diff_sides import batch_side, message_differences, message_side, unframed
+from kcli.cli.diff_sides import batch_differences, batch_side, message_differences, message_side, unframed
 from kcli.core import COMPILED
 from kcli.errors import DecodeError, UsageError
 from kcli.grammar.difference import differences
+from kcli.grammar.secrets import Hidden
+from kcli.records import build_batch
+from kcli.records.secrets import secret_types
 from tests.cli.test_coprocess import BATCH
 from tests.cli.test_decode_message import FETCH
 from tests.grammar.slips.making import Sample, frames_of
@@ -74,3 +77,48 @@ def agrees(one: bytes, other: bytes, options: dict[str, Any]) -> bool:
 
 def options_of(sample: Sample) -> dict[str, Any]:
     return OPTIONS if sample.is_request else OPTIONS | {"api": str(sample.api), "api_version": sample.version}
+
+
+SECRET = bytes([1, min(secret_types())]) + b"\0\xff\xff"
+
+
+def batches() -> list[bytes]:
+    """Plain ones with other records, headers and lengths, one after another and none."""
+    headers = [[("h", b"1")], [("h", None), ("longer", b"2")], []]
+    one = [build_batch([(5, b"key", value, each)]) for value in (b"v", None, b"x" * 200, SECRET) for each in headers]
+    more = build_batch([(5, None, b"a", ()), (70_000, b"k", b"b", ()), (6, b"k", b"c", ())], 1 << 40, producer_id=7)
+    return [*one, more, more + one[0], one[0] + more, b"".join(one)]
+
+
+def test_the_core_says_what_the_fields_of_batches_say() -> None:
+    if not COMPILED:
+        pytest.skip("the core is not built")
+    chance, made = random.Random(11), batches()
+    for one in made:
+        assert all(batches_agree(one, other, secrets=other is one) for other in made)
+        for _ in range(10):
+            batches_agree(one, damaged(one, chance))
+            batches_agree(damaged(one, chance), chance.choice(made))
+    gzip, control = build_batch([(5, b"k", b"v", ())], codec="gzip"), build_batch([(5, b"k", b"v", ())], control=True)
+    for other in (gzip, control, BATCH[:16] + b"\1" + BATCH[17:], BATCH + b"x"):
+        assert not batches_agree(BATCH, other) and not batches_agree(other, BATCH)
+
+
+def batches_agree(one: bytes, other: bytes, secrets: bool = False) -> bool:
+    """Whether the core can say; then it must say the same."""
+    found = batch_differences(one, other, secrets)
+    if found is not None:
+        mine, its = batch_side(one, secrets), batch_side(other, secrets)
+        assert repr(found) == repr([*differences(mine.spans, one, its.spans, other)]), (one.hex(), other.hex())
+        assert not mine.problem and not its.problem
+    return found is not None
+
+
+def test_a_secret_in_a_record_is_hidden() -> None:
+    if not COMPILED:
+        pytest.skip("the core is not built")
+    mine, its = (build_batch([(5, b"k", value, ())]) for value in (SECRET, b"other"))
+    found = {each.path: each[1:] for each in batch_differences(mine, its, False) or ()}
+    expected, got = found["batches[0].records[0].value"]
+    assert expected is not None and isinstance(expected.value, Hidden)
+    assert got is not None and got.value == b"other"

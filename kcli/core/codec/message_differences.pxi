@@ -15,22 +15,31 @@ cdef struct TagHead:      # of the section that a side is in
     bint held             # its field is still to be compared
 
 
-cdef object differences_of(Node node, bytes one, Py_ssize_t offset, bytes other, Py_ssize_t other_offset):
+cdef object differences_of(
+    Node node, bytes one, Py_ssize_t offset, bytes other, Py_ssize_t other_offset, Message batch
+):
     """As Node.differences."""
     cdef Pair pair
     cdef list found = [], added = []
     cdef int code
-    start(&pair.one, <const uint8_t*>one + offset, len(one) - offset, NULL)
-    start(&pair.other, <const uint8_t*>other + other_offset, len(other) - other_offset, NULL)
-    pair.one.base, pair.other.base = <const uint8_t*>one, <const uint8_t*>other
-    pair.found, pair.added = <PyObject*>found, <PyObject*>added
-    pair.trail.depth = -1
+    start_pair(&pair, one, offset, other, other_offset, found, added)
+    pair.batch = NULL if batch is None else <PyObject*>batch
     try:
         code = node.diff_c(&pair, BOTH)
     finally:
         xdecref(pair.one.path)
         xdecref(pair.other.path)
     return None if code else (found, added, pair.one.at - pair.one.base, pair.other.at - pair.other.base)
+
+
+cdef void start_pair(
+    Pair* pair, bytes one, Py_ssize_t offset, bytes other, Py_ssize_t other_offset, list found, list added
+) noexcept:
+    start(&pair.one, <const uint8_t*>one + offset, len(one) - offset, NULL)
+    start(&pair.other, <const uint8_t*>other + other_offset, len(other) - other_offset, NULL)
+    pair.one.base, pair.other.base = <const uint8_t*>one, <const uint8_t*>other
+    pair.found, pair.added = <PyObject*>found, <PyObject*>added
+    pair.trail.depth = -1
 
 
 cdef inline bint are_alike(Pair* pair, int sides, const uint8_t* one, const uint8_t* other) noexcept:
@@ -53,13 +62,19 @@ cdef int diff_value(int op, int flags, Pair* pair, int sides) except -2:
     """A value without parts."""
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
+    if op == RECORDS and pair.batch != NULL:
+        return diff_records(flags, pair, sides)
     if sides & ONE and skip_value(op, flags, &pair.one) or sides & OTHER and skip_value(op, flags, &pair.other):
         return -1
     if are_alike(pair, sides, one, other):
         return 0
-    kind = f"{'nullable ' if flags & NULLABLE else ''}{'compact ' if flags & COMPACT else ''}{NAMES[op]}"
     value = value_of(op, flags, one, pair.one.at) if sides & ONE else None
-    return note(pair, sides, one, other, kind, value, value_of(op, flags, other, pair.other.at) if sides & OTHER else None)
+    other_value = value_of(op, flags, other, pair.other.at) if sides & OTHER else None
+    return note(pair, sides, one, other, kind_text(op, flags), value, other_value)
+
+
+cdef str kind_text(int op, int flags):
+    return f"{'nullable ' if flags & NULLABLE else ''}{'compact ' if flags & COMPACT else ''}{NAMES[op]}"
 
 
 cdef object value_of(int op, int flags, const uint8_t* at, const uint8_t* end):

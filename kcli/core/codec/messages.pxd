@@ -95,6 +95,7 @@ cdef struct Pair:
     Trail trail
     PyObject* found       # lists, borrowed: what the first has, in its order; and what only the other has
     PyObject* added
+    PyObject* batch       # the Message of a batch's header, borrowed, or NULL: records are compared as bytes
 
 
 cdef class Names:

@@ -103,15 +103,18 @@ cdef class Node:
             PyBuffer_Release(&view)
         return self.fallback.skip(data, offset)
 
-    def differences(self, bytes one not None, Py_ssize_t offset, bytes other not None, Py_ssize_t other_offset):
+    def differences(
+        self, bytes one not None, Py_ssize_t offset, bytes other not None, Py_ssize_t other_offset, Message batch=None
+    ):
         """(found, added, end, other's end): the fields whose bytes differ between the values at both offsets.
 
         found: (path, expected, got), each (start, end, type, value) as the reference's spans have them, or None; of tags the
         heads stand before the fields. added: those that only the other has. None: for the reference, which has the error.
+        batch: the node of a batch's header; with it records fields are compared batch by batch, else as bytes.
         """
         if not 0 <= offset <= len(one) or not 0 <= other_offset <= len(other):
             raise ValueError(f"offsets {offset} of {len(one)} bytes, {other_offset} of {len(other)}")
-        return differences_of(self, one, offset, other, other_offset)
+        return differences_of(self, one, offset, other, other_offset, batch)
 
     def write(self, value):
         """The value's bytes. EncodeError names the path of what does not fit."""
