@@ -84,7 +84,7 @@ SECRET = bytes([1, min(secret_types())]) + b"\0\xff\xff"
 
 def batches() -> list[bytes]:
     """Plain ones with other records, headers and lengths, one after another and none."""
-    headers = [[("h", b"1")], [("h", None), ("longer", b"2")], []]
+    headers: list[list[tuple[str, bytes | None]]] = [[("h", b"1")], [("h", None), ("longer", b"2")], []]
     one = [build_batch([(5, b"key", value, each)]) for value in (b"v", None, b"x" * 200, SECRET) for each in headers]
     more = build_batch([(5, None, b"a", ()), (70_000, b"k", b"b", ()), (6, b"k", b"c", ())], 1 << 40, producer_id=7)
     return [*one, more, more + one[0], one[0] + more, b"".join(one)]
