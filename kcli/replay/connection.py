@@ -38,6 +38,7 @@ TRANSACTION = 1  # FindCoordinator's keyType
 MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come before
 SETTLE = 0.01  # seconds behind a request that a broker holds back
 RETRIES, PAUSE = 50, 0.1
+JOINS = 10  # how often a member joins again as its round was too small
 UNKNOWN_ID = "UNKNOWN_TOPIC_ID"
 
 
@@ -186,13 +187,18 @@ class LiveConnection:
     ) -> None:
         """Take the answer to a request; ask again where the captured cluster was ready and this one is not yet."""
         exchange, outcome = step.exchange, self.shared.outcome
+        joined: Exchange | None = None
         try:
             for again in range(RETRIES + 1):
                 data = await answer
                 line.record(FROM_SERVER, data)
                 live = self.live(exchange, line.session, begun, frame, time.time_ns(), bytes(data))
+                if joined is not None and live.errors:  # it has left meanwhile
+                    live = joined
+                    break
                 if again == RETRIES or not await self.goes_on(exchange, live, again):
                     break
+                joined = live if exchange.api_key == JOIN_GROUP and not live.errors else None
                 line = await self.lines.to(exchange)
                 frame, begun = self.requests.again(frame, exchange, version, line.session), time.time_ns()
                 answer = self.ask(exchange, version, frame, line)
@@ -213,7 +219,7 @@ class LiveConnection:
         """Whether to ask again: the captured cluster was ready, and this one is not yet. NetworkError."""
         if exchange.response_frame is None:
             return False
-        joined = live.response if exchange.api_key == JOIN_GROUP else None
+        joined = live.response if exchange.api_key == JOIN_GROUP and again < JOINS else None
         if joined is not None and await self.shared.rounds.is_small(exchange, joined):
             self.learn(exchange, live)
             self.shared.outcome.retried += 1

@@ -31,6 +31,8 @@ PASSING = words(
     " OUT_OF_ORDER_SEQUENCE_NUMBER RESOURCE_NOT_FOUND FETCH_SESSION_ID_NOT_FOUND INVALID_FETCH_SESSION_EPOCH"
     " FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"
 )
+# Of captured answers also what a group's moment decides: that another member has come or gone.
+OF_THE_TIME = PASSING | {"REBALANCE_IN_PROGRESS"}
 # What a cluster answers that has not what a request is about: no authorizer, a feature that is not switched on.
 LACKING = words("SECURITY_DISABLED UNSUPPORTED_VERSION DELEGATION_TOKEN_AUTH_DISABLED")
 # What a group answers to one that is no member of it.
@@ -211,7 +213,7 @@ class Outcome:
         api = self.api(captured)
         api.captured.add(captured, self.dialect)
         api.live.add(live, self.dialect, judged=captured.response_frame is not None)
-        if PASSING.intersection(captured.errors).difference(live.errors):
+        if OF_THE_TIME.intersection(captured.errors).difference(live.errors):
             api.excused.update(captured.errors)
             api.excused.subtract(live.errors)
             return
@@ -241,9 +243,9 @@ class Outcome:
             return ""
         if captured.api_key == API_VERSIONS:
             return "the clusters have other versions"
-        lacks = LACKING.intersection(live.errors).difference(captured.errors)
-        if lacks:
-            return f"the cluster answers {', '.join(sorted(lacks))}"
+        for who, one, other in (("cluster answers", live, captured), ("captured cluster answered", captured, live)):
+            if lacks := LACKING.intersection(one.errors).difference(other.errors):
+                return f"the {who} {', '.join(sorted(lacks))}"
         if captured.api_key == FETCH and is_of_brokers(live.response, identities.topics):
             return "what brokers keep in internal topics is the cluster's own"
         if self.lost:

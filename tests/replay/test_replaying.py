@@ -187,6 +187,26 @@ def test_members_that_the_live_group_takes_one_by_one_join_once_more() -> None:
     assert outcome.retried
 
 
+def test_a_member_that_has_left_does_not_join_again() -> None:
+    """It said so before its first answer came: that answer stands."""
+    first, *_ = pair_of_members()
+    body = {"groupId": "g", "memberId": "a"}
+    leave = exchange(LEAVE_GROUP, 1, body, {"errorCode": 0}, at=5, took=200, client=first.link.client)
+    outcome, _ = run([first, leave])
+    assert outcome.apis["JoinGroup"].live.errors == {}
+
+
+def test_a_rebalance_of_the_capture_alone_is_no_difference() -> None:
+    """The live group had met before."""
+    items = list(pair_of_members())
+    beat = {"groupId": "g", "generationId": 1, "memberId": "a"}
+    items.append(exchange(HEARTBEAT, 1, beat, {"errorCode": 27}, at=400, client="10.0.0.1:97"))
+    outcome, _ = run(items)
+    assert outcome.apis["Heartbeat"].captured.errors == {"REBALANCE_IN_PROGRESS": 1}
+    assert outcome.apis["Heartbeat"].live.errors == {}
+    assert not outcome.has_differences()
+
+
 def pair_of_members() -> Iterator[Exchange]:
     protocols = [{"name": "range", "metadata": b""}]
     base = {"groupId": "g", "sessionTimeoutMs": 6000, "rebalanceTimeoutMs": 6000, "protocolType": "consumer"}
@@ -318,6 +338,13 @@ def test_a_cluster_without_an_authorizer_is_no_difference() -> None:
     listed = exchange(LIST_GROUPS, 4, {"statesFilter": []}, {"errorCode": 0, "groups": []})
     outcome, _ = run([listed], faults=["api=ListGroups,error=SECURITY_DISABLED"])
     assert outcome.apis["ListGroups"].lacking == {"the cluster answers SECURITY_DISABLED": 1}
+    assert not outcome.has_differences()
+
+
+def test_what_the_captured_cluster_had_not_is_no_difference() -> None:
+    listed = exchange(LIST_GROUPS, 4, {"statesFilter": []}, {"errorCode": 35, "groups": []})
+    outcome, _ = run([listed])
+    assert outcome.apis["ListGroups"].lacking == {"the captured cluster answered UNSUPPORTED_VERSION": 1}
     assert not outcome.has_differences()
 
 
