@@ -5,15 +5,17 @@ from __future__ import annotations
 import gzip
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kcli.core.capture.packets import PacketReader
 from kcli.errors import InputError
-from kcli.pipeline import spark, stages
+from kcli.pipeline import stages
 from kcli.pipeline.ranges import Range
 from kcli.pipeline.shuffle import shuffle_range
 from kcli.pipeline.shuffle_files import Origin, Slice, at_hand, vote
+from kcli.pipeline.spark import hand_out
 from tests.pipeline.outputs import assert_decoded, run_here
 
 
@@ -99,14 +101,14 @@ def test_a_run_over_a_capture_that_is_written_anew_leaves_nothing(
     assert_decoded(output, [path])
 
 
-def test_a_task_says_what_is_wrong_with_its_input() -> None:
+def test_a_task_says_what_is_wrong_with_its_input(spark: Any) -> None:
     def fail(number: int) -> int:
         if number:
             raise InputError("has changed", file="ring.pcap")
         return number
 
     with pytest.raises(InputError, match=r"^ring.pcap: has changed$"):
-        spark.hand_out(spark.session("local[2]", log=os.devnull), [0, 1], fail)
+        hand_out(spark, [0, 1], fail)
 
 
 def test_local_files_are_at_hand_already(samples: Path) -> None:

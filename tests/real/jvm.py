@@ -10,15 +10,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.real.maven import unavailable
+from tests.real.maven import LIGHT, unavailable
 
 __all__ = ["PortTakenError", "check_alive", "end", "java", "run_java"]
 
-# Quick to start and light: the simple collector, the first compiler only; and what Kafka's reflection asks of Java 17.
+# And what Kafka's reflection asks of Java 17.
 JVM = (
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Xshare:auto",
+    *LIGHT,
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--add-opens=java.base/java.lang=ALL-UNNAMED",

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.real.maven import unavailable
+from tests.real.maven import LIGHT, unavailable
 
 __all__ = ["PASSWORD", "make", "properties"]
 
@@ -31,5 +31,7 @@ def properties(folder: Path) -> dict[str, object]:
 def keytool(*arguments: str) -> None:
     if (program := shutil.which("keytool")) is None:
         unavailable("keytool (a Java 17 development kit) is not installed")
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program, *(f"-J{each}" for each in LIGHT), *arguments], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr

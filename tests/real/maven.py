@@ -26,6 +26,7 @@ from xml.etree import ElementTree
 import pytest
 
 __all__ = [
+    "LIGHT",
     "broker_jars",
     "cache",
     "command",
@@ -42,6 +43,8 @@ KAFKA = "org.apache.kafka"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath"
 JAVA_SOURCES = Path(__file__).parent / "java"
 FETCH_SECONDS = 600
+# A JVM that is quick to start: the simple collector, the first compiler only.
+LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 
 # Logging back ends that Kafka's poms bring along, several at once; one is chosen below. The tools api is not published
 # for every release, so it is named where it is wanted. The last three are no longer published at all.
@@ -206,7 +209,14 @@ def fetch(coordinates: Sequence[str]) -> str:
         options = ["-Dmdep.includeScope=runtime", f"-Dmdep.outputFile={output}"]
         command = [maven, "-q", "-B", "-f", str(pom), PLUGIN, *options]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS, check=False)
+            done = subprocess.run(
+                command,
+                env={"MAVEN_OPTS": " ".join(LIGHT)} | os.environ,
+                capture_output=True,
+                text=True,
+                timeout=FETCH_SECONDS,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             unavailable(f"Maven took over {FETCH_SECONDS} s for {coordinates[0]}")
         if done.returncode:
@@ -255,7 +265,7 @@ def compile_into(folder: Path, source: Path, classpath: Sequence[Path]) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         path = os.pathsep.join(map(str, classpath)) or "."
         options = ["-Xlint:all", "-Werror", "--release", "17", "-cp", path]
-        command = [javac, *options, "-d", f"{scratch}/classes", str(source)]
+        command = [javac, *(f"-J{each}" for each in LIGHT), *options, "-d", f"{scratch}/classes", str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"javac {source.name}:\n{done.stdout}{done.stderr}"
         (Path(scratch) / "classes").rename(folder)
