@@ -15,7 +15,7 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
 from kcli.records import build_batch, build_marker, build_message_set, scan
 from kcli.replay.filling import BATCH, Filled, fill_all, pieces, reachable, writable
-from tests.replay.test_replaying import values
+from tests.replay.test_replaying import logs
 
 ROWS = [(1_000 + at, b"k", b"v%d" % at, ()) for at in range(3)]
 
@@ -82,7 +82,7 @@ def test_an_empty_topic_is_filled_and_a_full_one_is_left() -> None:
             for _ in range(2):
                 history = History(*partition(build_batch(ROWS, 2)))
                 done.append(await fill_all(config, history, lambda _: "live", {"live": 2}))  # type: ignore[arg-type]
-            return done, await values(config)
+            return done, {name: list(log.values()) for name, log in (await logs(config)).items()}
 
     done, found = asyncio.run(work())
     assert done == [Filled(1, 5, 2, 0), Filled(0, 0, 0, 1)]

@@ -13,6 +13,7 @@ import pytest
 from kcli.broker import Broker
 from kcli.capture.exchange import Exchange
 from kcli.capture.reading import read_capture
+from kcli.capture.record_fields import record_fields
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.records import build_batch, scan
@@ -49,23 +50,35 @@ def run(
     **broker: Any,
 ) -> tuple[Outcome, dict[str, list[bytes]]]:
     """The outcome, and the values of each partition afterwards, by "topic[partition]"."""
+    outcome, found = run_for_logs(items, options, level, choice, **broker)
+    return outcome, {name: list(log.values()) for name, log in found.items()}
+
+
+def run_for_logs(
+    items: Iterable[Exchange] | str,
+    options: Options = FAST,
+    level: Level = "errors",
+    choice: Choice | None = None,
+    **broker: Any,
+) -> tuple[Outcome, dict[str, dict[int, bytes]]]:
+    """The same, with the values by offset."""
     choice = choice or Choice(catalog(None))
     outcome = Outcome(level, 5)
 
     def read() -> Iterable[Exchange]:
         return read_capture(str(SAMPLES / items)) if isinstance(items, str) else items
 
-    async def work() -> dict[str, list[bytes]]:
+    async def work() -> dict[str, dict[int, bytes]]:
         async with Broker(**broker) as there:
             config = ClientConfig({"bootstrap.servers": there.bootstrap})
             await replay(read, survey(read(), choice), choice, config, options, outcome)
-            return await values(config)
+            return await logs(config)
 
     return outcome, asyncio.run(work())
 
 
-async def values(config: ClientConfig) -> dict[str, list[bytes]]:
-    found: dict[str, list[bytes]] = {}
+async def logs(config: ClientConfig) -> dict[str, dict[int, bytes]]:
+    found: dict[str, dict[int, bytes]] = {}
     async with Client(config) as client:
         await client.refresh(None)
         for name, topic in client.metadata.topics.items():
@@ -81,7 +94,9 @@ async def values(config: ClientConfig) -> dict[str, list[bytes]]:
                 assert leader is not None
                 answer = await client.call(FETCH, body, node=leader.node, version=11)
                 data = answer["responses"][0]["partitions"][0]["records"] or b""
-                found[f"{name}[{index}]"] = [row.value or b"" for batch in scan(data) for row in batch.records()]
+                batches = [batch for batch in scan(data) if not batch.is_control]
+                rows = [row for batch in batches for row in batch.records()]
+                found[f"{name}[{index}]"] = {row.offset: row.value or b"" for row in rows}
     return found
 
 
@@ -155,6 +170,24 @@ def test_two_producers_at_once_append_in_the_captured_order() -> None:
     outcome, found = run(items)
     assert not outcome.has_differences() and not outcome.late
     assert found == {"t[0]": [b"10.0.0.1:3", b"10.0.0.1:2", b"10.0.0.1:1"]}
+
+
+def test_logs_of_producers_and_transactions_at_once_are_as_captured() -> None:
+    """Kafka 4.4.0 with a producer, three transactional ones and a Java client, all on their way at once: every record
+    that an answer gave an offset has it here, behind the marks of the same transactions.
+    """
+    file = str(Path(__file__).parent / "data/producers-at-once.pcap.gz")
+    expected: dict[str, dict[int, bytes]] = {}
+    for each in read_capture(file):
+        for one in record_fields(each) if isinstance(each, Exchange) and each.api_key == PRODUCE else ():
+            if one.base_offset is not None:
+                rows = [row.value or b"" for batch in scan(one.data) for row in batch.records()]
+                log = expected.setdefault(f"{one.label}[{one.partition}]", {})
+                log.update({one.base_offset + at: value for at, value in enumerate(rows)})
+    outcome, found = run_for_logs(file, choice=Choice(catalog(None), skip={FETCH}, admin=True))
+    assert not outcome.has_differences(), [(each.api, each.text) for each in outcome.kept]
+    assert sum(map(len, expected.values())) == 1560
+    assert {name: found[name] for name in expected} == expected
 
 
 def test_what_a_cluster_was_not_ready_for_is_not_sent() -> None:
