@@ -27,17 +27,18 @@ def parquet_writer(file: Any, schema: Any) -> Any:
     """A pyarrow.parquet.ParquetWriter of record batches whose texts are such or dictionaries.
 
     All texts have dictionaries in the file, until one is too large: those say which values there are, so that the
-    least and greatest stand beside numbers only. Times follow each other closely. Pages of version 2 are compressed
-    where they are made, without a copy.
+    least and greatest stand beside numbers only; of bytes nobody asks for them. Times follow each other closely. Pages
+    of version 2 are compressed where they are made, without a copy.
     """
     import pyarrow.parquet
 
     texts = [field.name for field in schema if is_text(field.type)]
     times = [field.name for field in schema if field.name in TIMES]
+    bounded = [field.name for field in schema if not is_text(field.type) and field.type != pyarrow.binary()]
     writer = pyarrow.parquet.ParquetWriter(
         file, schema, store_schema=False,
         compression="zstd", compression_level=1, data_page_version="2.0",
-        write_statistics=[field.name for field in schema if field.name not in texts], use_dictionary=texts,
+        write_statistics=bounded, use_dictionary=texts,
         column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
     )  # fmt: skip
     writer.add_key_value_metadata({"ARROW:schema": comments_of(schema)})

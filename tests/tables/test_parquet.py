@@ -13,9 +13,11 @@ from kcli.tables.parquet import parquet_writer, stored
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-SCHEMA = schema_of(columns("timestamp instant when\napi string? which\nrequest string? JSON\nbytes int64 how many"))
+SCHEMA = schema_of(
+    columns("timestamp instant when\napi string? which\nrequest string? JSON\nbytes int64 how many\nframe binary wire")
+)
 ROWS: list[dict[str, Any]] = [
-    {"timestamp": time, "api": api, "request": f"[{time}]", "bytes": 5}
+    {"timestamp": time, "api": api, "request": f"[{time}]", "bytes": 5, "frame": b"\0" * time}
     for time, api in enumerate(("a", None, "b", "a"))
 ]
 
@@ -23,13 +25,15 @@ ROWS: list[dict[str, Any]] = [
 def test_short_texts_are_dictionaries() -> None:
     made = stored(SCHEMA)
     assert made.field("api").type == pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-    assert [made.field(name) for name in ("timestamp", "request", "bytes")] == [SCHEMA.field(at) for at in (0, 2, 3)]
+    assert [made.field(name) for name in ("timestamp", "request", "bytes", "frame")] == [
+        SCHEMA.field(at) for at in (0, 2, 3, 4)
+    ]
     assert made.field("api").metadata == {b"comment": b"which"}
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, stored(SCHEMA)], ids=["plain", "dictionaries"])
 def test_how_columns_are_kept(schema: Any, tmp_path: Path) -> None:
-    """Texts in dictionaries, numbers with the least and greatest, times as differences; readers see texts."""
+    """Texts in dictionaries, numbers alone with the least and greatest, times as differences; readers see texts."""
     path = tmp_path / "x.parquet"
     with path.open("wb") as file, parquet_writer(file, schema) as writer:
         writer.write_batch(pyarrow.RecordBatch.from_pylist(ROWS, schema))
@@ -39,6 +43,7 @@ def test_how_columns_are_kept(schema: Any, tmp_path: Path) -> None:
     found = {group.column(at).path_in_schema: group.column(at) for at in range(group.num_columns)}
     assert "DELTA_BINARY_PACKED" in found["timestamp"].encodings and found["timestamp"].statistics.has_min_max
     assert (found["bytes"].statistics.min, found["bytes"].statistics.max) == (5, 5)
+    assert found["frame"].statistics is None
     for name in ("api", "request"):
         assert "RLE_DICTIONARY" in found[name].encodings and found[name].statistics is None
 
