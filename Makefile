@@ -34,7 +34,7 @@ demo: $(VENV)/built $(VENV)/extra-spark  ## Run the README's examples on samples
 test: check suite  ## Linters, then every test
 
 suite: $(VENV)/built $(VENV)/extra-dev  ## Every test, real Kafka included, in WORKERS=n processes (one more than cores)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 check: $(VENV)/built $(VENV)/extra-dev  ## Style, types, import order
 	$(BIN)/ruff check .
