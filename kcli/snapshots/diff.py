@@ -93,7 +93,7 @@ def diff_partitions(table: Table, before: Image, after: Image) -> Iterator[Chang
     for identity in sorted(before.topics.keys() | after.topics.keys(), key=lambda each: name_of(each, before, after)):
         old, new = before.topics.get(identity), after.topics.get(identity)
         mine, yours = old.partitions if old else {}, new.partitions if new else {}
-        if mine == yours:
+        if mine is yours or mine == yours:
             continue
         for number in sorted(mine.keys() | yours.keys()):
             if number in mine and number in yours and is_same(mine[number], yours[number]):

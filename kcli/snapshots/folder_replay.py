@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.snapshots.diff import diff_images
 from kcli.snapshots.examination import Follower
@@ -19,9 +19,12 @@ from kcli.snapshots.partitions import PartitionTable
 from kcli.snapshots.replayed import Replay
 from kcli.snapshots.walk import COUNTED, Row, walk
 
+if TYPE_CHECKING:
+    from kcli.core.snapshots.snapshot import PartitionChanges
+
 __all__ = ["FolderReplay", "FollowedSnapshot"]
 
-PARTITION_RECORD = 3
+PARTITION_RECORD, PARTITION_CHANGE = 3, 5
 
 Examine = Callable[[Path, Follower], object]
 
@@ -54,12 +57,12 @@ class FolderReplay:
         self.loader = Loader(self.dialect)
 
     def load(self, snapshot: SnapshotId) -> None:
-        """Go on from a snapshot."""
-        following = FollowedSnapshot(self.dialect)
-        self.examine(Path(self.path(snapshot)), following)
-        following.finish(snapshot)
-        self.loader = following.loader
-        if not following.is_sound:
+        """Begin with a snapshot."""
+        first = FollowedSnapshot(self.dialect)
+        self.examine(Path(self.path(snapshot)), first)
+        first.finish(snapshot)
+        self.loader = first.loader
+        if not first.is_sound:
             self.give_up()
 
     def rows(self, records: memoryview, batch: Batch, table: PartitionTable, mapped: bool) -> Iterator[Row]:
@@ -86,14 +89,25 @@ class FolderReplay:
     def pass_snapshots(self, offset: int) -> None:
         """Compare with the snapshots that end at or before the next batch, which begins at an offset."""
         while self.is_sound and self.ids and self.ids[0].end_offset <= offset:
-            snapshot, replayed = self.ids.pop(0), self.loader
-            replayed.settle()
-            if snapshot.end_offset != replayed.image.provenance.end_offset:
+            if not self.makes(self.ids.pop(0)):
                 self.give_up()
-                return
-            self.load(snapshot)
-            if self.is_sound and next(diff_images(replayed.image, self.loader.image, secrets=True), None) is not None:
-                self.give_up()
+
+    def makes(self, snapshot: SnapshotId) -> bool:
+        """Whether the log has led to what a snapshot says. Its partitions are compared as they are read, and not kept:
+        the replay goes on from what it has."""
+        loader, image = self.loader, self.loader.image
+        if snapshot.end_offset != self.end or loader.held is not None or loader.changes is None:
+            return False
+        following = FollowedSnapshot(self.dialect, loader.changes)
+        self.examine(Path(self.path(snapshot)), following)
+        following.finish(snapshot)
+        matched, given = loader.changes.end_matching(), following.loader.image
+        if not following.is_sound or matched != image.partition_count():
+            return False
+        for identity, topic in given.topics.items():
+            if identity in image.topics:
+                topic.partitions = image.topics[identity].partitions
+        return next(diff_images(image, given, secrets=True), None) is None
 
     def finish(self) -> bool:
         """Whether there is nothing to report, after the last segment."""
@@ -102,25 +116,27 @@ class FolderReplay:
 
 
 class FollowedSnapshot:
-    """A Follower of a snapshot, that loads it."""
+    """A Follower of a snapshot, that loads it; its partitions are compared with those of `changes`, where given, in
+    place of being loaded."""
 
-    def __init__(self, dialect: str | None) -> None:
-        self.loader = Loader(dialect, strict=False)
-        self.store: dict[bytes, Any] | None = {}
+    def __init__(self, dialect: str | None, changes: PartitionChanges | None = None) -> None:
+        self.loader, self.changes = Loader(dialect, strict=False), changes
+        self.store: dict[bytes, Any] | None = {} if changes is None else None
         self.is_sound = True
 
     def give_up(self) -> None:
-        """Part of it can't be read."""
+        """Part of it can't be read, or is something else."""
         self.is_sound = False
 
     def rows(self, records: memoryview, batch: Batch, table: PartitionTable, mapped: bool) -> Iterable[Row]:
         """Load a batch while it is examined."""
         self.loader.table = table
-        for row in walk(records, batch, table, mapped):
+        for row in walk(records, batch, table, mapped, self.changes, matching=True):
             if row[1] == PARTITION_RECORD and not batch.is_control:
-                self.give_up()  # the kernel does not keep it
-            yield row
-            self.loader.take(row, records, batch)
+                self.give_up()  # the kernel does not keep it, or it is not the same
+            if row[5] != COUNTED:
+                yield row
+                self.loader.take(row, records, batch)
 
     def finish(self, snapshot: SnapshotId) -> None:
         """All of it was read."""
@@ -129,4 +145,5 @@ class FollowedSnapshot:
             self.give_up()
             return
         self.loader.finish_snapshot(table, snapshot.end_offset, snapshot.epoch)
-        self.is_sound = self.is_sound and not self.loader.problems
+        changes = any(key == PARTITION_CHANGE for key, _ in table.tallies)  # they belong into a log
+        self.is_sound = self.is_sound and not changes and not self.loader.problems

@@ -67,11 +67,13 @@ def walk(
     partitions: PartitionTable | None = None,
     mapped: bool = False,
     changes: PartitionChanges | None = None,
+    matching: bool = False,
 ) -> Iterator[Row]:
     """The records of `records` (a batch's opened body) as rows in the shape of Entry.
 
     With `partitions`, the PartitionRecords that the kernel reads go there and are not given out. With `changes`, the
     kernel applies those and PartitionChangeRecords there. With both, what goes there and is not applied is COUNTED.
+    matching: PartitionRecords are not applied, but compared: those that say something else are COUNTED.
     mapped: `records` lies in a file's map, whose pages may be given back on the way.
     """
     try:
@@ -87,6 +89,7 @@ def walk(
         fast,
         mapped and batch.attributes & 7 == 0,
         changes,
+        matching,
     )
 
 

@@ -12,6 +12,7 @@ from kcli.snapshots.examination import Follower, examine
 from kcli.snapshots.files import listing_of
 from kcli.snapshots.folder_replay import FolderReplay
 from kcli.snapshots.framing import Batch, batches
+from kcli.snapshots.image import Image, Partition
 from kcli.snapshots.load import load_snapshot
 from kcli.snapshots.replayed import replay_folder
 from tests.snapshots.files import NODES, partition_folder
@@ -54,10 +55,24 @@ def test_a_log_from_its_start(folder: Path) -> None:
     assert not follows(folder)
 
 
+def first_partition(image: Image) -> Partition:
+    """A partition of the first topic, decoded, in its place."""
+    topic = next(iter(image.topics.values()))
+    made = topic.partitions[0] = image.partition(topic, 0)
+    return made
+
+
 CHANGES: dict[str, Callable[[Any], object]] = {
     "a broker": lambda image: image.brokers.pop(1),
     "a config": lambda image: image.configs.update({(2, "ghost"): {"retention.ms": "1"}}),
     "a partition": lambda image: next(iter(image.topics.values())).partitions.pop(0),
+    "one more partition": lambda image: next(iter(image.topics.values())).partitions.update(
+        {99: first_partition(image)}
+    ),
+    "a leader epoch": lambda image: first_partition(image).update(leaderEpoch=99),
+    "an ISR": lambda image: first_partition(image).update(isr=[1, 2, 3, 4, 5, 6]),
+    "a directory": lambda image: first_partition(image)["directories"].__setitem__(0, "X" * 21 + "A"),
+    "replicas to come": lambda image: first_partition(image).update(addingReplicas=[1]),
     "a feature": lambda image: image.features.update({"group.version": 9}),
 }
 
@@ -66,6 +81,24 @@ CHANGES: dict[str, Callable[[Any], object]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_a_snapshot_has_otherwise(change: str, snapshot: str, folder: Path) -> None:
     changed(folder, snapshot, CHANGES[change])
+    assert not follows(folder)
+
+
+def test_a_partition_that_is_there_twice_and_one_that_is_not(folder: Path) -> None:
+    """As many partitions as there should be are not the same ones."""
+    path = next(folder.glob("*952-*"))
+    data = path.read_bytes()
+    image = load_snapshot(memoryview(data))
+    topic = next(each for each in image.topics.values() if len(each.partitions) > 1)
+    framed = [each for each in topic.partitions.values() if isinstance(each, bytes)]
+    one, two = (data.index(each) for each in framed[:2])
+    assert len(framed[0]) == len(framed[1])
+    twice = bytearray(data)
+    twice[two : two + len(framed[0])] = framed[0]
+    for batch in [each for each in batches(memoryview(data)) if isinstance(each, Batch)]:
+        twice = bytearray(with_crc(bytes(twice), batch))
+    path.write_bytes(twice)
+    assert one != two
     assert not follows(folder)
 
 

@@ -11,13 +11,14 @@
 #define KC_MOST_ITEMS 16 /* of a list */
 #define KC_FEW 4         /* brokers of a short state's ISR */
 #define KC_REASSIGNING 0x80
+#define KC_SEEN 0x40 /* it was compared */
 #define KC_LINE 64 /* bytes: what a change writes begins a cache line */
 
 /* Answers. WIDER: lists need to be as wide as `*width` says, which has grown; a short state: it takes a whole one. */
 enum { KC_DONE, KC_WIDER, KC_REFUSED };
 
 /* What else there is stands in the partition's record. where: one of KC_NOWHERE ...; replicas: how many, with
- * KC_REASSIGNING where some are to come or go; count: of the ISR */
+ * KC_REASSIGNING where some are to come or go, and KC_SEEN; count: of the ISR */
 typedef struct {
     int32_t leader, leader_epoch, partition_epoch;
     int8_t recovery;
@@ -290,6 +291,18 @@ static inline int kc_same_partition(const kc_partition *a, const kc_partition *b
            kc_same_items(a->last_known, a->last, b->last_known, b->last, 4) &&
            (kc_same_items(a->directories, a->directory, b->directories, b->directory, 16) ||
             (kc_all_migrating(a) && kc_all_migrating(b)));
+}
+
+/* Whether a short state, whose other half is in a record, is what another record says. */
+static inline int kc_same_short(const kc_short *state, const kc_partition *rest, const kc_partition *other) {
+    kc_partition mine = *rest;
+    mine.leader = state->leader;
+    mine.leader_epoch = state->leader_epoch;
+    mine.partition_epoch = state->partition_epoch;
+    mine.recovery = state->recovery;
+    mine.isr = state->count;
+    mine.in_sync = state->in_sync;
+    return kc_same_partition(&mine, other);
 }
 
 #endif

@@ -155,6 +155,25 @@ cdef class TopicStates:
                 return answer == KC_DONE
             self.lay_out(width)
 
+    cdef bint match(self, const kc_partition* other) except -1:
+        """Whether a partition is what a record says, and was not compared before."""
+        cdef kc_short* found = self.short(other.id)
+        cdef kc_partition mine
+        cdef uint8_t[1024] out
+        cdef size_t size
+        if found == NULL or found.replicas & KC_SEEN:
+            return False
+        found.replicas |= KC_SEEN
+        if found.where == KC_IN_SHORT:
+            return read_framed(self.partitions[other.id], &mine) and kc_same_short(found, &mine, other)
+        size = kc_write_state(out, self.at(other.id), self.width, other.id, self.topic)
+        return kc_read_partition(out + 3, out + size, out[2], &mine) == 0 and kc_same_partition(&mine, other)
+
+    cdef void forget_seen(self) noexcept:
+        cdef int32_t number
+        for number in range(self.room):
+            self.shorts[number].replicas &= <uint8_t>~KC_SEEN
+
     cdef bint put(self, int32_t number, const kc_record* record) except -1:
         if self.watched is not None and number in self.watched:
             return False
@@ -207,7 +226,7 @@ cdef class PartitionChanges:
     cdef dict topics, watched, opened
     cdef TopicStates last
     cdef public bint paused
-    cdef int64_t count
+    cdef int64_t count, matched
 
     def __cinit__(self, dict topics not None, dict watched=None):
         self.topics = topics
@@ -215,7 +234,7 @@ cdef class PartitionChanges:
         self.opened = {}
         self.last = None
         self.paused = False
-        self.count = 0
+        self.count = self.matched = 0
 
     cdef bint turn_to(self, const uint8_t* topic) except -1:
         """Make `last` the states of a topic. False: there is no such topic."""
@@ -247,6 +266,21 @@ cdef class PartitionChanges:
             self.counts.size += size
         self.count += 1
         return True
+
+    cdef bint match(self, const kc_partition* partition) except -1:
+        if self.paused or not self.turn_to(partition.topic) or not self.last.match(partition):
+            return False
+        self.matched += 1
+        return True
+
+    def end_matching(self):
+        """How many partitions were compared with a record, and are the same, since the last time."""
+        cdef TopicStates states
+        cdef int64_t matched = self.matched
+        for states in self.opened.values():
+            states.forget_seen()
+        self.matched = 0
+        return matched
 
     def forget(self, bytes topic not None):
         """Drop what was changed of a topic."""

@@ -59,7 +59,7 @@ cdef extern from "partition_changes.h" nogil:
 
     ctypedef struct kc_short:
         int32_t leader
-        uint8_t where
+        uint8_t where, replicas
 
     ctypedef union kc_room:
         kc_state state
@@ -67,6 +67,7 @@ cdef extern from "partition_changes.h" nogil:
     enum: KC_NOWHERE
     enum: KC_IN_SHORT
     enum: KC_IN_STATE
+    enum: KC_SEEN
     enum: KC_DONE
     enum: KC_WIDER
     enum: KC_REFUSED
@@ -83,6 +84,7 @@ cdef extern from "partition_changes.h" nogil:
     size_t kc_write_state(uint8_t* out, kc_state* state, int width, int32_t id, const uint8_t* topic)
     int kc_short_facts(const kc_short* state)
     int kc_state_facts(const kc_state* state)
+    int kc_same_short(const kc_short* state, const kc_partition* rest, const kc_partition* other)
     int kc_same_partition(const kc_partition* a, const kc_partition* b)
 
 __all__ = [
@@ -111,12 +113,12 @@ cdef class Walk:
     code of `kcli.snapshots.walk.PROBLEMS`; a record that can't be cut ends the walk ("record").
     With `partitions`, PartitionRecords that read well go there and are not yielded, and PartitionChangeRecords that do
     are counted there. With `changes`, both are applied there. With both, what is not applied and went to `partitions` is
-    yielded with the problem "counted".
+    yielded with the problem "counted"; `matching`: PartitionRecords are not applied, but compared with what is there.
     `mapped`: the body is a file's map; pages behind the walk are given back, so that memory stays flat.
     """
 
     cdef Py_buffer view
-    cdef bint held, control, mapped, over
+    cdef bint held, control, mapped, matching, over
     cdef const uint8_t* at
     cdef const uint8_t* end
     cdef const uint8_t* mark
@@ -126,7 +128,7 @@ cdef class Walk:
 
     def __cinit__(
         self, body, int64_t base_offset, int64_t count, bint control=False, Partitions partitions=None, bint mapped=False,
-        PartitionChanges changes=None,
+        PartitionChanges changes=None, bint matching=False,
     ):
         PyObject_GetBuffer(body, &self.view, PyBUF_SIMPLE)
         self.held = True
@@ -139,6 +141,7 @@ cdef class Walk:
         self.partitions = partitions
         self.changes = changes
         self.mapped = mapped
+        self.matching = matching
         self.over = False
 
     def __dealloc__(self):
@@ -224,6 +227,8 @@ cdef class Walk:
                 self.partitions.add(record, &partition, version, offset)
                 taken = COUNTED
             if self.changes is not None:
+                if self.matching:
+                    return TAKEN if self.changes.match(&partition) else taken
                 return TAKEN if self.changes.put(record, &partition) else taken
         else:
             if self.changes is None and (self.partitions is None or not self.partitions.counts_changes):
@@ -233,7 +238,7 @@ cdef class Walk:
             if self.partitions is not None and self.partitions.counts_changes:
                 self.partitions.tally_row(key, version, record.value_size, offset)
                 taken = COUNTED
-            if self.changes is not None:
+            if self.changes is not None and not self.matching:
                 return TAKEN if self.changes.apply(&change, record.value_size) else taken
         return TAKEN if taken == COUNTED else GIVEN
 
