@@ -102,6 +102,7 @@ DEF PIECE = 8388608               # bytes of a mapped file that are given back a
 include "partition_facts.pxi"
 include "partition_table.pxi"
 include "state_counts.pxi"
+include "topic_states.pxi"
 include "partition_changes.pxi"
 
 
