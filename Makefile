@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # each of their files in several processes; and, be it in another folder, of the core: from Cython into C, and from there
 # where ccache is installed.
 export PYTHONDONTWRITEBYTECODE :=
-export CYTHON_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kcli-tests/cython
+export CYTHON_CACHE_DIR ?= $(CURDIR)/build/cython
 ifeq ($(origin CC)$(shell command -v ccache > /dev/null && echo +),default+)
 export CC := ccache gcc
 export CCACHE_NOHASHDIR := 1
