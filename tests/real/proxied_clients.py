@@ -379,8 +379,11 @@ class Compared(NamedTuple):
     past: list[str]
 
 
-def compare(cluster: Cluster, out: Path, before: dict[int, int]) -> Compared:
-    """What a proxy saved beside the brokers' own logs. before: how many rows each of those had."""
+def compare(cluster: Cluster, out: Path, before: dict[int, int], gone: int = 0) -> Compared:
+    """What a proxy saved beside the brokers' own logs. before: how many rows each of those had.
+
+    gone: the port of a broker that was stopped; what it had under way then is not in its log.
+    """
     command = [sys.executable, "-m", "kcli.cli", "decode", "pcap", str(out), "--format", "jsonl", "-q"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     ours = {key(row): row for line in lines if "requestHeader" in (row := json.loads(line))}
@@ -394,7 +397,7 @@ def compare(cluster: Cluster, out: Path, before: dict[int, int]) -> Compared:
         truth = {key(row): row for row in log}
         missing = [
             known for known, row in ours.items()
-            if row["response"] is not None and known not in truth and known[3] not in BEFORE_LOGIN
+            if row["response"] is not None and known not in truth and known[3] not in BEFORE_LOGIN and known[0] != gone
         ]  # fmt: skip
         if not missing or time.monotonic() > until:
             break
