@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 import shutil
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,6 +102,15 @@ def test_examples_print_what_the_documents_say(file: Path, tmp_path: Path) -> No
 def test_python_in_the_documents_runs(file: Path, tmp_path: Path) -> None:
     wrong = examples.run_programs(file, examples.workplace(tmp_path))
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_demo_has_all_that_examples_ask_for() -> None:
+    """`make demo` on a fresh machine: none of the README's commands ends with "needs ... (pip install ...)"."""
+    extras = tomllib.loads((examples.ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    found = re.search(r"^demo:.*foreach extra,([a-z ]+),", (examples.ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert found
+    installed = {need for name in found[1].split() for need in extras[name]}
+    assert {need for name in extras.keys() - {"dev", "bench"} for need in extras[name]} <= installed
 
 
 def test_the_readme_has_examples() -> None:
