@@ -173,13 +173,16 @@ class FrameProtocol(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._resumed.set()
         self._lose(error)
+        # Who owns this owns what it calls, too: without these the buffer would live until cycles are looked for.
+        self._on_frame = ignore
+        self._view, self._scratch, self._big = memoryview(b""), bytearray(), None
 
     def _lose(self, error: Exception | None) -> None:
         notify, self._on_lost = self._on_lost, ignore
         notify(error)
 
 
-def ignore(_error: Exception | None) -> None:
+def ignore(_: object) -> None:
     pass
 
 

@@ -1,4 +1,6 @@
 import asyncio
+import gc
+import weakref
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -49,6 +51,26 @@ def test_requests_are_pipelined_and_answers_come_in_order() -> None:
             await connection.close()
 
     go(work())
+
+
+def test_a_closed_connection_leaves_nothing_to_the_collector() -> None:
+    """Thousands of them, as a load test opens, would keep a buffer each until cycles are looked for."""
+
+    async def work() -> object:
+        async with server(echo) as port:
+            connection = await BrokerConnection.open(Address("127.0.0.1", port), ClientConfig({}))
+            await connection.exchange(frame(7), 7, "Ask v1")
+            seen = weakref.ref(connection)
+            await connection.close()
+            await asyncio.sleep(0.01)
+            del connection
+            return seen()
+
+    gc.disable()
+    try:
+        assert go(work()) is None
+    finally:
+        gc.enable()
 
 
 def test_read_makes_the_value_and_its_errors_name_the_broker() -> None:
