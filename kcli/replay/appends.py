@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from kcli.capture.exchange import Exchange
 from kcli.capture.record_fields import record_fields
-from kcli.replay.choice import Choice
 from kcli.replay.records import counted
 from kcli.schemas.apikeys import END_TXN, PRODUCE
 
@@ -105,17 +104,16 @@ class Appends:
     Of more writes than it remembers, and of what Produce with acks=0 appends, it does not know the place.
     """
 
-    def __init__(self, choice: Choice) -> None:
-        self.choice = choice
+    def __init__(self) -> None:
         self.logs: dict[Place, Log] = {}
         self.writes: dict[int, Write] = {}  # by the identity of an exchange that is still to be made again
         self.open: dict[str, dict[Place, int]] = {}  # by transactional id: where the last batches begin
         self.remembered: deque[tuple[Log, Append]] = deque()
 
-    def watch(self, items: Iterable[object]) -> Iterator[object]:
-        """The same items, in the order of their answers; each is learnt from as it passes."""
-        for each in items:
-            if isinstance(each, Exchange) and each.response_frame is not None and self.choice.reason(each) is None:
+    def watch(self, exchanges: Iterable[Exchange]) -> Iterator[Exchange]:
+        """The same exchanges, in the order of their answers; each is learnt from as it passes."""
+        for each in exchanges:
+            if each.response_frame is not None:
                 if each.api_key == PRODUCE:
                     self.take_batches(each)
                 elif each.api_key == END_TXN and not each.errors:

@@ -17,15 +17,13 @@ from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
 from kcli.proxy.recording import Recorder
 from kcli.replay.choice import was_refused
 from kcli.replay.clock import Clock
-from kcli.replay.destinations import MOVED, Destinations
+from kcli.replay.destinations import MOVED
 from kcli.replay.fetch_sessions import LOST
 from kcli.replay.identities import Identities
 from kcli.replay.live_lines import FROM_CLIENT, FROM_SERVER, Line, LiveLines
-from kcli.replay.mapping import Mapper
 from kcli.replay.outcome import PASSING, UNREADY, Outcome
-from kcli.replay.producers import Producers
 from kcli.replay.records import producers_of
-from kcli.replay.requests import Requests
+from kcli.replay.requests import Learnt, Requests
 from kcli.replay.rounds import Rounds
 from kcli.replay.steps import Step
 from kcli.replay.transactions import Transactions, marked
@@ -42,19 +40,15 @@ JOINS = 10  # how often a member joins again as its round was too small
 UNKNOWN_ID = "UNKNOWN_TOPIC_ID"
 
 
-class Shared(Protocol):
+class Shared(Learnt, Protocol):
     """What all connections of one client share."""
 
     config: ClientConfig
     dialect: str | None
-    suffix: str
-    mapper: Mapper
-    producers: Producers
     transactions: Transactions
     rounds: Rounds
     recorder: Recorder | None
     outcome: Outcome
-    destinations: Destinations
     clock: Clock
     bodies: Bodies
     ended: Callable[[Step], None]
@@ -93,6 +87,11 @@ class LiveConnection:
         step.end()
         self.shared.ended(step)
 
+    def leave_out(self, step: Step, reason: str) -> None:
+        """Send nothing for a step, and have it counted apart."""
+        self.shared.outcome.lack(step.exchange, None, reason)
+        self.end(step)
+
     async def turn(self, step: Step) -> None:
         """Wait until a step is due, and what it depends on has come."""
         await self.shared.clock.until(step.seconds)
@@ -108,21 +107,18 @@ class LiveConnection:
         """Send a step's request. What comes back is taken when it comes."""
         exchange = step.exchange
         if was_refused(exchange):
-            self.shared.outcome.lack(exchange, None, UNREADY)
-            self.end(step)
+            self.leave_out(step, UNREADY)
             return
         line = await self.lines.to(exchange)
         session = line.session
         version = nearest(session.versions, exchange.api_key, exchange.api_version)
         if version is None:
-            self.shared.outcome.lack(exchange, None, "the broker does not have this API")
-            self.end(step)
+            self.leave_out(step, "the broker does not have this API")
             return
         await self.adopt(exchange, session)
         body = self.requests.body(exchange, version, session)
         if exchange.api_key == PRODUCE and exchange.request["topicData"] and not body["topicData"]:
-            self.shared.outcome.lack(exchange, None, UNREADY)
-            self.end(step)
+            self.leave_out(step, UNREADY)
             return
         await self.shared.transactions.prepare(
             exchange.api_key, exchange.api_version, version, body, await self.coordinating(body, session)

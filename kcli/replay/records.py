@@ -12,6 +12,7 @@ from kcli.records.batches import Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
 from kcli.records.kernels import crc32c
+from kcli.redact.fields import words
 from kcli.schemas.errors import error_code
 
 __all__ = [
@@ -31,15 +32,12 @@ __all__ = [
 LAYOUT = fixed_layout(BATCH_HEADER)
 # What a partition answers that took nothing as it was not ready; the producer sends the records again.
 NOT_TAKEN = frozenset(
-    error_code(name)
-    for name in (
-        "UNKNOWN_TOPIC_OR_PARTITION",
-        "LEADER_NOT_AVAILABLE",
-        "NOT_LEADER_OR_FOLLOWER",
-        "NOT_ENOUGH_REPLICAS",
-        "KAFKA_STORAGE_ERROR",
-        "UNKNOWN_TOPIC_ID",
-        "CONCURRENT_TRANSACTIONS",
+    map(
+        error_code,
+        words(
+            "UNKNOWN_TOPIC_OR_PARTITION LEADER_NOT_AVAILABLE NOT_LEADER_OR_FOLLOWER NOT_ENOUGH_REPLICAS"
+            " KAFKA_STORAGE_ERROR UNKNOWN_TOPIC_ID CONCURRENT_TRANSACTIONS"
+        ),
     )
 )
 IDEMPOTENT = ("producerId", "producerEpoch", "baseSequence")

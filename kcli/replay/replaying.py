@@ -177,7 +177,8 @@ async def run(
 ) -> None:
     room, clock = Room(options.clients), Clock(options.scale)
     # Of clients that are there several times, each batch comes several times: logs can't be as captured.
-    appends = Appends(choice) if options.clients == 1 else None
+    appends = Appends() if options.clients == 1 else None
+    wanted = (each for each in items if isinstance(each, Exchange) and choice.reason(each) is None)
 
     def ended(step: Step) -> None:
         room.leave(step.exchange)
@@ -188,9 +189,7 @@ async def run(
         for suffix in suffixes
     ]
     try:
-        for exchange in in_order(appends.watch(items) if appends else items, options.memory):
-            if choice.reason(exchange) is not None:
-                continue
+        for exchange in in_order(appends.watch(wanted) if appends else wanted, options.memory):
             for each in copies:
                 await room.enter(exchange)
                 each.put(exchange)

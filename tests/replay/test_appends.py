@@ -50,7 +50,7 @@ def waits(items: Sequence[Exchange]) -> dict[int, set[int]]:
 
     async def work() -> dict[int, set[int]]:
         made, choice = dict[int, Step](), Choice(catalog(None))
-        known = Appends(choice)
+        known = Appends()
         order = Order(choice, min(each.request_ns for each in items), known)
         answered = sorted(items, key=response_ns)
         for each in in_order(known.watch(answered), 1 << 20):
@@ -108,7 +108,7 @@ def test_old_appends_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(appends, "MOST", 2)
 
     async def work() -> list[int]:
-        known = Appends(Choice(catalog(None)))
+        known = Appends()
         for _ in known.watch([produce(n, 1, A, 2 * n) for n in range(5)]):
             pass
         return [each.start for each in known.logs["t", 0].appends]
