@@ -152,6 +152,18 @@ static inline void kc_carry_directories(kc_state *state, int width, const uint8_
     state->directories = (int8_t)count;
 }
 
+/* What a change says of the leader: its epoch rises with another one, the partition's with any change. */
+static inline void kc_apply_leader(
+    int32_t *leader, int32_t *leader_epoch, int32_t *partition_epoch, int8_t *recovery, const kc_change *c) {
+    if (c->leader != KC_NO_LEADER_CHANGE) {
+        *leader = c->leader;
+        ++*leader_epoch;
+    }
+    if (c->recovery != KC_NO_RECOVERY_CHANGE)
+        *recovery = c->recovery;
+    ++*partition_epoch;
+}
+
 /* Apply a change. Where the answer is not KC_DONE, the state is as it was. */
 static inline int kc_apply_change(kc_state *state, int *width, const kc_change *c) {
     int answer = kc_fits(c->count, c->directories, width);
@@ -171,13 +183,7 @@ static inline int kc_apply_change(kc_state *state, int *width, const kc_change *
         memcpy(kc_list(state, *width, list), c->items[list], 4 * (size_t)c->count[list]);
         state->count[list] = (uint8_t)c->count[list];
     }
-    if (c->leader != KC_NO_LEADER_CHANGE) {
-        state->leader = c->leader;
-        state->leader_epoch++;
-    }
-    if (c->recovery != KC_NO_RECOVERY_CHANGE)
-        state->recovery = c->recovery;
-    state->partition_epoch++;
+    kc_apply_leader(&state->leader, &state->leader_epoch, &state->partition_epoch, &state->recovery, c);
     return KC_DONE;
 }
 
@@ -192,13 +198,7 @@ static inline int kc_apply_short(kc_short *state, const kc_change *c) {
         memcpy(state->in_sync, c->items[KC_ISR], 4 * (size_t)count);
         state->count = (uint8_t)count;
     }
-    if (c->leader != KC_NO_LEADER_CHANGE) {
-        state->leader = c->leader;
-        state->leader_epoch++;
-    }
-    if (c->recovery != KC_NO_RECOVERY_CHANGE)
-        state->recovery = c->recovery;
-    state->partition_epoch++;
+    kc_apply_leader(&state->leader, &state->leader_epoch, &state->partition_epoch, &state->recovery, c);
     return KC_DONE;
 }
 
