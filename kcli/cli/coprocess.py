@@ -8,6 +8,9 @@ in bulk are answered in bulk.
 from __future__ import annotations
 
 import io
+import os
+import select
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -40,6 +43,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 CHUNK = 1 << 16  # bytes read at once
 LONGEST = 1 << 26  # bytes of a line
+AWAKE = 100_000  # ns for which a program's next line is waited for awake: to wake a core takes longer than most answers
 FORMS = ("hex", "base64")
 
 
@@ -78,6 +82,7 @@ def answer_lines(file: str, answer: Callable[[bytes, int], Reply], output: str |
     """
     found, bad, first, refused = 0, 0, "", False
     with opened(file) as source, open_output(output, [file]) as out:
+        wait = waiting(source)
         for lines in whole_lines(source):
             for number, text in lines:
                 reply = reply_to(text, number, answer)
@@ -88,6 +93,7 @@ def answer_lines(file: str, answer: Callable[[bytes, int], Reply], output: str |
                     bad, first = bad + 1, first or f"line {number}: {reply.problem}"
             found += len(lines)
             out.flush()
+            wait()
         if bad:
             raise InputError(f"{bad:,} of {counted(found, 'line')} can't be answered: {first}", file=name_of(file))
     return int(refused)
@@ -100,6 +106,25 @@ def opened(file: str) -> Iterator[io.BufferedReader]:
         return
     with Path(file).open("rb") as source:
         yield source
+
+
+def waiting(source: io.BufferedReader) -> Callable[[], None]:
+    """Waits awake until there is more to read, for AWAKE at most; with one core only, not at all: the writer needs it."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    poll, now = select.poll(), time.perf_counter_ns
+    try:
+        poll.register(source, select.POLLIN)
+    except io.UnsupportedOperation:  # no file of the system's
+        cores = 1
+    if cores == 1:
+        return lambda: None
+
+    def wait() -> None:
+        end = now() + AWAKE
+        while not poll.poll(0) and now() < end:
+            pass
+
+    return wait
 
 
 def whole_lines(source: io.BufferedReader) -> Iterator[list[Line]]:

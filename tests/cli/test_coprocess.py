@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import IO, cast
 
@@ -15,7 +17,7 @@ import click
 import pytest
 
 from kcli.cli import coprocess
-from kcli.cli.coprocess import Line, Reply, answer_lines, message_of, whole_lines
+from kcli.cli.coprocess import Line, Reply, answer_lines, message_of, waiting, whole_lines
 from kcli.cli.main import main
 from kcli.errors import InputError
 from kcli.grammar import frames
@@ -114,6 +116,22 @@ def test_lines_come_as_they_are_read() -> None:
     found = [line for lines in whole_lines(reader(data)) for line in lines]
     assert [line.text for line in found] == data.split()
     assert [line.number for line in found] == [*range(1, 100_001)]
+
+
+def test_the_next_line_is_waited_for_awake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coprocess, "AWAKE", 60_000_000_000)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
+    ends, to = os.pipe()
+    with os.fdopen(ends, "rb") as source, os.fdopen(to, "wb", 0) as out:
+        later = threading.Timer(0.05, out.write, [b"x"])
+        later.start()
+        waiting(source)()
+        assert select.select([source], [], [], 0)[0]
+        later.join()
+        assert source.read(1) == b"x"
+        monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
+        waiting(source)()  # one core: the program that writes needs it
+    waiting(reader(b""))()
 
 
 def test_what_is_wrong_with_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
