@@ -109,7 +109,7 @@ def opened(file: str) -> Iterator[io.BufferedReader]:
 
 
 def waiting(source: io.BufferedReader) -> Callable[[], None]:
-    """Waits awake until there is more to read, for AWAKE at most; with one core only, not at all: the writer needs it."""
+    """Waits awake until there is more to read, for AWAKE at most; not at all with one core, which the writer needs."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     poll, now = select.poll(), time.perf_counter_ns
     try:

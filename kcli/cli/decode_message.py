@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import click
@@ -35,6 +36,7 @@ __all__ = [
 ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
 FORMATS = ("json", "tree", "hexdump", "table")
 RECORDS = click.Choice(["none", "raw", "batches", "full"])
+MOST_SHAPES = 256  # of requests that are kept
 
 
 def message_options(api: str, version: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -211,14 +213,18 @@ def reads_request(data: bytes, dialect: str | None) -> bool:
 
 def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
     """How a request frame is read. options: dialect, api, api_version. DecodeError, UsageError."""
-    dialect = options["dialect"]
-    header, body = frames.request_codecs(data, frame.start, dialect)
     api_key, version = api_of(data, frame.start)
     check_said(api_key, version, options)
+    return shape_of_requests(api_key, version, options["dialect"])
+
+
+@lru_cache(MOST_SHAPES)
+def shape_of_requests(api_key: int, version: int, dialect: str | None) -> Shape:
+    """How requests of an API and version are read. DecodeError: no such API or, of the body, no such version."""
     known = catalog(dialect).api(api_key)
     if known is None:
         raise frames.unknown_version(api_key, version, dialect)
-    name = known.log_name
+    body, name = frames.request_codec(api_key, version, dialect), known.log_name
 
     def body_at(_start: int) -> MessageCodec:
         if version not in known.versions:
@@ -226,7 +232,7 @@ def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
         return body
 
     return Shape(
-        header,
+        messages.request_header(api_key, version, dialect),
         body_at,
         lambda head, value: {"requestHeader": head | {"requestApiKeyName": name}, "request": value},
     )

@@ -9,7 +9,7 @@ from kcli.cli.message_formats import Shape, with_batches
 from kcli.cli.message_input import Frame
 from kcli.errors import DecodeError
 from kcli.grammar.difference import Difference, core_batch_differences, core_differences, differences, in_order
-from kcli.grammar.request_start import PREFIX, api_of, starts_with_length
+from kcli.grammar.request_start import PREFIX, starts_with_length
 from kcli.grammar.secrets import hide_span
 from kcli.grammar.trace import Span
 
@@ -55,8 +55,7 @@ def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> li
 
     DecodeError: a message is of no known API and version.
     """
-    shape = shape_of(one, options)
-    twin = shape if options["api"] is None and api_of(one) == api_of(other) else shape_of(other, options)
+    shape, twin = shape_of(one, options), shape_of(other, options)
     header = core_differences(shape.header, one, 0, other, 0) if shape.header is twin.header else None
     if header is None:
         return None
@@ -82,10 +81,13 @@ def hidden(found: list[Difference], one: bytes, other: bytes) -> list[Difference
     """The differences, without the secrets that records of Kafka's metadata log have."""
     from kcli.records.spans import shown_span
 
-    def shown(span: Span | None, data: bytes) -> Span | None:
-        return shown_span(span, data) if span is not None and "batches[" in span.path else span
+    def shown(each: Difference) -> Difference:
+        if "batches[" not in each.path:
+            return each
+        expected = each.expected and shown_span(each.expected, one)
+        return Difference(each.path, expected, each.got and shown_span(each.got, other))
 
-    return [Difference(each.path, shown(each.expected, one), shown(each.got, other)) for each in found]
+    return [shown(each) for each in found]
 
 
 def trailing(data: bytes, end: int) -> list[Span]:
