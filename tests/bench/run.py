@@ -4,8 +4,8 @@
 
 NAME: only those whose names hold one of these. --old: run each on another kcli too, by turns, and print new/old below
 the figures (tests/bench/beside.py), at the end all ratios, the lowest first; --own: with the revision's own benches,
-where these import what it does not have. --cpu: processor time instead of wall time, of a bench and of the commands
-that it waits for, not of servers beside it. WORDs are handed to each bench.
+where these import what it does not have. --cpu: processor time instead of wall time, of a bench, of the commands
+that it waits for and of kcli's servers beside it, not of others. WORDs are handed to each bench.
 
 A bench prints what it measured, its peer in the same run and the ratio. A failing one does not stop the others.
 """

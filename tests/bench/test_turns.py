@@ -78,3 +78,20 @@ print(asleep < 1, time.perf_counter() - start >= 0.5)
     environment = os.environ | {CLOCK: PROCESSOR, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "True"]
+
+
+def test_the_processors_clock_counts_a_kcli_beside_the_bench() -> None:
+    code = """
+import subprocess, sys, time
+from tests.bench.turns import turn
+busy = "import time\\nwhile time.process_time() < 0.5: pass\\nprint(flush=True)\\ninput()"
+for name in ("kcli.cli", "other"):
+    start = time.perf_counter()
+    with subprocess.Popen([sys.executable, "-c", busy, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as beside:
+        beside.stdout.readline()
+        print(time.perf_counter() - start >= 0.5)
+        beside.stdin.write(b"\\n")
+"""
+    environment = os.environ | {CLOCK: PROCESSOR, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
