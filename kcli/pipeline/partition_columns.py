@@ -17,7 +17,6 @@ from kcli.pipeline.partitions import LAZY_CHUNK, MAGIC_1_SINCE, MAGIC_2_SINCE, M
 from kcli.pipeline.writing import stored_schema
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import CODECS
-from kcli.schemas.apikeys import FETCH
 from kcli.schemas.errors import error_name
 
 __all__ = ["PartitionColumns", "Rows"]
@@ -60,18 +59,17 @@ class PartitionColumns:
 
     def rows(self) -> dict[str, tuple[Rows, Callable[[Rows], list[Any]]]]:
         """The rows of each table, and what makes their columns."""
-        named = Rows.of(self.columns.taken["partitions"], PARTITION)
-        fetched = self.columns.numbers[:, 2][named.row] == FETCH
-        answered = named.where(fetched)
+        taken = self.columns.taken
+        answered = Rows.of(taken["fetched"], PARTITION)
         versions = self.columns.numbers[:, 3][answered.row]
         old = answered.where((versions < MAGIC_2_SINCE) & (answered.batches > 0))
         far = answered.where(answered.behind >= 0)
         return {
             "fetch_partitions": (answered, self.fetched),
-            "produce_partitions": (named.where(~fetched), self.produced),
+            "produce_partitions": (Rows.of(taken["produced"], PARTITION), self.produced),
             "down_conversions": (old, self.converted),
             "remote_fetches": (far, self.far),
-            "record_batches": (Rows.of(self.columns.taken["batches"], BATCH), self.described),
+            "record_batches": (Rows.of(taken["batches"], BATCH), self.described),
         }
 
     def who(self, rows: Rows) -> list[Any]:
@@ -145,9 +143,9 @@ class Rows:
 
     @classmethod
     def of(cls, data: bytes, columns: Sequence[str]) -> Rows:
-        """The rows as the core has them, one behind the other."""
+        """A copy of the rows as the core has them, one behind the other."""
         rows = numpy.frombuffer(data, numpy.int64).reshape(-1, len(columns))
-        return cls(columns, numpy.ascontiguousarray(rows.T))
+        return cls(columns, numpy.array(rows.T, order="C"))
 
     def __getattr__(self, name: str) -> Any:
         return self.values[self.columns.index(name.rstrip("_"))]

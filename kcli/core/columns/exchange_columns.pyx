@@ -152,9 +152,8 @@ cdef class ExchangeRows(Sink):
         return True
 
     cdef bint is_full(self) noexcept:
-        cdef size_t texts = self.messages.size() + self.frames.size()
-        cdef size_t rows = self.partitions.rows.size + self.partitions.batches.size
-        return self.count >= self.rows_limit or <Py_ssize_t>(texts + rows) > self.bytes_limit
+        cdef size_t size = self.messages.size() + self.frames.size() + self.partitions.size()
+        return self.count >= self.rows_limit or <Py_ssize_t>size > self.bytes_limit
 
     cdef int put(self, Exchange* e, int client, bint parted) except -1:
         """The numbers of a row, and what hangs on it."""
@@ -245,14 +244,14 @@ cdef class ExchangeRows(Sink):
     # Columns
 
     def take_columns(self, bint last=False):
-        """Return the buffered columns and reset. Texts are views, valid until the next row. last: end the runs of answers
+        """Return the buffered columns and reset. Texts and rows of partitions are views, valid until the next row. last: end the runs of answers
         that may go on, too.
 
         numbers: int64 rows of NUMBERS; header, request, response: (int32 where each row's text ends, behind a 0; the texts),
         errors: the same with int64 codes; links, ends (clients' ends), servers, clients: such texts, that the rows' numbers
         for link and client are places in, client -1: null; server_of: int32, a link's place in servers; topics: (kind,
-        bytes) by number from 1 on; nameless: int32, rows with a topic id that had no name; partitions, batches: int64 rows of PartRow and
-        BatchRow, whose `row` is one of `numbers`; frames: see FrameColumns; fields: int64 rows, the least int64: not there; ended: see
+        bytes) by number from 1 on; nameless: int32, rows with a topic id that had no name; fetched, produced, batches: int64 rows
+        of PartRow (the first two) and BatchRow, whose `row` is one of `numbers`; frames: see FrameColumns; fields: int64 rows, the least int64: not there; ended: see
         `end`, None: goes on.
         """
         cdef Partitions parts = self.partitions
@@ -262,8 +261,9 @@ cdef class ExchangeRows(Sink):
         topics = parts.topic_texts(self.topic_texts)
         made = {
             "numbers": text(&self.numbers), "clients": strings(&self.clients, &self.used_clients, False), "nameless": text(&self.nameless),
-            "partitions": text(&parts.rows), "batches": text(&parts.batches), "topics": topics,
+            "topics": topics,
         }
+        made |= parts.take()
         made["frames"] = self.frames.take()
         made["fields"] = b"" if self.fields is None else text(&self.fields.rows)
         made |= self.connections.take()

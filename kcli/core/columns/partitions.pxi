@@ -52,13 +52,14 @@ cdef class Partitions:
     cdef const uint8_t* response      # of which `endpoints` are rows
     cdef const EndpointRow* endpoints
     cdef int64_t endpoint_count
-    cdef Out rows, batches
+    cdef Out fetched, produced, batches      # rows
 
     def __dealloc__(self):
         texts_free(&self.texts)
         map_free(&self.seen)
         free(self.parts)
-        out_free(&self.rows)
+        out_free(&self.fetched)
+        out_free(&self.produced)
         out_free(&self.batches)
 
     cdef bint read(self, Layout layout, const uint8_t* request, size_t n, const uint8_t* response, size_t m, bint adds) except -1:
@@ -193,6 +194,7 @@ cdef class Partitions:
         cdef Part* part
         cdef PartRow made
         cdef int64_t* c
+        cdef Out* rows = &self.fetched if fetch else &self.produced
         for i in range(self.count):
             part = &self.parts[i]
             c = part.columns
@@ -202,7 +204,7 @@ cdef class Partitions:
             made.name, made.id, made.partition, made.asked, made.reported = part.name, part.id, c[INDEX], part.asked, part.reported
             made.offset, made.limit, made.high, made.stable, made.start = c[OFFSET], c[LIMIT], c[HIGH], c[STABLE], c[START]
             made.error = c[ERROR] if part.reported else 0
-            if out_put(&self.rows, &made, sizeof(made)):
+            if out_put(rows, &made, sizeof(made)):
                 raise MemoryError
         return 0
 
@@ -254,6 +256,14 @@ cdef class Partitions:
                 raise MemoryError
             return number
         return 0
+
+    cdef size_t size(self) noexcept:
+        """Bytes of the rows."""
+        return self.fetched.size + self.produced.size + self.batches.size
+
+    cdef dict take(self):
+        """The rows of each kind, where they lie."""
+        return {"fetched": view(&self.fetched), "produced": view(&self.produced), "batches": view(&self.batches)}
 
     cdef list topic_texts(self, list known):
         """(kind, bytes) of all topics by number from 1 on, behind those known already."""

@@ -128,7 +128,7 @@ def test_what_only_the_slower_way_can_leaves_no_trace(tmp_path: Path) -> None:
     wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1][:3] + bytes([0x30]) + metadata(1)[1][4:0x34])
     wire.client(request(3, 9, 2, {"topics": None}, "ÿ")).server(response(3, 9, 2, {})).close()
     owner, taken = ran(wire, tmp_path)
-    assert not any(taken[name] for name in ("numbers", "partitions"))
+    assert not any(taken[name] for name in ("numbers", "fetched", "produced"))
     assert not any(texts(taken[name]) or taken[name][1] for name in ("header", "request", "response", "errors"))
     assert len(owner.slow) == 2  # type: ignore[attr-defined]
 
@@ -227,7 +227,7 @@ def test_ids_without_a_name_and_errors_of_partitions(tmp_path: Path) -> None:
     taken = owner.sink.take_columns()
     assert codes(taken["errors"]) == [[6], [71]]
     assert sorted(map(uuid_text, owner.bodies.names.missing())) == sorted(ids)
-    assert (owner.forwarded, len(taken["partitions"]) // (19 * 8)) == ([], 4)
+    assert (owner.forwarded, len(taken["fetched"]) // (19 * 8)) == ([], 4)
 
 
 def test_apis_that_are_forwarded_and_partitions_without_a_layout_go_the_slower_way(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_apis_that_are_forwarded_and_partitions_without_a_layout_go_the_slower_w
     wire.client(request(12, 4, 2, {"groupId": "g"})).server(response(12, 4, 2, {})).close()
     owner, taken = ran(wire, tmp_path)
     assert [each[1] for each in owner.forwarded] == [0, 12]
-    assert taken["partitions"] == taken["batches"] == b""
+    assert taken["fetched"] == taken["produced"] == taken["batches"] == b""
 
 
 def test_rows_with_an_id_that_has_no_name_yet_are_noted(tmp_path: Path) -> None:
