@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -20,9 +21,10 @@ from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
 from kcli.snapshots.evidence import Evidence
-from kcli.snapshots.examination import Follower, examine
+from kcli.snapshots.examination import Asked, Follower, examine
 from kcli.snapshots.files import listing_of, metadata_directory, open_file, steady
 from kcli.snapshots.findings import SnapshotFinding
+from kcli.snapshots.log_spans import header_time
 from kcli.snapshots.names import parse_snapshot_name
 from kcli.snapshots.rules_directory import DirectoryEvidence, judge_directory
 from kcli.snapshots.verification import judge
@@ -31,6 +33,8 @@ __all__ = ["verify"]
 
 if TYPE_CHECKING:
     from kcli.snapshots.replayed import Node
+
+HEAD = 1 << 16  # bytes of a snapshot that its header lies in
 
 T = TypeVar("T")
 Examined = tuple[Evidence, list[SnapshotFinding]]
@@ -132,13 +136,13 @@ def examined(
     path: str,
     dialect: str | None,
     problems: list[InputError],
-    ends: Collection[int] = (),
+    asked: Asked | None = None,
     follower: Follower | None = None,
 ) -> Examined | None:
     """Examine and judge a file. None: it can't be read, which is added to `problems`."""
     try:
         with open_file(path) as file:
-            found = examine(file.data, file.name, dialect=dialect, mapped=file.mapped, ends=ends, follower=follower)
+            found = examine(file.data, file.name, dialect=dialect, mapped=file.mapped, asked=asked, follower=follower)
             judged = list(judge(found))
             found.rescan = lambda: ()
             return found, judged
@@ -227,12 +231,12 @@ def directory_findings(
 ) -> Iterator[SnapshotFinding]:
     """Each file by itself, then all together, where all could be read."""
     evidence = DirectoryEvidence(listing_of(folder))
-    ends = {each.end_offset for each in evidence.ids}
+    asked = asked_of(folder, evidence)
     known: dict[Path, Examined | None] = {}
 
     def look_at(path: Path, follower: Follower | None = None) -> Examined | None:
         if path not in known:
-            known[path] = examined(str(path), dialect, problems, ends, follower)
+            known[path] = examined(str(path), dialect, problems, asked, follower)
         return known[path]
 
     before = len(problems)
@@ -249,6 +253,15 @@ def directory_findings(
         yield SnapshotFinding(finding.severity, finding.rule, finding.message, finding.offset, path)
     if replay and not follows:
         yield from replay_findings(folder, dialect, problems)
+
+
+def asked_of(folder: Path, evidence: DirectoryEvidence) -> Asked:
+    """What the folder's segments have to show of its snapshots."""
+    times = set()
+    for name, _ in evidence.listing.snapshots:
+        with suppress(OSError), (folder / name).open("rb") as file:
+            times.add(header_time(memoryview(file.read(HEAD))))
+    return Asked({each.end_offset for each in evidence.ids}, {time for time in times if time is not None})
 
 
 def is_replayed(

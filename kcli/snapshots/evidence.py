@@ -70,11 +70,11 @@ class Evidence:
     unopened (position, reason), odd (offset, key, problem), undecoded (offset, key, version, reason),
     duplicates (offset, key, what), repeats (offset of a repeated TopicRecord, topic),
     strays (offset of a config, topic)
-    epochs: {partitionLeaderEpoch: position of its first batch}; epoch_starts: [(epoch, its first offset)]
+    epochs: {partitionLeaderEpoch: its first batch}; epoch_lasts: {epoch: its last batch}, where another one follows
     compressed: {codec: position of the first batch}; timestamps: append timestamp of the last batch, ms
     types: {(apiKey, version): [count, first offset]}; unknown_tags: (count, first offset)
     ends: {offset asked for: header of the batch that holds the record before it}, of a log segment
-    begins: {offset asked for: header of the batch that begins there}
+    timed: {(time asked for, epoch): base offset of its last batch with that time}
     brokers, controllers: {id: record}; features: {name: level}; topics: {id as bytes: (name, offset)}
     partitions: the closed PartitionTable; rescan: the file's records again, for what needs a second look
     """
@@ -100,14 +100,14 @@ class Evidence:
     duplicates: Noted = field(default_factory=Noted)
     repeats: Noted = field(default_factory=Noted)
     strays: Noted = field(default_factory=Noted)
-    epochs: dict[int, int] = field(default_factory=dict)
-    epoch_starts: list[tuple[int, int]] = field(default_factory=list)
+    epochs: dict[int, Batch] = field(default_factory=dict)
+    epoch_lasts: dict[int, Batch] = field(default_factory=dict)
     compressed: dict[str, int] = field(default_factory=dict)
     controls: list[Control] = field(default_factory=list)
     types: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     unknown_tags: list[int] = field(default_factory=list)
     ends: dict[int, Batch] = field(default_factory=dict)
-    begins: dict[int, Batch] = field(default_factory=dict)
+    timed: dict[tuple[int, int], int] = field(default_factory=dict)
     brokers: dict[int, dict[str, Any]] = field(default_factory=dict)
     controllers: dict[int, dict[str, Any]] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
@@ -126,6 +126,12 @@ class Evidence:
         """When the last record of the log that a snapshot holds was written: ms, by its header; None: no header."""
         found = next((each.value for each in self.controls[:1] if each.kind == HEADER), None)
         return found["lastContainedLogTimestamp"] if found else None
+
+    def last_of(self, epoch: int) -> Batch | None:
+        """The last batch of a leader epoch; None: it has none."""
+        if self.last is not None and self.last.leader_epoch == epoch:
+            return self.last
+        return self.epoch_lasts.get(epoch)
 
     @property
     def end_offset(self) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kcli.errors import DecodeError, InputError
 from kcli.snapshots.decoding import Decoder
@@ -15,9 +15,16 @@ from kcli.snapshots.names import parse_snapshot_name, segment_offset
 from kcli.snapshots.partitions import PartitionTable, id_bytes
 from kcli.snapshots.walk import SOFT, Row, opened, walk
 
-__all__ = ["Follower", "examine"]
+__all__ = ["Asked", "Follower", "examine"]
 
 TOPIC, PARTITION, CONFIG = 2, 3, 4
+
+
+class Asked(NamedTuple):
+    """What is asked of a log's segments. ends: offsets where snapshots end; times: those that their headers say, ms."""
+
+    ends: Collection[int]
+    times: Collection[int]
 
 
 class Follower(Protocol):
@@ -38,16 +45,16 @@ def examine(
     *,
     dialect: str | None = None,
     mapped: object = None,
-    ends: Collection[int] = (),
+    asked: Asked | None = None,
     follower: Follower | None = None,
 ) -> Evidence:
-    """Examine every byte of a file. file: its name; mapped: see `framing.release`; ends: see `Evidence`."""
+    """Examine every byte of a file. file: its name; mapped: see `framing.release`."""
     decoder = Decoder(dialect)
     found = Evidence(file, len(data), parse_snapshot_name(file), segment_offset(file), decoder=decoder)
     if follower is not None:
         found.partitions = PartitionTable(references=True, changes=True, store=follower.store)
     found.rescan = lambda: rows_again(data)
-    return Examiner(found, decoder, ends, follower).run(data, mapped)
+    return Examiner(found, decoder, asked, follower).run(data, mapped)
 
 
 def rows_again(data: memoryview) -> Iterator[tuple[Row, memoryview]]:
@@ -69,12 +76,12 @@ class Examiner:
     """Collects the evidence of one file, batch by batch and record by record."""
 
     def __init__(
-        self, found: Evidence, decoder: Decoder, ends: Collection[int] = (), follower: Follower | None = None
+        self, found: Evidence, decoder: Decoder, asked: Asked | None = None, follower: Follower | None = None
     ) -> None:
         self.found = found
         self.follower = follower
         self.decoder = decoder
-        self.ends = sorted(ends)
+        self.ends, self.times = (sorted(asked.ends), asked.times) if asked else ([], ())
         self.seen = make_seen()
         self.configured: dict[str, int] = {}  # topic -> offset of its first config
         self.names: set[str] = set()
@@ -137,8 +144,9 @@ class Examiner:
         if last is not None and batch.leader_epoch < last.leader_epoch:
             found.epochs_back.add(batch.position, last.leader_epoch, batch.leader_epoch)
         if batch.leader_epoch not in found.epochs and len(found.epochs) < 10_000:
-            found.epochs[batch.leader_epoch] = batch.position
-            found.epoch_starts.append((batch.leader_epoch, batch.base_offset))
+            found.epochs[batch.leader_epoch] = batch
+            if last is not None:
+                found.epoch_lasts[last.leader_epoch] = last
         if batch.compression != "none":
             found.compressed.setdefault(batch.compression, batch.position)
         if batch.is_control and len(found.control_batches) < 1000:
@@ -147,10 +155,10 @@ class Examiner:
             found.data_after = index
         if self.ends:
             first = bisect_right(self.ends, batch.base_offset)
-            if first and self.ends[first - 1] == batch.base_offset:
-                found.begins[batch.base_offset] = batch
             for offset in self.ends[first : bisect_right(self.ends, batch.last_offset + 1)]:
                 found.ends[offset] = batch
+            if batch.max_timestamp in self.times:
+                found.timed[batch.max_timestamp, batch.leader_epoch] = batch.base_offset
         found.first, found.last = found.first or batch, batch
 
     def controls(self, rows: Iterable[Row], records: memoryview) -> None:

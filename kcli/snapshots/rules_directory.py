@@ -20,7 +20,7 @@ from kcli.snapshots.report import instant
 __all__ = ["DIRECTORY_RULES", "METADATA_TOPIC_ID", "DirectoryEvidence", "judge_directory"]
 
 METADATA_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
-APPEND_DELAY = 1000  # ms between a batch's own time and that at which a busy leader appends it; 162 were seen
+CLOCKS = 60_000  # ms by which clocks of two nodes may differ
 
 
 @dataclass(slots=True)
@@ -58,7 +58,9 @@ class DirectoryEvidence:
         """(epoch, first offset) of each leader epoch in the log."""
         starts: list[tuple[int, int]] = []
         for segment in self.segments:
-            starts += [entry for entry in segment.epoch_starts if not starts or entry[0] > starts[-1][0]]
+            for epoch, first in segment.epochs.items():
+                if not starts or epoch > starts[-1][0]:
+                    starts.append((epoch, first.base_offset))
         return starts
 
 
@@ -158,11 +160,8 @@ def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     """A snapshot ends between two batches of the log, and its header has the time of the one before it.
 
     The header is what tells another state, or another cluster, under a name that fits: no record has a cluster's id.
-    A leader notes when it appended a batch, which on a busy node is a little after the time that the batch has; where a
-    transaction begins behind the snapshot, the time is that of the batch which begins it (MetadataBatchLoader).
     """
     logged = {offset: batch for segment in found.segments for offset, batch in segment.ends.items()}
-    following = {offset: batch for segment in found.segments for offset, batch in segment.begins.items()}
     for snapshot in found.snapshots:
         end = snapshot.name.id.end_offset if snapshot.name else -1
         batch = logged.get(end)
@@ -171,7 +170,7 @@ def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
         if batch.last_offset + 1 != end:
             text = f"ends at {end}, inside the log's batch of {batch.base_offset} to {batch.last_offset}"
             yield SnapshotFinding("error", "contradiction", text, None, snapshot.file)
-        elif snapshot.logged_at is not None and not is_time_of(snapshot.logged_at, batch, following.get(end)):
+        elif snapshot.logged_at is not None and not is_time_of(snapshot.logged_at, batch, found):
             was, expected = instant(snapshot.logged_at), instant(batch.append_timestamp)
             text = (
                 f"its last record was written at {was or snapshot.logged_at} by its header, and in the log the record "
@@ -180,10 +179,23 @@ def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
             yield SnapshotFinding("error", "contradiction", text, None, snapshot.file)
 
 
-def is_time_of(logged_at: int, batch: Batch, following: Batch | None) -> bool:
-    """Whether a header's time is that at which a leader may have appended a batch, or the one behind it."""
-    first, last = batch.append_timestamp, (following or batch).append_timestamp
-    return first <= logged_at <= max(first, last) + APPEND_DELAY
+def is_time_of(logged_at: int, batch: Batch, found: DirectoryEvidence) -> bool:
+    """Whether a header of a snapshot that ends with this batch of the log may say that time.
+
+    A leader's may be the time of a batch behind it, too: the leader asks for it when the batch is committed, in memory
+    that it has used again since (BatchAccumulator.CompletedBatch.appendTimestamp, after its release; up to 4.4). Such a
+    batch is in the log, or was lost with the leader, and so is newer than what the log has of the leader's epoch. Where
+    a transaction begins behind the snapshot, the time is that of the batch which begins it (MetadataBatchLoader).
+    """
+    epoch = batch.leader_epoch
+    if logged_at == batch.max_timestamp:
+        return True
+    if any(segment.timed.get((logged_at, epoch), -1) > batch.last_offset for segment in found.segments):
+        return True
+    lasts = [last.max_timestamp for segment in found.segments if (last := segment.last_of(epoch))]
+    others = [first for segment in found.segments for first in segment.epochs.values() if first.leader_epoch > epoch]
+    until = min(others, key=lambda first: first.base_offset).max_timestamp + CLOCKS if others else logged_at
+    return max(lasts) <= logged_at <= until
 
 
 @rule("leader-epochs")

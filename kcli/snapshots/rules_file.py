@@ -80,13 +80,10 @@ def judge_offsets(found: Evidence) -> Iterator[Judged]:
 def judge_epoch(found: Evidence) -> Iterator[Judged]:
     """partitionLeaderEpoch lies outside the checksum; a snapshot's is that of its name."""
     if found.name is not None:
-        for epoch, position in sorted(found.epochs.items(), key=lambda item: item[1])[:5]:
+        for epoch, first in list(found.epochs.items())[:5]:
             if epoch != found.name.id.epoch:
-                yield (
-                    "error",
-                    position,
-                    f"the batch's partitionLeaderEpoch is {epoch}, the name says {found.name.id.epoch}",
-                )
+                text = f"the batch's partitionLeaderEpoch is {epoch}, the name says {found.name.id.epoch}"
+                yield "error", first.position, text
     elif not found.is_snapshot:
         for position, before, epoch in found.epochs_back.items[:5]:
             yield (

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from kcli.records.builder import build_control_batch
 from kcli.snapshots.directory import EpochEntry, QuorumState, list_directory
-from kcli.snapshots.examination import examine
+from kcli.snapshots.examination import Asked, examine
 from kcli.snapshots.rules_directory import DIRECTORY_RULES, DirectoryEvidence, judge_directory
 from tests.snapshots.files import NODES, partition_folder
 from tests.snapshots.made import image, snapshot
@@ -33,35 +33,48 @@ def directory(
     return found
 
 
-def with_snapshot(end: int, logged_at: int, *counts: int, written_at: int = 1, each: int = 0) -> DirectoryEvidence:
+def with_snapshot(
+    end: int, logged_at: int, *counts: int, written_at: int = 1, each: int = 0, epochs: int = 2
+) -> DirectoryEvidence:
     """A snapshot that ends at `end`, by its header of `logged_at`, and a log from 98 in batches of so many records.
-    each: how much later a batch is written than the one before it."""
+    each: how much later a batch is written than the one before it; epochs: that of the last batch; of the others 2."""
     out, offset = b"", 98
     for index, count in enumerate(counts):
         time = written_at + index * each
-        out += build_control_batch([RECORD] * count, time, offset, partition_leader_epoch=2)
+        epoch = epochs if index == len(counts) - 1 else 2
+        out += build_control_batch([RECORD] * count, time, offset, partition_leader_epoch=epoch)
         offset += count
     made = image(end_offset=end)
     made.provenance.timestamp = logged_at
     name, log = f"{end:020d}-{2:010d}.checkpoint", f"{98:020d}.log"
     found = DirectoryEvidence(list_directory([name, log]))
     found.snapshots = [examine(memoryview(snapshot(made)), name)]
-    found.segments = [examine(memoryview(out), log, ends={end})]
+    found.segments = [examine(memoryview(out), log, asked=Asked({end}, {logged_at}))]
     return found
 
 
 def test_a_snapshot_that_its_log_contradicts() -> None:
     assert reported(with_snapshot(100, 1, 1, 1, 1)) == set()
-    (finding,) = judge_directory(with_snapshot(100, 1002, 1, 1))
+    (finding,) = judge_directory(with_snapshot(100, 0, 1, 1))
     assert "by its header, and in the log the record 99 at" in finding.message
     (finding,) = judge_directory(with_snapshot(100, 1, 1, 3))
     assert finding.message == "ends at 100, inside the log's batch of 99 to 101"
     assert reported(with_snapshot(100, -(1 << 62), 2, written_at=1 << 62)) == {("error", "contradiction")}
     assert reported(with_snapshot(99, 1, 1)) == set()
-    # From the time of the batch before its end to that of the one behind, or a little after it, as on busy leaders.
-    times = (-1, 0, 4_000, 10_000, 11_000, 11_001)
-    sound = [reported(with_snapshot(100, 10_001 + time, 1, 1, 1, 1, each=10_000)) == set() for time in times]
-    assert sound == [False, True, True, True, True, False]
+
+
+def test_a_leader_may_note_the_time_of_a_later_batch() -> None:
+    """Of its own epoch, in the log or lost; batches are at 1, 10,001, 20,001 and 30,001, the snapshot behind two."""
+
+    def sound(times: tuple[int, ...], epochs: int = 2) -> list[bool]:
+        return [reported(with_snapshot(100, time, 1, 1, 1, 1, each=10_000, epochs=epochs)) == set() for time in times]
+
+    assert sound((1, 10_000, 10_001, 10_002, 20_001, 30_000, 30_001, 90_000_000)) == [
+        *(False, False, True, False, True, False, True, True)
+    ]
+    assert sound((10_001, 15_000, 20_001, 25_000, 30_001, 90_001, 90_002), epochs=3) == [
+        *(True, False, True, True, True, True, False)
+    ]
 
 
 def reported(found: DirectoryEvidence) -> set[tuple[str, str]]:
@@ -80,7 +93,7 @@ def test_every_rule_can_speak() -> None:
     spoken = {rule for _, rule in reported(directory({10: (1,), 12: (0,)}, ("11-3",)))}
     spoken |= {rule for _, rule in reported(directory({0: (1, 2)}, epochs=(EpochEntry(1, 0),)))}
     spoken |= {rule for _, rule in reported(directory({0: (2,)}, quorum=QuorumState(1, 1, -1, 1)))}
-    spoken |= {rule for _, rule in reported(with_snapshot(100, 2000, 1, 1))}
+    spoken |= {rule for _, rule in reported(with_snapshot(100, 0, 1, 1))}
     spoken |= {rule for found in (directory({}), directory({9: (1,)})) for _, rule in reported(found)}
     assert spoken >= DIRECTORY_RULES.keys()
 
