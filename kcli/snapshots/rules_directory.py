@@ -21,6 +21,7 @@ __all__ = ["DIRECTORY_RULES", "METADATA_TOPIC_ID", "DirectoryEvidence", "judge_d
 
 METADATA_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 CLOCKS = 60_000  # ms by which clocks of two nodes may differ
+COMMIT = 1000  # ms after which a batch is committed, but for one whose leader has lost its followers or stands still
 
 
 @dataclass(slots=True)
@@ -182,20 +183,34 @@ def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 def is_time_of(logged_at: int, batch: Batch, found: DirectoryEvidence) -> bool:
     """Whether a header of a snapshot that ends with this batch of the log may say that time.
 
-    A leader's may be the time of a batch behind it, too: the leader asks for it when the batch is committed, in memory
-    that it has used again since (BatchAccumulator.CompletedBatch.appendTimestamp, after its release; up to 4.4). Such a
-    batch is in the log, or was lost with the leader, and so is newer than what the log has of the leader's epoch. Where
-    a transaction begins behind the snapshot, the time is that of the batch which begins it (MetadataBatchLoader).
+    A leader's may say a later time: the leader asks a batch for it when that is committed, in memory that has been used
+    again since (BatchAccumulator.CompletedBatch.appendTimestamp, after its release; up to 4.4): for a later batch of the
+    log, or to write an earlier snapshot, which may be gone where the commit did not take long. Where a transaction begins behind the snapshot, the time is that of the
+    batch which begins it (MetadataBatchLoader).
     """
-    epoch = batch.leader_epoch
-    if logged_at == batch.max_timestamp:
-        return True
-    if any(segment.timed.get((logged_at, epoch), -1) > batch.last_offset for segment in found.segments):
-        return True
-    lasts = [last.max_timestamp for segment in found.segments if (last := segment.last_of(epoch))]
-    others = [first for segment in found.segments for first in segment.epochs.values() if first.leader_epoch > epoch]
-    until = min(others, key=lambda first: first.base_offset).max_timestamp + CLOCKS if others else logged_at
-    return max(lasts) <= logged_at <= until
+    if logged_at <= batch.max_timestamp:
+        return logged_at == batch.max_timestamp
+    return (
+        logged_at <= batch.max_timestamp + COMMIT
+        or any(segment.timed.get((logged_at, batch.leader_epoch), -1) > batch.last_offset for segment in found.segments)
+        or any(is_within(logged_at, each) for each in found.snapshots)
+        or is_of_lost(logged_at, batch.leader_epoch, found)
+    )
+
+
+def is_within(time: int, snapshot: Evidence) -> bool:
+    """Whether the snapshot was being written then."""
+    first, last = snapshot.first, snapshot.last
+    return first is not None and last is not None and first.max_timestamp <= time <= last.max_timestamp
+
+
+def is_of_lost(time: int, epoch: int, found: DirectoryEvidence) -> bool:
+    """Whether it may be the time of a batch that was lost with the epoch's leader, or is not in the log yet: newer than
+    what the log has of the epoch, and not than the next one, by other nodes' clocks."""
+    last = max(last.max_timestamp for segment in found.segments if (last := segment.last_of(epoch)))
+    later = [first for segment in found.segments for first in segment.epochs.values() if first.leader_epoch > epoch]
+    until = min(later, key=lambda first: first.base_offset).max_timestamp + CLOCKS if later else time
+    return last <= time <= until
 
 
 @rule("leader-epochs")

@@ -69,12 +69,23 @@ def test_a_leader_may_note_the_time_of_a_later_batch() -> None:
     def sound(times: tuple[int, ...], epochs: int = 2) -> list[bool]:
         return [reported(with_snapshot(100, time, 1, 1, 1, 1, each=10_000, epochs=epochs)) == set() for time in times]
 
-    assert sound((1, 10_000, 10_001, 10_002, 20_001, 30_000, 30_001, 90_000_000)) == [
-        *(False, False, True, False, True, False, True, True)
+    assert sound((1, 10_000, 10_001, 11_001, 11_002, 20_001, 30_000, 30_001, 90_000_000)) == [
+        *(False, False, True, True, False, True, False, True, True)
     ]
     assert sound((10_001, 15_000, 20_001, 25_000, 30_001, 90_001, 90_002), epochs=3) == [
         *(True, False, True, True, True, True, False)
     ]
+
+
+def test_a_leader_may_note_when_it_wrote_another_snapshot() -> None:
+    found = with_snapshot(100, 15_000, 1, 1, 1, 1, each=10_000)
+    assert reported(found) == {("error", "contradiction")}
+    earlier = examine(memoryview(snapshot(image(end_offset=99))), f"{99:020d}-{2:010d}.checkpoint")
+    assert earlier.first is not None and earlier.last is not None
+    earlier.first = earlier.first._replace(max_timestamp=14_999)
+    earlier.last = earlier.last._replace(max_timestamp=15_000)
+    found.snapshots.append(earlier)
+    assert reported(found) == set()
 
 
 def reported(found: DirectoryEvidence) -> set[tuple[str, str]]:
