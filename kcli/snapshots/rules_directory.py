@@ -184,9 +184,9 @@ def is_time_of(logged_at: int, batch: Batch, found: DirectoryEvidence) -> bool:
     """Whether a header of a snapshot that ends with this batch of the log may say that time.
 
     A leader's may say a later time: the leader asks a batch for it when that is committed, in memory that has been used
-    again since (BatchAccumulator.CompletedBatch.appendTimestamp, after its release; up to 4.4): for a later batch of the
-    log, or to write an earlier snapshot, which may be gone where the commit did not take long. Where a transaction begins behind the snapshot, the time is that of the
-    batch which begins it (MetadataBatchLoader).
+    again since (BatchAccumulator.CompletedBatch.appendTimestamp, after its release; up to 4.4), for a later batch
+    or to write an earlier snapshot, which may be gone if the commit was quick. Where a transaction begins behind
+    the snapshot, the time is that of the batch which begins it (MetadataBatchLoader).
     """
     if logged_at <= batch.max_timestamp:
         return logged_at == batch.max_timestamp
