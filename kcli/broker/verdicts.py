@@ -54,7 +54,7 @@ def request_verdicts(
     try:
         api_key, version = api_of(frame)
         known = tables.release_versions(release, "broker").get(api_key)
-        if known is None or version not in known:
+        if (known is None or version not in known) and not is_drafted(api_key, version, dialect):
             if api_key == API_VERSIONS:
                 return [Verdict("", "UNSUPPORTED_VERSION", f"{release} has ApiVersions {known}")]
             api = tables.api(api_key)
@@ -64,6 +64,12 @@ def request_verdicts(
     except DecodeError as error:
         return [Verdict("", "", str(error))]
     return produce_verdicts(request.body, version, release, now, explain) if api_key == PRODUCE else [TAKEN]
+
+
+def is_drafted(api_key: int, version: int, dialect: str | None) -> bool:
+    """Whether only the dialect has that version: a broker that has the dialect serves it beside its release's."""
+    mine, stock = catalog(dialect).api(api_key), catalog(None).api(api_key)
+    return mine is not None and version in mine.versions and (stock is None or version not in stock.versions)
 
 
 def produce_verdicts(body: dict[str, Any], version: int, release: str, now: int, explain: Explain) -> list[Verdict]:

@@ -17,7 +17,7 @@ from kcli.cli.lines import print_line
 from kcli.cli.message_input import Frame, Piece, frames_of, pieces
 from kcli.cli.problems import conclude
 from kcli.cli.slip_hints import MOST, MOST_LINES, SlipNamer, batch_text, request_text
-from kcli.errors import DecodeError, InputError
+from kcli.errors import DecodeError, InputError, UsageError
 from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
 
@@ -81,7 +81,7 @@ def request(
         return [each._replace(reason=each.reason + text) for each in found]
 
     if lines:
-        check_lines({"hex_": hex_, "base64_": base64_})
+        check_answers(hex_, base64_, quiet)
 
         def answer(text: bytes, number: int) -> Reply:
             data = request_of(text, number, base64_, dialect)
@@ -150,7 +150,7 @@ def batch(
         return Verdict("", "", f"{of} has no Produce v{version} (it has {versions})")
 
     if lines:
-        check_lines({"hex_": hex_, "base64_": base64_})
+        check_answers(hex_, base64_, quiet)
         return answer_lines(file, lambda text, n: reply([verdict(records_of(text, n, base64_), now_ms())]))
     now, bad = now_ms(), list[InputError]()
 
@@ -162,6 +162,13 @@ def batch(
     code = show(verdicts(), format_, quiet)
     conclude(bad, quiet)
     return code
+
+
+def check_answers(hex_: bool, base64_: bool, quiet: bool) -> None:
+    """UsageError: options that --lines has no use for."""
+    check_lines({"hex_": hex_, "base64_": base64_})
+    if quiet:
+        raise UsageError("--quiet: with --lines each line has its answer")
 
 
 def most_slips(lines: bool, quiet: bool) -> int:

@@ -14,7 +14,7 @@ from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_o
 from kcli.cli.kinds import name_of
 from kcli.cli.lines import Lines
 from kcli.cli.output import open_output, output_option
-from kcli.cli.slip_hints import batch_text
+from kcli.cli.slip_hints import MOST_LINES, SlipNamer, batch_text
 from kcli.errors import InputError
 
 __all__ = ["batch"]
@@ -63,8 +63,8 @@ def batch(
         from kcli.cli.decode_lines import batch_reply
 
         check_lines({"hex_": hex_, "base64_": base64_, "format_": format_}, ("json", "jsonl"))
-        hook = hook_of(topic, dialect, secrets)
-        answer_lines(file, lambda text, n: batch_reply(text, n, base64_, records == "full", secrets, hook), output)
+        full, hook, slips = records == "full", hook_of(topic, dialect, secrets), SlipNamer(batch_text, MOST_LINES)
+        answer_lines(file, lambda text, n: batch_reply(text, n, base64_, full, secrets, hook, slips), output)
         return
     data = read_message(file, hex_, base64_)
     if not data:

@@ -17,6 +17,7 @@ from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
+    from kcli.cli.slip_hints import SlipNamer
     from kcli.records.text import Hook
 
 __all__ = ["DecodedLines", "batch_reply", "frame_of"]
@@ -138,10 +139,12 @@ def frame_of(data: bytes, framed: bool | None) -> Frame:
     return found[0] if found else Frame(0, len(data))
 
 
-def batch_reply(text: bytes, number: int, base64_: bool, full: bool, secrets: bool, record: Hook | None) -> Reply:
+def batch_reply(
+    text: bytes, number: int, base64_: bool, full: bool, secrets: bool, record: Hook | None, slips: SlipNamer
+) -> Reply:
     """The batch on a line, or a list of those that stand there; with what is wrong. KcliError: the line is bad.
 
-    full: with records, which `record` decodes further."""
+    full: with records, which `record` decodes further. slips: names what a batch that is wrong looks like."""
     from kcli.cli.batch_findings import error_lines
     from kcli.records.record_faults import field_faults
     from kcli.records.text import Findings, batches_json
@@ -150,5 +153,6 @@ def batch_reply(text: bytes, number: int, base64_: bool, full: bool, secrets: bo
     found = Findings()
     made = batches_json(data, "full" if full else "batches", found, secrets, record)
     if lines := error_lines(found, field_faults(data, checked=True)):
+        lines[-1] += slips.text(data, 0, {})
         return error_reply(all_of([InputError(line) for line in lines]), number, {"batches": loads(made)})
     return Reply(made[1:-1] if found.batches == 1 and not found.damages else made)

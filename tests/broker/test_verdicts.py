@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from kcli.grammar import frames
 from kcli.records import build_batch, build_message_set
 from kcli.schemas.errors import error_name
 from tests.broker.talk import batch, run, talking
+from tests.greeting import GREET, greeting, newer_metadata
 from tests.records.test_acceptance import answers
 
 NOW = 1_795_415_800_000
@@ -28,6 +30,19 @@ def produce(*records: bytes, version: int = 9, **body: object) -> bytes:
 def test_what_is_sound_is_taken() -> None:
     asked = [frame("Metadata", 12, {"topics": None}), produce(batch("a"), batch("b")), frame("Fetch", 17, {})]
     assert [each for one in asked for each in request_verdicts(one, "4.4", NOW)] == [Verdict("", "NONE", "")] * 3
+
+
+def test_a_broker_that_has_a_dialect_takes_its_drafts(tmp_path: Path) -> None:
+    greet = greeting(tmp_path / "greet")
+    header = {"requestApiKey": GREET, "requestApiVersion": 1, "correlationId": 1}
+    asked = frames.encode_request(header, {"name": "world", "times": []}, greet)
+    assert request_verdicts(asked, "4.4", NOW, greet) == [Verdict("", "NONE", "")]
+    assert request_verdicts(asked, "4.4", NOW)[0].reason == f"4.4 has no API key {GREET}"
+    newer = newer_metadata(tmp_path / "newer")
+    asked = frames.encode_request(header | {"requestApiKey": 3, "requestApiVersion": 14}, {"topics": None}, newer)
+    assert [request_verdicts(asked, "4.4", NOW, dialect)[0].taken for dialect in (newer, None)] == [True, False]
+    old = frame("Fetch", 3, {})
+    assert not request_verdicts(old, "4.4", NOW, greet)[0].taken  # Apache's own, which the release has no more
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,14 @@ def test_what_is_wrong_with_a_line(tmp_path: Path, capsys: pytest.CaptureFixture
     ]
 
 
+def test_a_batch_that_is_wrong_has_its_likely_slip(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    batch = build_batch([(5, b"key", b"value", ())])
+    (tmp_path / "lines").write_bytes((batch[:17] + bytes(4) + batch[21:]).hex().encode())
+    assert main(["decode", "batch", "--lines", str(tmp_path / "lines")]) == 3
+    (answer,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert "a wrong checksum" in answer["error"] and "was it left 0?" in answer["error"]
+
+
 def test_an_answer_of_no_is_exit_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     produce = {"requestHeader": HEADER | {"requestApiKey": 0, "requestApiVersion": 9}, "request": {"acks": 5}}
     (tmp_path / "lines").write_text(f"{FETCH.hex()}\n{json.dumps(produce)}\n")
@@ -176,6 +184,8 @@ def test_options_that_make_no_sense_with_it(tmp_path: Path, capsys: pytest.Captu
         ["encode", "request", "--to", "raw"],
         ["encode", "batch", "--to", "raw"],
         ["diff", "message", "x"],
+        ["check", "request", "--quiet"],
+        ["check", "batch", "--quiet"],
     ):
         assert main([*words, "--lines", str(tmp_path / "lines")]) == 2, words
     assert capsys.readouterr().out == ""
