@@ -1,4 +1,4 @@
-"""How each table across connections is made: sessions, leader changes, snapshots, clients."""
+"""How each table across connections is made: sessions, leader changes, snapshots, clients, connections."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kcli.capture.audit import Client, Judge, merge
+from kcli.pipeline.connection_table import make_connections
 from kcli.pipeline.incremental_tables import Gathered, Row, fold
 from kcli.pipeline.leader_changes import make_changes
 from kcli.pipeline.session_table import make_sessions
@@ -94,6 +95,7 @@ MAKERS: dict[str, Callable[[Gathered, str], list[Written]]] = {
     "leader_changes": make_changes,
     "quorum": make_snapshots,
     "clients": make_clients,
+    "connections": make_connections,
 }
 
 

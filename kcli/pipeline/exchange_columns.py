@@ -11,7 +11,7 @@ import numpy
 from kcli.capture.arrays import error_names, integers, strings, texts
 from kcli.pipeline.writing import stored_schema
 
-__all__ = ["KEYS", "Dated", "ExchangeColumns", "by_day", "places", "texts_by_number"]
+__all__ = ["KEYS", "Dated", "ExchangeColumns", "by_day", "instants", "places", "texts_by_number"]
 
 DAY_NS = 86_400_000_000_000
 NUMBERS = 10  # of the core: ts, completed, key, version, correlation id, sizes, latency, link, client
@@ -40,12 +40,10 @@ class ExchangeColumns:
     @cached_property
     def who(self) -> list[Any]:
         """The columns that all tables of exchanges begin with."""
-        import pyarrow
-
         taken, links, clients = self.taken, self.numbers[:, 8], self.numbers[:, 9]
         server_of = numpy.frombuffer(taken["server_of"], numpy.int32)
         return [
-            integers(self.numbers[:, 0] // 1000, "int64").cast(pyarrow.timestamp("us", "UTC")),
+            instants(self.numbers[:, 0]),
             places(links, strings(taken["links"])),
             places(server_of[links], strings(taken["servers"])),
             places(links, strings(taken["ends"])),
@@ -88,6 +86,13 @@ class ExchangeColumns:
             strings(self.taken["response"], self.unanswered),
             *self.measures,
         ]
+
+
+def instants(ns: Any, missing: Any = None) -> Any:
+    """Nanoseconds since 1970 as timestamps. missing: mask of the nulls."""
+    import pyarrow
+
+    return integers(ns // 1000, "int64", missing).cast(pyarrow.timestamp("us", "UTC"))
 
 
 def by_day(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from kcli.capture.arrays import integers, strings
-from kcli.pipeline.exchange_columns import KEYS, places, texts_by_number
+from kcli.pipeline.exchange_columns import KEYS, instants, places, texts_by_number
 from kcli.pipeline.facts import APIS
 from kcli.pipeline.partition_columns import Rows
 from kcli.pipeline.writing import stored_schema
@@ -18,6 +18,10 @@ __all__ = ["FactColumns"]
 
 # The columns of the core's rows, in order.
 USE = ("link", "client", "voice", "key", "version", "count")
+SUMS = (
+    "client", "completed", "first", "last", "requests", "unanswered", "failed", "request_bytes", "response_bytes",
+    "round_trip", "retransmissions",
+)  # fmt: skip
 RUN = (
     "link", "client", "api", "topic", "partition", "error", "first_request", "first", "last", "answers", "hint_leader",
     "hint_server",
@@ -34,6 +38,7 @@ class FactColumns:
     def __init__(self, ended: dict[str, Any], voices: Sequence[Any], names: Sequence[str | None]) -> None:
         self.voices, self.names = voices, names
         self.uses, self.runs = Rows.of(ended["uses"], USE), Rows.of(ended["runs"], RUN)
+        self.sums = Rows.of(ended["sums"], SUMS)
         self.links, self.servers, self.addresses, self.clients = (
             strings(ended[name]) for name in ("links", "servers", "addresses", "clients")
         )
@@ -45,7 +50,11 @@ class FactColumns:
         """(table, record batch) for each table that has rows."""
         import pyarrow
 
-        for table, rows, arrays in ("client_uses", self.uses, self.used), ("outcomes", self.runs, self.came_of):
+        made = (
+            ("client_uses", self.uses, self.used), ("outcomes", self.runs, self.came_of),
+            ("connection_sums", self.sums, self.summed),
+        )  # fmt: skip
+        for table, rows, arrays in made:
             if rows.count:
                 yield table, pyarrow.record_batch(arrays(rows), schema=stored_schema(table))
 
@@ -79,6 +88,18 @@ class FactColumns:
                 if 0 <= key < KEYS:
                     newest[row, key] = version
         return newest[index, rows.key] != rows.version
+
+    def summed(self, rows: Rows) -> list[Any]:
+        """What each connection comes to."""
+        quiet, clientless = rows.requests == 0, rows.client < 0
+        counts = (rows.requests, rows.unanswered, rows.failed, rows.request_bytes, rows.response_bytes)
+        return [
+            places(numpy.arange(rows.count), self.links), places(rows.client, self.clients, clientless),
+            integers(rows.completed, "int64", clientless),
+            instants(rows.first, quiet), instants(rows.last, quiet), *(integers(each, "int64") for each in counts),
+            integers(rows.round_trip / 1e6, "double", rows.round_trip < 0),
+            integers(rows.retransmissions, "int64", rows.retransmissions < 0),
+        ]  # fmt: skip
 
     def came_of(self, rows: Rows) -> list[Any]:
         """What came of asking for a partition: answers of one kind in a row."""

@@ -33,6 +33,37 @@ free           bool     a newer version was offered, or none
 )
 define(
     FACTS,
+    "connection_sums",
+    "What the exchanges of a connection come to, and what TCP says of it; in parts, which add up.",
+    """
+connection     string   "server-client"
+client_id      string   of the first exchange that had one
+completed_ns   int64    ns since 1970: as in exchanges, of that one; null: none had
+first_request  instant  time of the first request, null without one
+last_request   instant  time of the last request, null without one
+requests       int64    how many
+unanswered     int64    of them without a response
+with_errors    int64    of them answered with an error
+request_bytes  int64    of all requests, with headers and lengths
+response_bytes int64    of all responses
+round_trip_ms  float64  of its handshake, null where that was not seen
+retransmissions int64   segments with bytes that had come before, null where the connection goes on
+""",
+    dated=False,
+)
+define(
+    FACTS,
+    "logins",
+    "Who a connection logged in as.",
+    """
+connection     string   "server-client"
+principal      string   User:NAME; empty: refused
+completed_ns   int64    ns since 1970: when it was answered
+""",
+    dated=False,
+)
+define(
+    FACTS,
     "outcomes",
     "Answers about one partition on one connection, of one kind and in a row.",
     """
@@ -95,17 +126,6 @@ response_ns    int64    ns since 1970: the response's last packet, null without 
 request        binary   without its length
 response       binary   without its length and without records; null without one
 cuts           binary   int64 pairs: where in the response records were, and how many bytes
-""",
-    dated=False,
-)
-define(
-    REPORT_FACTS,
-    "tcp_connections",
-    "What TCP says of a connection that has ended.",
-    """
-connection     string   "server-client"
-round_trip_ms  float64  of its handshake, null where that was not seen
-retransmissions int64   segments with bytes that had come before
 """,
     dated=False,
 )

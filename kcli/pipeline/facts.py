@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from kcli.capture.audit import Talk
 from kcli.capture.exchange import Exchange
+from kcli.capture.files import FOREVER
 from kcli.pipeline.partitions import Answer
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.errors import error_name
 
-__all__ = ["ClientUses", "Outcomes", "address_of", "snapshot_parts"]
+__all__ = ["ClientUses", "ConnectionSums", "Outcomes", "address_of", "snapshot_parts"]
 
 Put = Callable[[str, tuple[Any, ...]], None]
 
@@ -89,6 +91,60 @@ def ends_of(connection: str) -> tuple[str, str]:
     """(server, client) of "server-client"; addresses have no dash."""
     server, _, client = connection.partition("-")
     return server, client
+
+
+@dataclass(slots=True)
+class Sums:
+    """What exchanges of a connection come to. Bytes with headers and lengths; times in ns. client: (when it was
+    complete, client id) of the first exchange that had one."""
+
+    client: tuple[int, str] | None = None
+    first: int = FOREVER
+    last: int = 0
+    requests: int = 0
+    unanswered: int = 0
+    with_errors: int = 0
+    request_bytes: int = 0
+    response_bytes: int = 0
+
+    def row(self, connection: str) -> tuple[Any, ...]:
+        """Of `connection_sums`, which TCP says nothing of."""
+        completed, client_id = self.client or (None, None)
+        counts = (self.requests, self.unanswered, self.with_errors, self.request_bytes, self.response_bytes)
+        return (connection, client_id, completed, self.first // 1000, self.last // 1000, *counts, None, None)
+
+
+class ConnectionSums:
+    """What the exchanges of each connection come to."""
+
+    def __init__(self, put: Put) -> None:
+        self.put = put
+        self.sums: dict[str, Sums] = {}
+
+    def add(self, item: Exchange, completed: int, failed: bool) -> None:
+        """Count an exchange. completed: ns; failed: it was answered with an error."""
+        sums = self.sums.setdefault(item.connection, Sums())
+        if item.client_id is not None and (sums.client is None or completed < sums.client[0]):
+            sums.client = completed, item.client_id
+        sums.first, sums.last = min(sums.first, item.request_ns), max(sums.last, item.request_ns)
+        sums.requests += 1
+        sums.unanswered += item.response_bytes is None
+        sums.with_errors += failed
+        sums.request_bytes += item.request_bytes
+        sums.response_bytes += item.response_bytes or 0
+        if len(self.sums) > REMEMBERED:
+            self.finish()
+
+    def end(self, connection: str, round_trip: int, retransmissions: int) -> None:
+        """Put what TCP says of a connection. round_trip: ns, -1: not known."""
+        trip = round_trip / 1e6 if round_trip >= 0 else None
+        self.put("connection_sums", (connection, None, None, None, None, 0, 0, 0, 0, 0, trip, retransmissions))
+
+    def finish(self) -> None:
+        """Put a row for each connection, and begin anew."""
+        for connection, sums in self.sums.items():
+            self.put("connection_sums", sums.row(connection))
+        self.sums.clear()
 
 
 class ClientUses:

@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.schemas import spark_columns
+from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written, stored_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Gathered", "Row", "fold", "spark_path"]
+__all__ = ["Gathered", "Row", "copy_rows", "fold", "spark_path"]
 
 Row = dict[str, Any]
 Make = Callable[[Iterator[Row]], Iterable[tuple[Any, ...]]]
+
+PUBLISHED = re.compile(r"(\d{8})-[^/]*$")  # a file of a table or of facts, with its run's number
 
 Files = Callable[[str], list[str]]
 Narrow = Callable[["DataFrame"], "DataFrame"]
@@ -48,11 +54,20 @@ class Gathered:
 
     def frame(self, table: str) -> DataFrame | None:
         """All rows of a table; None where it has no file."""
-        return self.read(self.files(table))
+        return self.read(table, self.files(table))
 
-    def read(self, paths: Sequence[str]) -> DataFrame | None:
-        """The rows of these files; None where there are none."""
-        return self.spark.read.parquet(*map(spark_path, paths)) if paths else None
+    def read(self, table: str, paths: Sequence[str]) -> DataFrame | None:
+        """The rows of these files of a table; None where there are none. What an earlier release has not written is
+        null."""
+        schema = ", ".join(f"{name} {kind}" for name, kind in spark_columns((TABLES | FACTS)[table]))
+        return self.spark.read.schema(schema).parquet(*map(spark_path, paths)) if paths else None
+
+    def unsummed(self, facts: str) -> DataFrame | None:
+        """The rows of `exchanges` of runs by an older kcli, which left no such facts; None where there is no such
+        run."""
+        numbers = {found[1] for uri in self.files(facts) if (found := PUBLISHED.search(uri))}
+        older = [uri for uri in self.files("exchanges") if (found := PUBLISHED.search(uri)) and found[1] not in numbers]
+        return self.read("exchanges", older)
 
     def only_fresh(self) -> Gathered | None:
         """The same with only the new files; None if everything is made anew."""
@@ -109,10 +124,10 @@ def among(frame: DataFrame, touched: DataFrame | None, keys: Sequence[str], how:
 
 def keep(gathered: Gathered, table: str, touched: DataFrame | None, keys: Sequence[str]) -> list[Written]:
     """Copy the rows of keys that are not touched."""
-    frame = gathered.read(gathered.before(table))
+    frame = gathered.read(table, gathered.before(table))
     if frame is None:
         return []
-    return written_by(among(frame, touched, keys, "left_anti").coalesce(1), copying(gathered.folder, table))
+    return copy_rows(gathered, table, among(frame, touched, keys, "left_anti").coalesce(1), "kept-")
 
 
 Work = Callable[[Iterator[Any]], Iterator[Any]]
@@ -130,9 +145,14 @@ def folding(folder: str, keys: list[str], make: Make, table: str) -> Work:
     return work
 
 
-def copying(folder: str, table: str) -> Work:
+def copy_rows(gathered: Gathered, table: str, frame: DataFrame, mark: str = "") -> list[Written]:
+    """Write a frame's rows, which are those of a table. mark: what the files' names begin with."""
+    return written_by(frame, copying(gathered.folder, table, mark))
+
+
+def copying(folder: str, table: str, mark: str) -> Work:
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        writer = TableWriter(folder, f"kept-{os.urandom(6).hex()}")
+        writer = TableWriter(folder, f"{mark}{os.urandom(6).hex()}")
         for batch in batches:
             writer.put_batch(table, -1, as_stored(batch, stored_schema(table)))
         yield packed(writer.close())

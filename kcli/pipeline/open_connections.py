@@ -23,9 +23,10 @@ from kcli.errors import InputError
 
 __all__ = ["Carried", "dump", "pack", "restore", "unpack"]
 
-# (ends, client, last, reset, waits, sides, talk) of CaptureEngine.dump, the connection in it as a dict, and what
-# ApiVersions said
+# (ends, client, last, reset, waits, sides, talk) of CaptureEngine.dump, the connection in it as a dict, what
+# ApiVersions said, and the handshake of CaptureEngine.dump, which may be left out
 Carried = tuple[Any, ...]
+NO_HANDSHAKE = (0, -1, 0, 0)
 
 STREAM = (
     "offset",
@@ -54,14 +55,14 @@ def dump(engine: Any, talks: dict[str, Talk]) -> list[Carried]:
 
 
 def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> Carried:
-    *flow, state = each
+    *flow, state, handshake = each
     if state is None or state[4] is None:
-        return (*flow, state, None)
+        return (*flow, state, None, handshake)
     connection: TlsLayer = state[4]
     talk = talks.get(str(connection.link))
     said = None if talk is None else {name: getattr(talk, name) for name in TALK}
     made = plain_connection(connection.connection) | {"tls": tls.dump(connection)}
-    return (*flow, (*state[:4], made), said)
+    return (*flow, (*state[:4], made), said, handshake)
 
 
 def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
@@ -78,13 +79,13 @@ def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
 def restore(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str, Talk]) -> None:
     """Give a source's engine the connections that were open in another one. clock: ns, of that one's end."""
     flows = []
-    for *flow, state, said in carried:
+    for ends, client, last, reset, waits, sides, state, said, *handshake in carried:
         if state is not None and state[4] is not None:
             connection = new_layer(source, state[4])
             state = (*state[:4], connection)
             if said is not None:
                 talks[str(connection.link)] = Talk(**said)
-        flows.append((*flow, state))
+        flows.append((ends, client, last, reset, waits, sides, state, *(handshake or [NO_HANDSHAKE])))
     source.engine.restore(flows, clock)
 
 

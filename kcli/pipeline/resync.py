@@ -135,7 +135,8 @@ def agrees(before: Decoded, window: Window) -> bool:
 
 
 # What `kcli.pipeline.open_connections` keeps of a connection: (ends, client, last, reset, waits, sides, talk, said),
-# each side (flags, numbers, waiting), talk (ignored, foreign, passed, client, connection)
+# each side (flags, numbers, waiting), talk (ignored, foreign, passed, client, connection). What TCP's handshake said
+# is no part of how it stands.
 
 
 def talk_of(flow: Carried) -> tuple[Any, ...]:
@@ -148,10 +149,10 @@ def is_same(first: Carried, found: Carried) -> bool:
 
 
 def plainest(flow: Carried) -> Carried:
-    """Without traces of a search for frames that is over."""
-    *head, talk, said = flow
+    """Without its handshake, and without traces of a search for frames that is over."""
+    *head, talk, said = flow[:8]
     if talk is None or talk[4] is None:
-        return flow
+        return flow[:8]
     streams = [stream | QUIET if stream["synced"] else stream for stream in talk[4]["streams"]]
     return (*head, (*talk[:4], talk[4] | {"streams": streams}), said)
 

@@ -60,8 +60,8 @@ class RowSource(CaptureDecoder):
         self.counted = 0  # bytes of exchanges that the engine gave to the sink
         self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
         # What is not chosen never becomes text, which learns names by itself.
-        super().__init__(paths, chosen=chosen, **{"names": not chosen.takes_all} | options)
         self.rows = Rows(put, wanted)
+        super().__init__(paths, chosen=chosen, **{"names": not chosen.takes_all} | options)
         if self.sink is not None:
             self.sink.streams = self.engine.streams
             self.rows.outcomes.on_error = self.sink.end_runs
@@ -85,6 +85,8 @@ class RowSource(CaptureDecoder):
                 since=self.since,
                 until=self.until,
             )
+        if "connection_sums" in self.wanted_tables:
+            self.connection_ended = self.rows.sums.end if self.sink is None else self.sink.end_connection
         return super().choose_engine(ports)
 
     # Called by the core for exchanges that it makes columns of

@@ -11,9 +11,10 @@ from kcli.capture.exchange import Exchange
 from kcli.grammar.topics import NAME_FIELDS
 from kcli.pipeline import facts, partitions
 from kcli.pipeline.exchange_facts import fact_row
-from kcli.pipeline.facts import ClientUses, Outcomes
+from kcli.pipeline.facts import ClientUses, ConnectionSums, Outcomes
 from kcli.pipeline.fetch_frames import FRAMED, frame_row
-from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
+from kcli.pipeline.logins import principal_of
+from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT, PRODUCE, SASL_AUTHENTICATE, SHARE_FETCH
 from kcli.schemas.errors import error_name
 
 __all__ = ["MAKERS", "Rows"]
@@ -36,12 +37,13 @@ class Rows:
         self.wanted = wanted
         self.outcomes = Outcomes(put)
         self.uses = ClientUses(put)
+        self.sums = ConnectionSums(put)
         self.known = 0
         self.exchanges = self.events = 0
 
     def put_to(self, put: Put) -> None:
         """From here on rows go elsewhere."""
-        self.put = self.outcomes.put = self.uses.put = put
+        self.put = self.outcomes.put = self.uses.put = self.sums.put = put
 
     def exchange(self, item: Exchange, clock: int) -> None:
         """clock: ns, of the packet with which this exchange came out."""
@@ -58,6 +60,7 @@ class Rows:
                 self.put("exchange_facts", fact_row(item, row))
         self.learn(item, item.response_ns or item.request_ns)
         self.uses.add(item, who[4])
+        self.sums.add(item, completed, failed=bool(ERROR.search(response)))
         self.put_parts(item, who, completed)
 
     def more(self, item: Exchange, clock: int) -> None:
@@ -96,6 +99,7 @@ class Rows:
         """Put what was counted over connections."""
         self.outcomes.finish()
         self.uses.finish()
+        self.sums.finish()
 
 
 def who_of(item: Exchange) -> tuple[Any, ...]:
@@ -156,9 +160,16 @@ def put_snapshot(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
         rows.put("snapshot_parts", who + row)
 
 
+def put_login(rows: Rows, item: Exchange, _who: tuple[Any, ...]) -> None:
+    principal = principal_of(item)
+    if principal is not None:
+        rows.put("logins", (item.connection, principal, item.response_ns or item.request_ns))
+
+
 MAKERS: dict[int, Callable[[Rows, Exchange, tuple[Any, ...]], None]] = {
     FETCH: put_fetch,
     PRODUCE: put_produce,
     SHARE_FETCH: put_share_fetch,
     FETCH_SNAPSHOT: put_snapshot,
+    SASL_AUTHENTICATE: put_login,
 }

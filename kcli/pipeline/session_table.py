@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -22,7 +21,6 @@ NS_US = 1000
 ORDER = ("completed_ns", "response_ns", "request_ns")
 NEEDED = {"event": "string", "request_ns": "bigint", "response_ns": "bigint"}
 LINES = ("timestamp", "latency_ms", "request_bytes", "response_bytes", "request_header")
-PUBLISHED = re.compile(r"(\d{8})-[^/]*$")  # a file of a table or of facts, with its run's number
 
 
 def make_sessions(gathered: Gathered, table: str) -> list[Written]:
@@ -37,7 +35,11 @@ def fetches(gathered: Gathered) -> Any:
 
     from pyspark.sql import functions
 
-    frames, lost, lines = gathered.frame("fetch_frames"), gathered.frame("undecodable"), unframed(gathered)
+    frames, lost, lines = (
+        gathered.frame("fetch_frames"),
+        gathered.frame("undecodable"),
+        gathered.unsummed("fetch_frames"),
+    )
     parts = [] if frames is None else [frames]
     if lost is not None:
         server = functions.expr("regexp_extract(connection, '^(.+?:[0-9]+)-', 1)").alias("server")
@@ -55,13 +57,6 @@ def fetches(gathered: Gathered) -> Any:
         if name not in whole.columns:
             whole = whole.withColumn(name, functions.lit(None).cast(kind))
     return whole
-
-
-def unframed(gathered: Gathered) -> Any:
-    """The rows of `exchanges` of runs by older kcli, which left no frames; None where there is no such run."""
-    numbers = {found[1] for uri in gathered.files("fetch_frames") if (found := PUBLISHED.search(uri))}
-    older = [uri for uri in gathered.files("exchanges") if (found := PUBLISHED.search(uri)) and found[1] not in numbers]
-    return gathered.read(older)
 
 
 def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None = None) -> Iterable[tuple[Any, ...]]:

@@ -7,7 +7,9 @@ where it has them.
 
 from __future__ import annotations
 
-from kcli.tables.captured import PIPELINE_EXCHANGE_COLUMNS
+from dataclasses import replace
+
+from kcli.tables.captured import CAPTURED, PIPELINE_EXCHANGE_COLUMNS
 from kcli.tables.definition import WHO, Table, define
 
 __all__ = ["TABLES"]
@@ -38,6 +40,12 @@ size_in_bytes  int32    of the whole batch, as stored
 crc            int64    the checksum it carries
 crc_valid      bool     whether its bytes give that checksum
 """
+
+
+def without_file(table: Table) -> Table:
+    """What a connection says came from many files."""
+    return replace(table, columns=tuple(each for each in table.columns if each.name != "file"))
+
 
 TABLES["exchanges"] = Table(
     "exchanges",
@@ -159,6 +167,7 @@ release        string   of Kafka
 """,
     dated=False,
 )
+TABLES["connections"] = without_file(CAPTURED["connections"])
 define(
     TABLES,
     "down_conversions",

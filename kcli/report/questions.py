@@ -284,8 +284,9 @@ CAPTURED = (
         f"""
 SELECT connection, client_id, exchanges, round(min(round_trip_ms), 3) AS round_trip_ms,
        sum(retransmissions) AS retransmissions
-FROM tcp_connections JOIN (SELECT connection, max(client_id) AS client_id, count(*) AS exchanges FROM calls
-                           GROUP BY connection) USING (connection)
+FROM (SELECT connection, round_trip_ms, retransmissions FROM connection_sums) AS sums
+     JOIN (SELECT connection, max(client_id) AS client_id, count(*) AS exchanges FROM calls
+           GROUP BY connection) AS asked USING (connection)
 GROUP BY connection, client_id, exchanges
 ORDER BY retransmissions DESC, round_trip_ms DESC NULLS LAST, connection LIMIT {SHORT}
 """,

@@ -66,7 +66,7 @@ class Tables:
 
     def derive(self) -> None:
         """Make the tables that look across connections, and name topics by what all messages taught."""
-        for name in ("exchange_facts", "client_uses", "outcomes", "topic_names", "tcp_connections"):
+        for name in ("exchange_facts", "client_uses", "outcomes", "topic_names", "connection_sums"):
             self.open(name)
         self.execute(f"CREATE VIEW known AS {KNOWN}")
         self.replace("clients", doubtful_clients(self.dicts))

@@ -14,7 +14,7 @@ from kcli.sql.engine import Engine
 from kcli.sql.inputs import Inputs
 from kcli.sql.scans import Scan, Source
 from kcli.sql.traffic import TRAFFIC_COLUMNS, traffic_source
-from kcli.sql.views import VIEWS
+from kcli.sql.views import TRAFFIC, VIEWS, WRITTEN_CONNECTIONS
 from kcli.tables.definition import schema_of
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["open_engine"]
 
-TRAFFIC = "_traffic"  # what `connections` is made of
-
 
 def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
     """An engine over the tables of all inputs. options: of captures, as for `CaptureDecoder`. UsageError: DuckDB is
@@ -32,6 +30,7 @@ def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
     sources: dict[str, list[Source]] = {name: [] for name in TABLES if name not in VIEWS}
     schemas = {name: schema_of(TABLES[name].columns) for name in sources}
     sources[TRAFFIC], schemas[TRAFFIC] = [], schema_of(TRAFFIC_COLUMNS)
+    sources[WRITTEN_CONNECTIONS], schemas[WRITTEN_CONNECTIONS] = [], schema_of(TABLES["connections"].columns)
     for name, source in sources_of(inputs, options):
         sources[name].append(source)
     across = Across(inputs, options)
@@ -43,8 +42,6 @@ def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
         for name, schema, source in written_sources(inputs.written):
             schemas.setdefault(name, schema)
             sources.setdefault(name, []).append(source)
-            if name == "exchanges":
-                sources[TRAFFIC].append(source)
     once = STDIN in inputs.captures
     scans = [Scan(name, schemas[name], each, once=once) for name, each in sources.items()]
     return Engine(scans, VIEWS, across.close)

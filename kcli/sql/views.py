@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-__all__ = ["VIEWS"]
+from kcli.tables.captured import CAPTURED
+from kcli.tables.connections import EXCHANGE, TLS, connections_query, traffic_part
+
+__all__ = ["TRAFFIC", "VIEWS", "WRITTEN_CONNECTIONS"]
+
+TRAFFIC = "_traffic"  # what `connections` is made of: exchanges, events, and rows of kcli.sql.traffic
+WRITTEN_CONNECTIONS = "_connections"  # those that the pipeline has written
+EACH = traffic_part(
+    f"{TRAFFIC} WHERE connection IS NOT NULL", "file", "timestamp", **EXCHANGE,
+    principal="principal", round_trip_ms="round_trip_ms", retransmissions="retransmissions",
+    tls=f"coalesce({TLS}, false)",
+)  # fmt: skip
+MADE = connections_query(EACH, file="coalesce(min_by(file, completed_ns), min(file))", seen="min(timestamp)")
 
 VIEWS = {
-    "connections": """
-SELECT connection, ends[1] AS server, ends[2] AS client,
-       trim(regexp_replace(ends[1], ':[0-9]+$', ''), '[]') AS broker_address,
-       trim(regexp_replace(ends[2], ':[0-9]+$', ''), '[]') AS client_address, * EXCLUDE (connection, ends, seen)
-FROM (SELECT connection, string_split(connection, '-') AS ends,
-             arg_min(client_id, completed_ns) AS client_id, max(principal) AS principal,
-             min(round_trip_ns) / 1e6 AS round_trip_ms, sum(retransmissions)::BIGINT AS retransmissions,
-             bool_or(event = 'not-kafka' AND reason[:3] = 'TLS') IS TRUE AS tls,
-             min(timestamp) FILTER (request_bytes IS NOT NULL) AS first_request,
-             max(timestamp) FILTER (request_bytes IS NOT NULL) AS last_request, count(request_bytes) AS requests,
-             count(request_bytes) FILTER (response_bytes IS NULL) AS unanswered,
-             count(error) AS with_errors, coalesce(sum(request_bytes), 0)::BIGINT AS request_bytes,
-             coalesce(sum(response_bytes), 0)::BIGINT AS response_bytes, count(DISTINCT api_key) AS apis,
-             coalesce(arg_min(file, completed_ns), min(file)) AS file, min(timestamp) AS seen
-      FROM _traffic WHERE connection IS NOT NULL GROUP BY connection HAVING requests > 0 OR tls)
+    "connections": f"""
+SELECT {", ".join(CAPTURED["connections"].names)}
+FROM ({MADE} UNION ALL BY NAME SELECT *, first_request AS seen FROM {WRITTEN_CONNECTIONS})
 ORDER BY seen, connection
 """,
     "throttling": """

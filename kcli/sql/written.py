@@ -9,6 +9,7 @@ from typing import Any
 
 from kcli.errors import InputError
 from kcli.sql.scans import Source
+from kcli.sql.views import TRAFFIC, WRITTEN_CONNECTIONS
 
 __all__ = ["written_sources"]
 
@@ -21,6 +22,7 @@ def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[s
     """(table, schema, source) of each file. InputError: it is no Parquet file."""
     import pyarrow.parquet
 
+    summed = {Path(path).parents[1] for table, path in files if table == "connections"}  # the pipeline's folders
     for table, path in files:
         try:
             schema = pyarrow.parquet.read_schema(path)
@@ -28,9 +30,14 @@ def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[s
             raise InputError(f"not a Parquet file: {error}", file=path) from None
         names = set(schema.names)
         if table is not None:
-            yield table, with_file(plain(schema)), parquet_source(path)
+            name = WRITTEN_CONNECTIONS if table == "connections" else table
+            yield name, with_file(plain(schema)), parquet_source(path)
+            if table == "exchanges" and summed.isdisjoint(Path(path).parents):
+                yield TRAFFIC, schema, parquet_source(path)
         elif names >= EXCHANGE_FILE:
-            yield "exchanges", schema, parquet_source(path, lambda batch: of_kind(batch, events=False))
+            exchanges = parquet_source(path, lambda batch: of_kind(batch, events=False))
+            yield "exchanges", schema, exchanges
+            yield TRAFFIC, schema, exchanges
             yield "events", schema, parquet_source(path, lambda batch: of_kind(batch, events=True))
         elif names >= RECORD_FILE:
             yield "records", schema, record_source(path)

@@ -62,7 +62,7 @@ client_address string   the client's address, without the port
 client_id      string?  of its first request that had one
 principal      string?  User:NAME, as it logged in (SaslAuthenticate of PLAIN or SCRAM); null without, or where refused
 round_trip_ms  float64? from the client's SYN to its acknowledgement of the broker's (TCP's handshake); null: not seen
-retransmissions int64?  segments with bytes that had come before, of both ends; null: of a written table
+retransmissions int64?  segments with bytes that had come before, of both ends; null: of a file of exchanges
 tls            bool     it is encrypted: no request of it can be read
 first_request  instant? time of its first request
 last_request   instant? time of its last request
@@ -74,6 +74,7 @@ response_bytes int64    of all responses
 apis           int64    how many APIs were asked
 file           string?  the capture that completed its first request, or showed that it is TLS
 """),
+            dated=False,
         ),
         Table(
             "throttling",

@@ -17,4 +17,4 @@ def test_the_tables_are_those_that_spark_makes(spark: Any, samples: Path, output
     captures = [samples / "kcat-codecs.pcap", samples / "java44-txn.pcap", DATA / "kraft-boot.pcap.zst"]
     found = differences(spark, [str(path) for path in captures], str(output))
     assert {name: counts for name, counts in found.items() if any(counts[1:])} == {}
-    assert all(found[name][0] for name in ("fetch_sessions", "clients", "lineage", "leader_changes"))
+    assert all(found[name][0] for name in ("fetch_sessions", "clients", "connections", "lineage", "leader_changes"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kcli.pipeline.tables import TABLES
 
 PINNED = (
-    "exchanges fetch_partitions produce_partitions record_batches fetch_sessions clients down_conversions "
+    "exchanges fetch_partitions produce_partitions record_batches fetch_sessions clients connections down_conversions "
     "leader_changes remote_fetches quorum undecodable lineage"
 )
 

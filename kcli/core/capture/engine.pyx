@@ -168,7 +168,7 @@ cdef class CaptureEngine:
     def dump(self):
         """Connections under way, as `restore` takes them. The engine can go on, slower.
 
-        For each, in order: (ends, client, last, reset, waits, sides, state); see streams_state.pxi and `Correlator.dump`.
+        For each, in order: (ends, client, last, reset, waits, sides, state, handshake); see streams_state.pxi and `Correlator.dump`.
         """
         return dump_flows(self.streams)
 

@@ -122,13 +122,16 @@ cdef int report_end(Correlator correlator, Flow* flow, ConnectionState* state) e
 
 cdef tuple dump_state(Correlator correlator, Flow* flow):
     """(ignored, foreign, passed, client, connection), connection a kcli.capture.tls.layer.TlsLayer or None. The correlator can go on,
-    slower."""
+    slower. What TCP says so far is reported, and counted anew from here on."""
     cdef ConnectionState* state = <ConnectionState*>flow.state
     if state == NULL:
         return None
     if state.steady:
         hand_over(correlator, flow, state, 0, 0)
     connection = <object>state.connection if state.connection != NULL else None
+    if correlator.connection_ended is not None and not state.ignored and connection is not None:
+        report_end(correlator, flow, state)
+        flow.round_trip, flow.side[0].retransmitted, flow.side[1].retransmitted = -1, 0, 0
     return bool(state.ignored), bool(state.foreign), (state.passed[0], state.passed[1]), state.client, connection
 
 

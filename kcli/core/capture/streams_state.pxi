@@ -2,10 +2,11 @@
 
 
 cdef list dump_flows(Streams streams):
-    """What is under way, in order: (ends, client, last, reset, waits, sides, state) of each connection.
+    """What is under way, in order: (ends, client, last, reset, waits, sides, state, handshake) of each connection.
 
     ends: bytes that tell a connection from others. waits: for packets that are missing, as (since, deadline, packets of
     the capture and of the connection since then), or None. state: what the handler has; None where no bytes were passed on yet.
+    handshake: (syn, round trip, segments sent again by each end), as far as nobody was told.
     """
     cdef Flow* flow = streams.flows.first
     made = []
@@ -13,7 +14,9 @@ cdef list dump_flows(Streams streams):
         if not flow.done:
             waits = (flow.since, flow.deadline, streams.segments - flow.mark, flow.packets) if flow.waiting else None
             ends = (<const char*>&flow.ends)[: sizeof(Ends)]
-            made.append((ends, flow.client, flow.last, bool(flow.reset), waits, *streams.reassembly.dump(flow)))
+            sides, state = streams.reassembly.dump(flow)
+            handshake = flow.syn, flow.round_trip, flow.side[0].retransmitted, flow.side[1].retransmitted
+            made.append((ends, flow.client, flow.last, bool(flow.reset), waits, sides, state, handshake))
         flow = flow.newer
     return made
 
@@ -30,13 +33,14 @@ cdef int restore_flow(Streams streams, tuple dumped) except -1:
     cdef Segment s
     cdef Flow* flow
     cdef uint64_t passed
-    ends, client, last, reset, waits, sides, state = dumped
+    ends, client, last, reset, waits, sides, state, handshake = dumped
     if len(ends) != sizeof(Ends):
         raise ValueError("no connection of this machine's core")
     memcpy(&s.ends, PyBytes_AS_STRING(ends), sizeof(Ends))
     flow = streams.flows.find(&s)
     flow.client, flow.last, flow.reset = client, last, reset
     streams.reassembly.restore(flow, sides, state)
+    flow.syn, flow.round_trip, flow.side[0].retransmitted, flow.side[1].retransmitted = handshake
     if waits is not None:
         since, deadline, passed, packets = waits
         streams.wait(flow, 0)

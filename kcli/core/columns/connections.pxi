@@ -1,9 +1,11 @@
 # What is known of connections, by number.
 
-# A connection: the number of what its client and broker have said, and those of its server's text and its client's address.
+# A connection: the number of what its client and broker have said, those of its server's text and its client's address, and
+# what it comes to.
 cdef struct Link:
     int64_t voice
     uint32_t server, address
+    Sums sums
 
 
 cdef class Connections:
@@ -54,6 +56,7 @@ cdef class Connections:
             self.known, self.room = grown, 2 * number
         link = &self.known[number - 1]
         link.voice = 0
+        sums_begin(&link.sums)
         while stop > start and text[stop - 1] != 58:     # ":"
             stop -= 1
         stop = max(stop - 1, start)
@@ -84,8 +87,10 @@ cdef class Connections:
         """All; none is known any more."""
         cdef Py_ssize_t i, count = self.links.count
         server_of, address_of = (PyBytes_FromStringAndSize(NULL, count * sizeof(int32_t)) for _ in range(2))
+        sums = PyBytes_FromStringAndSize(NULL, count * sizeof(Sums))
         voices = {}
         for i in range(count):
+            (<Sums*>PyBytes_AS_STRING(sums))[i] = self.known[i].sums
             (<int32_t*>PyBytes_AS_STRING(server_of))[i] = <int32_t>self.known[i].server - 1
             (<int32_t*>PyBytes_AS_STRING(address_of))[i] = <int32_t>self.known[i].address - 1
             if self.known[i].voice:
@@ -93,7 +98,7 @@ cdef class Connections:
         made = {
             "links": strings(&self.links, NULL, False), "servers": strings(&self.servers, NULL, False),
             "addresses": strings(&self.addresses, NULL, False), "server_of": server_of, "address_of": address_of,
-            "voices": voices,
+            "voices": voices, "sums": sums,
         }
         texts_free(&self.links)
         texts_free(&self.servers)

@@ -2,6 +2,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memcmp, memset
@@ -18,6 +19,7 @@ from kcli.core.records.batches cimport KB_OK, Batch, batch_checksum, crc_setup, 
 crc_setup(3)
 
 include "dictionary.pxi"
+include "connection_sums.pxi"
 include "connections.pxi"
 include "partition_layout.pxi"
 include "partitions.pxi"
@@ -167,6 +169,7 @@ cdef class ExchangeRows(Sink):
             if e.key == API_VERSIONS:
                 self.connections.known[number - 1].voice = self.voices.next(self.connections.known[number - 1].voice, e)
             self.uses.count(number, who, self.connections.known[number - 1].voice, e.key, e.version)
+            sums_add(&self.connections.known[number - 1].sums, e, who, row[1], self.messages.has_errors())
         if out_put(&self.numbers, row, sizeof(row)):
             raise MemoryError
         self.messages.end_row()
@@ -237,6 +240,14 @@ cdef class ExchangeRows(Sink):
         cdef uint32_t number = self.connections.find(PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link))
         return self.connections.known[number - 1].voice if number else None
 
+    def end_connection(self, str link not None, int64_t round_trip, int64_t retransmissions):
+        """What TCP says of a connection, or of its part since this was called last. round_trip: ns, -1: not known."""
+        cdef Py_ssize_t size
+        cdef const char* text = PyUnicode_AsUTF8AndSize(link, &size)
+        sums_end(&self.connections.known[self.link(text, size) - 1].sums, round_trip, retransmissions)
+        if self.connections.links.count > REMEMBERED:
+            self.owner.flush()
+
     def end_runs(self):
         """An error came the slower way: no run goes on over it."""
         self.runs.end()
@@ -278,7 +289,7 @@ cdef class ExchangeRows(Sink):
         """Uses and runs of answers, which have ended: no text is needed any more, nor what is known of connections.
 
         uses, runs: int64 rows of Use and Run; links, servers, addresses, clients: all texts, by number; server_of, address_of:
-        int32, by link; voices: by link, where something was said.
+        int32, by link; sums: rows of Sums, by link; voices: by link, where something was said.
         """
         made = self.connections.end()
         made["uses"], made["runs"] = self.uses.take(), text(&self.runs.rows)

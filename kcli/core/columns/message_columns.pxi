@@ -80,6 +80,11 @@ cdef class MessageColumns:
                 raise MemoryError
         return 0
 
+    cdef bint has_errors(self) noexcept:
+        """Whether `note_errors` found one in the last response, whose row has not ended."""
+        cdef size_t before = self.error_ends.size // sizeof(int32_t)
+        return <int64_t>(self.errors.size // sizeof(int64_t)) > ((<int32_t*>self.error_ends.data)[before - 1] if before else 0)
+
     cdef void drop_texts(self) noexcept:
         """The last exchange has none."""
         self.columns[REQUEST].text.size, self.columns[RESPONSE].text.size = self.start[REQUEST], self.start[RESPONSE]

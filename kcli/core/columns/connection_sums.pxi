@@ -1,0 +1,33 @@
+# What the exchanges of a connection come to, and what TCP says of it.
+
+# client: of the first exchange that had one, by number from 0 on, -1: none had, and completed: when that one was complete;
+# first, last: times of requests (ns); round_trip: ns, retransmissions: -1: not known.
+cdef struct Sums:
+    int64_t client, completed, first, last, requests, unanswered, failed, request_bytes, response_bytes, round_trip, retransmissions
+
+
+cdef inline void sums_begin(Sums* sums) noexcept:
+    memset(sums, 0, sizeof(Sums))
+    sums.client = sums.round_trip = sums.retransmissions = -1
+    sums.first = sums.completed = INT64_MAX
+
+
+cdef inline void sums_add(Sums* sums, Exchange* e, uint32_t client, int64_t completed, bint failed) noexcept:
+    """An exchange more. client: a number, 0: null; failed: it was answered with an error."""
+    sums.requests += 1
+    sums.failed += failed
+    sums.request_bytes += e.request_size + 4
+    if e.response != NULL:
+        sums.response_bytes += e.response_size + 4
+    else:
+        sums.unanswered += 1
+    sums.first, sums.last = min(sums.first, <int64_t>e.ts), max(sums.last, <int64_t>e.ts)
+    if client and completed < sums.completed:
+        sums.client, sums.completed = <int64_t>client - 1, completed
+
+
+cdef inline void sums_end(Sums* sums, int64_t round_trip, int64_t retransmissions) noexcept:
+    """The connection, or the latest of that name, has ended."""
+    sums.retransmissions = max(sums.retransmissions, 0) + retransmissions
+    if round_trip >= 0:
+        sums.round_trip = round_trip if sums.round_trip < 0 else min(sums.round_trip, round_trip)

@@ -1,0 +1,40 @@
+"""Who connections logged in as.
+
+A login's name is no secret, its credential is: SaslAuthenticate says both (KIP-152), and only the name is kept.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kcli.capture.exchange import Exchange
+
+__all__ = ["REFUSED", "name_of_login", "principal_of"]
+
+REFUSED = ""  # in place of a name: who was logged in before is no more
+SCRAM = re.compile(
+    r"[ny](?:=[^,]*)?,(?:a=[^,]*)?,(?:m=[^,]*,)?n=([^,]+),r="
+)  # the client's first message (RFC 5802, 7)
+
+
+def name_of_login(token: bytes) -> str | None:
+    """The user in a client's first token of PLAIN (RFC 4616) or SCRAM; None where it is another's, or a later one."""
+    try:
+        text = token.decode()
+    except UnicodeDecodeError:
+        return None
+    if text.count("\0") == 2:
+        return text.split("\0")[1] or None
+    found = SCRAM.match(text)
+    return found[1].replace("=2C", ",").replace("=3D", "=") if found else None
+
+
+def principal_of(item: Exchange) -> str | None:
+    """User:NAME, as a SaslAuthenticate logs in; REFUSED where it is refused or not answered; None where it says
+    nothing of that."""
+    if not item.request or (item.response is None and item.response_frame is not None):
+        return None
+    if item.response is None or item.response["errorCode"]:
+        return REFUSED
+    name = name_of_login(bytes(item.request["authBytes"] or b""))
+    return f"User:{name}" if name else None
