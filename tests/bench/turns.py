@@ -44,7 +44,8 @@ def processor_clock() -> float:
     """Seconds of processor time, user and system, of this process, of the children it has waited for, and of each kcli
     among those that run."""
     spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in spent) + sum(time_of(pid) for pid in children() if is_kcli(pid))
+    running = sum(time_of(pid) for pid in children() if is_kcli(pid))
+    return running + sum(each.ru_utime + each.ru_stime for each in spent)
 
 
 def children() -> Iterator[int]:
