@@ -1,8 +1,8 @@
 """Dialects: message definitions laid over the stock tables.
 
 A dialect is a directory of definitions in Kafka's JSON form, one message a file. What it says of the versions it names
-holds; every other version, and every other message, stays as in the stock tables. A pair of messages without an API key
-gets one: that of the API of its name, else one from PRIVATE_KEYS. `--dialect NAME,Api=KEY` sets another.
+holds; every other version, and every other message, stays as in the stock tables. API keys: `draft_keys`;
+`--dialect NAME,Api=KEY` sets one.
 
 A file dialect.json beside the definitions may hold "apiKeys" ({"IncrementalFetch": 30227}), "errors"
 ({"30227": "INCREMENTAL_FETCH_UUID_MISMATCH"}) and "source" (text). In a field, "readAs" gives the versions to read by
@@ -19,19 +19,18 @@ from typing import Any
 from kcli.errors import InputError, SchemaError, UsageError
 from kcli.schemas.check import SchemaFinding, check, check_pair, check_versions_of_pair, repair
 from kcli.schemas.definition import build, camel, parse_text
+from kcli.schemas.dialect_settings import IGNORED, SETTINGS, read_settings
+from kcli.schemas.draft_keys import is_rpc, key_faults, names_of_apis, with_keys
 from kcli.schemas.layout import layout, reads
-from kcli.schemas.lookup import Catalog
+from kcli.schemas.lookup import Catalog, unknown
 from kcli.schemas.model import Field, Message
 from kcli.schemas.notes import Notes, notes_of
 from kcli.schemas.ranges import HIGHEST, NONE, Range, covering
 from kcli.schemas.tables import INDEX, api_row
 
-__all__ = ["LARGEST", "PRIVATE_KEYS", "SETTINGS", "SHIPPED", "Dialect", "lay_over", "read_dialect", "shipped"]
+__all__ = ["LARGEST", "SHIPPED", "Dialect", "applied", "lay_over", "read_dialect", "shipped"]
 
 SHIPPED = Path(__file__).parent / "dialects"
-PRIVATE_KEYS = range(30000, 32768)
-SETTINGS = "dialect.json"
-SETTINGS_KEYS = frozenset(["apiKeys", "errors", "source"])
 LARGEST = 1 << 20
 
 
@@ -39,6 +38,7 @@ LARGEST = 1 << 20
 class Dialect:
     """What a directory of definitions says.
 
+    settings  the file dialect.json, "" without one
     api_keys  "IncrementalFetch" -> key, as set by dialect.json or the user
     errors    code -> name of errors that only the dialect has
     findings  what is wrong or odd in the definitions, and what was made of it
@@ -46,6 +46,7 @@ class Dialect:
 
     name: str
     source: str = ""
+    settings: str = ""
     messages: list[Message] = field(default_factory=list)
     notes: dict[str, Notes] = field(default_factory=dict)
     api_keys: dict[str, int] = field(default_factory=dict)
@@ -63,9 +64,16 @@ def lay_over(stock: Catalog, given: str) -> Catalog:
     name, *settings = given.split(",")
     folder = find(name)
     if (folder / INDEX).is_file():
+        if settings:
+            raise UsageError(f"--dialect ...,{settings[0]}: imported tables have their keys")
         return tables_over(stock, Catalog.open(folder))
     dialect = read_dialect(folder)
-    dialect.api_keys.update(setting(text) for text in settings)
+    apis = names_of_apis(stock, dialect.messages)
+    for text in settings:
+        api, key = setting(text)
+        if api not in apis:
+            raise UsageError(f"--dialect ...,{text}: {unknown('API in this dialect', api, apis)}")
+        dialect.api_keys[api] = key
     return applied(stock, dialect)
 
 
@@ -112,7 +120,7 @@ def read_file(dialect: Dialect, path: Path) -> None:
         raise SchemaError(f"{path.stat().st_size} bytes are too many for a message definition")
     raw = parse_text(path.read_text("utf-8", "replace"))
     if path.name == SETTINGS:
-        read_settings(dialect, raw)
+        take_settings(dialect, raw, path)
         return
     written = build(raw)
     message, repaired = repair(build(corrected(raw)))
@@ -121,16 +129,15 @@ def read_file(dialect: Dialect, path: Path) -> None:
     dialect.notes[message.name] = notes_of(raw)
 
 
-def read_settings(dialect: Dialect, raw: dict[str, Any]) -> None:
-    try:
-        dialect.source = str(raw.get("source", ""))
-        dialect.api_keys.update({str(api): int(key) for api, key in raw.get("apiKeys", {}).items()})
-        dialect.errors.update({int(code): str(name) for code, name in raw.get("errors", {}).items()})
-    except (ValueError, TypeError, AttributeError):
-        raise SchemaError('"apiKeys" ({"Api": key}) and "errors" ({"code": "NAME"}) expected') from None
-    for name in sorted(set(raw) - SETTINGS_KEYS):
-        text = f"{name!r} is unknown and ignored; there are {', '.join(sorted(SETTINGS_KEYS))}"
-        dialect.findings.append(SchemaFinding(SETTINGS, "", "unknown-setting", text))
+def take_settings(dialect: Dialect, raw: dict[str, Any], path: Path) -> None:
+    found = read_settings(raw)
+    for fault in found.faults:
+        if fault.rule != IGNORED:
+            raise SchemaError(f"{fault.path}: {fault.text}")
+        dialect.findings.append(SchemaFinding(SETTINGS, "", fault.rule, fault.text))
+    dialect.source, dialect.settings = found.source or dialect.source, str(path)
+    dialect.api_keys |= found.api_keys
+    dialect.errors |= found.errors
 
 
 def corrected(raw: Any) -> Any:
@@ -155,12 +162,16 @@ def read_as(raw: Any, message: str, path: str = "") -> Iterator[SchemaFinding]:
 
 
 def applied(stock: Catalog, dialect: Dialect) -> Catalog:
-    """The stock catalog with a dialect's messages over it."""
+    """The stock catalog with a dialect's messages over it. SchemaError: they contradict each other or the tables."""
+    for fault in key_faults(stock, dialect.api_keys, dialect.messages):
+        if not fault.message:
+            raise SchemaError(f"apiKeys: {fault.text}", file=dialect.settings)
+        raise SchemaError(f"{fault.message}: {fault.text}")
     laid = stock.copy()
     laid.findings = list(dialect.findings)
     laid.errors = {**stock.errors, **dialect.errors}
     laid.laid_notes = {stock.current_names.get(name, name): notes for name, notes in dialect.notes.items()}
-    keyed = [with_key(stock, dialect, message) for message in named_alike(stock, dialect)]
+    keyed = with_keys(stock, dialect.api_keys, dialect.messages)
     for message in keyed:
         laid.laid[message.name] = over(stock, message)
         if message.kind == "metadata":
@@ -189,38 +200,9 @@ def is_compatible(one: Message, other: Message, version: int) -> bool:
     return layouts[0] == layouts[1] or reads(*layouts)
 
 
-def is_rpc(message: Message) -> bool:
-    return message.kind in ("request", "response")
-
-
-def named_alike(stock: Catalog, dialect: Dialect) -> list[Message]:
-    """The messages by today's names; requests first, so that keys are handed out in the order of their names."""
-    messages = [each._replace(name=stock.current_names.get(each.name, each.name)) for each in dialect.messages]
-    return sorted(messages, key=lambda message: (message.kind != "request", message.name))
-
-
-def with_key(stock: Catalog, dialect: Dialect, message: Message) -> Message:
-    if not is_rpc(message):
-        return message
-    api = api_name(message)
-    key = dialect.api_keys.get(api, message.api_key)
-    if key is None:
-        known = stock.keys_by_name.get(api.lower())
-        taken = {*stock.rows, *dialect.api_keys.values()}
-        key = known if known is not None else next(key for key in PRIVATE_KEYS if key not in taken)
-    if not 0 <= key <= HIGHEST:
-        raise SchemaError(f"{message.name}: API key {key} (0 to {HIGHEST} expected)")
-    dialect.api_keys[api] = key
-    return message._replace(api_key=key)
-
-
-def api_name(message: Message) -> str:
-    return message.name.removesuffix("Request").removesuffix("Response")
-
-
 def over(stock: Catalog, message: Message) -> Message:
     """The dialect's versions of a message, and the stock's others."""
-    known = stock_message(stock, message)
+    known = stock.message(message.name) if message.name in stock.lines else None
     if known is None:
         return message
     spoken = message.versions
@@ -231,21 +213,6 @@ def over(stock: Catalog, message: Message) -> Message:
         fields=(*cut(known.fields, known.versions, spoken), *limited(message.fields, spoken)),
         variants=tuple(each for each in known.variants if not each.versions & spoken),
     )
-
-
-def stock_message(stock: Catalog, message: Message) -> Message | None:
-    """The stock's message of that name; SchemaError when a request or response goes by another key there."""
-    known = stock.message(message.name) if message.name in stock.lines else None
-    if not is_rpc(message):
-        return known
-    if known is None and message.api_key in stock.rows:
-        holder = stock.rows[message.api_key][1]
-        raise SchemaError(f"{message.name}: API key {message.api_key} is that of {holder}")
-    if known is not None and (known.kind, known.api_key) != (message.kind, message.api_key):
-        raise SchemaError(
-            f"{message.name}: {message.kind} {message.api_key} here, but {known.kind} {known.api_key} in the tables"
-        )
-    return known
 
 
 def run(name: str, flexible: set[int], known: Range) -> Range:

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 from kcli.errors import InputError, SchemaError
 from kcli.schemas.check import check
 from kcli.schemas.definition import blanked, build, without_null
-from kcli.schemas.dialects import LARGEST, SETTINGS
+from kcli.schemas.dialect_settings import SETTINGS, read_settings
+from kcli.schemas.dialects import LARGEST, applied, read_dialect
+from kcli.schemas.draft_keys import is_rpc, key_faults
 from kcli.schemas.evolution import broken_promises
 from kcli.schemas.generator_rules import broken_rules
 from kcli.schemas.lookup import Catalog
@@ -61,23 +63,43 @@ def check_folder(folder: Path, stock: Catalog, release: str) -> list[DraftFindin
 
     release: whose versions may not change.
     """
-    files = [path for path in sorted(folder.rglob("*.json")) if path.name != SETTINGS]
-    if not files:
+    files = sorted(folder.rglob("*.json"))
+    if all(path.name == SETTINGS for path in files):
         raise InputError("no message definitions (*.json) in this directory", file=str(folder))
     checked = Checked(stock, release)
     for path in files:
         checked.file(path)
     checked.pairs()
-    return sorted(checked.found, key=lambda each: (each.file, each.line))
+    checked.keys()
+    if not checked.found:
+        checked.use(folder)
+    return sorted(checked.found.values(), key=lambda each: (each.file, each.line))
+
+
+class Definition(NamedTuple):
+    """A message that was read. line: of its object."""
+
+    message: Message
+    file: str
+    line: int
 
 
 class Checked:
-    """The findings so far, and the messages that were read."""
+    """The findings so far, and the messages that were read.
+
+    unread: names of messages whose definitions make no sense; set_keys: API -> (its key in dialect.json, file, line).
+    """
 
     def __init__(self, stock: Catalog, release: str) -> None:
         self.stock, self.release = stock, release
-        self.found: list[DraftFinding] = []
-        self.messages: dict[str, tuple[Message, str]] = {}
+        self.found: dict[tuple[str, int, str, str, str], DraftFinding] = {}
+        self.messages: dict[str, Definition] = {}
+        self.unread: set[str] = set()
+        self.set_keys: dict[str, tuple[int, str, int]] = {}
+
+    def report(self, file: str, line: int, message: str, path: str, rule: str, text: str) -> None:
+        """Enter a finding, once: several lists of rules may have it."""
+        self.found.setdefault((file, line, message, path, rule), DraftFinding(file, line, message, path, rule, text))
 
     def file(self, path: Path) -> None:
         file, text = str(path), ""
@@ -90,60 +112,92 @@ class Checked:
             if not isinstance(raw, dict):
                 raise SchemaError("a JSON object expected")
         except json.JSONDecodeError as error:
-            self.found.append(DraftFinding(file, error.lineno, "", "", "json", f"column {error.colno}: {error.msg}"))
+            self.unread.add(path.stem)
+            self.report(file, error.lineno, "", "", "json", f"column {error.colno}: {error.msg}")
             return
         except (SchemaError, RecursionError, ValueError) as error:
+            self.unread.add(path.stem)
             reason = error.text if isinstance(error, SchemaError) else "nested too deep, or a number of too many digits"
-            self.found.append(DraftFinding(file, 1, "", "", "json", reason))
+            self.report(file, 1, "", "", "json", reason)
             return
-        name = str(raw.get("name", ""))
+        name = str(raw.get("name", "")) if path.name != SETTINGS else ""
         if rest := text[end:].strip():
             line = text.count("\n", 0, text.index(rest, end)) + 1
-            self.found.append(DraftFinding(file, line, name, "", "json", f"{rest[:20]!r} behind the message"))
+            self.report(file, line, name, "", "json", f"{rest[:20]!r} behind the {'message' if name else 'object'}")
+        if path.name == SETTINGS:
+            self.settings(raw, file, decoder.lines)
+        else:
+            self.definition(raw, name or path.stem, file, decoder.lines)
+
+    def settings(self, raw: dict[str, Any], file: str, lines: dict[int, int]) -> None:
+        found = read_settings(raw)
+        for each in found.faults:
+            self.report(file, lines[id(each.at)], "", each.path, each.rule, each.text)
+        for api, key in found.api_keys.items():
+            self.set_keys[api] = key, file, lines[id(raw["apiKeys"])]
+
+    def definition(self, raw: dict[str, Any], name: str, file: str, lines: dict[int, int]) -> None:
         try:
             broken = broken_rules(raw)
         except RecursionError:
-            self.found.append(DraftFinding(file, 1, name, "", "definition", "structs are nested too deep"))
+            self.unread.add(name)
+            self.report(file, 1, name, "", "definition", "structs are nested too deep")
             return
-        self.found += [
-            DraftFinding(file, decoder.lines[id(each.at)], name, each.path, each.rule, each.text) for each in broken
-        ]
+        for each in broken:
+            self.report(file, lines[id(each.at)], name, each.path, each.rule, each.text)
         try:
             message = build(raw)
         except SchemaError as error:
+            self.unread.add(name)
             if not broken:
-                self.found.append(DraftFinding(file, 1, name, "", "definition", error.text))
+                self.report(file, 1, name, "", "definition", error.text)
             return
-        for path_, rule, reason in self.meanings(message):
-            self.found.append(DraftFinding(file, line_of(raw, path_, decoder.lines), name, path_, rule, reason))
+        for path, rule, reason in self.meanings(message):
+            self.report(file, line_of(raw, path, lines), name, path, rule, reason)
         if name in self.messages:
-            self.found.append(DraftFinding(file, 1, name, "", "message-twice", f"{self.messages[name][1]} has it, too"))
-        self.messages[name] = message, file
+            self.report(file, 1, name, "", "message-twice", f"{self.messages[name].file} has it, too")
+        self.messages[name] = Definition(message, file, lines[id(raw)])
 
     def meanings(self, message: Message) -> Iterator[tuple[str, str, str]]:
         """What is wrong with what a definition means: (path, rule, text)."""
         yield from ((each.path, each.rule, each.text) for each in check(message) if each.rule in OWN_RULES)
         if message.name in self.stock.lines or message.name in self.stock.current_names:
             yield from broken_promises(self.stock.message(message.name), message, self.release)
-        elif message.kind in ("request", "response") and message.api_key in self.stock.rows:
-            holder = self.stock.rows[message.api_key][1]
-            yield "", "key-taken", f"API key {message.api_key} is that of {holder}"
 
     def pairs(self) -> None:
         """Requests and responses go together, in the same versions."""
-        for message, file in self.messages.values():
-            if message.kind not in ("request", "response"):
+        for message, file, _ in self.messages.values():
+            if not is_rpc(message):
                 continue
             suffix, other = ("Request", "Response") if message.kind == "request" else ("Response", "Request")
             twin = message.name.removesuffix(suffix) + other
-            mate = self.messages[twin][0] if twin in self.messages else None
+            mate = self.messages[twin].message if twin in self.messages else None
             if mate is None and twin in self.stock.lines:
                 mate = self.stock.message(twin)
-            if mate is None:
-                self.found.append(DraftFinding(file, 1, message.name, "", "no-counterpart", f"there is no {twin}"))
-            elif twin in self.messages and message.kind == "request" and mate.versions != message.versions:
+            if mate is None and twin not in self.unread:
+                self.report(file, 1, message.name, "", "no-counterpart", f"there is no {twin}")
+            elif mate and twin in self.messages and message.kind == "request" and mate.versions != message.versions:
                 text = f"versions {message.versions}, but {twin} has {mate.versions}"
-                self.found.append(DraftFinding(file, 1, message.name, "", "versions-differ", text))
+                self.report(file, 1, message.name, "", "versions-differ", text)
+
+    def keys(self) -> None:
+        """Requests, responses and what dialect.json sets are of one mind about API keys."""
+        known = {name.removesuffix("Request").removesuffix("Response") for name in self.unread}
+        keys = {api: key for api, (key, _, _) in self.set_keys.items() if api not in known}
+        for fault in key_faults(self.stock, keys, (each.message for each in self.messages.values())):
+            if fault.setting:
+                _, file, line = self.set_keys[fault.setting]
+                self.report(file, line, "", f"apiKeys.{fault.setting}", fault.rule, fault.text)
+            else:
+                definition = self.messages[fault.message]
+                self.report(definition.file, definition.line, fault.message, "", fault.rule, fault.text)
+
+    def use(self, folder: Path) -> None:
+        """What else keeps a dialect from being used."""
+        try:
+            applied(self.stock, read_dialect(folder))
+        except InputError as error:
+            self.report(error.file or str(folder), 1, "", "", "dialect", error.text)
 
 
 def line_of(raw: Any, path: str, lines: dict[int, int]) -> int:

@@ -10,7 +10,8 @@ from kcli.errors import InputError, KcliError, SchemaError, UsageError
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import parse_text
-from kcli.schemas.dialects import PRIVATE_KEYS, SHIPPED, read_dialect, shipped
+from kcli.schemas.dialects import SHIPPED, read_dialect, shipped
+from kcli.schemas.draft_keys import PRIVATE_KEYS
 from kcli.schemas.jars import read_jars
 from kcli.schemas.layout import layout
 from kcli.schemas.lookup import STOCK, Catalog
@@ -174,6 +175,23 @@ def test_settings_that_make_no_sense(setting: str) -> None:
         catalog(f"kip-1018,{setting}")
 
 
+@pytest.mark.parametrize("setting", ["Pnig=31000", "Fetch=1"])
+def test_a_key_for_an_api_that_the_dialect_lacks(tmp_path: Path, setting: str) -> None:
+    with pytest.raises(UsageError, match=f",{setting}: .*no such API in this dialect"):
+        overlaid(tmp_path, *pair("Ping"), suffix=f",{setting}")
+    api, _, key = setting.partition("=")
+    (tmp_path / "dialect.json").write_text(f'{{"apiKeys": {{"{api}": {key}}}}}')
+    with pytest.raises(SchemaError, match=rf"dialect\.json: apiKeys: {api}: no such API in this dialect"):
+        catalog(str(tmp_path))
+
+
+def test_imported_tables_have_their_keys(tmp_path: Path) -> None:
+    for name, text in to_files(import_releases(Imported(), {})).items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError, match="imported tables have their keys"):
+        catalog(f"{tmp_path},Ping=31000")
+
+
 def test_a_name_that_is_no_dialect() -> None:
     with pytest.raises(UsageError, match=r"neither a directory nor a dialect of kcli's \(kip-1018, "):
         catalog("kip-1")
@@ -187,6 +205,11 @@ def test_a_name_that_is_no_dialect() -> None:
         ("a.txt", "", "no message definitions"),
         ("dialect.json", '{"apiKeys": {"A": "x"}}', r"dialect\.json: .*expected"),
         ("dialect.json", '{"errors": 3}', r"dialect\.json: .*expected"),
+        (
+            "dialect.json",
+            '{"errors": {"3": "FOO"}}',
+            r"dialect\.json: errors\.3: error 3 is UNKNOWN_TOPIC_OR_PARTITION",
+        ),
         ("a.json", json.dumps(pair("Ping", apiKey=1)[0]), "PingRequest: API key 1 is that of Fetch$"),
         ("a.json", json.dumps(pair("Ping", apiKey=32768)[0]), r"API key 32768 \(0 to 32767 expected\)"),
         ("a.json", json.dumps(pair("Ping", apiKey=-1)[0]), "API key -1 "),

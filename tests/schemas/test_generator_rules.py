@@ -99,6 +99,7 @@ STRICTER = {
     "versions above": "versions-outside",
     "member above its struct": "versions-outside",
     "fields as an object": "definition",
+    "api key negative": "key-range",
 }
 
 
