@@ -8,7 +8,8 @@ api (name or key) is needed. versions: those that the rule is for, all by defaul
 Of an object only the fields that are named count; each entry of a list must match one of the request's list. answer:
 the response, in the form `kcli decode response` prints; what it leaves out has its default, what a version lacks is
 left out. A text "$request.topics.0.name" is that value of the request. count: after so many answers the next rule's
-turn comes. The first rule that matches answers; where none does, the broker's own handler, else defaults.
+turn comes; without it that never comes. The first rule that matches answers; where none does, the broker's own handler,
+else defaults. Names and types are held against the messages when the rules are read.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from kcli.broker.answer_fields import FROM_REQUEST, MISSHAPEN, asked_fault, fitted, is_borrowed
 from kcli.broker.api_version import ApiVersion
 from kcli.broker.request import Handler, Request
 from kcli.broker.response import Answer, EncodedBody, HangUpError, Outcome
@@ -33,19 +35,19 @@ __all__ = ["Answers", "default_answer", "guarded", "read_answers"]
 
 LARGEST = 64 << 20
 KEYS = ("api", "versions", "request", "answer", "count")
-FROM_REQUEST = "$request."
 # What a handler meets in a draft that lacks or changes a field that it needs.
 MISFITS = (KeyError, IndexError, TypeError, ValueError, AttributeError, EncodeError)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """asked: what the request must hold; count: how often it answers, 0: always. place: names it in errors."""
+    """asked: what the request must hold; answers: by version; count: how often it answers, 0: always.
+    place: names it in errors.
+    """
 
     api: int
-    versions: Range
     asked: Mapping[str, Any]
-    answer: Mapping[str, Any]
+    answers: Mapping[int, Mapping[str, Any]]
     count: int
     place: str
 
@@ -67,7 +69,7 @@ class Answers:
 
     def before(self, api_key: int, version: int, handle: Handler) -> Handler:
         """A handler that looks for a rule, and lets `handle` answer where there is none."""
-        mine = [(at, rule) for at, rule in enumerate(self.rules) if rule.api == api_key and version in rule.versions]
+        mine = [(at, rule) for at, rule in enumerate(self.rules) if rule.api == api_key and version in rule.answers]
         if not mine:
             return handle
 
@@ -76,7 +78,7 @@ class Answers:
             for at, rule in mine:
                 if (not rule.count or self.given[at] < rule.count) and matches(rule.asked, request.body):
                     self.given[at] += 1
-                    return written(request, filled(rule.answer, request.body), rule.place)
+                    return written(request, filled(rule.answers[version], request.body), rule.place)
             return handle(request)
 
         return answered
@@ -88,11 +90,11 @@ def parsed(raw: Any, place: str, dialect: str | None) -> Rule:
     if strange := next((key for key in raw if key not in KEYS), None):
         raise UsageError(f"{place}: {strange!r} is unknown; there are {', '.join(KEYS)}")
     tables = catalog(dialect)
-    asked, answer, count = raw.get("request", {}), raw.get("answer", {}), raw.get("count", 0)
+    asked, answer, count = raw.get("request", {}), raw.get("answer", {}), raw.get("count")
     if not isinstance(asked, Mapping) or not isinstance(answer, Mapping):
         raise UsageError(f'{place}: "request" and "answer" are objects')
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise UsageError(f'{place}: "count" is a number from 0')
+    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
+        raise UsageError(f'{place}: "count" is a number from 1')
     try:
         api = tables.known(tables.api_key(raw["api"]))
         versions = Range.parse(str(raw.get("versions", "0+"))) & api.versions
@@ -100,19 +102,13 @@ def parsed(raw: Any, place: str, dialect: str | None) -> Rule:
         raise UsageError(f"{place}: {error}") from None
     if not versions:
         raise UsageError(f"{place}: {api.name} has no versions {raw['versions']} (it has {api.versions})")
-    rule = Rule(api.key, versions, asked, answer, count, place)
-    if not takes_values(answer):
-        for version in versions:
-            encoded(ApiVersion(api.key, version, dialect), answer, UsageError, place)
-    return rule
-
-
-def takes_values(answer: Any) -> bool:
-    """Whether values of the request stand in an answer."""
-    if isinstance(answer, str):
-        return answer.startswith(FROM_REQUEST)
-    inner = answer.values() if isinstance(answer, Mapping) else answer if isinstance(answer, list) else ()
-    return any(map(takes_values, inner))
+    spoken = [ApiVersion(api.key, version, dialect) for version in versions]
+    if fault := asked_fault(asked, reversed(spoken)):
+        raise UsageError(f"{place}: request: {fault}")
+    try:
+        return Rule(api.key, asked, {each.version: fitted(each, answer) for each in spoken}, count or 0, place)
+    except MISSHAPEN as wrong:
+        raise UsageError(f"{place}: answer: {wrong}") from None
 
 
 def matches(wanted: Any, value: Any) -> bool:
@@ -133,7 +129,7 @@ def filled(answer: Any, request: Any) -> Any:
         return {name: filled(each, request) for name, each in answer.items()}
     if isinstance(answer, list):
         return [filled(each, request) for each in answer]
-    if not isinstance(answer, str) or not answer.startswith(FROM_REQUEST):
+    if not is_borrowed(answer):
         return answer
     value = request
     for name in answer.removeprefix(FROM_REQUEST).split("."):
@@ -145,14 +141,10 @@ def filled(answer: Any, request: Any) -> Any:
 
 
 def written(request: Request, answer: Mapping[str, Any], place: str) -> EncodedBody:
-    return EncodedBody([encoded(request.api, answer, HangUpError, place)])
-
-
-def encoded(api: ApiVersion, answer: Mapping[str, Any], error: type[Exception], place: str) -> bytes:
     try:
-        return api.encode(dict(answer))
-    except (EncodeError, AttributeError, TypeError) as wrong:  # the last two: a list or a text where structs belong
-        raise error(f"{place}: answer: {wrong}") from None
+        return EncodedBody([request.api.encode(dict(answer))])
+    except MISSHAPEN as wrong:
+        raise HangUpError(f"{place}: answer: {wrong}") from None
 
 
 def default_answer(request: Request) -> Answer:

@@ -33,6 +33,7 @@ from kcli.broker.session_slots import SHARDS
 from kcli.broker.topics import Topics
 from kcli.broker.transactions.coordinator import Transactions
 from kcli.errors import NetworkError, UsageError
+from kcli.schemas.catalog import catalog
 
 __all__ = ["Broker"]
 
@@ -53,7 +54,7 @@ class Broker:
     release: serve only the versions that brokers of that Kafka release had ("2.8").
     note: gets the lines of the broker's log.
 
-    UsageError: an option makes no sense.
+    UsageError: an option makes no sense; SchemaError: the dialect makes none.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Broker:
         first = self.configs.int("node.id")
         self.node_ids = list(node_ids or range(first, first + nodes))
         self.faults = Faults(faults, seed, dialect)
+        catalog(dialect)  # a draft that makes no sense is named here, before a client meets it
         self.dialect, self.release = dialect, release
         self.answers = Answers(answers, dialect)
         self.hints = True

@@ -25,7 +25,7 @@ Frame = bytes | bytearray
 
 # Bytes of the longest response that is accepted: far above fetch.max.bytes.
 LONGEST = 1 << 30
-# Answers that a listener may give before it finds that it is spoken to in the wrong protocol: ApiVersions, and again.
+# Answers that a listener with SASL may give before it finds that nobody logs in: ApiVersions, and again.
 NEGOTIATION = 2
 
 
@@ -46,12 +46,14 @@ class Waiter(NamedTuple):
 class BrokerConnection:
     """Made by `await Connection.open(address, config)`; then `exchange` frames, `close` at the end.
 
-    error: why it ended, None while it lives.
+    error: why it ended, None while it lives. wants_login: whether the listener, which answers ApiVersions to everybody,
+    may want a login that there is none of.
     """
 
     def __init__(self, address: Address, config: ClientConfig) -> None:
         self.address, self.config = address, config
         self.error: NetworkError | None = None
+        self.wants_login = False
         self._timeout = config.seconds("request.timeout.ms")
         self._waiters: deque[Waiter] = deque()
         self._loop = asyncio.get_running_loop()
@@ -209,7 +211,7 @@ class BrokerConnection:
             text += f" instead of answering {self._waiters[0].what}"
             if self._waiters[0].doubt:
                 text += f": {self._waiters[0].doubt}"
-            elif self._answers <= NEGOTIATION:
+            elif self._answers <= (NEGOTIATION if self.wants_login else 0):
                 text += (
                     f" (security.protocol is {self.config['security.protocol']}: is that what this listener speaks?)"
                 )

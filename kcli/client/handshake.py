@@ -40,6 +40,7 @@ async def connect(address: Address, config: ClientConfig, dialect: str | None = 
     connection = await BrokerConnection.open(address, config)
     try:
         versions = await negotiate(connection, dialect)
+        connection.wants_login = mechanism is None and SASL_HANDSHAKE in versions.ranges
         lifetime = await authenticate(connection, versions, mechanism) if mechanism else None
     except BaseException:
         await connection.close()

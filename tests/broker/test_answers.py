@@ -11,7 +11,7 @@ from kcli.broker import Broker
 from kcli.broker.answers import Answers, matches, read_answers
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
-from kcli.errors import InputError, NetworkError, UsageError
+from kcli.errors import InputError, NetworkError, SchemaError, UsageError
 from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, METADATA
 from tests.broker.talk import run
 from tests.greeting import GREET, greeting, newer_metadata, rewritten_metadata
@@ -47,13 +47,14 @@ def test_the_first_rule_that_matches_answers(tmp_path: Path) -> None:
         {"api": "Greet", "request": {"name": "a"}, "answer": {"text": "known", "mark": 5}},
         {"api": "Greet", "request": {"name": "echo"}, "answer": {"text": "$request.name", "mark": "$request.times.1"}},
     ]
-    a, b, c, d, e = asked(
+    a, b, c, d, e, f = asked(
         greeting(tmp_path),
         (GREET, 1, {"name": "a", "times": [1, 2]}),
         (GREET, 1, {"name": "a", "times": [1, 2]}),
         (GREET, 0, {"name": "a"}),
         (GREET, 1, {"name": "echo", "times": [3, 4]}),
         (GREET, 1, {"name": "z"}),
+        (GREET, 0, {"name": "echo"}),
         answers=rules,
     )
     assert a == {"errorCode": 0, "text": None, "mark": -1}
@@ -61,6 +62,7 @@ def test_the_first_rule_that_matches_answers(tmp_path: Path) -> None:
     assert c == {"errorCode": 0, "text": "known"}
     assert d == {"errorCode": 0, "text": "echo", "mark": 4}
     assert e["text"] == "hi"
+    assert f == {"errorCode": 0, "text": "echo"}
 
 
 def test_rules_answer_what_the_broker_lacks_and_what_it_has() -> None:
@@ -95,7 +97,7 @@ def test_a_draft_that_does_not_fit_the_brokers_own_answer_ends_the_connection(tm
         text = path.read_text()
         path.write_text(text.replace('"Topics"', '"Subjects"').replace('"Name"', '"Called"'))
     log: list[str] = []
-    with pytest.raises(NetworkError, match="closed the connection"):
+    with pytest.raises(NetworkError, match=r"closed the connection instead of answering Metadata v14$"):
         asked(str(tmp_path), (METADATA, 14, {}), note=log.append)
     assert any("Metadata v14: the draft is not what this broker's own answer is made for" in line for line in log)
 
@@ -142,7 +144,13 @@ def test_fault_rules_know_the_draft(tmp_path: Path) -> None:
         ({"api": "Greet", "versions": "2+"}, r"Greet has no versions 2\+ \(it has 0-1\)"),
         ({"api": "Greet", "versions": "new"}, '"new" is no range of versions'),
         ({"api": "Greet", "answer": []}, '"request" and "answer" are objects'),
-        ({"api": "Greet", "count": -1}, '"count" is a number from 0'),
+        ({"api": "Greet", "count": -1}, '"count" is a number from 1'),
+        ({"api": "Greet", "count": 0}, '"count" is a number from 1'),
+        ({"api": "Greet", "request": {"nam": "x"}}, "request: GreetRequest v1: .*'nam'"),
+        ({"api": "Greet", "request": {"name": 5}}, "request: GreetRequest v1: name: "),
+        ({"api": "Greet", "request": {"name": None}}, "request: GreetRequest v1: name: null"),
+        ({"api": "Greet", "request": {"times": [{"a": 1}]}}, "request: GreetRequest v1: times"),
+        ({"api": "Greet", "versions": "0", "request": {"times": [1]}}, "request: GreetRequest v0: .*'times'"),
         ({"api": "Greet", "answer": {"txt": "x"}}, "answer: GreetResponse v0: .*'txt'"),
         ({"api": "Greet", "answer": {"text": None}}, "answer: GreetResponse v0: text: null"),
         ({"api": "Greet", "versions": "1", "answer": {"mark": "x"}}, "answer: GreetResponse v1: mark: needs an int64"),
@@ -155,6 +163,14 @@ def test_a_rule_without_sense_is_named(tmp_path: Path, rule: Any, error: str) ->
         Answers([{"api": "Greet"}, rule], greeting(tmp_path))
 
 
+def test_a_draft_without_sense_is_named_before_a_client_meets_it(tmp_path: Path) -> None:
+    dialect = greeting(tmp_path)
+    path = tmp_path / "GreetResponse.json"
+    path.write_text(path.read_text().replace('"int16"', '"int8", "default": "300"'))
+    with pytest.raises(SchemaError, match="default '300' is no int8"):
+        Broker(dialect=dialect)
+
+
 def test_a_rule_nested_too_deep(tmp_path: Path) -> None:
     deep: Any = {}
     for _ in range(100_000):
@@ -165,7 +181,7 @@ def test_a_rule_nested_too_deep(tmp_path: Path) -> None:
 
 def test_what_the_request_does_not_hold_ends_the_connection(tmp_path: Path) -> None:
     log: list[str] = []
-    rules = [{"api": "Greet", "answer": {"text": "$request.times.5"}}]
+    rules = [{"api": "Greet", "answer": {"mark": "$request.times.5"}}]
     with pytest.raises(NetworkError, match="closed the connection"):
         asked(greeting(tmp_path), (GREET, 1, {"name": "x"}), answers=rules, note=log.append)
     assert any("answers: $request.times.5: the request has no such value" in line for line in log)

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from kcli.client.address import Address
+from kcli.client.calls import call
 from kcli.client.handshake import connect
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.ranges import Range
@@ -49,6 +50,22 @@ def test_a_listener_without_sasl() -> None:
     broker.ranges |= {17: Range(0, 1), 36: Range(0, 2)}
     with pytest.raises(BrokerError, match=r"its listener has no SASL, .* \(security.protocol\): ILLEGAL_SASL_STATE"):
         shake(broker, **LOGIN)
+
+
+@pytest.mark.parametrize("offers_login", [False, True])
+def test_security_is_in_doubt_until_the_broker_has_answered(offers_login: bool) -> None:
+    """A listener with SASL answers ApiVersions to everybody, and then ends the connection of who does not log in."""
+    broker = with_sasl() if offers_login else FakeBroker()
+    broker.answers[3] = lambda _version, _body: None
+
+    async def work() -> None:
+        async with running(broker):
+            session = await connect(Address("127.0.0.1", broker.port), broker.config())
+            await call(session.connection, 3, 12, {"topics": []})
+
+    with pytest.raises(NetworkError, match="closed the connection instead of answering Metadata v12") as caught:
+        asyncio.run(work())
+    assert ("security.protocol is PLAINTEXT" in str(caught.value)) == offers_login
 
 
 def test_a_broker_that_knows_our_newest_form_is_asked_once() -> None:

@@ -1,0 +1,138 @@
+"""Rules of answers held against the messages that they are about, before a request comes: names and types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from kcli.broker.api_version import ApiVersion
+from kcli.errors import EncodeError
+from kcli.schemas.catalog import catalog
+from kcli.schemas.model import INTEGERS, SCALARS, Field
+
+__all__ = ["FROM_REQUEST", "MISSHAPEN", "asked_fault", "fitted", "is_borrowed"]
+
+FROM_REQUEST = "$request."
+# What writing a value raises that has a list or a text where structs belong, besides EncodeError.
+MISSHAPEN = (EncodeError, AttributeError, TypeError)
+
+
+class Shape(NamedTuple):
+    """A type as definitions have it ("[]int32", "ReplicaState"), and the members of its struct in all versions."""
+
+    type: str
+    fields: tuple[Field, ...]
+
+    @property
+    def is_array(self) -> bool:
+        return self.type.startswith("[]")
+
+    @property
+    def is_struct(self) -> bool:
+        return not self.is_array and self.type not in SCALARS
+
+    @property
+    def element(self) -> Shape:
+        return Shape(self.type.removeprefix("[]"), self.fields)
+
+    def members(self, version: int) -> dict[str, Shape]:
+        here = (each for each in self.fields if version in each.versions or version in each.tagged)
+        return {each.name: Shape(each.type, each.fields) for each in here}
+
+
+def asked_fault(asked: Mapping[str, Any], apis: Iterable[ApiVersion]) -> str | None:
+    """Why a request in none of these versions can hold what a rule asks for; None: it can in one of them."""
+    fault = None
+    for api in apis:
+        try:
+            api.request.write(dict(asked))
+            return None
+        except MISSHAPEN as error:
+            fault = fault or str(error)
+    return fault
+
+
+def fitted(api: ApiVersion, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer without the fields that this version lacks. EncodeError: it has no bytes in this version, or what it
+    takes from the request is not there, or of another type.
+    """
+    tables = catalog(api.dialect)
+    request, response = tables.request(api.key), tables.response(api.key)
+    places = Places(Shape(request.name, request.fields), api.version)
+    try:
+        kept: dict[str, Any] = places.kept(answer, Shape(response.name, response.fields), "")
+    except EncodeError as error:
+        raise EncodeError(error.path, error.reason, what=f"{response.name} v{api.version}") from None
+    api.encode(without_borrowed(kept))
+    return kept
+
+
+def is_borrowed(value: Any) -> bool:
+    """Is it a value of the request: "$request.name"?"""
+    return isinstance(value, str) and value.startswith(FROM_REQUEST)
+
+
+def without_borrowed(answer: Any) -> Any:
+    if isinstance(answer, Mapping):
+        return {name: without_borrowed(each) for name, each in answer.items() if not is_borrowed(each)}
+    if isinstance(answer, list):
+        return [without_borrowed(each) for each in answer if not is_borrowed(each)]
+    return answer
+
+
+class Places:
+    """Where an answer in one version takes values of the request."""
+
+    def __init__(self, request: Shape, version: int) -> None:
+        self.request, self.version = request, version
+
+    def kept(self, answer: Any, shape: Shape, path: str) -> Any:
+        """An answer, or a part of it, without the fields that the version lacks. EncodeError names the place."""
+        if is_borrowed(answer):
+            found = self.source(answer, path)
+            if not self.takes(shape, found):
+                raise EncodeError(path, f"{answer} is of the type {found.type}, and {shape.type} is expected")
+        elif isinstance(answer, list) and shape.is_array:
+            return [self.kept(each, shape.element, f"{path}[{at}]") for at, each in enumerate(answer)]
+        elif isinstance(answer, Mapping) and shape.is_struct:
+            return self.kept_members(answer, shape, f"{path}." if path else "")
+        return answer
+
+    def kept_members(self, answer: Mapping[str, Any], shape: Shape, path: str) -> dict[str, Any]:
+        members, known = shape.members(self.version), {each.name for each in shape.fields}
+        made = {}
+        for name, each in answer.items():
+            if name in members:
+                made[name] = self.kept(each, members[name], f"{path}{name}")
+            elif name not in known:
+                if is_borrowed(each):
+                    raise EncodeError(f"{path}{name}", "no such field")
+                made[name] = each  # its writer names it
+        return made
+
+    def source(self, text: str, path: str) -> Shape:
+        """The type of what "$request.topics.0.name" means."""
+        shape = self.request
+        for name in text.removeprefix(FROM_REQUEST).split("."):
+            if shape.is_array and name.removeprefix("-").isdigit():
+                shape = shape.element
+            elif shape.is_struct and name in (members := shape.members(self.version)):
+                shape = members[name]
+            else:
+                missing = "a number expected, the place in a list" if shape.is_array else f"there is no {name}"
+                raise EncodeError(path, f"{text}: {missing} in {shape.type} v{self.version}")
+        return shape
+
+    def takes(self, wanted: Shape, given: Shape) -> bool:
+        """Whether values of one type can be written as those of another. Limits and nulls are not looked at."""
+        if wanted.is_array or given.is_array:
+            return wanted.is_array and given.is_array and self.takes(wanted.element, given.element)
+        if wanted.is_struct or given.is_struct:
+            mine, theirs = wanted.members(self.version), given.members(self.version)
+            both = wanted.is_struct and given.is_struct
+            return both and all(name in mine and self.takes(mine[name], each) for name, each in theirs.items())
+        return class_of(wanted.type) == class_of(given.type) or (wanted.type == "float64" and given.type in INTEGERS)
+
+
+def class_of(scalar: str) -> str:
+    return "int" if scalar in INTEGERS else "bytes" if scalar == "records" else scalar
