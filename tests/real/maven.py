@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 from xml.etree import ElementTree
@@ -126,13 +126,19 @@ MESSAGE_ARTIFACTS = {
 }
 
 
-def message_jars(version: str) -> list[Path]:
-    """The jars with a release's generated messages, without what else those artifacts need."""
+def message_jars(version: str, beside: Iterable[str] = ()) -> list[Path]:
+    """The jars with a release's generated messages, without what else those artifacts need.
+
+    beside: releases that are wanted next; where these are not known yet, one run of Maven serves them all.
+    """
+    return list(classpath(message_coordinates(version), tuple(map(message_coordinates, beside))))
+
+
+def message_coordinates(version: str) -> tuple[str, ...]:
     parts = release(version)
     names = [name for name, since in MESSAGE_ARTIFACTS.items() if parts >= since]
     names += ["kafka_2.13"] if parts < (3, 9) else []
-    alone = tuple(f"{KAFKA}:{name}:{version}:alone" for name in names)
-    return list(classpath((*alone, *QUIET, *JACKSON)))
+    return (*(f"{KAFKA}:{name}:{version}:alone" for name in names), *QUIET, *JACKSON)
 
 
 def member_jars(version: str) -> list[Path]:
@@ -180,34 +186,48 @@ def command(version: str, name: str) -> tuple[list[Path], str]:
 
 
 @functools.cache
-def classpath(coordinates: tuple[str, ...]) -> tuple[Path, ...]:
-    """The jars for `group:artifact:version` coordinates; `:alone` leaves out what that one depends on."""
-    known = cache() / f"classpath-{digest(*coordinates)}"
+def classpath(coordinates: tuple[str, ...], beside: tuple[tuple[str, ...], ...] = ()) -> tuple[Path, ...]:
+    """The jars for `group:artifact:version` coordinates; `:alone` leaves out what that one depends on.
+
+    beside: sets of coordinates that are fetched along with these, where these are not known yet.
+    """
     with locked("maven"):
-        if (found := remembered(known)) is None:
-            known.write_text(fetch(coordinates))
-            found = remembered(known)
+        if remembered(coordinates) is None:
+            others = (each for each in beside if each != coordinates and remembered(each) is None)
+            fetch([coordinates, *others])
+        found = remembered(coordinates)
     if not found:
         unavailable(f"Maven named jars that are not there for {coordinates[0]}")
     return found
 
 
-def remembered(known: Path) -> tuple[Path, ...] | None:
-    if not known.exists():
+def known(coordinates: Sequence[str]) -> Path:
+    """The file that remembers their classpath."""
+    return cache() / f"classpath-{digest(*coordinates)}"
+
+
+def remembered(coordinates: Sequence[str]) -> tuple[Path, ...] | None:
+    file = known(coordinates)
+    if not file.exists():
         return None
-    paths = tuple(Path(part) for part in known.read_text().strip().split(os.pathsep))
+    paths = tuple(Path(part) for part in file.read_text().strip().split(os.pathsep))
     return paths if all(path.exists() for path in paths) else None
 
 
-def fetch(coordinates: Sequence[str]) -> str:
+def fetch(wanted: Sequence[Sequence[str]]) -> None:
+    """Have Maven work out the classpath of each of these sets, and remember it. The first has to be there then."""
     maven = shutil.which("mvn")
     if maven is None:
         unavailable("mvn (Maven) is not installed")
     with tempfile.TemporaryDirectory(dir=cache()) as folder:
-        pom, output = Path(folder) / "pom.xml", Path(folder) / "classpath"
-        pom.write_bytes(project(coordinates))
-        options = ["-Dmdep.includeScope=runtime", f"-Dmdep.outputFile={output}"]
-        command = [maven, "-q", "-B", "-f", str(pom), PLUGIN, *options]
+        modules = {f"set-{number}": coordinates for number, coordinates in enumerate(wanted)}
+        for name, coordinates in modules.items():
+            (Path(folder) / name).mkdir()
+            (Path(folder) / name / "pom.xml").write_bytes(project(name, coordinates))
+        pom = Path(folder) / "pom.xml"
+        pom.write_bytes(project("sets", modules=modules))
+        options = ["-Dmdep.includeScope=runtime", "-Dmdep.outputFile=classpath"]  # in each module's folder
+        command = [maven, "-q", "-B", "--fail-at-end", "-f", str(pom), PLUGIN, *options]
         try:
             done = subprocess.run(
                 command,
@@ -218,34 +238,37 @@ def fetch(coordinates: Sequence[str]) -> str:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            unavailable(f"Maven took over {FETCH_SECONDS} s for {coordinates[0]}")
-        if done.returncode:
-            reason = next((line for line in done.stdout.splitlines() if "ERROR" in line), done.stderr[-300:])
-            unavailable(f"Maven could not fetch {coordinates[0]}: {reason[:300]}")
-        return output.read_text()
+            unavailable(f"Maven took over {FETCH_SECONDS} s for {wanted[0][0]}")
+        for name, coordinates in modules.items():
+            if (made := Path(folder) / name / "classpath").exists():
+                known(coordinates).write_text(made.read_text())
+    if remembered(wanted[0]) is None:
+        reason = next((line for line in done.stdout.splitlines() if "ERROR" in line), done.stderr[-300:])
+        unavailable(f"Maven could not fetch {wanted[0][0]}: {reason[:300]}")
 
 
-def project(coordinates: Sequence[str]) -> bytes:
-    """A pom with nothing but dependencies."""
-    root = element("project", xmlns="http://maven.apache.org/POM/4.0.0")
-    for name, text in (("modelVersion", "4.0.0"), ("groupId", "kcli"), ("artifactId", "jars"), ("version", "1")):
-        ElementTree.SubElement(root, name).text = text
+def project(name: str, coordinates: Sequence[str] = (), modules: Iterable[str] = ()) -> bytes:
+    """A pom with nothing but dependencies, or nothing but modules."""
+    root = ElementTree.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
+    packaging = "pom" if modules else "jar"
+    add(root, modelVersion="4.0.0", groupId="kcli", artifactId=name, version="1", packaging=packaging)
+    listed = ElementTree.SubElement(root, "modules")
+    for module in modules:
+        add(listed, module=module)
     dependencies = ElementTree.SubElement(root, "dependencies")
     for coordinate in coordinates:
         group, artifact, version, *alone = coordinate.split(":")
         dependency = ElementTree.SubElement(dependencies, "dependency")
-        for name, text in (("groupId", group), ("artifactId", artifact), ("version", version)):
-            ElementTree.SubElement(dependency, name).text = text
+        add(dependency, groupId=group, artifactId=artifact, version=version)
         exclusions = ElementTree.SubElement(dependency, "exclusions")
         for group_out, artifact_out in (("*", "*"),) if alone else UNWANTED:
-            exclusion = ElementTree.SubElement(exclusions, "exclusion")
-            ElementTree.SubElement(exclusion, "groupId").text = group_out
-            ElementTree.SubElement(exclusion, "artifactId").text = artifact_out
+            add(ElementTree.SubElement(exclusions, "exclusion"), groupId=group_out, artifactId=artifact_out)
     return ElementTree.tostring(root)
 
 
-def element(tag: str, **attributes: str) -> ElementTree.Element:
-    return ElementTree.Element(tag, attributes)
+def add(parent: ElementTree.Element, **texts: str) -> None:
+    for name, text in texts.items():
+        ElementTree.SubElement(parent, name).text = text
 
 
 def compiled(source: str, classpath: Sequence[Path] = ()) -> Path:

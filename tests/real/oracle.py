@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.real.lab import run_java
 from tests.real.maven import compiled, message_jars
 
-__all__ = ["RELEASES", "Answer", "Case", "ask"]
+__all__ = ["RELEASES", "Answer", "Case", "ask", "classes"]
 
 # A published version of each release that the tables know.
 RELEASES = {
@@ -43,11 +44,16 @@ class Answer:
     text: str = ""
 
 
+def classes(version: str) -> list[Path]:
+    """The jars with the messages of one of RELEASES; Maven fetches those of all of them at once."""
+    return message_jars(version, RELEASES.values())
+
+
 def ask(version: str, cases: Sequence[Case]) -> list[Answer]:
     """What the classes of a Kafka version answer, case by case; one Java process for all."""
-    program = compiled("MessageOracle.java", message_jars(NEWEST))
+    program = compiled("MessageOracle.java", classes(NEWEST))
     stdin = "".join(case.line() for case in cases).encode()
-    done = run_java([program, *message_jars(version)], "MessageOracle", stdin=stdin)
+    done = run_java([program, *classes(version)], "MessageOracle", stdin=stdin)
     assert done.returncode == 0, done.stderr.decode()
     answers = [answer(line) for line in done.stdout.decode().split("\n")[:-1]]
     assert len(answers) == len(cases)

@@ -9,8 +9,8 @@ from kcli.grammar.group_data import open_data
 from kcli.schemas.catalog import catalog
 from tests import messages as made
 from tests.real.jvm import run_java
-from tests.real.maven import compiled, member_jars, message_jars
-from tests.real.oracle import NEWEST, Case, answer
+from tests.real.maven import compiled, member_jars
+from tests.real.oracle import NEWEST, Case, answer, classes
 
 RELEASE = "4.3.1"
 
@@ -50,8 +50,8 @@ def test_streams_reads_and_writes_its_subscriptions_as_kcli_does() -> None:
     for version in range(1, 12):
         value = made.filled(message, version) | {"version": version}
         cases.append(Case((message.name,), version, messages.data(message.name, version).write(value)))
-    jars = [*message_jars(NEWEST), *member_jars(RELEASE)]
-    program = compiled("MessageOracle.java", message_jars(NEWEST))
+    jars = [*classes(NEWEST), *member_jars(RELEASE)]
+    program = compiled("MessageOracle.java", classes(NEWEST))
     done = run_java([program, *jars], "MessageOracle", stdin="".join(case.line() for case in cases).encode())
     answers = [answer(line) for line in done.stdout.decode().splitlines()]
     assert [each.outcome for each in answers] == ["ok"] * len(cases), answers

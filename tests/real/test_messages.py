@@ -51,13 +51,21 @@ def judged(release: str) -> list[tuple[Question, Answer]]:
 
 def ask_of(release: tuple[int, ...]) -> Iterator[Question]:
     for message, version in made.every_message():
-        codec, names = messages.data(message.name, version), (message.name, *message.aliases)
-        variant, shape_of = made.layout(message, version, release)
-        mark = {"_variant": variant} if variant else {}
-        for shape, make in made.SHAPES.items():
-            data = codec.write(make(shape_of, version) | mark)
-            yield Question(message.name, version, shape, data, Case(names, version, data))
-        yield Question(message.name, version, OWN_DEFAULTS, codec.write(mark), Case(names, version, None))
+        yield from questions(message.name, version, made.layout(message, version, release)[0])
+
+
+@functools.cache  # most releases lay out a message alike
+def questions(name: str, version: int, variant: str) -> list[Question]:
+    message, codec = catalog().message(name), messages.data(name, version)
+    names = (name, *message.aliases)
+    mark = {"_variant": variant} if variant else {}
+    older = (each.message for each in message.variants if each.name == variant and version in each.versions)
+    shape_of = next(older, message)
+    found = []
+    for shape, make in made.SHAPES.items():
+        data = codec.write(make(shape_of, version) | mark)
+        found.append(Question(name, version, shape, data, Case(names, version, data)))
+    return [*found, Question(name, version, OWN_DEFAULTS, codec.write(mark), Case(names, version, None))]
 
 
 @pytest.mark.parametrize("release", RELEASES)

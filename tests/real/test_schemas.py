@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,18 +17,24 @@ from kcli.schemas.model import Field, Message
 from kcli.schemas.ranges import NONE, Range
 from kcli.schemas.tables import Imported, import_releases, to_files
 from tests.real.lab import run_java
-from tests.real.maven import compiled, message_jars
-from tests.real.oracle import NEWEST, RELEASES
+from tests.real.maven import compiled
+from tests.real.oracle import NEWEST, RELEASES, classes
 
 
 def kafka_jars(version: str) -> list[Path]:
-    return [path for path in message_jars(version) if path.name.startswith("kafka")]
+    return [path for path in classes(version) if path.name.startswith("kafka")]
 
 
 def test_importing_the_releases_gives_the_stock_tables_byte_for_byte() -> None:
     jars = [path for version in RELEASES.values() for path in kafka_jars(version)]
     for name, text in to_files(import_releases(Imported(), read_jars(jars))).items():
         assert (STOCK / name).read_text() == text, name
+
+
+@functools.cache
+def defined(release: str) -> Mapping[tuple[str, str], Message]:
+    """By kind and name, what a release's own jars define."""
+    return read_jars(kafka_jars(RELEASES[release]))[release].messages
 
 
 def known_as(message: Message, release: str) -> list[Message]:
@@ -43,7 +49,7 @@ def known_as(message: Message, release: str) -> list[Message]:
 
 def every_version(release: str) -> Iterator[tuple[Message, Message, int]]:
     """(message of the tables, the same of the release, version) for all that the release has."""
-    for message in read_jars(kafka_jars(RELEASES[release]))[release].messages.values():
+    for message in defined(release).values():
         for known in known_as(message, release)[:1]:
             for version in message.versions:
                 yield known, message, version
@@ -73,10 +79,9 @@ def exchanged(theirs: tuple[Field, ...], ours: tuple[Field, ...], version: int) 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_release_accepts_what_its_definitions_say(release: str) -> None:
-    found = read_jars(kafka_jars(RELEASES[release]))[release]
     said = {
         message.api_key: message.releases[0].enabled
-        for message in found.messages.values()
+        for message in defined(release).values()
         if message.kind == "request" and message.versions
     }
     assert {key: versions for key, versions in said.items() if versions} == catalog().release_versions(release)
@@ -84,8 +89,8 @@ def test_a_release_accepts_what_its_definitions_say(release: str) -> None:
 
 @functools.cache
 def facts(version: str) -> list[list[str]]:
-    classpath = kafka_jars(version) + [path for path in message_jars(version) if "slf4j" in path.name]
-    done = run_java([compiled("ProtocolFacts.java", message_jars(NEWEST)), *classpath], "ProtocolFacts")
+    classpath = kafka_jars(version) + [path for path in classes(version) if "slf4j" in path.name]
+    done = run_java([compiled("ProtocolFacts.java", classes(NEWEST)), *classpath], "ProtocolFacts")
     assert done.returncode == 0, done.stderr.decode()
     return [line.split() for line in done.stdout.decode().splitlines()]
 
