@@ -11,7 +11,7 @@ from xdist.scheduler import LoadFileScheduling
 __all__ = ["Scheduling", "scope_of"]
 
 ROOT = Path(__file__).parents[1]
-# Fixtures of a whole run: each process that needs one makes it anew. A Spark session takes 20 seconds of a processor
+# Fixtures of many files: each process that needs one makes it anew. A Spark session takes 20 seconds of a processor
 # until it is warm, the brokers 5 to 10.
 SHARED = {"spark": r"\bspark: Any\b", "kafka": r"\bkafka_(?:44|39)\b"}
 
