@@ -2,10 +2,11 @@
 
     python tests/bench/run.py [--cpu] [--old WHEEL|REVISION [--own]] [NAME...] [-- WORD...]
 
-NAME: only those whose names hold one of these. --old: run each on another kcli too, by turns, and print new/old below
-the figures (tests/bench/beside.py), at the end all ratios, the lowest first; --own: with the revision's own benches,
-where these import what it does not have. --cpu: processor time instead of wall time, of a bench, of the commands
-that it waits for and of kcli's servers beside it, not of others. WORDs are handed to each bench.
+NAME: only those whose names hold one of these. --old: run each that another kcli has on that too, by turns, and print
+new/old below the figures (tests/bench/beside.py), at the end all ratios, the lowest first; long ones are shortened
+(BRIEF). --own: with the revision's own benches, where these import what it does not have. --cpu: processor time instead
+of wall time, of a bench, of the commands that it waits for and of kcli's servers beside it, not of others. WORDs are
+handed to each bench.
 
 A bench prints what it measured, its peer in the same run and the ratio. A failing one does not stop the others.
 """
@@ -28,6 +29,13 @@ from tests.bench.turns import CLOCK, PROCESSOR
 __all__ = ["main", "scripts"]
 
 HERE = Path(__file__).resolve().parent
+# Words for long benches beside an old kcli: a ratio needs fewer bytes and clients than a figure, and no real cluster.
+BRIEF = {
+    "bench_broker": ["--partitions", "1000", "10000", "--clients", "librdkafka"],
+    "bench_conversion_wire": ["--megabytes", "128"],
+    "bench_leader_discovery": ["embedded", "--rounds", "1", "--client", "kcli metadata", "--client", "kcli hints"],
+    "bench_pipeline_skew": ["40"],
+}
 
 
 def scripts(names: list[str]) -> list[Path]:
@@ -73,10 +81,11 @@ def run(path: Path, words: list[str], old: Path | None) -> tuple[list[str], list
     """Names of what failed, and the ratios of new to old."""
     if old is not None:
         script = path.relative_to(beside.ROOT)
-        if (old / script).exists():
-            codes, ratios = beside.run_both(script, words, old)
-            return [f"{path.stem} on the {name} kcli" for name, code in codes.items() if code], ratios
-        print("(the old kcli has no such bench)", flush=True)
+        if not (old / script).exists():
+            print("(the old kcli has no such bench)", flush=True)
+            return [], []
+        codes, ratios = beside.run_both(script, words or BRIEF.get(path.stem, []), old)
+        return [f"{path.stem} on the {name} kcli" for name, code in codes.items() if code], ratios
     done = subprocess.run([sys.executable, str(path), *words], env=beside.surroundings(beside.ROOT), check=False)
     return [path.stem] if done.returncode else [], []
 

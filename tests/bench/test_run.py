@@ -50,8 +50,25 @@ def test_beside_an_old_kcli_all_ratios_come_last(
     monkeypatch.setattr(beside, "install", lambda _: old)
     assert run.main(["--old", "x"]) == 0
     said = capfd.readouterr().out
-    assert "(the old kcli has no such bench)\nnew\n" in said
+    assert "(the old kcli has no such bench)\n" in said and "\nnew\n" not in said
     assert said.endswith("\n 0.75  good fast\n1 rows, lowest 0.75\n")
+
+
+def test_beside_an_old_kcli_long_benches_are_shortened(
+    benches: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (benches / "bench_good.py").write_text("import sys; print('given', *sys.argv[1:])")
+    old = benches.parents[1] / "old"
+    (old / "tests" / "bench").mkdir(parents=True)
+    (old / "tests" / "bench" / "bench_good.py").write_text((benches / "bench_good.py").read_text())
+    monkeypatch.setattr(beside, "ROOT", benches.parents[1])
+    monkeypatch.setattr(beside, "install", lambda _: old)
+    monkeypatch.setitem(run.BRIEF, "bench_good", ["little"])
+    for words, given in ([], "given little\n"), (["--", "much"], "given much\n"):
+        assert run.main(["--old", "x", "good", *words]) == 0
+        assert given in capfd.readouterr().out
+    assert run.main(["good"]) == 0
+    assert "given\n" in capfd.readouterr().out
 
 
 def test_the_processors_clock(
