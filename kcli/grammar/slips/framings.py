@@ -17,7 +17,13 @@ class Framing(NamedTuple):
 
 
 SELF, LITTLE = "counts its own 4 bytes: it says {says}, {left} expected", "is little endian: big endian expected"
-SLIPS = (("big", PREFIX, SELF), ("little", 0, LITTLE), ("little", PREFIX, f"counts its own 4 bytes, and {LITTLE}"))
+MISCOUNTED = tuple(("big", by, "says {says}, {left} expected") for by in (1, -1, 2, -2, 3, -3))
+SLIPS = (
+    ("big", PREFIX, SELF),
+    ("little", 0, LITTLE),
+    ("little", PREFIX, f"counts its own 4 bytes, and {LITTLE}"),
+    *MISCOUNTED,
+)
 
 
 def framings(data: Buffer) -> list[Framing]:

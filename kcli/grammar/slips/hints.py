@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from kcli.grammar import messages
 from kcli.grammar.request_start import PREFIX, api_of
 from kcli.grammar.slips.everywhere import repeated_hints
 from kcli.grammar.slips.places import Layout, Place
-from kcli.grammar.slips.search import BESIDE, Hint, field_hints, likeliest, oddness_of, repairs_at, tried
+from kcli.grammar.slips.search import BESIDE, Hint, field_hints, joined, likeliest, oddness_of, repairs_at, tried
+from kcli.grammar.slips.throughout import throughout_hints
 from kcli.schemas.catalog import catalog
 
 __all__ = ["hints_text", "request_hints", "response_hints"]
@@ -20,9 +22,7 @@ LayoutOf = Callable[[int], Layout]  # of a version
 
 def hints_text(hints: list[Hint], start: int = 0) -> str:
     """In words, "" without any. start: the offset of the frame in what was given."""
-    texts = [hint.text(start) for hint in hints]
-    several = f"{len(texts)} slips explain it: " if len(texts) > 1 else ""
-    return f"{several}it reads to its end {' Or '.join(texts)}" if texts else ""
+    return joined(hints, start, "it reads to its end")
 
 
 def request_hints(frame: bytes, dialect: str | None = None) -> list[Hint]:
@@ -39,7 +39,18 @@ def request_hints(frame: bytes, dialect: str | None = None) -> list[Hint]:
     if version in known.versions and request_layout(api_key, version, dialect).reads(frame):
         return []
     found = frame_hints(frame, known.versions, version, lambda of: request_layout(api_key, of, dialect), dialect)
+    if version in known.versions:
+        found += next_message(request_layout(api_key, version, dialect), frame, partial(is_request, dialect=dialect))
     return likeliest(found + start_hints(frame, dialect))
+
+
+def is_request(frame: bytes, dialect: str | None) -> bool:
+    """Whether it is a whole request of a known API and version."""
+    if len(frame) < 2 * PREFIX:
+        return False
+    api_key, version = api_of(frame)
+    known = catalog(dialect).api(api_key)
+    return known is not None and version in known.versions and request_layout(api_key, version, dialect).reads(frame)
 
 
 def response_hints(frame: bytes, api_key: int, version: int, dialect: str | None = None) -> list[Hint]:
@@ -51,7 +62,10 @@ def response_hints(frame: bytes, api_key: int, version: int, dialect: str | None
     known = catalog(dialect).api(api_key)
     if known is None or (version in known.versions and layout(version).reads(frame)):
         return []
-    return likeliest(frame_hints(frame, known.versions, version, layout, dialect))
+    found = frame_hints(frame, known.versions, version, layout, dialect)
+    if version in known.versions:
+        found += next_message(layout(version), frame, layout(version).reads)
+    return likeliest(found)
 
 
 def request_layout(api_key: int, version: int, dialect: str | None) -> Layout:
@@ -63,17 +77,27 @@ def frame_hints(
     frame: bytes, versions: Iterable[int], version: int, layout_of: LayoutOf, dialect: str | None
 ) -> list[Hint]:
     """All hints for a frame. versions: those of its API; version: its own."""
-    found = version_hint([each for each in versions if each != version], layout_of, frame)
+    others = {each: layout_of(each) for each in versions if each != version}
+    found = version_hint(others, frame)
     if version in versions:
         layout = layout_of(version)
-        found += [*next_message(layout, frame), *header_hint(layout, frame, dialect)]
-        found += [*field_hints(layout, frame), *repeated_hints(layout, frame)]
+        found += header_hint(layout, frame, dialect)
+        found += version_hint(behind_header(layout, others), frame, f", behind the header of v{version}")
+        found += [*field_hints(layout, frame), *repeated_hints(layout, frame), *throughout_hints(layout, frame)]
     return found
 
 
-def version_hint(versions: list[int], layout_of: LayoutOf, frame: bytes) -> list[Hint]:
-    """The other versions in which a frame reads to its end, in one hint."""
-    layouts = {each: layout_of(each) for each in versions}
+def behind_header(layout: Layout, others: dict[int, Layout]) -> dict[int, Layout]:
+    """The bodies of versions whose header is another, behind the header of this one."""
+    return {
+        version: Layout(layout.header, other.body)
+        for version, other in others.items()
+        if other.header.version != layout.header.version
+    }
+
+
+def version_hint(layouts: dict[int, Layout], frame: bytes, behind: str = "") -> list[Hint]:
+    """The versions in which a frame reads to its end, in one hint. behind: more words."""
     odd = {each: oddness_of(layout, frame) for each, layout in layouts.items() if layout.reads(frame)}
     if not odd:
         return []
@@ -81,7 +105,7 @@ def version_hint(versions: list[int], layout_of: LayoutOf, frame: bytes) -> list
     likely = [f"v{each}" for each in odd if odd[each] <= least + BESIDE]
     if len(likely) > VERSIONS:
         likely[VERSIONS:] = [f"{len(likely) - VERSIONS} more"]
-    return [Hint("version", VERSION_AT, f"as {' or '.join(likely)}", "was that meant?", frame, least)]
+    return [Hint("version", VERSION_AT, f"as {' or '.join(likely)}{behind}", "was that meant?", frame, least)]
 
 
 def header_hint(layout: Layout, frame: bytes, dialect: str | None) -> list[Hint]:
@@ -103,14 +127,19 @@ def header_hint(layout: Layout, frame: bytes, dialect: str | None) -> list[Hint]
     return [Hint("header", at, words, question, right, oddness_of(written, frame))]
 
 
-def next_message(layout: Layout, frame: bytes) -> list[Hint]:
-    """Bytes behind the message that are a frame behind its length."""
+def next_message(layout: Layout, frame: bytes, reads: Callable[[bytes], bool]) -> list[Hint]:
+    """Bytes behind the message that are a frame behind its length, or a message that `reads` knows."""
     walk = layout.walk(frame, 1)
     rest = frame[walk.end :]
-    if walk.error is not None or len(rest) < 2 * PREFIX or int.from_bytes(rest[:PREFIX], "big") != len(rest) - PREFIX:
+    if walk.error is not None or len(rest) < 2 * PREFIX:
         return []
-    words = "as a message and the next one behind its length"
-    return [Hint("next message", walk.end, words, "does one length count both?", frame[: walk.end], 0.0)]
+    if int.from_bytes(rest[:PREFIX], "big") == len(rest) - PREFIX:
+        words, question = "as a message and the next one behind its length", "does one length count both?"
+    elif reads(rest):
+        words, question = "as a message and the next one", "was the length in front of that left out?"
+    else:
+        return []
+    return [Hint("next message", walk.end, words, question, frame[: walk.end], 0.0)]
 
 
 def start_hints(frame: bytes, dialect: str | None) -> list[Hint]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kcli.core.codec.varints import write_unsigned
-from kcli.grammar.batches import LENGTH_END, SIZE_AT
 from kcli.grammar.request_start import Buffer
 from kcli.grammar.slips.edits import NAMES, Edit, Slip, int_at, is_sized, varint_at, what, width_of
+from kcli.grammar.slips.miscounts import batch_ends, miscounted
 from kcli.grammar.slips.places import Place
 from kcli.grammar.varints import length_bytes
 
@@ -17,7 +17,6 @@ PRINTABLE = range(0x20, 0x7F)
 SHORTER = 8  # lengths that are tried for a string without one, from all its printable bytes downwards
 LONGEST_NAME = 249  # bytes, of a topic; other strings are shorter
 ENTRIES, ENTRIES_BELOW = 200, 20  # of an array without a count, at the top and in other arrays
-BATCHES = 20  # of records without a length
 BEHIND = 200  # bytes behind other bytes without a length
 
 
@@ -103,8 +102,12 @@ def without_length(data: bytes, place: Place) -> Iterator[Edit]:
     if not is_sized(place):
         return
     for length in likely_lengths(data, place):
-        words = f"with a {what(place)} in front of {place.path}"
-        yield Edit(0, length_bytes(length, width_of(place)), words, "was it left out?", cost=2.0)
+        written, words = length_bytes(length, width_of(place)), f"with a {what(place)} in front of {place.path}"
+        yield Edit(0, written, words, "was it left out?", cost=2.0)
+        end = place.start + length
+        if place.type.endswith("string") and data[end : end + 1] == b"\0":
+            text = data[place.start : end]
+            yield Edit(length + 1, written + text, words, "does it end with a byte 0 instead?", cost=2.0)
 
 
 def likely_lengths(data: bytes, place: Place) -> Iterable[int]:
@@ -119,17 +122,6 @@ def likely_lengths(data: bytes, place: Place) -> Iterable[int]:
     if place.type.endswith("records"):
         return batch_ends(data, at)
     return range(left, max(0, left - BEHIND), -1)
-
-
-def batch_ends(data: bytes, start: int) -> Iterator[int]:
-    """How many bytes a batch at `start` takes, and it with the next, and so on."""
-    at = start
-    for _ in range(BATCHES):
-        size = int_at(data, at + SIZE_AT, 4)
-        if size is None or not 0 < size <= len(data) - at - LENGTH_END:
-            return
-        at += size + LENGTH_END
-        yield at - start
 
 
 def length_twice(data: bytes, place: Place) -> Iterator[Edit]:
@@ -179,4 +171,5 @@ LENGTHS: dict[str, Slip] = {
     "zigzag": zigzag_length,
     "null": null_refused,
     "no length": without_length,
+    "miscounted": miscounted,
 }

@@ -14,6 +14,7 @@ __all__ = ["NONSENSE", "oddness"]
 
 NONSENSE = 8.0  # a field alone that no client or broker writes
 ODD, STRANGE = 4.0, 2.0
+FITTING = -2.0  # batches that end where their field does: that is no chance
 LAST = re.compile(r"([^.\[\]]+)(?:\[\d+\])?$")
 NAME = re.compile(r"[A-Za-z0-9._~:/@*%+=-]*", re.ASCII)
 SMALL = re.compile(
@@ -22,7 +23,7 @@ SMALL = re.compile(
 )
 VERSIONED = re.compile(r"(apiKey|.*[vV]ersion|.*VersionLevel)$")
 UNIQUE = re.compile(
-    r"\]\.(apiKey|partition|index|partitionIndex|nodeId|brokerId|name|topicId)$|([rR]eplica|isr|offline)\w*\[\d+\]$"
+    r"\]\.(apiKey|partition|index|partitionIndex|nodeId|brokerId|name|topicId)$|([rR]eplica|isr|offline|partition)\w*\[\d+\]$"
 )
 TIMES = re.compile(r".*(imestamp|TimeMs|Time)$")
 SPANS = re.compile(r".*(imeout|imeoutMs|Ms|Bytes|Size)$")
@@ -107,7 +108,7 @@ def of_records(value: Any) -> float:
         if data[at + MAGIC_AT] > 2:
             return NONSENSE
         at += LENGTH_END + int.from_bytes(data[at + SIZE_AT : at + LENGTH_END], "big")
-    return 0.0 if at == len(data) else ODD
+    return ODD if at != len(data) else FITTING if data else 0.0
 
 
 def of_uuid(span: Span) -> float:

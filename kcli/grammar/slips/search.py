@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from kcli.grammar.slips.edits import Repair
@@ -10,7 +11,7 @@ from kcli.grammar.slips.places import Layout, Place, Walk
 from kcli.grammar.slips.plausibility import NONSENSE, oddness
 from kcli.grammar.slips.repairs import REPAIRS
 
-__all__ = ["BESIDE", "Hint", "field_hints", "likeliest", "oddness_of", "repairs_at", "tried"]
+__all__ = ["BESIDE", "Hint", "field_hints", "joined", "likeliest", "oddness_of", "repairs_at", "tried"]
 
 HINTS = 3
 BESIDE = 6.0  # how much odder than the best a hint may be
@@ -91,3 +92,11 @@ def likeliest(found: list[Hint]) -> list[Hint]:
             kept.append(hint)
         seen |= same
     return [hint for hint in kept[:HINTS] if hint.odd <= kept[0].odd + BESIDE]
+
+
+def joined(hints: list[Hint], start: int, lead: str) -> str:
+    """All in one sentence, "" without any. start: the offset of the frame in what was given. lead: its first words."""
+    texts = [hint.text(start) for hint in hints]
+    several = f"{len(texts)} slips explain it: " if len(texts) > 1 else ""
+    others = "".join(f"{'' if before.endswith('?') else '.'} Or {text}" for before, text in pairwise(texts))
+    return f"{several}{lead} {texts[0]}{others}" if texts else ""

@@ -68,11 +68,11 @@ def score(
     samples: Iterable[Sample], seed: int, kinds: Iterable[str] = KINDS, making: Making = make
 ) -> dict[str, Score]:
     """making: `make`, or `make_everywhere`."""
-    chance = random.Random(seed)
     scores = {kind: Score(Counter(), []) for kind in kinds}
+    chances = {kind: random.Random(f"{seed} {kind}") for kind in scores}
     for sample in samples:
         for kind, each in scores.items():
-            made = making(sample, kind, chance)
+            made = making(sample, kind, chances[kind])
             if made is None:
                 continue
             how, hints = outcome(sample, made)

@@ -205,6 +205,18 @@ def length_twice(length: int, size: int, place: Place) -> bytes | None:
     return None if length < 0 else said * 2
 
 
+def miscounted(by: int) -> Written:
+    """A number that is so much too high."""
+
+    def written(length: int, size: int, place: Place) -> bytes | None:
+        said = length + by
+        if length < 0 or said < 0 or (is_compact(place) and by == -1):  # which is "no + 1"
+            return None
+        return varint(said + 1) if is_compact(place) else signed(said, size)
+
+    return written
+
+
 def null_for_empty(length: int, size: int, place: Place) -> bytes | None:
     if length != 0 or "nullable" in place.type:
         return None
@@ -226,6 +238,7 @@ MAKERS: dict[str, list[Maker]] = {
     "no length": [length_slip(no_length)],
     "length twice": [length_slip(length_twice)],
     "zigzag": [length_slip(zigzag)],
+    "miscounted": [length_slip(miscounted(1)), length_slip(miscounted(-1))],
     "null": [length_slip(null_for_empty), length_slip(minus_one)],
     "no tags": [tags_left_out],
     "tags": [tags_written],

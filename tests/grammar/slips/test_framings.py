@@ -14,7 +14,7 @@ def test_right_lengths_are_no_slip() -> None:
     assert framings(BODY) == framings(b"") == []
 
 
-@pytest.mark.parametrize(("order", "extra"), [("big", 4), ("little", 0), ("little", 4)])
+@pytest.mark.parametrize(("order", "extra"), [("big", 4), ("little", 0), ("little", 4), ("big", 1), ("big", -1)])
 def test_the_frames_lie_behind_their_lengths(order: str, extra: int) -> None:
     prefix = (len(BODY) + extra).to_bytes(4, "big" if order == "big" else "little")
     (found,) = framings((prefix + BODY) * 2)
@@ -23,4 +23,4 @@ def test_the_frames_lie_behind_their_lengths(order: str, extra: int) -> None:
 
 
 def test_lengths_that_do_not_lead_to_the_end_are_none() -> None:
-    assert framings(b"\0\0\0\x0c" + BODY + b"x") == []
+    assert framings(b"\0\0\0\x0e" + BODY + b"x") == []

@@ -10,6 +10,7 @@ from kcli.grammar import frames, messages
 from kcli.grammar.slips.hints import hints_text, request_hints, response_hints
 from tests.grammar.slips.judge import falsely_named, score, share, table
 from tests.grammar.slips.making import KINDS, Sample, frames_of
+from tests.records.slips.making import batch_bytes
 
 SAMPLES = sorted(map(str, (Path(__file__).parents[3] / "samples").glob("*.pcap*")))
 CAN_BE_KNOWN = 90.0  # per cent
@@ -59,6 +60,55 @@ def test_the_next_message_is_named_with_its_place() -> None:
     frame = metadata(9, 2, 9)
     (first, *_) = request_hints(frame + len(frame).to_bytes(4, "big") + frame)
     assert (first.slip, first.at, first.frame) == ("next message", len(frame), frame)
+
+
+def test_the_next_message_may_have_no_length() -> None:
+    frame = metadata(9, 2, 9)
+    (first, *_) = request_hints(frame + metadata(8, 1, 8))
+    assert (first.slip, first.at, first.frame) == ("next message", len(frame), frame)
+    assert first.question == "was the length in front of that left out?"
+    answer = frames.encode_response({"correlationId": 1}, 3, 9, {"clusterId": "c", "controllerId": 1})
+    (first, *_) = response_hints(answer * 2, 3, 9)
+    assert (first.slip, first.at) == ("next message", len(answer))
+
+
+def test_the_body_of_another_version_is_named() -> None:
+    plain = metadata(8, 1, 9)
+    flexible = plain[:11] + b"\0" + plain[11:]
+    assert text_of(flexible) == "it reads to its end as v8, behind the header of v9: was that meant?"
+
+
+TOPIC = {"topics": [{"name": "orders"}, {"name": "bills"}]}
+
+
+def request(version: int) -> bytes:
+    header = {"requestApiKey": 3, "requestApiVersion": version, "correlationId": 1, "clientId": "cli"}
+    return frames.encode_request(header, TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("frame", "hint"),
+    [
+        (request(1).replace(b"\2\0\6", b"\3\0\6"), "with a count of topics of 2 at 0xd: it says 3"),
+        (request(12).replace(b"\3" + bytes(16), b"\4" + bytes(16)), "with a count of topics of 2 at 0xe: it says 3"),
+        (request(1).replace(b"\2\0\6", b"\1\0\6"), "with a count of topics of 2 at 0xd: it says 1"),
+        (request(1).replace(b"\0\5bills", b"\0\4bills"), "with a length of topics[1].name of 5 at 0x19: it says 4"),
+        (request(1).replace(b"\0\3cli", b"cli\0"), "with a length in front of clientId at 0x8: does it end with"),
+    ],
+)
+def test_a_number_that_is_off_is_the_first_hint(frame: bytes, hint: str) -> None:
+    assert hint in text_of(frame).partition(" Or ")[0]
+
+
+def test_a_length_of_records_that_does_not_fit_its_batch_is_the_first_hint() -> None:
+    batch = batch_bytes([(b"k", b"one"), (None, b"two")])
+    head = {"requestApiKey": 0, "requestApiVersion": 3, "correlationId": 7, "clientId": "cli"}
+    topic = {"name": "t", "partitionData": [{"index": 0, "records": batch}]}
+    frame = frames.encode_request(head, {"acks": -1, "timeoutMs": 30_000, "topicData": [topic]})
+    at = len(frame) - len(batch) - 4
+    for said in (len(batch) - 1, len(batch) + 1, len(batch) + 2):
+        (first, *_) = request_hints(frame[:at] + said.to_bytes(4, "big") + batch)
+        assert (first.slip, first.at, first.frame) == ("miscounted", at, frame)
 
 
 def test_what_no_slip_explains_has_no_hint() -> None:

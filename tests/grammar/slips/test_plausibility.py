@@ -32,6 +32,7 @@ def odd(path: str, type_: str, value: Any) -> float:
         ("clientId", "string", "rdkafka", "caf\N{LATIN SMALL LETTER E WITH ACUTE}"),
         ("records", "records", bytes(8) + b"\0\0\0\5" + bytes(4) + b"\2", bytes(16) + b"\7"),
         ("records", "records", b"", bytes(8) + b"\0\0\0\x50" + bytes(4) + b"\2"),
+        ("records", "records", bytes(8) + b"\0\0\0\5" + bytes(4) + b"\2", b""),
         ("topicId", "uuid", "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAABAAAAAQ"),
         ("topicId", "uuid", "ASNFZ4mrTe-BI0VniavN7w", "ASNFZ4mrDe-BI0VniavN7w"),
         ("tag 7", "unknown tagged field", None, b"x"),
@@ -49,4 +50,5 @@ def test_ids_that_stand_twice_are_odd() -> None:
 
     for path in ("topics[0].partitions[{}].partition", "topics[0].partitions[1].isrNodes[{}]", "apiKeys[{}].apiKey"):
         assert entries(path, 1, 1) > entries(path, 1, 2)
+    assert entries("topics[0].partitions[{}]", 1, 1) > entries("topics[0].partitions[{}]", 1, 2)
     assert entries("topics[{}].partitions[0].partition", 2, 2) == entries("topics[{}].partitions[0].partition", 2, 3)

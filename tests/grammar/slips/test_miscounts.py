@@ -1,0 +1,21 @@
+"""Lengths and counts of a wrong number; the words of the hints are in test_lengths.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.grammar.slips.miscounts import miscounted
+from kcli.grammar.slips.places import Place
+from tests.grammar.slips.test_edits import mended
+
+
+@pytest.mark.parametrize("said", [0, 16, 18, 400])
+def test_a_length_of_records_is_that_of_their_batches(said: int) -> None:
+    batch = bytes(8) + (5).to_bytes(4, "big") + b"batch"
+    edits = [*miscounted(said.to_bytes(4, "big") + batch, Place("f", 0, 0, "records", closes=False))]
+    assert (edits[0].removed, edits[0].inserted, edits[0].question) == (4, (17).to_bytes(4, "big"), f"it says {said}")
+
+
+def test_null_what_does_not_fit_and_one_more_of_a_compact_length_are_no_miscounts() -> None:
+    assert mended("miscounted", "string", "ffff") == mended("miscounted", "string", "7fff 6869") == {}
+    assert bytes.fromhex("03 6869") not in mended("miscounted", "compact string", "02 6869")
