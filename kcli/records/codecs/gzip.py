@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from isal import isal_zlib
 
+from kcli.errors import InputError
 from kcli.records.codecs import unfolded
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 GZIP_WINDOW = 31
+START = b"\x1f\x8b"
 
 
 def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
@@ -24,5 +26,7 @@ def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
 
 
 def decompress(data: memoryview, _magic: int, most: int) -> bytes:
+    if len(data) >= len(START) and data[: len(START)] != START:
+        raise InputError(f"gzip: the stream begins with {data[: len(START)].hex()}, {START.hex()} expected")
     damage: Any = isal_zlib.error
     return unfolded(isal_zlib.decompressobj(GZIP_WINDOW), data, most, "gzip: the stream", damage)

@@ -23,6 +23,7 @@ STARTS = {
     CRC_START + 2: "all behind attributes",
     HEADER_SIZE: "the records alone",
 }
+SKIPPED = {start: text for start, text in STARTS.items() if start < CRC_AT}
 EARLY = [name for name, (start, _end, _type) in FIELDS.items() if start >= CRC_START]
 
 
@@ -39,9 +40,11 @@ def checksum_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
 def questions(batch: bytes, parts: Parts, right: int) -> Iterator[str]:
     """What may have been done, each with the checksum that the batch has."""
     blank = replaced(batch, "crc", 0)
+    covered = {text: blank[start:] for start, text in STARTS.items()}
+    covered |= {f"{SKIPPED[start]} but crc": batch[start:CRC_AT] + batch[CRC_START:] for start in SKIPPED}
     for name, crc in CRCS:
-        for start, text in STARTS.items():
-            made = crc(blank[start:])
+        for text, data in covered.items():
+            made = crc(data)
             for value, how in spellings(made):
                 if value == parts.crc and (value != right):
                     yield f"is it {name}{how} of {text}?"

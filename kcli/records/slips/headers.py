@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 
 from kcli.grammar.batches import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT
@@ -9,8 +10,19 @@ from kcli.grammar.slips.edits import Edit, Repair, int_at
 from kcli.grammar.slips.places import Place
 from kcli.grammar.slips.repairs import REPAIRS
 from kcli.grammar.slips.search import Hint
-from kcli.records.codecs import CODECS
-from kcli.records.slips.parts import FIELDS, MAGIC, Parts, number, oddness_of, parts_of, replaced, with_length
+from kcli.records.codecs import CODECS, compress
+from kcli.records.slips.parts import (
+    FIELDS,
+    GZIP,
+    MAGIC,
+    UNFOLDED,
+    Parts,
+    number,
+    oddness_of,
+    parts_of,
+    replaced,
+    with_length,
+)
 from kcli.records.slips.record_forms import count_records
 
 __all__ = ["header_hints"]
@@ -35,6 +47,7 @@ def header_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
         *magic_slips(batch),
         *count_slips(batch, parts),
         *codec_slips(batch, parts),
+        *wrapper_slips(batch, parts),
     ):
         yield from sound(Hint(slip, at, words, question, mended, 0.0))
     for name, (start, end, type_) in FIELDS.items():
@@ -138,3 +151,18 @@ def codec_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
             if found is not None and found.records is not None and count_records(found.records) == parts.record_count:
                 said = CODECS[parts.codec] if parts.codec < len(CODECS) else f"codec {parts.codec}"
                 yield "codec", CRC_START, f"with codec {name} in the attributes", f"do they say {said}?", mended
+
+
+def wrapper_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
+    """Deflated records in another wrapper than gzip's."""
+    if parts.codec != GZIP or parts.records is not None:
+        return
+    for window, name in ((zlib.MAX_WBITS, "a zlib stream"), (-zlib.MAX_WBITS, "raw deflate")):
+        unfolder = zlib.decompressobj(window)
+        try:
+            records = unfolder.decompress(batch[HEADER_SIZE:], UNFOLDED)
+        except zlib.error:
+            continue
+        if unfolder.eof and not unfolder.unused_data:
+            mended = with_length(batch[:HEADER_SIZE] + compress(GZIP, records, MAGIC))
+            yield "codec", HEADER_SIZE, "with gzip around the deflated records", f"are they {name}?", mended

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kcli.grammar.batches import HEADER_SIZE
-from kcli.grammar.slips.search import Hint, likeliest
+from kcli.grammar.slips.edits import int_at, varint_at
+from kcli.grammar.slips.search import Hint, joined, likeliest
 from kcli.records import kernels
 from kcli.records.batches import scan
 from kcli.records.codecs import compress
@@ -20,20 +21,27 @@ from kcli.records.slips.record_forms import FORMS, NUMBERS, Form, ReadRecord, re
 __all__ = ["batch_hints", "batch_text"]
 
 LARGEST = 1 << 18  # bytes of a batch in which the search goes on
+SIZES = tuple(name for name in NUMBERS if name not in ("timestampDelta", "offsetDelta"))
+GROUPS = {
+    "the lengths of key and value": ("key", "value"),
+    "the lengths of key, value and headers": SIZES[1:],
+    "all lengths": SIZES,
+    "all numbers": NUMBERS,
+}
 SAID = {name: f"the length of {name}" for name in NUMBERS} | {
     "length": "the length",
     "timestampDelta": "timestampDelta",
     "offsetDelta": "offsetDelta",
     "headers": "the number of headers",
+    "attributes": "attributes",
 }
+NONSENSE = 8.0  # as oddness
 ABSENT = 1 << 40  # ms: a timestamp delta of more is a time
 
 
 def batch_text(hints: list[Hint], start: int = 0) -> str:
     """In words, "" without any. start: the offset of the data in what was given."""
-    texts = [hint.text(start) for hint in hints]
-    several = f"{len(texts)} slips explain it: " if len(texts) > 1 else ""
-    return f"{several}the batch is right {' Or '.join(texts)}" if texts else ""
+    return joined(hints, start, "the batch is right")
 
 
 def batch_hints(data: bytes) -> list[Hint]:
@@ -41,12 +49,34 @@ def batch_hints(data: bytes) -> list[Hint]:
 
     [] where nothing mends it, or nothing is wrong. Offsets are those in `data`. Time and memory are bounded.
     """
+    if found := framed_hints(data):
+        return found
     start, batch = first_damaged(data)
     parts = parts_of(batch)
     if parts is None or len(batch) > LARGEST:
         return []
     found = [*all_hints(batch, parts)]
     return [hint._replace(at=hint.at + start) for hint in likeliest(found)]
+
+
+def framed_hints(data: bytes) -> list[Hint]:
+    """A length in front of batches that are right."""
+    for width, name in ((4, "int32"), (0, "a varint")):
+        found = varint_at(data, 0) if not width else (int_at(data, 0, width), width)
+        if found is None or found[0] is None:
+            continue
+        said, rest = found[0], data[found[1] :]
+        if said - len(rest) in (0, 1) and is_sound(rest):
+            words = "without the length in front of it"
+            return [Hint("framing", 0, words, f"was one written as {name}?", rest, 0.0)]
+    return []
+
+
+def is_sound(data: bytes) -> bool:
+    """Whether there are batches to the last byte, each with its checksum."""
+    damages = list[Damage]()
+    checked = [batch.crc_valid for batch in scan(data, damages=damages)]
+    return bool(checked) and all(checked) and not damages
 
 
 def first_damaged(data: bytes) -> tuple[int, bytes]:
@@ -83,17 +113,22 @@ def record_hints(batch: bytes, parts: Parts, data: bytes) -> Iterator[Hint]:
         return
     if problem[1] >= parts.record_count:
         return  # all are there, and bytes behind them
-    for form, fields in ways():
-        forms, name = dict.fromkeys(fields, form.read), SAID[fields[0]] if len(fields) == 1 else "all numbers"
+    for form, name, fields in ways():
+        forms = dict.fromkeys(fields, form.read)
         if every := read_records(data, parts.record_count, forms):
             mended = b"".join(record.canonical for record in every)
             first = next((record.at[fields[0]] for record in every if fields[0] in record.at), 0)
             where = Where(f"{name} in each record", position(parts, first))
-            yield from rewritten(batch, parts, mended, form, where)
+            yield from rewritten(batch, parts, mended, form, where, oddness(every))
         if one := read_one(data, parts.record_count, forms, problem[1]):
             mended, record = one
             where = Where(f"{name} in records[{problem[1]}]", position(parts, record.at.get(fields[0], 0)))
-            yield from rewritten(batch, parts, mended, form, where)
+            yield from rewritten(batch, parts, mended, form, where, oddness([record]))
+
+
+def oddness(records: list[ReadRecord]) -> float:
+    """Of attributes that nobody writes."""
+    return NONSENSE if any(record.attributes for record in records) else 0.0
 
 
 class Where(NamedTuple):
@@ -103,20 +138,22 @@ class Where(NamedTuple):
     at: int
 
 
-def ways() -> Iterator[tuple[Form, tuple[str, ...]]]:
-    """Forms, and for which numbers: each by itself, and all."""
+def ways() -> Iterator[tuple[Form, str, tuple[str, ...]]]:
+    """Forms, and for which numbers, in words: each by itself, and those that programs write alike."""
     for form in FORMS:
-        yield from ((form, (name,)) for name in form.fields)
-        if form.fields == NUMBERS:
-            yield form, form.fields
+        yield from ((form, SAID[name], (name,)) for name in form.fields)
+        yield from ((form, said, names) for said, names in GROUPS.items() if set(names) <= {*form.fields})
 
 
-def rewritten(batch: bytes, parts: Parts, records: bytes, form: Form, where: Where) -> Iterator[Hint]:
+def rewritten(
+    batch: bytes, parts: Parts, records: bytes, form: Form, where: Where, odd_records: float
+) -> Iterator[Hint]:
     """The hint, if the batch is right with these records."""
     mended = with_length(batch[:HEADER_SIZE] + bytes(compress(parts.codec, records, MAGIC)))
     if (odd := oddness_of(mended)) is not None:
-        words = f"with {where.numbers} as zigzag varint"
-        yield Hint(f"record {form.slip}", where.at, words, form.question, mended, odd)
+        written = "put in" if where.numbers.startswith("attributes") else "as zigzag varint"
+        words = f"with {where.numbers} {written}"
+        yield Hint(f"record {form.slip}", where.at, words, form.question, mended, odd + odd_records)
 
 
 def position(parts: Parts, at: int) -> int:

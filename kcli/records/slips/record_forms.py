@@ -20,12 +20,13 @@ NUMBERS = ("length", "timestampDelta", "offsetDelta", "key", "value", "headers",
 
 class ReadRecord(NamedTuple):
     """at: field -> where its (first) number begins. canonical: the bytes as they would be right. offset_delta, time:
-    its deltas. end: where it ends."""
+    its deltas. attributes: of which Kafka has none so far. end: where it ends."""
 
     at: dict[str, int]
     canonical: bytes
     offset_delta: int
     time: int
+    attributes: int
     end: int
 
 
@@ -101,6 +102,7 @@ FORMS = (
     Form("fixed width", "was it written as int8?", fixed(1)),
     Form("counts itself", "does it count its own bytes?", with_itself, ("length",)),
     Form("left out", "was it left out?", missing, ("timestampDelta", "offsetDelta", "headers")),
+    Form("attributes left out", "were they left out?", missing, ("attributes",)),
 )
 
 
@@ -137,8 +139,7 @@ class Reader:
     def read(self, index: int) -> ReadRecord:
         """The record as number `index`. ValueError: its fields do not fit."""
         size = self.number("length")
-        begin, self.at = self.at, self.at + 1
-        self.body += self.data[begin : self.at]
+        begin, attributes = self.at, self.attributes()
         time, delta = self.put(self.number("timestampDelta")), self.number("offsetDelta")
         delta = self.put(index if self.forms.get("offsetDelta") is missing else delta)
         self.sized("key")
@@ -151,7 +152,18 @@ class Reader:
         if self.at > len(self.data) or size not in (self.at - begin, len(self.body)):
             raise ValueError("length")
         canonical = VARLONG.bytes_for(len(self.body)) + bytes(self.body)
-        return ReadRecord(self.places, canonical, delta, time, self.at)
+        return ReadRecord(self.places, canonical, delta, time, attributes, self.at)
+
+    def attributes(self) -> int:
+        """The next byte. ValueError: there is none."""
+        self.places["attributes"] = self.at
+        read = self.forms.get("attributes", fixed(1))
+        found = read(self.data, self.at)
+        if found is None:
+            raise ValueError("attributes")
+        value, self.at = found
+        self.body.append(value & 0xFF)
+        return value
 
     def header_count(self) -> int:
         count = self.put(self.number("headers"))

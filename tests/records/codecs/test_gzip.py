@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip as standard
+import zlib
 
 import pytest
 
@@ -24,3 +25,8 @@ def test_a_wrong_checksum_is_refused() -> None:
     broken[-6] ^= 1
     with pytest.raises(InputError, match="checksum"):
         gzip.decompress(memoryview(broken), 2, 9999)
+
+
+def test_another_stream_is_said_by_its_first_bytes() -> None:
+    with pytest.raises(InputError, match=r"gzip: the stream begins with 789c, 1f8b expected"):
+        gzip.decompress(memoryview(zlib.compress(DATA)), 2, 9999)

@@ -34,12 +34,12 @@ def is_same(mended: bytes, data: bytes) -> bool:
 
 def score(samples: Iterable[Sample], seed: int, each: int = 1) -> dict[str, Score]:
     """each: slips of a kind in a batch."""
-    chance = random.Random(seed)
     scores = {kind: Score(Counter(), []) for kind in MAKERS}
+    chances = {kind: random.Random(f"{seed} {kind}") for kind in scores}
     for sample in samples:
         for kind, (counts, missed) in scores.items():
             for _ in range(each):
-                made = MAKERS[kind](sample, chance)
+                made = MAKERS[kind](sample, chances[kind])
                 if made is not None:
                     how, hints = outcome(sample, made)
                     counts[how] += 1

@@ -38,6 +38,8 @@ def questions(batch: bytes, crc: int) -> list[str]:
         ),
         (kernels.crc32c(BATCH[21:]) ^ 0xFFFFFFFF, "is it CRC-32C, not inverted at the end, of all from attributes on?"),
         (kernels.crc32c(BATCH[21:23] + bytes(4) + BATCH[27:]), "was lastOffsetDelta set after it was taken?"),
+        (kernels.crc32c(BATCH[16:17] + BATCH[21:]), "is it CRC-32C of all from magic on but crc?"),
+        (zlib.crc32(BATCH[:17] + BATCH[21:]), "is it CRC-32 of the whole batch but crc?"),
         (0, "was it left 0?"),
     ],
 )

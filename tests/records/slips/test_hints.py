@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import random
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kcli.records.batches import scan
 from kcli.records.slips.hints import LARGEST, batch_hints, batch_text
 from tests.grammar.slips.judge import share, table
+from tests.grammar.slips.making import varint
 from tests.records.slips.judge import falsely_named, score
-from tests.records.slips.making import MAKERS, Sample, batch_bytes, batches_of, checked, put
+from tests.records.slips.making import (
+    MAKERS,
+    Sample,
+    batch_bytes,
+    batches_of,
+    checked,
+    put,
+    with_length,
+    write,
+    zigzag,
+)
+from tests.records.slips.making import right as right_number
 
 SAMPLES = sorted(map(str, (Path(__file__).parents[3] / "samples").glob("*.pcap*")))
 CAN_BE_KNOWN = 90.0  # per cent
@@ -49,6 +64,62 @@ def test_offset_deltas_that_do_not_run_on() -> None:
     )
     text = batch_text(batch_hints(checked(put(BATCH, second, b"\1"))))
     assert "with offsetDelta in records[1] as zigzag varint" in text
+
+
+def batch_of(number: Callable[[str, int, int], bytes], payload: Callable[[bytes], bytes] = bytes) -> bytes:
+    """A batch of records with keys, whose numbers are written so, in a payload made of them."""
+    sample = Sample(next(iter(scan(batch_bytes([(b"key-1", b"hello"), (b"key-2", b"world")])))))
+    return with_length(BATCH[:57] + b"\0\0\0\2" + payload(write(sample.batch, sample.records, number).data))
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("key", "value"), "the lengths of key and value"),
+        (("length", "key", "value", "headers"), "all lengths"),
+        (("length", "timestampDelta", "offsetDelta", "key", "value", "headers"), "all numbers"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("form", "question"),
+    [
+        (lambda value: varint(value), "was zigzag left out?"),
+        (lambda value: value.to_bytes(4, "big"), "was it written as int32?"),
+        (lambda value: value.to_bytes(2, "big"), "was it written as int16?"),
+    ],
+)
+def test_numbers_that_programs_write_alike(
+    names: tuple[str, ...], said: str, form: Callable[[int], bytes], question: str
+) -> None:
+    batch = batch_of(lambda name, _record, value: form(value) if name in names else zigzag(value))
+    (first, *_) = batch_hints(checked(put(batch, 23, b"\0\0\0\1")))
+    assert (first.words, first.question) == (f"with {said} in each record as zigzag varint", question)
+
+
+def test_attributes_left_out_are_named_and_no_delta_that_would_give_odd_ones() -> None:
+    right = batch_of(right_number)
+    size, body = right[61] >> 1, right[62:]
+    records = [body[:size], body[size + 1 :]]
+    made = b"".join(zigzag(len(record) - 1) + record[1:] for record in records)
+    made = made.replace(records[1][1:4], b"\x0a" + records[1][2:4])  # a time's delta
+    (only,) = batch_hints(checked(with_length(put(right[:61], 23, b"\0\0\0\1") + made)))
+    assert (only.slip, only.at) == ("record attributes left out", 62)
+
+
+@pytest.mark.parametrize(
+    ("window", "question"), [(zlib.MAX_WBITS, "are they a zlib stream?"), (-zlib.MAX_WBITS, "are they raw deflate?")]
+)
+def test_records_deflated_in_another_wrapper(window: int, question: str) -> None:
+    packer = zlib.compressobj(wbits=window)
+    gzip = batch_bytes(PAIRS, 1)
+    (first, *_) = batch_hints(checked(with_length(gzip[:61] + packer.compress(BATCH[61:]) + packer.flush())))
+    assert (first.slip, first.at, first.question) == ("codec", 61, question)
+
+
+@pytest.mark.parametrize("length", [len(BATCH).to_bytes(4, "big"), varint(len(BATCH)), varint(len(BATCH) + 1)])
+def test_a_length_in_front_of_a_batch(length: bytes) -> None:
+    (only,) = batch_hints(length + BATCH)
+    assert (only.slip, only.at, only.frame) == ("framing", 0, BATCH)
 
 
 def test_what_nothing_explains_has_no_hint() -> None:

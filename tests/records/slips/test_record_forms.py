@@ -17,7 +17,8 @@ def test_right_records_are_read_as_they_are() -> None:
     assert b"".join(record.canonical for record in found) == RECORDS
     assert [record.offset_delta for record in found] == [0, 1]
     assert found[1].at["length"] == found[0].end
-    assert [*found[0].at] == [name for name in NUMBERS if "." not in name]
+    numbers = [name for name in NUMBERS if "." not in name]
+    assert [*found[0].at] == [numbers[0], "attributes", *numbers[1:]]
 
 
 @pytest.mark.parametrize(
@@ -27,8 +28,10 @@ def test_others_are_none(count: int, data: bytes) -> None:
     assert read_records(data, count, {}) is None
 
 
-def record(value_length: bytes, *, length: bytes | None = None, headers: bytes = b"\0") -> bytes:
-    body = b"\0\0\0\1" + value_length + b"one" + headers
+def record(
+    value_length: bytes, *, length: bytes | None = None, headers: bytes = b"\0", attributes: bytes = b"\0"
+) -> bytes:
+    body = attributes + b"\0\0\1" + value_length + b"one" + headers
     return (zigzag(len(body)) if length is None else length) + body
 
 
@@ -46,6 +49,7 @@ RIGHT = record(zigzag(3))
         ("fixed width", "length", record(zigzag(3), length=b"\0\0\0\x09")),
         ("counts itself", "length", record(zigzag(3), length=zigzag(10))),
         ("left out", "headers", record(zigzag(3), headers=b"")),
+        ("attributes left out", "attributes", record(zigzag(3), attributes=b"")),
     ],
 )
 def test_a_form_is_read(slip: str, name: str, data: bytes) -> None:
