@@ -11,7 +11,6 @@ import mmap
 import os
 import pickle
 import struct
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -234,6 +233,8 @@ def memory_file() -> BinaryIO:
     """A file that nobody else sees, in memory where the system has such."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("kcli-lines"), "w+b", 0)
+    import tempfile  # takes longer to load than all else here
+
     return tempfile.TemporaryFile(buffering=0)
 
 

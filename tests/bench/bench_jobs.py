@@ -1,4 +1,5 @@
-"""`--jobs 2` beside one process: wall time, and the processor time of the process that has most to do.
+"""`--jobs 2` beside one process: wall time, and the processor time of the process that has most to do; and what the
+machine's cores allow: how many times as much two processes do that know nothing of each other, each the whole work.
 
     python -m tests.bench.bench_jobs [MEGABYTES]        default: 1000
 
@@ -51,13 +52,28 @@ class Times(NamedTuple):
         return max(self.first, self.other)
 
 
+def command(words: list[str], path: Path, jobs: int) -> list[str]:
+    return [sys.executable, "-c", MEASURED, *words, "--quiet", "--jobs", str(jobs), str(path)]
+
+
 def times(words: list[str], path: Path, jobs: int) -> Times:
     """Of one run. CalledProcessError: it failed."""
     turn()
     start = time.perf_counter()
-    command = [sys.executable, "-c", MEASURED, *words, "--quiet", "--jobs", str(jobs), str(path)]
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True, text=True)
+    run = command(words, path, jobs)
+    done = subprocess.run(run, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True, text=True)
     return Times(time.perf_counter() - start, *map(float, done.stderr.split()))
+
+
+def side_by_side(words: list[str], path: Path) -> float:
+    """Seconds until two processes have each done all of it."""
+    turn()
+    start = time.perf_counter()
+    run = command(words, path, 1)
+    running = [subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
+    for each in running:
+        each.wait()
+    return time.perf_counter() - start
 
 
 def main(size: int) -> None:
@@ -66,13 +82,16 @@ def main(size: int) -> None:
             path = Path(name) / "capture.pcap"
             exchanges = grow(samples, 1448, size // part, path)
             made: dict[int, list[Times]] = {1: [], 2: []}
+            both: list[float] = []
             for _ in range(ROUNDS):
                 for jobs, all_times in made.items():
                     all_times.append(times(words, path, jobs))
+                both.append(side_by_side(words, path))
             print(f"{case:<27} {path.stat().st_size / 1e6:6.0f} MB {exchanges:>9,} exchanges")
             wall = {jobs: min(each.wall for each in all_times) for jobs, all_times in made.items()}
             busy = {jobs: min(each.busiest for each in all_times) for jobs, all_times in made.items()}
-            print(f"  wall    {wall[1]:6.2f} s, --jobs 2 {wall[2]:6.2f} s  {wall[1] / wall[2]:5.2f}x")
+            print(f"  wall    {wall[1]:6.2f} s, --jobs 2 {wall[2]:6.2f} s  {wall[1] / wall[2]:5.2f}x", end="")
+            print(f"  two of one process {min(both):6.2f} s  {2 * wall[1] / min(both):5.2f}x")
             print(f"  busiest {busy[1]:6.2f} s, --jobs 2 {busy[2]:6.2f} s  {busy[1] / busy[2]:5.2f}x", flush=True)
 
 

@@ -2,7 +2,8 @@
 
 Each process hears of every segment, so that all count the same ones and have the same clock: of its own connections the whole
 segment, of others the time alone (8 bytes). Connections are put in buckets by the hash of their ends; a bucket's process is
-chosen when its first segment comes: the one that had least to do until then.
+chosen when its first segment comes: the one that had least to do until then. Where all buckets are taken nothing evens out
+any more what each has to do, so there are many.
 """
 
 cimport cython
@@ -15,7 +16,7 @@ from kcli.core.capture.packets cimport Segment, hash_ends
 __all__ = ["SegmentDealer"]
 
 cdef enum:
-    BUCKETS = 1 << 12
+    BUCKETS = 1 << 20       # 1 MB of memory
     NOBODY = 255
     MOST = 64               # processes
     PACKET = 64             # what a packet costs, as so many bytes

@@ -107,6 +107,21 @@ def test_who_has_more_to_do_gets_fewer_connections() -> None:
     assert made[2] < made[1]
 
 
+def test_shares_follow_what_is_spent_however_many_connections_there_were() -> None:
+    dealer, source = SegmentDealer(2), CaptureDecoder([], text=True)
+    source.engine.share(2, dealer)
+    packet, count = bytearray(packets_of(TXN)[0].data), 10_000
+    for number in range(2 * count):
+        if number % count == 0:
+            dealer.open([bytearray(1 << 20)])
+        if number == count:
+            for _ in range(64):
+                dealer.balance([2, 1])  # from now on the other process gets all
+        packet[28:30] = struct.pack(">H", number)  # of the address of an end
+        source.engine.push(packet, number, 1, len(packet))
+    assert dealer.sizes()[0] > 0.95 * count * HEAD
+
+
 def test_other_bytes_are_refused() -> None:
     whole = next(segment for _, segment in segments(deal(TXN, 2)[1][0]) if segment is not None)
     for data in (whole[:-1], whole[:40], bytes(7), b"\xff" * 100):
