@@ -282,12 +282,11 @@ CAPTURED = (
         "Of connections: TCP's handshake, from the client's SYN to its acknowledgement of the broker's, and segments "
         "that brought bytes again.",
         f"""
-SELECT connection, client_id, exchanges, round(min(round_trip_ms), 3) AS round_trip_ms,
+SELECT connection, asked.client_id, exchanges, round(min(round_trip_ms), 3) AS round_trip_ms,
        sum(retransmissions) AS retransmissions
-FROM (SELECT connection, round_trip_ms, retransmissions FROM connection_sums) AS sums
-     JOIN (SELECT connection, max(client_id) AS client_id, count(*) AS exchanges FROM calls
-           GROUP BY connection) AS asked USING (connection)
-GROUP BY connection, client_id, exchanges
+FROM connection_sums JOIN (SELECT connection, max(client_id) AS client_id, count(*) AS exchanges FROM calls
+                           GROUP BY connection) AS asked USING (connection)
+GROUP BY connection, asked.client_id, exchanges
 ORDER BY retransmissions DESC, round_trip_ms DESC NULLS LAST, connection LIMIT {SHORT}
 """,
     ),

@@ -2,7 +2,6 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memcmp, memset
@@ -242,9 +241,9 @@ cdef class ExchangeRows(Sink):
 
     def end_connection(self, str link not None, int64_t round_trip, int64_t retransmissions):
         """What TCP says of a connection, or of its part since this was called last. round_trip: ns, -1: not known."""
-        cdef Py_ssize_t size
-        cdef const char* text = PyUnicode_AsUTF8AndSize(link, &size)
-        sums_end(&self.connections.known[self.link(text, size) - 1].sums, round_trip, retransmissions)
+        cdef bytes text = link.encode()
+        cdef uint32_t number = self.link(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+        sums_end(&self.connections.known[number - 1].sums, round_trip, retransmissions)
         if self.connections.links.count > REMEMBERED:
             self.owner.flush()
 
