@@ -25,6 +25,30 @@ __all__ = ["encode_batch", "encode_batches"]
 
 Row = dict[str, Any]
 TIMESTAMP_TYPES = {"CreateTime": 0, "LogAppendTime": APPEND_TIME, "NoTimestampType": 0}
+# The names of a batch's fields and of a record's as `decode batch` prints them, but for those that begin with "_".
+BATCH = frozenset(
+    [
+        "baseOffset",
+        "lastOffset",
+        "magic",
+        "compression",
+        "timestampType",
+        "isTransactional",
+        "isControl",
+        "partitionLeaderEpoch",
+        "producerId",
+        "producerEpoch",
+        "baseSequence",
+        "baseTimestamp",
+        "maxTimestamp",
+        "count",
+        "sizeInBytes",
+        "crc",
+        "crcValid",
+        "records",
+    ]
+)
+RECORD = frozenset(["offset", "timestamp", "key", "value", "headers"])
 # The fields in which a stored payload must agree with its row to be used.
 HELD = ("records", "count", "baseOffset", "lastOffset")
 
@@ -47,6 +71,7 @@ def encode_batch(row: Row, level: int | None = None) -> bytes:
         raise EncodeError("", "an object expected")
     if "event" in row:
         return unbase64(row.get("base64"), "base64")
+    check_names(row, BATCH)
     magic = whole(row, "magic", 2)
     if not 0 <= magic <= 127:
         raise EncodeError("magic", f"{magic}: 0, 1 or 2 expected")
@@ -63,6 +88,15 @@ def holds(data: bytes, row: Row) -> bool:
     """Whether these bytes decode to the row's records."""
     found = loads(batches_json(data, secrets=True))
     return len(found) == 1 and all(found[0].get(name) == row[name] for name in HELD if name in row)
+
+
+def check_names(row: Row, known: frozenset[str]) -> None:
+    """EncodeError: a field that is none. What begins with "_" is said beside the fields, or not by kcli."""
+    if row.keys() <= known:
+        return
+    for name in row:
+        if name not in known and not name.startswith("_"):
+            raise EncodeError(name, f"no such field (there are: {', '.join(sorted(known))})")
 
 
 def attributes_of(row: Row, known: int) -> int:
@@ -196,6 +230,7 @@ def record_rows(row: Row) -> list[OldRow]:
     offset = whole(row, "baseOffset", 0) if row.get("baseOffset") is not None else 0
     for index, record in enumerate(records):
         try:
+            check_names(record, RECORD)
             offset = whole(record, "offset", offset)
             headers = [header_pair(header) for header in record.get("headers") or ()]
             time = whole(record, "timestamp", -1)

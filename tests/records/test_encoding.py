@@ -88,6 +88,14 @@ def plain(value: Any) -> bytes | None:
     return None if value is None else value.encode()
 
 
+def test_a_misspelt_field_is_refused() -> None:
+    with pytest.raises(EncodeError, match=r"^batches\[0\].recrods: no such field \(there are: baseOffset, "):
+        encode_batches([{"records": [], "recrods": [{"value": "a"}]}])
+    with pytest.raises(EncodeError, match=r"records\[1\].valu: no such field \(there are: headers, key, "):
+        encode_batches([{"records": [{"value": "a"}, {"valu": "a"}]}])
+    assert encode_batches([{"records": [{"value": "a", "_record": {}}], "_seen": 1}])
+
+
 def test_edited_records_are_written_anew() -> None:
     rows = json.loads(batches_json(mixed_batches()))
     packed = next(row for row in rows if row["compression"] == "lz4" and row["magic"] == 2)
