@@ -14,7 +14,7 @@ __all__ = ["batch_ends", "miscounted"]
 
 BATCHES = 20  # of records whose length is wrong or left out
 FARTHEST = 3  # entries that a count is too high or too low
-COST, FARTHER = 1.0, 0.5  # as oddness: by one, and for each more
+COST, FARTHER = 1.5, 1.0  # as oddness: by one, and for each more
 
 
 def miscounted(data: bytes, place: Place) -> Iterator[Edit]:
