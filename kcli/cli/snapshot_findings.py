@@ -35,6 +35,7 @@ def findings(path: str, dialect: str | None, problems: list[InputError], replay:
 
 
 def is_folder(path: str) -> bool:
+    """Whether a path is a folder's."""
     return path != "-" and Path(path).is_dir()
 
 
@@ -169,8 +170,10 @@ def small_file(path: Path, parse: Callable[[str], T], evidence: DirectoryEvidenc
 
 
 def is_fine(seen: Look) -> bool:
+    """Whether all could be read, and nothing is wrong."""
     return is_whole(seen) and not any(each.is_error for each in seen[0])
 
 
 def is_whole(seen: Look) -> bool:
+    """Whether all could be read."""
     return not seen[1]
