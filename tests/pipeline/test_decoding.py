@@ -23,8 +23,8 @@ def test_what_is_whole_and_what_is_under_way(tmp_path: Path) -> None:
     assert (share.share, share.exchanges, share.open_rows) == (3, 1, (1, 1))
     assert share.carried == len(metadata(2)[0]) == share.open_bytes[0]
     assert share.payload == share.exchange_bytes + share.carried
-    assert {each.table for each in share.files} == {"exchanges", "client_uses", "topic_names"}
-    assert {each.table for each in share.passing} == {"exchanges", "client_uses", "undecodable"}
+    assert {each.table for each in share.files} == {"exchanges", "client_uses", "connection_sums", "topic_names"}
+    assert {each.table for each in share.passing} == {"exchanges", "client_uses", "connection_sums", "undecodable"}
     assert len(share.under_way) == 1
 
 

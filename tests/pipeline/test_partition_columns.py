@@ -70,6 +70,11 @@ def whole(table: str, rows: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]
         for row in rows.elements():
             made[row[:8] + row[9:]] += row[8]
         return made
+    if table == "connection_sums":
+        parts: dict[Any, list[tuple[Any, ...]]] = {}
+        for row in rows.elements():
+            parts.setdefault(row[0], []).append(row)
+        return Counter((link, *added(each)) for link, each in parts.items())
     if table != "outcomes":
         return rows
     last: tuple[Any, ...] | None = None
@@ -81,6 +86,14 @@ def whole(table: str, rows: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]
         last = row
     made.update([last] if last else [])
     return made
+
+
+def added(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The sums of a connection, of its parts."""
+    columns = [[value for value in column if value is not None] for column in zip(*parts, strict=True)]
+    client = min(((each[2], each[1]) for each in parts if each[2] is not None), default=(None, None))
+    first, last, round_trip = (fold(columns[at], default=None) for at, fold in ((3, min), (4, max), (10, min)))
+    return *client, first, last, *map(sum, columns[5:10]), round_trip, sum(columns[11])
 
 
 def assert_equal(path: Path) -> Rows:

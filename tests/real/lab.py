@@ -138,7 +138,10 @@ class Cluster:
 
     def pause(self, node: int) -> None:
         """Freeze a node: its connections stay open and nothing answers (`resume`)."""
-        self.processes[node].send_signal(signal.SIGSTOP)
+        process = self.processes[node]
+        process.send_signal(signal.SIGSTOP)
+        while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.01)  # a busy machine takes a while to stop all threads
 
     def resume(self, node: int) -> None:
         self.processes[node].send_signal(signal.SIGCONT)

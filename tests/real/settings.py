@@ -47,7 +47,7 @@ def server_properties(cluster: Cluster, node: int) -> dict[str, object]:
         "default.replication.factor": replicas,
         "offsets.topic.num.partitions": 3,
         "offsets.topic.replication.factor": replicas,
-        "log.cleaner.dedupe.buffer.size": 2 << 20,  # not 128 MB, which each start would fill with zeros
+        "log.cleaner.dedupe.buffer.size": 8 << 20,  # not 128 MB, which each start would fill with zeros
         **listener_properties(cluster, node),
         **(kraft_properties(cluster, node) if cluster.kraft else zookeeper_properties(cluster, node)),
     }
