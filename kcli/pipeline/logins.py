@@ -1,6 +1,7 @@
 """Who connections logged in as.
 
-A login's name is no secret, its credential is: SaslAuthenticate says both (KIP-152), and only the name is kept.
+SaslAuthenticate says it (KIP-152). A message of PLAIN is a credential, name and password in one: its name is shown
+where secrets are. That of SCRAM says the name alone.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from kcli.capture.exchange import Exchange
 
 __all__ = ["REFUSED", "name_of_login", "principal_of"]
 
-REFUSED = ""  # in place of a name: who was logged in before is no more
+REFUSED = ""  # in place of a name: who was logged in before is no more, and who is now is not said
 SCRAM = re.compile(
     r"[ny](?:=[^,]*)?,(?:a=[^,]*)?,(?:m=[^,]*,)?n=([^,]+),r="
 )  # the client's first message (RFC 5802, 7)
@@ -30,11 +31,14 @@ def name_of_login(token: bytes) -> str | None:
 
 
 def principal_of(item: Exchange) -> str | None:
-    """User:NAME, as a SaslAuthenticate logs in; REFUSED where it is refused or not answered; None where it says
-    nothing of that."""
+    """User:NAME, as a SaslAuthenticate logs in; REFUSED where it is refused, not answered, or a secret; None where it
+    says nothing of that."""
     if not item.request or (item.response is None and item.response_frame is not None):
         return None
     if item.response is None or item.response["errorCode"]:
         return REFUSED
-    name = name_of_login(bytes(item.request["authBytes"] or b""))
+    token = bytes(item.request["authBytes"] or b"")
+    name = name_of_login(token)
+    if name and b"\0" in token and not item.bodies.secrets:
+        return REFUSED
     return f"User:{name}" if name else None

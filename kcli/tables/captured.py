@@ -60,7 +60,7 @@ client         string   the client's end, address:port
 broker_address string   the broker's address, without the port
 client_address string   the client's address, without the port
 client_id      string?  of its first request that had one
-principal      string?  User:NAME, as it logged in (SaslAuthenticate of PLAIN or SCRAM); null without, or where refused
+principal      string?  User:NAME, as it logged in (SCRAM; PLAIN with --show-secrets); null without, or where refused
 round_trip_ms  float64? from the client's SYN to its acknowledgement of the broker's (TCP's handshake); null: not seen
 retransmissions int64?  segments with bytes that had come before, of both ends; null: of a file of exchanges
 tls            bool     it is encrypted: no request of it can be read

@@ -41,7 +41,7 @@ def talks() -> list[Packet]:
     """A connection that logs in three times, sends a packet twice, and waits for an answer; one of TLS; one that
     begins when the other is over, between the same ends."""
     wire = Wire().open()
-    for number, (token, error) in enumerate([(b"\0alice\0x", 0), (b"\0bob\0x", 0), (b"\0eve\0x", 58)]):
+    for number, (token, error) in enumerate([(b"n,,n=alice,r=1", 0), (b"n,,n=bob,r=1", 0), (b"\0eve\0x", 58)]):
         asked, answer = login(number, token, error)
         wire.client(asked).server(answer)
         if number == 1:

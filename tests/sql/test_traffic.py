@@ -38,7 +38,7 @@ def test_a_login_counts_that_was_not_refused(
         wire.client(asked).server(answer)
     path = tmp_path / "x.pcap"
     path.write_bytes(pcap(wire.packets))
-    (row,) = ask("SELECT principal, requests, tls, file FROM connections", path)
+    (row,) = ask("SELECT principal, requests, tls, file FROM connections", path, secrets=True)
     assert row == {"principal": principal, "requests": len(tokens), "tls": False, "file": str(path)}
 
 
@@ -50,7 +50,19 @@ def test_a_connection_of_tls_is_a_row(ask: Callable[..., Any], tmp_path: Path) -
     assert row["broker_address"] and row["client_address"] and row["principal"] is row["first_request"] is None
 
 
-def test_names_are_no_secret_and_credentials_are(ask: Callable[..., Any], samples: Path) -> None:
+def test_a_message_of_plain_is_a_secret_with_the_name_in_it(ask: Callable[..., Any], tmp_path: Path) -> None:
+    """Who was logged in before is not who is now."""
+    wire = Wire().open()
+    for number, token in enumerate((b"n,,n=bob,r=1", b"\0alice\0secret")):
+        asked, answer = login(number, token)
+        wire.client(asked).server(answer)
+    (tmp_path / "x.pcap").write_bytes(pcap(wire.packets))
+    query = "SELECT principal FROM connections"
+    assert ask(query, tmp_path / "x.pcap") == [{"principal": None}]
+    assert ask(query, tmp_path / "x.pcap", secrets=True) == [{"principal": "User:alice"}]
+
+
+def test_who_logged_in_to_a_real_broker(ask: Callable[..., Any], samples: Path) -> None:
     rows = ask("SELECT DISTINCT principal FROM connections ORDER BY ALL", samples / "sasl-plain-scram.pcap")
     assert [row["principal"] for row in rows] == ["User:alice", "User:bob", None]
 
