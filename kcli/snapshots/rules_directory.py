@@ -193,9 +193,14 @@ def is_time_of(logged_at: int, batch: Batch, found: DirectoryEvidence) -> bool:
     return (
         logged_at <= batch.max_timestamp + COMMIT
         or any(segment.timed.get((logged_at, batch.leader_epoch), -1) > batch.last_offset for segment in found.segments)
-        or any(is_within(logged_at, each) for each in found.snapshots)
-        or is_of_lost(logged_at, batch.leader_epoch, found)
+        or any(is_within(logged_at, each) for each in found.snapshots if ends_before(each, batch))
+        or is_of_lost(logged_at, batch, found)
     )
+
+
+def ends_before(snapshot: Evidence, batch: Batch) -> bool:
+    """Whether a snapshot lacks the last record of the batch."""
+    return snapshot.name is not None and snapshot.name.id.end_offset <= batch.last_offset
 
 
 def is_within(time: int, snapshot: Evidence) -> bool:
@@ -204,13 +209,15 @@ def is_within(time: int, snapshot: Evidence) -> bool:
     return first is not None and last is not None and first.max_timestamp <= time <= last.max_timestamp
 
 
-def is_of_lost(time: int, epoch: int, found: DirectoryEvidence) -> bool:
-    """Whether it may be the time of a batch that was lost with the epoch's leader, or is not in the log yet: newer than
-    what the log has of the epoch, and not than the next one, by other nodes' clocks."""
-    last = max(last.max_timestamp for segment in found.segments if (last := segment.last_of(epoch)))
-    later = [first for segment in found.segments for first in segment.epochs.values() if first.leader_epoch > epoch]
+def is_of_lost(time: int, batch: Batch, found: DirectoryEvidence) -> bool:
+    """Whether it may be the time of a batch that was lost with the leader which wrote this one, or is not in the log
+    yet: newer than what the log has of the epoch, and not than the next one, by other nodes' clocks."""
+    lasts = filter(None, (segment.last_of(batch.leader_epoch) for segment in found.segments))
+    firsts = (first for segment in found.segments for first in segment.epochs.values())
+    later = [first for first in firsts if first.leader_epoch > batch.leader_epoch]
+    since = max((last.max_timestamp for last in lasts), default=batch.max_timestamp)
     until = min(later, key=lambda first: first.base_offset).max_timestamp + CLOCKS if later else time
-    return last <= time <= until
+    return since <= time <= until
 
 
 @rule("leader-epochs")

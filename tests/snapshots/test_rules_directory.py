@@ -86,6 +86,18 @@ def test_a_leader_may_note_when_it_wrote_another_snapshot() -> None:
     earlier.last = earlier.last._replace(max_timestamp=15_000)
     found.snapshots.append(earlier)
     assert reported(found) == set()
+    its_own = found.snapshots[0]
+    found.snapshots = [its_own]
+    its_own.first, its_own.last = earlier.first, earlier.last  # its header was written with it, not before
+    assert reported(found) == {("error", "contradiction")}
+
+
+def test_more_epochs_than_are_kept() -> None:
+    found = with_snapshot(100, 10_000, 1, 1)
+    (log,) = found.segments
+    assert log.last is not None
+    log.last = log.last._replace(leader_epoch=3)  # and none of epoch 2 is known
+    assert reported(found) <= {("error", "contradiction")}
 
 
 def reported(found: DirectoryEvidence) -> set[tuple[str, str]]:
