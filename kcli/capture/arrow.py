@@ -28,7 +28,7 @@ from kcli.tables.parquet import stored
 
 __all__ = ["ROWS", "TableDecoder"]
 
-ROWS = 20_000  # in a record batch, at most
+ROWS = 40_000  # in a record batch, at most
 ROW_BYTES = 80  # of the core's numbers
 TEXT_BYTES = 1 << 25  # of JSON in a record batch; one row may have more
 TEXTS = {"header": "request_header", "request": "request", "response": "response"}  # columns, as the core calls them

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from itertools import pairwise
 from typing import Any
 
 from kcli.capture.arrays import chosen, column_of, error_names, integers, is_none, strings, texts
@@ -136,31 +135,26 @@ class ExchangeArrays:
 
     def array(self, field: Any) -> Any:
         """A column by its name: a method of that name, or one of NUMBERS' as it is."""
-        name = field.name
-        if name in ("server", "broker_address"):
-            return self.texts_at("servers", self.servers, field.type, name == "broker_address")
-        if name in ("client", "client_address"):
-            return self.texts_at("ends", self.links, field.type, name == "client_address")
-        if name in PLAIN:
-            return integers(self.rows[:, PLAIN[name]], str(field.type))
-        return getattr(self, f"make_{name}")(field)
+        if field.name in PLAIN:
+            return integers(self.rows[:, PLAIN[field.name]], str(field.type))
+        return getattr(self, f"make_{field.name}")(field)
 
-    @property
-    def servers(self) -> Any:
-        return servers_of(self.taken, self.rows)
+    def make_server(self, field: Any) -> Any:
+        return chosen(strings(self.taken["servers"]), servers_of(self.taken, self.rows), field.type)
 
-    def texts_at(self, name: str, places: Any, kind: Any, address: bool) -> Any:
-        if not address:
-            return chosen(strings(self.taken[name]), places, kind)
+    def make_client(self, field: Any) -> Any:
+        return chosen(strings(self.taken["ends"]), self.links, field.type)
+
+    def make_broker_address(self, field: Any) -> Any:
         import numpy
 
-        stops, data = self.taken[name]
-        found: dict[bytes, int] = {}  # a dictionary has each once
-        numbers = [
-            found.setdefault(data[start:stop].rpartition(b":")[0].strip(b"[]"), len(found))
-            for start, stop in pairwise(numpy.frombuffer(stops, numpy.int32).tolist())
-        ]
-        return chosen(texts(found), numpy.array(numbers, numpy.int32)[places], kind)
+        found: dict[str, int] = {}  # a dictionary has each once
+        numbers = [found.setdefault(address_of(end), len(found)) for end in strings(self.taken["servers"]).to_pylist()]
+        places = numpy.array(numbers, numpy.int32)[servers_of(self.taken, self.rows)]
+        return chosen(texts(found), places, field.type)
+
+    def make_client_address(self, field: Any) -> Any:
+        return chosen(strings(self.taken["addresses"]), placed(self.taken["address_of"], self.links), field.type)
 
     def make_timestamp(self, field: Any) -> Any:
         return integers(self.rows[:, TIME] // 1000, "int64").view(field.type)
@@ -219,9 +213,14 @@ def numbers_of(taken: dict[str, Any]) -> Any:
 
 def servers_of(taken: dict[str, Any], rows: Any) -> Any:
     """The place of each row's server among `servers`."""
+    return placed(taken["server_of"], rows[:, LINK])
+
+
+def placed(of: bytes, numbers: Any) -> Any:
+    """What the core says of each number (int32)."""
     import numpy
 
-    return numpy.frombuffer(taken["server_of"], numpy.int32)[rows[:, LINK]]
+    return numpy.frombuffer(of, numpy.int32)[numbers]
 
 
 def wanted_rows(chosen: Filter, taken: dict[str, Any], batch: Any) -> Any:

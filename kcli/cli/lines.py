@@ -30,7 +30,6 @@ __all__ = [
 ]
 
 AT_ONCE = 256  # lines
-SPECIAL = bytes({*range(256)} - {*range(0x20, 0x7F), 0x0A})  # bytes that plain lines do not have
 LONGEST_NOTE = 1200  # characters of a line on stderr: a server's error text may have 32 kB
 
 
@@ -102,11 +101,9 @@ class Lines:
         """Write texts, a line each."""
         if not texts:
             return
-        data = "\n".join(texts).encode("utf-8", "surrogatepass")
-        if data.count(b"\n") == len(texts) - 1 and len(data.translate(None, SPECIAL)) == len(data):
-            self.write(data + b"\n")
-        else:
-            self.write("".join([f"{legible(text)}\n" for text in texts]).encode())
+        if not "".join(texts).isprintable():
+            texts = [legible(text) for text in texts]
+        self.write(("\n".join(texts) + "\n").encode())
 
 
 def print_line(*parts: str) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.events import Link
 from kcli.capture.exchange import Exchange
 from kcli.capture.exchanges import CaptureDecoder, Item, with_failures
-from kcli.cli.pcap_table import Said, Table, words_of
+from kcli.cli.pcap_table import MOST_SPEAKERS, Said, Speaker, Table, sizes, words_of
 from kcli.core import COMPILED
 from kcli.errors import UsageError
 from kcli.grammar import messages
@@ -65,6 +65,7 @@ class RowDecoder(CaptureDecoder):
         """Read the files piece by piece into the table. opening: see `Table.begin`. InputError at the end for damaged
         files."""
         self.table, self.opening = table, opening
+        self.speaker = lru_cache(MOST_SPEAKERS)(self.make_speaker)
         return self.read(moved)
 
     def meet(self, connection: str) -> None:
@@ -115,6 +116,10 @@ class RowDecoder(CaptureDecoder):
             return None
         return said._replace(fits=self.chosen.fits_bodies(made))
 
+    def make_speaker(self, link: bytes, client: bytes | None) -> Speaker:
+        """A client on a connection, which gets its label."""
+        return self.table.speaker(link.decode(), None if client is None else client.decode())
+
     def row(
         self,
         link: bytes,
@@ -128,19 +133,17 @@ class RowDecoder(CaptureDecoder):
         answered_size: int | None,
     ) -> None:
         """An exchange with its words: those of `summary`, or text of one that went well."""
-        connection = link.decode()
-        table = self.table
-        table.label(connection)
-        name = None if client is None else client.decode()
-        said = words if isinstance(words, Said) else Said(words, fits=not self.chosen.errors)
-        if not (self.takes_all or (said.fits and self.chosen.fits(ns, answered, key, name, connection))):
+        table, chosen = self.table, self.chosen
+        speaker = self.speaker(link, client)
+        text, failed, fits = (words, False, not chosen.errors) if isinstance(words, str) else words
+        if not self.takes_all and not (fits and chosen.fits(ns, answered, key, speaker.client, speaker.connection)):
             return
         if table.start is None:
             self.begin()
+        table.failed += failed
         latency = None if answered is None else (answered - ns) // 1000 / 1000
-        api = self.apis[key].name
-        colour = "red" if said.failed else None
-        table.row(connection, ns, name, api, version, said, latency, (asked_size, answered_size), colour)
+        size, colour = sizes(asked_size, answered_size), "red" if failed else None
+        table.row(speaker, ns, self.apis[key].name, version, text, latency, size, colour)
 
     def exchange(
         self, link: bytes, key: int, version: int, ts: int, request: bytes, answered: int | None, response: bytes | None

@@ -17,10 +17,11 @@ from kcli.cli.pcap_layout import layout
 from kcli.cli.pcap_summaries import answer_of, errors_text, summarize
 from kcli.schemas.catalog import catalog
 
-__all__ = ["Said", "Table", "opening", "words_of"]
+__all__ = ["MOST_SPEAKERS", "Said", "Speaker", "Table", "opening", "sizes", "words_of"]
 
 SECOND = 1_000_000_000
 LONGEST = 40  # cells of a client's name in the legend
+MOST_SPEAKERS = 1 << 14  # remembered
 
 
 class Said(NamedTuple):
@@ -29,6 +30,17 @@ class Said(NamedTuple):
     text: str
     failed: bool = False
     fits: bool = True
+
+
+class Speaker:
+    """A client on a connection, as rows name it. client: its id, None for none; cells: of both columns."""
+
+    __slots__ = ("cells", "client", "connection", "label", "shown")
+
+    def __init__(self, label: str, connection: str, client: str | None, size: int) -> None:
+        self.label, self.connection, self.client = label, connection, client
+        self.cells = f"{label:<5} {fit(client or '-', size)}"
+        self.shown = False
 
 
 class Table:
@@ -55,6 +67,7 @@ class Table:
         self.start: int | None = None
         self.connections: dict[str, str] = {}  # labels of all that were met
         self.shown: dict[str, tuple[str, str | None]] = {}  # those in the table, by label, and their clients
+        self.speaker = lru_cache(MOST_SPEAKERS)(self.make_speaker)
         self.clients: set[str] = set()
         self.exchanges = self.failed = 0
         self.slowest: tuple[float, str] = (0.0, "")
@@ -123,39 +136,40 @@ class Table:
         api = catalog(exchange.bodies.dialect).api(exchange.api_key)
         name = api.name if api else f"key {exchange.api_key}"
         client = exchange.header.get("clientId")
-        request = exchange.connection, exchange.request_ns, client, name, exchange.api_version
-        self.row(*request, said, exchange.latency_ms, (exchange.request_bytes, exchange.response_bytes), colour)
+        self.failed += said.failed
+        size = sizes(exchange.request_bytes, exchange.response_bytes)
+        speaker = self.speaker(exchange.connection, client)
+        self.row(speaker, exchange.request_ns, name, exchange.api_version, said.text, exchange.latency_ms, size, colour)
+
+    def make_speaker(self, connection: str, client: str | None) -> Speaker:
+        """How rows name a client on a connection."""
+        return Speaker(self.label(connection), connection, client, self.layout.client)
 
     def row(
         self,
-        connection: str,
+        speaker: Speaker,
         ns: int,
-        client: str | None,
         api: str,
         version: int,
-        said: Said,
+        text: str,
         latency: float | None,
-        sizes: tuple[int, int | None],
+        size: str,
         colour: str | None,
     ) -> None:
-        """A line for an exchange. latency: ms; sizes: bytes of request and response."""
+        """A line for an exchange. latency: ms; size: as `sizes` has it."""
         self.exchanges += 1
-        self.failed += said.failed
-        self.clients.add(client or "")
         if latency is not None and latency > self.slowest[0]:
             self.slowest = latency, api.removeprefix("key ")
-        label = self.label(connection)
-        known = self.shown.get(label)
-        if known is None or known[1] is None:
-            self.note(label, connection, client)
+        if not speaker.shown:
+            speaker.shown = True
+            self.clients.add(speaker.client or "")
+            self.note(speaker.label, speaker.connection, speaker.client)
         layout = self.layout
-        name = cell(client or "-", layout.client)
-        left = f"{self.time(ns).rjust(layout.time)}  {label:<5} {name} {api_cell(api, version, layout.api)} "
-        size = f"{short(sizes[0])} / {short(sizes[1])}"
-        if layout.width is None and not self.colour and said.text.isascii():
-            self.later(f"{left}{said.text:<{layout.room}} {milliseconds(latency) or '-':>8}  {size}")
+        left = f"{self.time(ns).rjust(layout.time)}  {speaker.cells} {api_cell(api, version, layout.api)} "
+        if layout.width is None and not self.colour and text.isascii():
+            self.later(f"{left}{text.ljust(layout.room)} {milliseconds(latency):>8}  {size}")
         else:
-            self.line(left, said.text, milliseconds(latency), size, colour)
+            self.line(left, text, milliseconds(latency), size, colour)
 
     def show_event(self, event: Event) -> None:
         """A line for an event."""
@@ -164,23 +178,18 @@ class Table:
         if event.connection is not None:
             self.note(label, event.connection, None)
         left = self.layout.left(self.time(event.ns), label, where, event.kind)
-        self.line(left, event.reason, "", short(event.size), "yellow")
+        self.line(left, event.reason, "-", short(event.size), "yellow")
 
     def line(self, left: str, text: str, ms: str, size: str, colour: str | None) -> None:
         """Write a line; text that is too long for its column goes on below, where lines are broken."""
         first, *below = self.layout.broken(text, left)
-        self.write(self.paint(left + first, colour), self.layout.right(ms or "-", size))
+        self.write(self.paint(left + first, colour), self.layout.right(ms, size))
         for part in below:
             self.write(self.paint(part, colour))
 
     def paint(self, text: str, colour: str | None) -> str:
         """Text in a colour, where there are colours."""
         return paint(text, self.colour and colour is not None, fg=colour)
-
-
-@lru_cache(1 << 12)
-def cell(text: str, size: int) -> str:
-    return fit(text, size)
 
 
 @lru_cache(1 << 12)
@@ -209,14 +218,19 @@ def compose(exchange: Exchange, answered: str, errors: str) -> str:
 
 def milliseconds(latency: float | None) -> str:
     if latency is None:
-        return ""
+        return "-"
     return f"{latency:.1f}" if latency < 1000 else f"{latency:,.0f}"
 
 
-@lru_cache(1 << 12)
 def short(count: int | None) -> str:
     """ "812", "33 k" """
     return "-" if count is None else bytes_text(count).removesuffix("B").rstrip()
+
+
+@lru_cache(1 << 16)
+def sizes(request: int, response: int | None) -> str:
+    """Of a request and its response: "812 / 33 k"."""
+    return f"{short(request)} / {short(response)}"
 
 
 def opening(files: tuple[str, ...]) -> str:

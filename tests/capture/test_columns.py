@@ -47,6 +47,7 @@ def taken() -> dict[str, Any]:
     return {
         "numbers": b"".join(struct.pack("10q", *row) for row in rows),
         "links": texts("a:1-b:2", "c:3-d:4"), "servers": texts("c:3", "a:1"), "server_of": struct.pack("2i", 1, 0),
+        "addresses": texts("d", "b"), "address_of": struct.pack("2i", 1, 0),
         "ends": texts("b:2", "d:4"), "clients": texts("c"),
         "request": texts('{"topics":[{"name":"t"}]}', '{"topics":[{"topic":"tt"}]}', '{"clientId":"t"}'),
         "response": texts("{}", "", '{"errorCode":6}'), "errors": (struct.pack("4i", 0, 0, 0, 1), struct.pack("q", 6)),
@@ -59,6 +60,7 @@ def test_what_the_core_made() -> None:
     first, second, third = made.to_pylist()
     assert (first["api"], second["api"], first["client_id"], second["client_id"]) == ("METADATA", None, "c", None)
     assert (first["server"], first["client"], second["server"]) == ("a:1", "b:2", "c:3")
+    assert (first["client_address"], second["client_address"], second["broker_address"]) == ("b", "d", "c")
     assert (first["latency_ms"], second["latency_ms"], second["response"], second["response_bytes"]) == (
         1.5,
         *[None] * 3,

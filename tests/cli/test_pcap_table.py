@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from kcli.capture.events import Event
 from kcli.capture.exchanges import CaptureDecoder
-from kcli.cli.pcap_table import Said, Table, opening, words_of
+from kcli.cli.pcap_table import Table, opening, words_of
 from kcli.legible import legible
 from tests.capture.wires import DATA, SAMPLES
 
@@ -73,7 +73,7 @@ def test_times_are_those_of_the_clock_where_that_is_asked_for() -> None:
 def test_the_legend_names_the_connections_that_are_shown() -> None:
     made = Table(lambda *parts: None)
     for connection, client in (("b:9092-a:1", None), ("b:9092-a:2", "one"), ("b:9092-a:1", "two\x1b")):
-        made.row(connection, 1, client, "Fetch", 1, Said(""), None, (1, None), None)
+        made.row(made.speaker(connection, client), 1, "Fetch", 1, "", None, "1 / -", None)
     assert made.legend(5) == ["c1 a:1 to b:9092, two\\x1b", "c2 a:2 to b:9092, one"]
     assert made.legend(1) == ["c1 a:1 to b:9092, two\\x1b"]
 

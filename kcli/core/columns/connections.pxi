@@ -12,7 +12,7 @@ cdef class Connections:
     """Texts of links ("server-client"), of their ends and of clients' addresses; and those that rows in hand are of."""
 
     cdef Texts links, servers, addresses
-    cdef DictionaryBuilder used, used_servers
+    cdef DictionaryBuilder used, used_servers, used_addresses
     cdef Link* known           # by link
     cdef size_t room
     cdef uint32_t last
@@ -23,6 +23,7 @@ cdef class Connections:
         texts_free(&self.addresses)
         places_free(&self.used)
         places_free(&self.used_servers)
+        places_free(&self.used_addresses)
         free(self.known)
 
     cdef uint32_t find(self, const char* text, size_t size) noexcept:
@@ -72,15 +73,18 @@ cdef class Connections:
         """Those of the rows in hand; the next rows begin anew."""
         cdef uint32_t* used = <uint32_t*>self.used.used.data
         cdef size_t i, count = self.used.used.size // sizeof(uint32_t)
-        server_of = PyBytes_FromStringAndSize(NULL, count * sizeof(int32_t))
+        server_of, address_of = (PyBytes_FromStringAndSize(NULL, count * sizeof(int32_t)) for _ in range(2))
         for i in range(count):
             (<int32_t*>PyBytes_AS_STRING(server_of))[i] = place_of(&self.used_servers, self.known[used[i] - 1].server)
+            (<int32_t*>PyBytes_AS_STRING(address_of))[i] = place_of(&self.used_addresses, self.known[used[i] - 1].address)
         made = {
             "links": strings(&self.links, &self.used, False), "ends": strings(&self.links, &self.used, True),
             "servers": strings(&self.servers, &self.used_servers, False), "server_of": server_of,
+            "addresses": strings(&self.addresses, &self.used_addresses, False), "address_of": address_of,
         }
         places_clear(&self.used)
         places_clear(&self.used_servers)
+        places_clear(&self.used_addresses)
         return made
 
     cdef dict end(self):

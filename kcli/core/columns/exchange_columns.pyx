@@ -258,8 +258,8 @@ cdef class ExchangeRows(Sink):
         that may go on, too.
 
         numbers: int64 rows of NUMBERS; header, request, response: (int32 where each row's text ends, behind a 0; the texts),
-        errors: the same with int64 codes; links, ends (clients' ends), servers, clients: such texts, that the rows' numbers
-        for link and client are places in, client -1: null; server_of: int32, a link's place in servers; topics: (kind,
+        errors: the same with int64 codes; links, ends (clients' ends), servers, addresses (clients'), clients: such texts, that the rows'
+        numbers for link and client are places in, client -1: null; server_of, address_of: int32, a link's place in servers, addresses; topics: (kind,
         bytes) by number from 1 on; nameless: int32, rows with a topic id that had no name; fetched, produced, batches: int64 rows
         of PartRow (the first two) and BatchRow, whose `row` is one of `numbers`; frames: see FrameColumns; fields: int64 rows, the least int64: not there; ended: see
         `end`, None: goes on.
