@@ -13,13 +13,12 @@ import sys
 import traceback
 from typing import Protocol
 
-from kcli.broker.apis import route
 from kcli.broker.faults import Faults, Plan
 from kcli.broker.intake import Intake
 from kcli.broker.listening import Gate
 from kcli.broker.receiving import TooLongError
-from kcli.broker.registry import Handler
-from kcli.broker.request import Node, Request, Services
+from kcli.broker.registry import route
+from kcli.broker.request import Handler, Node, Request, Services
 from kcli.broker.request_queue import RequestQueue
 from kcli.broker.response import HangUpError, Outcome
 from kcli.broker.response_writer import ResponseWriter, is_bytes

@@ -1,21 +1,18 @@
-"""The APIs that this broker has: each handler registers itself with its API key and versions.
+"""Where a request goes: the versions of each API that this broker serves (`kcli.broker.apis`), and their handlers.
 
-    @handles(METADATA, 0, 13)
-    def handle(request: Request) -> Answer: ...
-
-A draft's handler serves a version that only a dialect defines, or that a dialect defines otherwise. It is chosen where
-the dialect's response has the field that it names. What else a dialect defines is served, too: a new version of an API
-by the API's handler, a new API by defaults; rules (`answers`) come before both.
+What else a dialect defines is served, too: a new version of an API by the API's handler, a new API by defaults; rules
+(`answers`) come before both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from kcli.broker.answers import default_answer, guarded
 from kcli.broker.api_version import ApiVersion
+from kcli.broker.apis import APIS, DRAFTS, Implemented
 from kcli.broker.request import AnswerRules, Handler
 from kcli.broker.response import HangUpError
 from kcli.errors import SchemaError
@@ -24,17 +21,7 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
 from kcli.schemas.ranges import NONE, Range
 
-__all__ = ["Handler", "Route", "handles", "handles_draft", "offered", "route"]
-
-H = TypeVar("H", bound=Handler)
-
-
-class Implemented(NamedTuple):
-    """A handler and the versions that it serves; field: of a draft's response, "" for Apache's."""
-
-    handle: Handler
-    versions: Range
-    field: str = ""
+__all__ = ["Route", "offered", "route"]
 
 
 class Route(NamedTuple):
@@ -42,30 +29,6 @@ class Route(NamedTuple):
 
     api: ApiVersion
     handle: Handler
-
-
-_APIS: dict[int, Implemented] = {}
-_DRAFTS: dict[int, list[Implemented]] = {}
-
-
-def handles(api_key: int, first: int, last: int) -> Callable[[H], H]:
-    """Register the handler of an API, for the versions from `first` to `last`."""
-
-    def register(handle: H) -> H:
-        _APIS[api_key] = Implemented(handle, Range(first, last))
-        return handle
-
-    return register
-
-
-def handles_draft(api_key: int, version: int, *, field: str) -> Callable[[H], H]:
-    """Register the handler of one version in dialects whose response has this field, at any depth."""
-
-    def register(handle: H) -> H:
-        _DRAFTS.setdefault(api_key, []).append(Implemented(handle, Range(version, version), field))
-        return handle
-
-    return register
 
 
 @lru_cache(maxsize=1024)
@@ -85,7 +48,7 @@ def route(
         except SchemaError as error:
             raise HangUpError(str(error)) from None
     if api_key == API_VERSIONS:
-        return Route(ApiVersion(api_key, version, dialect, known=False), _APIS[api_key].handle)
+        return Route(ApiVersion(api_key, version, dialect, known=False), APIS[api_key].handle)
     if versions is None:
         raise HangUpError(f"unsupported API key {api_key}")
     raise HangUpError(f"{catalog(dialect).known(api_key).name} v{version}: this broker has v{versions}")
@@ -99,13 +62,13 @@ def offered(dialect: str | None, release: str | None, answers: AnswerRules | Non
     tables = catalog(dialect)
     ruled = (tables.api(key) for key in (answers.apis if answers is not None else ()))
     made = {api.key: api.versions for api in ruled if api is not None}
-    made |= {key: each.versions for key, each in _APIS.items()}
+    made |= {key: each.versions for key, each in APIS.items()}
     if release is not None:
         theirs = catalog(None).release_versions(release)
         common = {key: overlap(ours, theirs[key]) for key, ours in made.items() if key in theirs}
         made = {key: each for key, each in common.items() if each}
     # APIs that only a dialect has.
-    drafts = [(key, each) for key, some in _DRAFTS.items() if key not in _APIS for each in some]
+    drafts = [(key, each) for key, some in DRAFTS.items() if key not in APIS for each in some]
     made |= {key: each.versions for key, each in drafts if draft_of(key, each.versions.lo, dialect) is each}
     for key, versions in tables.drafted.items():
         api = tables.api(key)
@@ -125,19 +88,19 @@ def handler_of(api_key: int, version: int, dialect: str | None) -> Handler:
     draft = draft_of(api_key, version, dialect)
     if draft is not None:
         return draft.handle
-    if api_key not in _APIS:
+    if api_key not in APIS:
         return default_answer
-    handle = _APIS[api_key].handle
+    handle = APIS[api_key].handle
     return guarded(handle) if version in catalog(dialect).drafted.get(api_key, NONE) else handle
 
 
 def draft_of(api_key: int, version: int, dialect: str | None) -> Implemented | None:
     """The draft's handler that serves this version in this dialect, if any."""
-    api = catalog(dialect).api(api_key) if dialect is not None and api_key in _DRAFTS else None
+    api = catalog(dialect).api(api_key) if dialect is not None and api_key in DRAFTS else None
     if api is None:
         return None
     fields = catalog(dialect).message(api.response).fields
-    found = (each for each in _DRAFTS[api_key] if version in each.versions and has_field(fields, each.field, version))
+    found = (each for each in DRAFTS[api_key] if version in each.versions and has_field(fields, each.field, version))
     return next(found, None)
 
 

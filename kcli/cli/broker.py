@@ -14,7 +14,7 @@ import click
 
 from kcli.broker import Broker
 from kcli.broker.answers import read_answers
-from kcli.broker.apis import offered
+from kcli.broker.registry import offered
 from kcli.cli.fault_options import fault_options, take_faults
 from kcli.cli.inputs import quiet_option, reading_options
 from kcli.cli.lines import print_line, print_note

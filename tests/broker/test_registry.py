@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from itertools import chain
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
 from kcli.broker import apis
 from kcli.broker.answers import Answers
-from kcli.broker.apis import offered, route
+from kcli.broker.registry import offered, route
 from kcli.broker.response import HangUpError
 from kcli.schemas.apikeys import API_VERSIONS, FETCH, FETCH_SNAPSHOT, INCREMENTAL_FETCH, METADATA, PRODUCE, SHARE_FETCH
 from kcli.schemas.catalog import catalog
@@ -16,10 +20,18 @@ from kcli.schemas.ranges import Range
 from tests.greeting import GREET, greeting, newer_metadata
 
 
-def test_every_module_of_handlers_registers_one() -> None:
-    names = {route(key, versions.hi, None, None).handle.__module__ for key, versions in offered(None, None).items()}
-    drafts = {f"{apis.__name__}.{name}" for name in ("incremental_fetch", "snapshot_draft")}
-    assert names | drafts == {f"{apis.__name__}.{name}" for name in set(apis.__all__) - {"offered", "route"}}
+def test_every_module_has_a_handler_that_is_asked() -> None:
+    handlers = {each.handle for each in (*apis.APIS.values(), *chain.from_iterable(apis.DRAFTS.values()))}
+    modules = {f"{apis.__name__}.{found.name}" for found in iter_modules(apis.__path__)}
+    assert {handle.__module__ for handle in handlers} == modules
+    assert len(handlers) == len(apis.APIS) + sum(map(len, apis.DRAFTS.values()))
+
+
+def test_handlers_are_loaded_when_they_are_asked_for() -> None:
+    loaded = "print(*(name for name in sys.modules if name.startswith('kcli.broker.apis.')), sep=',')"
+    script = f"import sys; from kcli.broker.registry import route; {loaded}; route(18, 3, None, None); {loaded}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "\nkcli.broker.apis.api_versions\n"
 
 
 def test_what_is_offered_lies_within_kafkas_versions() -> None:

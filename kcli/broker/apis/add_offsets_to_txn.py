@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.transactions.attempts import attempt
-from kcli.schemas.apikeys import ADD_OFFSETS_TO_TXN
 
 FENCED_SINCE = 2
 
 
-@handles(ADD_OFFSETS_TO_TXN, 0, 4)
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     who = body["transactionalId"], body["producerId"], body["producerEpoch"]

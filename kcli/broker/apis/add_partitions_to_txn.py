@@ -9,15 +9,12 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Key
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.transactions.attempts import attempt
-from kcli.schemas.apikeys import ADD_PARTITIONS_TO_TXN
 
 FENCED_SINCE = 2
 
 
-@handles(ADD_PARTITIONS_TO_TXN, 0, 3)
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     asked = body["v3AndBelowTopics"]

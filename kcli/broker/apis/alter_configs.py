@@ -11,11 +11,9 @@ from typing import Any
 from kcli.broker.apis.create_topics import check_config
 from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, parse
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
 from kcli.errors import UsageError
-from kcli.schemas.apikeys import ALTER_CONFIGS
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 
@@ -23,7 +21,6 @@ TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 Change = Callable[[Mapping[str, str], Mapping[str, Any]], dict[str, str | None]]
 
 
-@handles(ALTER_CONFIGS, 0, 2)
 def handle(request: Request) -> dict[str, Any]:
     return alter(request, replace_all)
 

@@ -11,12 +11,9 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import ALTER_PARTITION_REASSIGNMENTS
 
 
-@handles(ALTER_PARTITION_REASSIGNMENTS, 0, 1)
 def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "errorMessage": None, "responses": []}

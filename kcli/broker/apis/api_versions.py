@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.registry import handles, offered
+from kcli.broker.registry import offered
 from kcli.broker.request import Request
 from kcli.client.dialects import feature, spoken
 from kcli.schemas.apikeys import API_VERSIONS
@@ -22,7 +22,6 @@ from kcli.schemas.catalog import catalog
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-@handles(API_VERSIONS, 0, 5)
 def handle(request: Request) -> dict[str, Any]:
     if not request.api.known:
         mine = offered(request.api.dialect, request.services.release, request.services.answers)[API_VERSIONS]

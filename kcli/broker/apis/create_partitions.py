@@ -8,13 +8,10 @@ from typing import Any
 
 from kcli.broker.apis.create_topics import MOST_PARTITIONS
 from kcli.broker.codes import error_code
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
-from kcli.schemas.apikeys import CREATE_PARTITIONS
 
 
-@handles(CREATE_PARTITIONS, 0, 3)
 def handle(request: Request) -> dict[str, Any]:
     names = Counter(each["name"] for each in request.body["topics"])
     return {"results": [result(request, each, names) for each in request.body["topics"]]}

@@ -14,18 +14,15 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.configs import TOPIC, Configs, parse
 from kcli.broker.partition import Topic
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
 from kcli.errors import UsageError
-from kcli.schemas.apikeys import CREATE_TOPICS
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
 MOST_PARTITIONS = 1_000_000
 OWN, DEFAULT = 1, 5
 
 
-@handles(CREATE_TOPICS, 0, 7)
 def handle(request: Request) -> dict[str, Any]:
     names = Counter(each["name"] for each in request.body["topics"])
     rows: list[dict[str, Any]] = []

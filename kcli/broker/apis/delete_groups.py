@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import DELETE_GROUPS
 
 
-@handles(DELETE_GROUPS, 0, 3)
 def handle(request: Request) -> dict[str, Any]:
     rows = [{"groupId": each, "errorCode": delete(request, each)} for each in request.body["groupsNames"]]
     return {"results": rows}

@@ -10,14 +10,11 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import DELETE_RECORDS
 
 EVERYTHING = -1
 
 
-@handles(DELETE_RECORDS, 0, 2)
 def handle(request: Request) -> dict[str, Any]:
     return request.each_partition("name", delete)
 

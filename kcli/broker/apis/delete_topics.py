@@ -8,16 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import DELETE_TOPICS
 
 STATES_SINCE = 6
 DISABLED_SINCE = 3
 NO_ID = "A" * 22
 
 
-@handles(DELETE_TOPICS, 0, 6)
 def handle(request: Request) -> dict[str, Any]:
     return {"responses": [delete(request, name, topic_id) for name, topic_id in wanted(request)]}
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import DESCRIBE_CLUSTER
 
 BROKERS = 1
 
 
-@handles(DESCRIBE_CLUSTER, 0, 2)
 def handle(request: Request) -> dict[str, Any]:
     kind = request.body.get("endpointType", BROKERS)
     code = request.fault()

@@ -11,17 +11,14 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, TOPIC, Config, Kind
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
-from kcli.schemas.apikeys import DESCRIBE_CONFIGS
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 OWN_TOPIC, STATIC_BROKER, DEFAULT = 1, 4, 5
 TEXT = Kind(2, "string", str)
 
 
-@handles(DESCRIBE_CONFIGS, 0, 4)
 def handle(request: Request) -> dict[str, Any]:
     return {"results": [result(request, each) for each in request.body["resources"]]}
 

@@ -7,14 +7,11 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import DESCRIBE_GROUPS
 
 NOT_FOUND_SINCE = 6
 
 
-@handles(DESCRIBE_GROUPS, 0, 6)
 def handle(request: Request) -> dict[str, Any]:
     return {"groups": [row(request, each) for each in request.body["groups"]]}
 

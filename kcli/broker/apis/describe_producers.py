@@ -6,12 +6,9 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import DESCRIBE_PRODUCERS
 
 
-@handles(DESCRIBE_PRODUCERS, 0, 0)
 def handle(request: Request) -> dict[str, Any]:
     return {
         "topics": [

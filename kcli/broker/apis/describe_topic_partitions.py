@@ -8,14 +8,11 @@ from typing import Any
 from kcli.broker.apis.metadata import partition_row
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Topic
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import DESCRIBE_TOPIC_PARTITIONS
 
 MOST = 2000
 
 
-@handles(DESCRIBE_TOPIC_PARTITIONS, 0, 0)
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     names = sorted({each["name"] for each in body["topics"]} or request.topics.by_name)

@@ -6,14 +6,11 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.partition import by_topic
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import DESCRIBE_TRANSACTIONS
 
 NOTHING = {"transactionState": "", "transactionTimeoutMs": 0, "transactionStartTimeMs": -1}
 
 
-@handles(DESCRIBE_TRANSACTIONS, 0, 0)
 def handle(request: Request) -> dict[str, Any]:
     return {"transactionStates": [row(request, name) for name in request.body["transactionalIds"]]}
 

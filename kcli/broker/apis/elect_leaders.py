@@ -10,14 +10,11 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import ELECT_LEADERS
 
 NOT_NEEDED = error_code("ELECTION_NOT_NEEDED")
 
 
-@handles(ELECT_LEADERS, 0, 2)
 def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "replicaElectionResults": []}

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.transactions.attempts import attempt
-from kcli.schemas.apikeys import END_TXN
 
 FENCED_SINCE, BUMPING_SINCE = 2, 5
 
 
-@handles(END_TXN, 0, 5)
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     who = body["transactionalId"], body["producerId"], body["producerEpoch"]

@@ -23,10 +23,8 @@ from kcli.broker.leaders import Hints
 from kcli.broker.partition import Key, Partition
 from kcli.broker.partition_reads import PartitionRead
 from kcli.broker.records_slot import RecordsSlots
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody
-from kcli.schemas.apikeys import FETCH
 from kcli.sessions.broker import Fetch
 from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
 from kcli.sessions.values import FetchRequest, FetchResponse, Position
@@ -39,7 +37,6 @@ Reads = Mapping[Key, PartitionRead]
 Rows = Callable[[Request, FetchResponse, Reads, RecordsSlots], dict[str, Any]]
 
 
-@handles(FETCH, 0, 18)
 def handle(request: Request) -> Answer | Awaitable[Answer]:
     return fetch_with(request, rows, nothing={"responses": []})
 

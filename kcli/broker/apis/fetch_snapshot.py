@@ -13,18 +13,15 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
 from kcli.broker.records_slot import RecordsSlots
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
 from kcli.broker.storage.segment import Slice
-from kcli.schemas.apikeys import FETCH_SNAPSHOT
 from kcli.snapshots.names import SnapshotId
 
 # A partition's row of the response; gets the partition (None: not the metadata log's) and its row of the request.
 Row = Callable[[Request, Partition | None, Mapping[str, Any], RecordsSlots], dict[str, Any]]
 
 
-@handles(FETCH_SNAPSHOT, 0, 1)
 def handle(request: Request) -> Answer:
     cluster_id = request.body.get("clusterId")
     if cluster_id not in (None, request.services.cluster_id):

@@ -8,15 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import FIND_COORDINATOR
 
 BATCHES_SINCE = 4
 GROUP, TRANSACTION = 0, 1
 
 
-@handles(FIND_COORDINATOR, 0, 6)
 def handle(request: Request) -> dict[str, Any]:
     if request.version >= BATCHES_SINCE:
         return {"coordinators": [row(request, key) | {"key": key} for key in request.body["coordinatorKeys"]]}

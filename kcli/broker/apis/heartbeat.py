@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.groups.codes import UNKNOWN_MEMBER
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import HEARTBEAT
 
 
-@handles(HEARTBEAT, 0, 4)
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     group = request.groups.get(body["groupId"])

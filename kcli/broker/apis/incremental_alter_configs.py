@@ -7,15 +7,12 @@ from typing import Any
 
 from kcli.broker.apis.alter_configs import alter
 from kcli.broker.configs import TOPIC
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
-from kcli.schemas.apikeys import INCREMENTAL_ALTER_CONFIGS
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
-@handles(INCREMENTAL_ALTER_CONFIGS, 0, 1)
 def handle(request: Request) -> dict[str, Any]:
     return alter(request, change)
 

@@ -19,10 +19,8 @@ from kcli.broker.partition import Key
 from kcli.broker.partition_reads import PartitionRead
 from kcli.broker.purgatory import draft_key
 from kcli.broker.records_slot import RecordsSlots
-from kcli.broker.registry import handles_draft
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody, HangUpError
-from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.sessions.draft import NO_UUID, DraftBroker, DraftRequest, DraftResponse
 from kcli.sessions.values import Position
 
@@ -30,7 +28,6 @@ from kcli.sessions.values import Position
 Respond = Callable[[DraftResponse, Mapping[Key, PartitionRead], RecordsSlots], dict[str, Any]]
 
 
-@handles_draft(FETCH, 7, field="uuid")
 def handle_full(request: Request) -> Answer | Awaitable[Answer]:
     body = request.body
     with undisturbed(sum(len(each["partitions"]) for each in body["topics"])):
@@ -39,7 +36,6 @@ def handle_full(request: Request) -> Answer | Awaitable[Answer]:
         return fetch(request, wanted, full_response, body["maxWaitMs"])
 
 
-@handles_draft(INCREMENTAL_FETCH, 0, field="uuid")
 def handle(request: Request) -> Answer | Awaitable[Answer]:
     body = request.body
     moved = positions(body["topics"], "topicName", moved_position)

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.incoming import RefusedError
 from kcli.broker.transactions.attempts import attempt
-from kcli.schemas.apikeys import INIT_PRODUCER_ID
 
 LAST_EPOCH = (1 << 15) - 2
 FENCED_SINCE = 4
 
 
-@handles(INIT_PRODUCER_ID, 0, 6)
 def handle(request: Request) -> dict[str, Any]:
     code, made = attempt(request, lambda: producer_of(request), fenced_since=FENCED_SINCE)
     if made is None:

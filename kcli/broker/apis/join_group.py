@@ -15,15 +15,12 @@ from kcli.broker.codes import error_code
 from kcli.broker.groups.codes import INCONSISTENT, UNKNOWN_MEMBER
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.member import Member, new_member_id
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
-from kcli.schemas.apikeys import JOIN_GROUP
 
 ID_REQUIRED_SINCE = 4
 
 
-@handles(JOIN_GROUP, 0, 9)
 def handle(request: Request) -> Answer | Awaitable[Answer]:
     if code := request.fault() or check(request):
         return refused(request, code)

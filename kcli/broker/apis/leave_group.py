@@ -6,14 +6,11 @@ from typing import Any
 
 from kcli.broker.groups.codes import UNKNOWN_MEMBER
 from kcli.broker.groups.group import Group
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import LEAVE_GROUP
 
 BATCHES_SINCE = 3
 
 
-@handles(LEAVE_GROUP, 0, 5)
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     if code := request.fault():

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import LIST_GROUPS
 
 CLASSIC = "classic"
 
 
-@handles(LIST_GROUPS, 0, 5)
 def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "groups": []}

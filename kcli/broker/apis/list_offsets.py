@@ -11,20 +11,17 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Segment
 from kcli.errors import InputError
 from kcli.records.batches import scan
-from kcli.schemas.apikeys import LIST_OFFSETS
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 NONE = (-1, -1)
 
 
-@handles(LIST_OFFSETS, 0, 11)
 def handle(request: Request) -> dict[str, Any]:
     return request.each_partition("name", row)
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.transactions.transaction import Transaction, TransactionState
-from kcli.schemas.apikeys import LIST_TRANSACTIONS
 
 NAMES = {each.title for each in TransactionState}
 
 
-@handles(LIST_TRANSACTIONS, 0, 1)
 def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "unknownStateFilters": [], "transactionStates": []}

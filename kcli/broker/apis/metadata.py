@@ -11,15 +11,12 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition, Topic
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import METADATA
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
 NO_ID = "A" * 22
 
 
-@handles(METADATA, 0, 13)
 def handle(request: Request) -> dict[str, Any]:
     wanted = request.body["topics"]
     everything = wanted is None or (not wanted and request.version == 0)

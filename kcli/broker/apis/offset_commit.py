@@ -15,14 +15,11 @@ from kcli.broker.groups.codes import ILLEGAL_GENERATION, REBALANCING, UNKNOWN_ME
 from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import OFFSET_COMMIT
 
 TOPIC_IDS_SINCE = 10
 
 
-@handles(OFFSET_COMMIT, 0, 10)
 def handle(request: Request) -> dict[str, Any]:
     return commit(request, request.fault() or check(request), by_id=request.version >= TOPIC_IDS_SINCE)
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import OFFSET_DELETE
 
 
-@handles(OFFSET_DELETE, 0, 0)
 def handle(request: Request) -> dict[str, Any]:
     group = request.groups.get(request.body["groupId"])
     code = request.fault() or (error_code("GROUP_ID_NOT_FOUND") if group is None else 0)

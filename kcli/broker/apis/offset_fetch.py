@@ -11,16 +11,13 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.groups.committed import Committed
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import OFFSET_FETCH
 
 GROUPS_SINCE, TOPIC_IDS_SINCE = 8, 10
 NOTHING = Committed(-1, -1, "", -1)
 UNSTABLE = Committed(-1, -1, "", 0)
 
 
-@handles(OFFSET_FETCH, 0, 10)
 def handle(request: Request) -> dict[str, Any]:
     if request.version >= GROUPS_SINCE:
         return {"groups": [{"groupId": each["groupId"]} | group_row(request, each) for each in request.body["groups"]]}

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
-from kcli.schemas.apikeys import OFFSET_FOR_LEADER_EPOCH
 
 
-@handles(OFFSET_FOR_LEADER_EPOCH, 0, 4)
 def handle(request: Request) -> dict[str, Any]:
     return request.each_partition("topic", row)
 

@@ -20,14 +20,12 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.leaders import Hints
 from kcli.broker.partition import Partition, Topic
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, HangUpError
 from kcli.broker.storage.incoming import Incoming, RefusedError, read_incoming
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import DUPLICATE, FENCED
 from kcli.broker.verdicts import produce_refusal
-from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 
 NO_PRODUCER = -1
@@ -36,7 +34,6 @@ ABORTABLE_SINCE, ADDING_SINCE, TOPIC_IDS_SINCE = 11, 12, 13
 ADMIN = "__admin_client"
 
 
-@handles(PRODUCE, 0, 13)
 def handle(request: Request) -> Answer:
     if refused := produce_refusal(request.body):
         return answer_all(request, error_code(refused.error))

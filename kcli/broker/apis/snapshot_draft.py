@@ -17,15 +17,12 @@ from kcli.broker.fetching import by_topic
 from kcli.broker.partition import Partition
 from kcli.broker.partition_reads import PartitionRead
 from kcli.broker.records_slot import RecordsSlots
-from kcli.broker.registry import handles_draft
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
-from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT
 from kcli.sessions.values import FetchResponse
 from kcli.snapshots.names import SnapshotId
 
 
-@handles_draft(FETCH, 12, field="logBeginOffset")
 def handle_fetch(request: Request) -> Answer | Awaitable[Answer]:
     return fetch.fetch_with(request, fetch_rows, nothing={"topics": []})
 
@@ -60,7 +57,6 @@ def fetch_row(index: int, read: PartitionRead, slots: RecordsSlots, committed: b
     return row
 
 
-@handles_draft(FETCH_SNAPSHOT, 0, field="continue")
 def handle_fetch_snapshot(request: Request) -> Answer:
     return fetch_snapshot.answer(request, "partitionIndex", snapshot_row)
 

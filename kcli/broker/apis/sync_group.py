@@ -11,13 +11,10 @@ from typing import Any
 
 from kcli.broker.groups.codes import INCONSISTENT, UNKNOWN_MEMBER
 from kcli.broker.groups.group import Group
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
-from kcli.schemas.apikeys import SYNC_GROUP
 
 
-@handles(SYNC_GROUP, 0, 5)
 def handle(request: Request) -> Answer | Awaitable[Answer]:
     body = request.body
     group = request.groups.get(body["groupId"])

@@ -10,15 +10,12 @@ from typing import Any
 
 from kcli.broker.apis.offset_commit import commit
 from kcli.broker.codes import error_code
-from kcli.broker.registry import handles
 from kcli.broker.request import Request
 from kcli.broker.transactions.attempts import attempt
-from kcli.schemas.apikeys import TXN_OFFSET_COMMIT
 
 ADDING_SINCE, TOPIC_IDS_SINCE, NEVER = 5, 6, 32_767
 
 
-@handles(TXN_OFFSET_COMMIT, 0, 6)
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     place = request.groups.store.place(body["groupId"])
