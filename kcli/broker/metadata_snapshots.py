@@ -20,10 +20,8 @@ from kcli.broker.storage.segment import Slice
 from kcli.errors import KcliError
 from kcli.records.batches import scan
 from kcli.records.damage import Damage
-from kcli.snapshots.load import Loader
 from kcli.snapshots.names import SnapshotId, parse_snapshot_name
 from kcli.snapshots.policy import Policy, advance, deletable, due
-from kcli.snapshots.write import write_snapshot
 
 __all__ = ["MetadataSnapshots"]
 
@@ -104,6 +102,10 @@ class MetadataSnapshots:
 
     def take(self) -> SnapshotId | None:
         """A snapshot of everything up to the log's end; None where there is nothing new. The log begins there then."""
+        # Here, as a broker that starts needs neither.
+        from kcli.snapshots.load import Loader
+        from kcli.snapshots.write import write_snapshot
+
         log = self.log
         latest = self.latest
         if log.end_offset <= (latest.end_offset if latest else 0):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from kcli.broker.connection import Connection, Server
 from kcli.broker.listening import Listener
@@ -11,7 +12,9 @@ from kcli.broker.purgatory import Purgatory, draft_key
 from kcli.broker.receiving import SCRATCH
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.cache import FetchSessionCache
-from kcli.sessions.draft import DraftBroker
+
+if TYPE_CHECKING:
+    from kcli.sessions.draft import DraftBroker
 
 __all__ = ["Node"]
 
@@ -33,8 +36,17 @@ class Node:
                 broker.configs.int("max.incremental.fetch.session.cache.slots"), shards=broker.session_shards
             )
         )
-        self.drafts = DraftBroker()
+        self._drafts: DraftBroker | None = None
         self._listener: Listener | None = None
+
+    @property
+    def drafts(self) -> DraftBroker:
+        """Its fetch sessions of KIP-227's third draft, which few clients speak."""
+        if self._drafts is None:
+            from kcli.sessions.draft import DraftBroker
+
+            self._drafts = DraftBroker()
+        return self._drafts
 
     async def start(self) -> None:
         """Listen. OSError: the port is taken, or the host is not an address of this machine."""
@@ -61,7 +73,7 @@ class Node:
     def _notify(self, key: Key, size: int) -> None:
         for session in self.sessions.mark(key):
             self.purgatory.arrive(session.id, size)
-        for fetcher in self.drafts.mark(key):
+        for fetcher in self._drafts.mark(key) if self._drafts is not None else ():
             self.purgatory.arrive(draft_key(fetcher), size)
         self.purgatory.arrive(key, size)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kcli.broker.api_version import ApiVersion
 from kcli.broker.configs import Configs
@@ -17,7 +17,9 @@ from kcli.broker.response import Outcome
 from kcli.broker.topics import Topics
 from kcli.broker.transactions.coordinator import Transactions
 from kcli.sessions.broker import BrokerSessions
-from kcli.sessions.draft import DraftBroker
+
+if TYPE_CHECKING:
+    from kcli.sessions.draft import DraftBroker
 
 __all__ = ["AnswerRules", "Client", "FaultRules", "Handler", "Node", "Request", "Services"]
 
@@ -32,16 +34,13 @@ class Client(Protocol):
     @property
     def host(self) -> str:
         """The client's address."""
-        ...
 
     @property
     def local_host(self) -> str:
         """The address by which the client reached this broker."""
-        ...
 
     def on_half_closed(self, woken: asyncio.Event) -> None:
         """Set this event, too, when the client ends its side."""
-        ...
 
 
 class Node(Protocol):
@@ -50,26 +49,21 @@ class Node(Protocol):
     @property
     def id(self) -> int:
         """Its node.id."""
-        ...
 
     @property
     def sessions(self) -> BrokerSessions:
         """Its fetch sessions (KIP-227)."""
-        ...
 
     @property
     def drafts(self) -> DraftBroker:
         """Its fetch sessions of the KIP's third draft."""
-        ...
 
     @property
     def purgatory(self) -> Purgatory:
         """The fetches that wait for records."""
-        ...
 
     def evict_sessions(self) -> int:
         """Evict every fetch session; returns how many there were."""
-        ...
 
 
 class FaultRules(Protocol):
@@ -78,11 +72,9 @@ class FaultRules(Protocol):
     @property
     def rules(self) -> Sequence[object]:
         """The rules, empty when no fault is wanted."""
-        ...
 
     def error(self, request: Request, topic: str, partition: int, among: frozenset[int] | None) -> int:
         """The error code of the first rule that fires, 0 for none."""
-        ...
 
 
 class AnswerRules(Protocol):
@@ -93,11 +85,9 @@ class AnswerRules(Protocol):
     @property
     def apis(self) -> frozenset[int]:
         """The keys of the APIs that rules answer."""
-        ...
 
     def before(self, api_key: int, version: int, handle: Handler) -> Handler:
         """A handler that looks for a rule, and lets `handle` answer where there is none."""
-        ...
 
 
 class Services(Protocol):
@@ -106,88 +96,70 @@ class Services(Protocol):
     @property
     def configs(self) -> Configs:
         """The broker's configs."""
-        ...
 
     @property
     def topics(self) -> Topics:
         """Topics, partitions and their logs."""
-        ...
 
     @property
     def replicas(self) -> Replicas:
         """Notifies waiting fetches."""
-        ...
 
     @property
     def controller(self) -> Controller:
         """Makes changes to the cluster."""
-        ...
 
     @property
     def groups(self) -> Groups:
         """The consumer groups."""
-        ...
 
     @property
     def transactions(self) -> Transactions:
         """The transactions."""
-        ...
 
     @property
     def metadata(self) -> MetadataLog:
         """The metadata log."""
-        ...
 
     @property
     def faults(self) -> FaultRules:
         """The fault rules."""
-        ...
 
     @property
     def answers(self) -> AnswerRules | None:
         """The rules that answer requests, if there are any."""
-        ...
 
     @property
     def cluster_id(self) -> str:
         """The cluster's id."""
-        ...
 
     @property
     def dialect(self) -> str | None:
         """The dialect spoken with clients that speak it too."""
-        ...
 
     @property
     def release(self) -> str | None:
         """The Kafka release whose versions alone are served; None: all."""
-        ...
 
     @property
     def hints(self) -> bool:
         """Whether errors name the current leader (KIP-951)."""
-        ...
 
     @property
     def session_shards(self) -> int:
         """How many shards a node's session cache has."""
-        ...
 
     def now(self) -> int:
         """ms since 1970."""
-        ...
 
     def note(self, text: str) -> None:
         """Write a line to the broker's log."""
-        ...
 
     def endpoints(self, reached: str) -> list[dict[str, Any]]:
         """The nodes' addresses for a client that reached the broker by this host."""
-        ...
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
         """What a fetch has to wait for before it reads anything; None: nothing."""
-        ...
 
 
 class Request:
