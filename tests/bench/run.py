@@ -2,11 +2,11 @@
 
     python tests/bench/run.py [--cpu] [--old WHEEL|REVISION [--own]] [NAME...] [-- WORD...]
 
-NAME: only those whose names hold one of these. --old: run each that another kcli has on that too, by turns, and print
-new/old below the figures (tests/bench/beside.py), at the end all ratios, the lowest first; long ones are shortened
-(BRIEF). --own: with the revision's own benches, where these import what it does not have. --cpu: processor time instead
-of wall time, of a bench, of the commands that it waits for and of kcli's servers beside it, not of others. WORDs are
-handed to each bench.
+NAME: only those that are called so, or hold it in their names where none is. --old: run each that another kcli has on
+that too, by turns, and print new/old below the figures (tests/bench/beside.py), at the end all ratios, the lowest
+first; long ones are shortened (BRIEF). --own: with the revision's own benches, where these import what it does not
+have. --cpu: processor time instead of wall time, of a bench, of the commands that it waits for and of kcli's servers
+beside it, not of others. WORDs are handed to each bench.
 
 A bench prints what it measured, its peer in the same run and the ratio. A failing one does not stop the others.
 """
@@ -39,9 +39,13 @@ BRIEF = {
 
 
 def scripts(names: list[str]) -> list[Path]:
-    """The benches whose names hold one of `names`; all of them without names."""
-    found = sorted(HERE.glob("bench_*.py"))
-    return [path for path in found if not names or any(name in path.stem for name in names)]
+    """The benches that are called as one of `names`, or hold one that none is called; all of them without names."""
+    found = {path.stem.removeprefix("bench_"): path for path in sorted(HERE.glob("bench_*.py"))}
+    wanted = [name.removeprefix("bench_") for name in names]
+    return [
+        path for called, path in found.items()
+        if not names or any(name == called or (name not in found and name in called) for name in wanted)
+    ]  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:

@@ -33,6 +33,14 @@ def test_names_choose(benches: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "bench_bad" not in capfd.readouterr().out
 
 
+def test_a_whole_name_is_that_bench_alone(benches: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (benches / "bench_goodness.py").write_text("print('thrice')")
+    assert run.main(["good"]) == 0
+    assert "thrice" not in capfd.readouterr().out
+    assert run.main(["goo"]) == 0
+    assert "thrice" in capfd.readouterr().out
+
+
 def test_an_unknown_name_lists_what_there_is(benches: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["ugly"]) == 2
     assert capsys.readouterr().out == "no bench is called ugly; there are: bench_bad, bench_good\n"
