@@ -122,10 +122,10 @@ server         string   the broker's end
 connection     string   "server-client"
 completed_ns   int64    ns since 1970: as in exchanges
 request_ns     int64    ns since 1970: the request's last packet
-response_ns    int64    ns since 1970: the response's last packet, null without one
+response_ns    int64?   ns since 1970: the response's last packet, null without one
 request        binary   without its length
-response       binary   without its length and without records; null without one
-cuts           binary   int64 pairs: where in the response records were, and how many bytes
+response       binary?  without its length and without records; null without one
+cuts           binary?  int64 pairs: where in the response records were, and how many bytes
 """,
     dated=False,
 )

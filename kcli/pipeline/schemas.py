@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["arrow_schema", "document", "spark_columns"]
 
+# Of an exchange each, and most of what is written: a column that always has a value costs less where that is known.
+STRICT = ("exchanges", "fetch_partitions", "produce_partitions", "record_batches", "fetch_frames")
 SPARK_TYPES = {
     "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int8": "tinyint",
     "int16": "smallint", "int32": "int", "int64": "bigint", "float64": "double", "binary": "binary",
@@ -23,7 +25,7 @@ SPARK_TYPES = {
 @cache
 def arrow_schema(name: str) -> pyarrow.Schema:
     """The table's columns as they are written, the partition's date left out."""
-    return schema_of((TABLES | FACTS | REPORT_FACTS)[name].columns)
+    return schema_of((TABLES | FACTS | REPORT_FACTS)[name].columns, strict=name in STRICT)
 
 
 def spark_columns(table: Table) -> tuple[tuple[str, str], ...]:

@@ -17,8 +17,8 @@ __all__ = ["TABLES"]
 TABLES: dict[str, Table] = {}
 
 PARTITION = """
-topic          string   the topic's name, null where only its id is known
-topic_id       string   the topic's id, null in versions that have none
+topic          string?  the topic's name, null where only its id is known
+topic_id       string?  the topic's id, null in versions that have none
 partition      int32    the partition's index
 """
 BATCH = """
@@ -65,15 +65,15 @@ session_epoch  int32    0: a full fetch, -1: a full fetch that ends the session
     """
 asked          bool     named in the request
 answered       bool     named in the response
-fetch_offset   int64    where to read from, null where not asked
-max_bytes      int32    partition_max_bytes of the request
-error          string   name of the partition's error, null without one
-high_watermark int64    of the response
-last_stable_offset int64 of the response; null before v4
-log_start_offset int64  of the response; null before v5
-records_bytes  int64    bytes of records in the response
+fetch_offset   int64?   where to read from, null where not asked
+max_bytes      int32?   partition_max_bytes of the request
+error          string?  name of the partition's error, null without one
+high_watermark int64?   of the response
+last_stable_offset int64? of the response; null before v4
+log_start_offset int64? of the response; null before v5
+records_bytes  int64?   bytes of records in the response
 batches        int32    batches in those records, cut ones not counted
-last_offset    int64    offset of the last record in them, null without
+last_offset    int64?   offset of the last record in them, null without
 """,
 )
 define(
@@ -88,10 +88,10 @@ timeout_ms     int32    how long the broker may wait for them
     PARTITION,
     """
 answered       bool     named in the response
-error          string   name of the partition's error, null without one
-base_offset    int64    of the response: offset of the first record; -1: none was written
-log_append_time_ms int64 of the response: ms since 1970, -1: the records keep their own; null before v2
-log_start_offset int64  of the response; null before v5
+error          string?  name of the partition's error, null without one
+base_offset    int64?   of the response: offset of the first record; -1: none was written
+log_append_time_ms int64? of the response: ms since 1970, -1: the records keep their own; null before v2
+log_start_offset int64? of the response; null before v5
 records_bytes  int64    bytes of records in the request
 batches        int32    batches in those records
 """,

@@ -77,10 +77,12 @@ def arrow_type(kind: str) -> Any:
     return getattr(pyarrow, kind.replace("bool", "bool_"))()
 
 
-def schema_of(given: Iterable[Column]) -> pyarrow.Schema:
-    """The pyarrow.Schema of columns, each with its comment as metadata."""
+def schema_of(given: Iterable[Column], *, strict: bool = False) -> pyarrow.Schema:
+    """The pyarrow.Schema of columns, each with its comment as metadata. strict: those that always have a value are
+    required."""
     import pyarrow
 
-    return pyarrow.schema(
-        [pyarrow.field(each.name, arrow_type(each.kind), metadata={"comment": each.text}) for each in given]
-    )
+    return pyarrow.schema([
+        pyarrow.field(each.name, arrow_type(each.kind), each.nullable or not strict, {"comment": each.text})
+        for each in given
+    ])  # fmt: skip

@@ -6,7 +6,7 @@ import contextlib
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ __all__ = [
     "decoded_lines",
     "events_of",
     "exchange_lines",
+    "filled",
     "in_process",
     "named",
     "rows_of",
@@ -156,3 +157,10 @@ def cut_at(monkeypatch: pytest.MonkeyPatch, edges: Iterable[int]) -> None:
 def window_count(output: Path) -> int:
     """How many windows connections were cut into."""
     return sum(row["scope"] == "share" and "window" in row["name"] for row in rows_of(output, "lineage"))
+
+
+def filled(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a table with these values, and as little as may be in the others."""
+    least = {"string": "", "strings": [], "binary": b""}
+    blank = {each.name: None if each.nullable else least.get(each.kind, 0) for each in TABLES[table].columns}
+    return blank | dict(row)

@@ -11,9 +11,9 @@ import pytest
 
 from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.naming import name_topics, names_in, to_name
-from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written, stored_schema
 from kcli.tables.parquet import parquet_writer
+from tests.pipeline.outputs import filled
 
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 OTHER = "BBBBBBBBBBBBBBBBBBBBBQ"
@@ -22,7 +22,7 @@ OTHER = "BBBBBBBBBBBBBBBBBBBBBQ"
 def rewritten(tmp_path: Path, table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of a table, nothing else in them, after their topics were named."""
     path = tmp_path / "x.parquet"
-    whole = [dict.fromkeys(TABLES[table].names) | row for row in rows]
+    whole = [filled(table, row) for row in rows]
     with path.open("wb") as file, parquet_writer(file, stored_schema(table)) as writer:
         writer.write_table(pyarrow.Table.from_pylist(whole, stored_schema(table)))
     name_topics(str(path), table, {ID: ("orders", 100)})

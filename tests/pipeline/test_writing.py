@@ -10,8 +10,8 @@ import pytest
 
 from kcli.pipeline import writing
 from kcli.pipeline.schemas import arrow_schema
-from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written, day_of, stored_schema
+from tests.pipeline.outputs import filled
 
 DAY = 86_400_000_000
 ID = "LiM8oXcTSBWR3XF1qnjt6A"
@@ -60,8 +60,7 @@ def test_rows_whose_topics_lack_names_have_files_of_their_own(tmp_path: Path) ->
     for topic, topic_id in (("t", ID), (None, ID), ("t", None)):
         writer.put("remote_fetches", remote(topic, topic_id))
     for request, response in ((b"{}", None), (None, f'{{"topicId":"{ID}"}}'.encode())):
-        row = {"timestamp": 0, "request": request, "response": response}
-        writer.put("exchanges", tuple(row.get(name) for name in TABLES["exchanges"].names))
+        writer.put("exchanges", (*filled("exchanges", {"request": request, "response": response}).values(),))
     schema = stored_schema("remote_fetches")
     batch = pyarrow.RecordBatch.from_pylist([dict(zip(schema.names, remote(None, ID), strict=True))], schema)
     writer.put_batch("remote_fetches", 0, batch, True)
@@ -73,8 +72,16 @@ def test_rows_whose_topics_lack_names_have_files_of_their_own(tmp_path: Path) ->
 
 
 def remote(topic: str | None, topic_id: str | None) -> tuple[Any, ...]:
-    row = {"timestamp": 0, "topic": topic, "topic_id": topic_id}
-    return tuple(row.get(name) for name in TABLES["remote_fetches"].names)
+    return (*filled("remote_fetches", {"topic": topic, "topic_id": topic_id}).values(),)
+
+
+def test_what_always_has_a_value_is_required(tmp_path: Path) -> None:
+    writer = TableWriter(str(tmp_path), "x")
+    writer.put("fetch_partitions", (*filled("fetch_partitions", {}).values(),))
+    (made,) = writer.close()
+    schema = pyarrow.parquet.read_schema(tmp_path / made.path)
+    assert not schema.field("partition").nullable
+    assert schema.field("topic").nullable
 
 
 def test_days_are_utc() -> None:
