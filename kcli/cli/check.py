@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.coprocess import Reply, answer_lines, check_lines, lines_option, message_of
+from kcli.cli.coprocess import Reply, answer_lines, check_lines, message_of
 from kcli.cli.decode_lines import frame_of
 from kcli.cli.decode_message import begins_request, reads_request
 from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option
 from kcli.cli.lines import print_line
+from kcli.cli.lines_option import lines_option
 from kcli.cli.message_input import Frame, Piece, frames_of, pieces
 from kcli.cli.problems import conclude
 from kcli.cli.slip_hints import MOST, MOST_LINES, SlipNamer, batch_text, request_text

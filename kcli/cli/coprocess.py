@@ -15,9 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
-
-import click
+from typing import Any, NamedTuple
 
 from kcli.cli.inputs import plain_line, unbase64
 from kcli.cli.kinds import name_of
@@ -34,12 +32,9 @@ __all__ = [
     "bytes_in",
     "check_lines",
     "error_reply",
-    "lines_option",
     "message_of",
     "whole_lines",
 ]
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 CHUNK = 1 << 16  # bytes read at once
 LONGEST = 1 << 26  # bytes of a line
@@ -60,11 +55,6 @@ class Reply(NamedTuple):
     text: bytes
     problem: str = ""
     is_no: bool = False
-
-
-def lines_option(text: str) -> Callable[[Command], Command]:
-    """--lines, as `lines`. text: what stands on a line and what answers it."""
-    return click.option("--lines", is_flag=True, help=f"{text}, at once: for a program that asks again and again.")
 
 
 def check_lines(options: dict[str, Any], forms: tuple[str, ...] = ("json",)) -> None:

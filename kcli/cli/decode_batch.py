@@ -9,10 +9,11 @@ import click
 from kcli.cli.batch_findings import report_findings
 from kcli.cli.batch_formats import RECORDS, hook_of, write_lines, write_table
 from kcli.cli.batch_sources import memory_source
-from kcli.cli.coprocess import answer_lines, check_lines, lines_option
+from kcli.cli.coprocess import answer_lines, check_lines
 from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option, read_message, secrets_option
 from kcli.cli.kinds import name_of
 from kcli.cli.lines import Lines
+from kcli.cli.lines_option import lines_option
 from kcli.cli.output import open_output, output_option
 from kcli.cli.slip_hints import MOST_LINES, SlipNamer, batch_text
 from kcli.errors import InputError

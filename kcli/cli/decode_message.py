@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from kcli.cli.console import warn
-from kcli.cli.coprocess import answer_lines, check_lines, lines_option
 from kcli.cli.inputs import binary_input, dialect_option, embedded_option, format_option, quiet_option, secrets_option
+from kcli.cli.lines_option import lines_option
 from kcli.cli.message_formats import PaddingError, Shape, is_whole, show
 from kcli.cli.message_input import Frame, frames_of, pieces
 from kcli.cli.problems import conclude
@@ -141,6 +141,7 @@ def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
 
 
 def decode_lines(options: dict[str, Any], shape_of: ShapeOf) -> None:
+    from kcli.cli.coprocess import answer_lines, check_lines
     from kcli.cli.decode_lines import DecodedLines
 
     check_lines(options)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kcli.cli.coprocess import Reply, answer_lines, check_lines, lines_option
+from kcli.cli.coprocess import Reply, answer_lines, check_lines
 from kcli.cli.diff_sides import Side, batch_side, message_side, unframed
 from kcli.cli.inputs import (
     binary_input,
@@ -22,6 +22,7 @@ from kcli.cli.inputs import (
 )
 from kcli.cli.kinds import name_of
 from kcli.cli.lines import print_line
+from kcli.cli.lines_option import lines_option
 from kcli.errors import InputError, UsageError
 from kcli.grammar.difference import Difference, differences
 from kcli.grammar.secrets import Hidden

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from kcli.cli.coprocess import Reply, answer_lines, bytes_in, lines_option
+from kcli.cli.coprocess import Reply, answer_lines, bytes_in
 from kcli.cli.inputs import dialect_option, quiet_option, read_json
 from kcli.cli.kinds import name_of
+from kcli.cli.lines_option import lines_option
 from kcli.cli.output import open_output, output_option
 from kcli.errors import EncodeError, InputError, UsageError
 from kcli.grammar import frames

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from kcli.cli.coprocess import Reply, answer_lines, bytes_in, lines_option
+from kcli.cli.coprocess import Reply, answer_lines, bytes_in
 from kcli.cli.encode_message import line_form, text_as, to_option, write_as
 from kcli.cli.inputs import quiet_option, read_json
 from kcli.cli.kinds import name_of
+from kcli.cli.lines_option import lines_option
 from kcli.cli.output import open_output, output_option
 from kcli.errors import InputError
 from kcli.jsontext import loads

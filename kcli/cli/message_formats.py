@@ -12,7 +12,6 @@ from kcli.cli.message_input import Frame
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.group_data import add_group_data, group_data_spans
 from kcli.grammar.secrets import Hidden, hide_span
 from kcli.grammar.trace import Span
 from kcli.grammar.word import JsonForm
@@ -89,6 +88,8 @@ def read_json(
     body = loads(text)
     problems = found.problems(data, body)
     if options.get("embedded"):
+        from kcli.grammar.group_data import add_group_data
+
         add_group_data(codec.name, body, options["dialect"])
     return shape.wrap(shape.header.json_value(header), body), problems
 
@@ -188,6 +189,8 @@ def show_table(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
     value = codec.read_whole(data, start)
     body = codec.json_value(value, records=options["records"], hook=found.hook, secrets=options["secrets"])
     if options.get("embedded"):
+        from kcli.grammar.group_data import add_group_data
+
         add_group_data(codec.name, body, options["dialect"])
     rows = list(leaves(shape.wrap(shape.header.json_value(header), body)))
     width = max((len(path) for path, _ in rows), default=0)
@@ -226,6 +229,8 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
         codec.spans(data, start, spans, secrets=options["secrets"])
         end = spans[-1].end if spans else start
         if options["format_"] == "tree" or options.get("embedded"):
+            from kcli.grammar.group_data import group_data_spans
+
             spans = group_data_spans(codec.name, spans, options["dialect"])
         if options["records"] in ("batches", "full"):
             spans, found = with_batches(spans, options, what)

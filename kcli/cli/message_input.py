@@ -8,7 +8,6 @@ from typing import NamedTuple
 from kcli.cli.inputs import is_dump, read_text, unbase64, unhex
 from kcli.cli.kinds import is_batch, name_of, refuse_others
 from kcli.errors import DecodeError, InputError, UsageError
-from kcli.grammar.slips.framings import framings
 
 __all__ = ["Frame", "Piece", "frames_of", "pieces"]
 
@@ -88,9 +87,11 @@ def frames_of(data: bytes, framed: bool | None, reads: Reads, note: Callable[[In
     Frames behind lengths that count themselves or are little endian are found, too, which `note` gets. DecodeError.
     """
     fits = framed is not False and chain_fits(data)
-    if framed is not False and not fits:
+    if framed is not False and not fits and not reads(data):
+        from kcli.grammar.slips.framings import framings
+
         for frames, slip in framings(data):
-            if not reads(data) and reads(data[slice(*frames[0])]):
+            if reads(data[slice(*frames[0])]):
                 note(DecodeError("", 0, slip))
                 yield from (Frame(*each) for each in frames)
                 return

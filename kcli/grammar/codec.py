@@ -10,8 +10,6 @@ from kcli.core import COMPILED
 from kcli.core.codec.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.secrets import hide_records, hide_secrets, hide_spans
-from kcli.grammar.selection import Selection
-from kcli.grammar.selection_plan import MISSING
 from kcli.grammar.source import ByteSource
 from kcli.grammar.structs import Struct
 from kcli.grammar.topics import annotate
@@ -22,6 +20,7 @@ from kcli.schemas.secrets import secret_fields
 
 if TYPE_CHECKING:
     from kcli.core.codec.messages import Names, Node
+    from kcli.grammar.selection import Selection
 
 __all__ = ["Interpreted", "JsonOptions", "MessageCodec", "guarded"]
 
@@ -250,13 +249,16 @@ class MessageCodec(Grammar):
         except DecodeError as error:
             raise self.named(error) from None
 
-    def select(self, paths: Sequence[str], missing: int = MISSING) -> Selection:
+    def select(self, paths: Sequence[str], missing: int | None = None) -> Selection:
         """Some fields as columns: `select(["sessionId", "topics[].partitions[].fetchOffset"]).read(data)`.
 
-        Of the newest layout. missing: what stands in a column of numbers where the version or a message has none.
+        Of the newest layout. missing: what stands in a column of numbers where the version or a message has none, by
+        default the least int64.
         Paths are those of `kcli.grammar.selection.Selection`. UsageError: there is no such path.
         """
-        return Selection(self, paths, missing)
+        from kcli.grammar.selection import Selection  # of no use to a command that reads one message
+
+        return Selection(self, paths) if missing is None else Selection(self, paths, missing)
 
     def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None, secrets: bool = False) -> list[Span]:
         """Each value's bytes, in order; those before an error are in `into` when it is raised. secrets: show them."""
