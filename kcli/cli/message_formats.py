@@ -87,11 +87,16 @@ def read_json(
         return partial | {ERROR: {"path": error.path, "offset": error.offset, "reason": error.reason}}, [error]
     body = loads(text)
     problems = found.problems(data, body)
+    add_embedded(codec, body, options)
+    return shape.wrap(shape.header.json_value(header), body), problems
+
+
+def add_embedded(codec: MessageCodec, body: Any, options: dict[str, Any]) -> None:
+    """Add to a body's JSON what members of a group say to each other, where --embedded asks for it."""
     if options.get("embedded"):
         from kcli.grammar.group_data import add_group_data
 
         add_group_data(codec.name, body, options["dialect"])
-    return shape.wrap(shape.header.json_value(header), body), problems
 
 
 def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> dict[str, Any] | None:
@@ -188,10 +193,7 @@ def show_table(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
     found = Wrong(options, codec)
     value = codec.read_whole(data, start)
     body = codec.json_value(value, records=options["records"], hook=found.hook, secrets=options["secrets"])
-    if options.get("embedded"):
-        from kcli.grammar.group_data import add_group_data
-
-        add_group_data(codec.name, body, options["dialect"])
+    add_embedded(codec, body, options)
     rows = list(leaves(shape.wrap(shape.header.json_value(header), body)))
     width = max((len(path) for path, _ in rows), default=0)
     for path, item in rows:

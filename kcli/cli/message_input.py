@@ -87,11 +87,11 @@ def frames_of(data: bytes, framed: bool | None, reads: Reads, note: Callable[[In
     Frames behind lengths that count themselves or are little endian are found, too, which `note` gets. DecodeError.
     """
     fits = framed is not False and chain_fits(data)
-    if framed is not False and not fits and not reads(data):
+    if framed is not False and not fits:
         from kcli.grammar.slips.framings import framings
 
         for frames, slip in framings(data):
-            if reads(data[slice(*frames[0])]):
+            if not reads(data) and reads(data[slice(*frames[0])]):
                 note(DecodeError("", 0, slip))
                 yield from (Frame(*each) for each in frames)
                 return
