@@ -22,6 +22,7 @@ __all__ = [
     "LATENCY",
     "LINK",
     "TIME",
+    "address_of",
     "batch_of",
     "event_row",
     "exchange_row",

@@ -9,13 +9,14 @@ from itertools import islice
 from typing import Any
 
 from kcli.capture.audit import Talk
+from kcli.capture.columns import address_of
 from kcli.capture.exchange import Exchange
 from kcli.capture.files import FOREVER
 from kcli.pipeline.partitions import Answer
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.errors import error_name
 
-__all__ = ["ClientUses", "ConnectionSums", "Outcomes", "address_of", "snapshot_parts"]
+__all__ = ["ClientUses", "ConnectionSums", "Outcomes", "snapshot_parts"]
 
 Put = Callable[[str, tuple[Any, ...]], None]
 
@@ -23,11 +24,6 @@ OPEN_RUNS = 200_000  # after which all are put
 REMEMBERED = 1 << 16  # connections, and what was said in answers to ApiVersions
 APIS = {0: "PRODUCE", 1: "FETCH"}
 LEADERSHIP = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
-
-
-def address_of(end: str) -> str:
-    """The address of "address:port", without an IPv6 address's brackets."""
-    return end.rpartition(":")[0].strip("[]")
 
 
 class Outcomes:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kcli.capture.audit import audit
+from kcli.capture.columns import address_of
 from kcli.capture.reading import read_capture
-from kcli.pipeline.facts import address_of
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
 from tests.pipeline.outputs import rows_of, run_here
