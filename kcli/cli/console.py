@@ -26,12 +26,12 @@ def is_terminal(stream: IO[str]) -> bool:
 def terminal_width() -> int:
     """Cells of a line of the terminal that standard output or else standard error goes to, or as COLUMNS says; 120
     where nobody knows."""
-    import shutil
-
-    width = 120
-    with contextlib.suppress(OSError, ValueError):
-        width = os.get_terminal_size(sys.stderr.fileno()).columns or width
-    return shutil.get_terminal_size((width, 24)).columns
+    said = os.environ.get("COLUMNS", "")
+    width = int(said) if said.isascii() and said.isdigit() else 0
+    for stream in filter(None, (sys.__stdout__, sys.stderr)):
+        with contextlib.suppress(OSError, ValueError):
+            width = width or os.get_terminal_size(stream.fileno()).columns
+    return width or 120
 
 
 def terminal_room(output: str | None = None) -> int | None:

@@ -50,8 +50,9 @@ SYNONYMS = {"text": "table", "table": "text", "jsonl": "json"}
 MOST_BYTES = 1 << 62
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})+")
-NOT_HEX = re.compile(r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)")  # of a word of digits: 0x and \x may stand there
-NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/=]|=(?=[^=])")
+# For errors, and compiled there.
+NOT_HEX = r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)"  # of a word of digits: 0x and \x may stand there
+NOT_BASE64 = rb"[^A-Za-z0-9+/=]|=(?=[^=])"
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -237,7 +238,7 @@ def unbase64(data: bytes) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error:
-        if found := NOT_BASE64.search(text):
+        if found := re.search(NOT_BASE64, text):
             why = f"character {found.start() + 1} is {chr(found[0][0])!r} (letters, digits, + and / expected, then =)"
         else:
             why = f"{counted(len(text), 'character')} (groups of four expected, the last filled up with = or ==)"
@@ -286,7 +287,7 @@ def plain_line(text: str, number: int) -> bytes:
     for token in re.finditer(r"[^\s,:;]+", text):
         digits = token[0].removeprefix("0x").removeprefix("0X").replace("\\x", "")
         if not PAIRS.fullmatch(digits):
-            found = NOT_HEX.search(token[0])
+            found = re.search(NOT_HEX, token[0])
             why = repr(found[0]) if found else f"an odd number of digits in {token[0][:20]!r}"
             column = token.start() + (found.start() if found else 0) + 1
             raise InputError(f"not hex: line {number}, column {column}: {why} (pairs of digits expected)")

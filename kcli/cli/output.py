@@ -27,8 +27,8 @@ Name = str | Path | None  # of a file; None and "-": standard output
 
 LINKS = 40  # that a name may lead through, as in Linux
 
-# Files that commands read out of a folder: a partition's, KRaft's, the pipeline's.
-MEMBER = re.compile(
+# Files that commands read out of a folder: a partition's, KRaft's, the pipeline's. Compiled where it is needed.
+MEMBER = (
     r".+\.(log|index|timeindex|txnindex|snapshot|checkpoint|parquet|jar)"
     r"|leader-epoch-checkpoint|quorum-state|meta\.properties|partition\.metadata"
 )
@@ -208,7 +208,11 @@ def is_part_of(output: Path, source: str | Path, taken: os.stat_result) -> bool:
     where = Path(os.path.realpath(source))
     if stat.S_ISDIR(taken.st_mode):
         inside = path.is_relative_to(where)
-        return inside and (MEMBER.fullmatch(path.name) is not None or JOURNAL in path.relative_to(where).parts)
+        return inside and (is_member(path.name) or JOURNAL in path.relative_to(where).parts)
     stem = where.name.partition(".")[0]
     same = path.parent == where.parent and path.name.partition(".")[0] == stem and stem.isdecimal()
-    return same and MEMBER.fullmatch(path.name) is not None and MEMBER.fullmatch(where.name) is not None
+    return same and is_member(path.name) and is_member(where.name)
+
+
+def is_member(name: str) -> bool:
+    return re.fullmatch(MEMBER, name) is not None

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kcli.errors import InputError
-from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
 from kcli.snapshots.evidence import Evidence
 from kcli.snapshots.examination import Asked, Follower, examine
 from kcli.snapshots.files import listing_of, metadata_directory, open_file, steady
 from kcli.snapshots.findings import SnapshotFinding
-from kcli.snapshots.log_spans import header_time
-from kcli.snapshots.rules_directory import DirectoryEvidence, judge_directory
 from kcli.snapshots.verification import judge
+
+if TYPE_CHECKING:
+    from kcli.snapshots.rules_directory import DirectoryEvidence
 
 __all__ = ["Look", "findings", "is_fine", "is_folder", "is_whole"]
 
@@ -96,6 +96,8 @@ def directory_findings(
     folder: Path, dialect: str | None, problems: list[InputError], replay: bool
 ) -> Iterator[SnapshotFinding]:
     """Each file by itself, then all together, where all could be read."""
+    from kcli.snapshots.rules_directory import DirectoryEvidence, judge_directory
+
     evidence = DirectoryEvidence(listing_of(folder))
     asked = asked_of(folder, evidence)
     known: dict[Path, Examined | None] = {}
@@ -123,6 +125,8 @@ def directory_findings(
 
 def asked_of(folder: Path, evidence: DirectoryEvidence) -> Asked:
     """What the folder's segments have to show of its snapshots."""
+    from kcli.snapshots.log_spans import header_time
+
     times = set()
     for name, _ in evidence.listing.snapshots:
         with suppress(OSError), (folder / name).open("rb") as file:
@@ -153,6 +157,8 @@ def files_of(evidence: DirectoryEvidence) -> Iterator[tuple[str, list[Evidence]]
 
 
 def read_small_files(folder: Path, evidence: DirectoryEvidence) -> None:
+    from kcli.snapshots.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
+
     evidence.quorum = small_file(folder / "quorum-state", parse_quorum_state, evidence)
     evidence.epochs = small_file(folder / "leader-epoch-checkpoint", parse_leader_epochs, evidence)
     evidence.topic_id = small_file(folder / "partition.metadata", parse_partition_metadata, evidence)

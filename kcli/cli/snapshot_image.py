@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from kcli.cli.cells import align
 from kcli.cli.console import warn
 from kcli.cli.inputs import dialect_option, format_option, quiet_option, secrets_option
 from kcli.cli.kinds import refuse_other_snapshots
@@ -16,7 +15,6 @@ from kcli.cli.output import open_output
 from kcli.cli.problems import conclude
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
-from kcli.extras import require
 from kcli.jsontext import dumps
 from kcli.snapshots.reading import Loaded, Wanted, load_image, parse_time
 
@@ -101,6 +99,8 @@ def image(
     if form == "parquet" and (verb or path or not output):
         raise UsageError("--format parquet writes all tables, into the directory that -o names")
     if form == "parquet":
+        from kcli.extras import require
+
         require("--format parquet", "parquet")
     refuse_other_snapshots(str(source))
     if at_offset is not None and at_time is not None:
@@ -176,6 +176,8 @@ def write_columns(rows: list[dict[str, object]], write: Callable[[str], None]) -
     if not rows:
         write("none")
         return
+    from kcli.cli.cells import align
+
     names = list(rows[0])
     for line in align([names, *([plain(row[name]) for name in names] for row in rows)]):
         write(line)

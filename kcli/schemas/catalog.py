@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from kcli.arguments import need
 from kcli.schemas.lookup import STOCK, Catalog
 
 __all__ = ["catalog"]
@@ -21,6 +20,7 @@ def catalog(dialect: str | os.PathLike[str] | None = None) -> Catalog:
     if found is None:
         found = Catalog.open(STOCK)
         if dialect is not None:
+            from kcli.arguments import need
             from kcli.schemas.dialects import lay_over
 
             need("dialect", dialect, (str, os.PathLike), "a name or a directory")

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from kcli.errors import UsageError
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.definition import build
-from kcli.schemas.errors import ERRORS, error_name, read_table
 from kcli.schemas.model import Api, Message, release_order
 from kcli.schemas.ranges import NONE, Range
 
@@ -57,10 +56,9 @@ class Catalog:
         self.folder = folder
         self.built: dict[str, Message] = {}
         self.by_release: dict[tuple[str, str | None], Mapping[int, Range]] = {}
-        # What a dialect adds: its messages, its error codes, and what is wrong or odd in its definitions.
+        # What a dialect adds: its messages, and what is wrong or odd in its definitions.
         self.laid: dict[str, Message] = {}
         self.laid_notes: dict[str, Notes] = {}
-        self.errors: Mapping[int, str] = ERRORS
         # By API key: the versions of a dialect that Apache's tables don't have, or have with other bytes; the latter.
         self.drafted: dict[int, Range] = {}
         self.rewritten: dict[int, Range] = {}
@@ -73,12 +71,14 @@ class Catalog:
         # Each line begins {"name":"...",
         lines = (folder / "messages.jsonl").read_text("utf-8").splitlines()
         by_name = {line[9 : line.index('"', 9)]: line for line in lines}
-        opened = cls(
-            tuple(index["releases"]), {row[0]: row for row in index["apis"]}, index["records"], by_name, folder
-        )
-        if folder != STOCK:
-            opened.errors = {code: name for code, name, _, _ in read_table(folder)}
-        return opened
+        return cls(tuple(index["releases"]), {row[0]: row for row in index["apis"]}, index["records"], by_name, folder)
+
+    @cached_property
+    def errors(self) -> Mapping[int, str]:
+        """Error code -> name; a dialect puts its own beside them."""
+        from kcli.schemas.errors import ERRORS, read_table
+
+        return ERRORS if self.folder == STOCK else {code: name for code, name, _, _ in read_table(self.folder)}
 
     def copy(self) -> Catalog:
         """Another catalog of the same tables, to lay a dialect over."""
@@ -129,6 +129,8 @@ class Catalog:
 
     def error_name(self, code: int) -> str:
         """The name of an error code, the dialect's own among them."""
+        from kcli.schemas.errors import error_name
+
         return self.errors.get(code) or error_name(code)
 
     def notes(self, message: Message) -> Notes:

@@ -10,8 +10,6 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from kcli.schemas.config_names import PASSWORDS, PLAIN
-
 __all__ = ["ALWAYS", "BY_NAME", "METADATA_ID", "METADATA_TOPIC", "SECRETS", "is_secret_config", "secret_fields"]
 
 ALWAYS = "always"
@@ -73,6 +71,8 @@ def is_secret_config(name: str, resource_type: int = 0) -> bool:
     """
     if resource_type == BROKER_LOGGER:
         return False
+    from kcli.schemas.config_names import PASSWORDS, PLAIN
+
     if (listener := re.fullmatch(LISTENER, name)) is not None:
         base = listener[1]
         name = next((config for config in OF_A_MECHANISM if base.endswith(config)), base)

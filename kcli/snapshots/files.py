@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import errno
-import mmap
 import os
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,10 +13,12 @@ from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcli.errors import InputError
 from kcli.filelike import STDIN, Stream, name_of
-from kcli.snapshots.directory import Listing, list_directory, parse_cluster_id
 
 if TYPE_CHECKING:
+    import mmap
+
     from kcli.core.snapshots.map_guard import MapGuard
+    from kcli.snapshots.directory import Listing
 
 __all__ = ["OpenFile", "chosen_files", "cluster_of", "listing_of", "metadata_directory", "open_file", "steady"]
 
@@ -46,6 +45,9 @@ def open_file(path: str | Stream) -> Iterator[OpenFile]:
     OSError at the end: another program has cut off what was being read, as a node does with the end of its log.
     """
     if isinstance(path, Stream) or path == STDIN:
+        import shutil
+        import tempfile  # takes longer to load than all else here
+
         with tempfile.TemporaryFile() as aside:
             shutil.copyfileobj(path if isinstance(path, Stream) else sys.stdin.buffer, aside, PIECE)
             aside.flush()
@@ -64,6 +66,8 @@ def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
         stream.seek(0)
         yield OpenFile(path, name, memoryview(stream.read()), None)
         return
+    import mmap
+
     mapped = mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ)
     data, guard = memoryview(mapped), make_guard(mapped)
     try:
@@ -116,12 +120,16 @@ def metadata_directory(path: str) -> Path:
 
 def cluster_of(folder: Path) -> str | None:
     """The cluster id in the `meta.properties` beside a partition's directory; None: it is not there."""
+    from kcli.snapshots.directory import parse_cluster_id
+
     properties = folder.parent / "meta.properties"
     return parse_cluster_id(properties.read_text("utf-8", "replace")) if properties.is_file() else None
 
 
 def listing_of(folder: Path) -> Listing:
     """The files of a directory, by kind."""
+    from kcli.snapshots.directory import list_directory
+
     return list_directory(each.name for each in folder.iterdir() if each.is_file())
 
 

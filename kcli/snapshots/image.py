@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.counting import counted
-from kcli.notebook import card, quoted, shortened
 from kcli.snapshots.levels import FEATURE, level_name
 from kcli.snapshots.partitions import FACTS, facts_of, id_text
 
@@ -50,6 +49,8 @@ class Topic:
     partitions: dict[int, bytes | Partition] = field(default_factory=dict)
 
     def __repr__(self) -> str:
+        from kcli.notebook import quoted
+
         return f"<Topic {quoted(self.name)}: {counted(len(self.partitions), 'partition')}>"
 
     @property
@@ -94,11 +95,15 @@ class Image:
     decode: Callable[[bytes], Partition] | None = None
 
     def __repr__(self) -> str:
+        from kcli.notebook import shortened
+
         counts = (f"{name} {value}" for name, value in self.counts().items() if value)
         return f"<Image up to offset {self.provenance.end_offset}: {shortened(', '.join(counts))}>"
 
     def _repr_html_(self) -> str:
         """For notebooks: each kind of object with its count."""
+        from kcli.notebook import card
+
         return card(f"Metadata up to offset {self.provenance.end_offset}", self.counts())
 
     def counts(self) -> dict[str, str | None]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from kcli.arguments import need
 from kcli.errors import InputError, UsageError
@@ -12,14 +12,12 @@ from kcli.filelike import Files, Stream, files_of, name_of
 from kcli.snapshots.files import listing_of, metadata_directory, open_file
 from kcli.snapshots.image import Image
 from kcli.snapshots.load import Loader
-from kcli.snapshots.log_batches import offset_at
 from kcli.snapshots.names import SnapshotName, parse_snapshot_name
 
 __all__ = ["Loaded", "Wanted", "apart", "load_image", "parse_time", "parse_wanted", "read_snapshot"]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """path: a snapshot, or a directory of snapshots and segments; log: a directory of segments to replay behind it;
     at_offset: the first log offset that is not wanted; at_time: or the last time that is, ms; before: of a directory no
     snapshot that ends there or later."""
@@ -31,8 +29,7 @@ class Wanted:
     at_time: int | None = None
 
 
-@dataclass(slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """loader: with the image; sources: the files that were read; seconds it took; note: that the image ends before the
     offset that was asked for, and why."""
 
@@ -105,7 +102,7 @@ def apart_from(wanted: Wanted, other: Wanted) -> Wanted:
     name = parse_snapshot_name(file.name)
     if name is None or name.id.end_offset != wanted.at_offset or file.resolve().parent != folder.resolve():
         return wanted
-    found = replace(wanted, before=wanted.at_offset)
+    found = wanted._replace(before=wanted.at_offset)
     listing = listing_of(folder)
     if chosen_snapshot(found) is None and (not listing.segments or listing.segments[0][1] > 0):
         raise InputError(f"no log leads to offset {wanted.at_offset} but from {file.name} itself", file=str(folder))
@@ -144,8 +141,10 @@ def at_its_offset(wanted: Wanted) -> Wanted:
     folder = log_folder(wanted)
     if folder is None:
         raise UsageError(f"{name_of(wanted.path)}: a time is one of a log: give the directory, or --log")
+    from kcli.snapshots.log_batches import offset_at
+
     segments = [str(folder / name) for name, _ in listing_of(folder).segments]
-    return replace(wanted, at_offset=offset_at(segments, wanted.at_time, str(folder)), at_time=None)
+    return wanted._replace(at_offset=offset_at(segments, wanted.at_time, str(folder)), at_time=None)
 
 
 def log_folder(wanted: Wanted) -> Path | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.schemas.catalog import catalog
 from kcli.snapshots.decoding import upper_snake
 from kcli.snapshots.names import parse_snapshot_name, segment_offset
 from kcli.snapshots.partitions import FACTS
-from kcli.snapshots.surveys import Survey
+
+if TYPE_CHECKING:
+    from kcli.snapshots.surveys import Survey
 
 __all__ = ["TOTALS", "instant", "survey_json", "type_name"]
 

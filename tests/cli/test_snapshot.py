@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -93,3 +94,14 @@ def test_wrong_usage(arguments: list[str], code: int, text: str, capfd: Captured
 def test_a_directory_without_snapshots(tmp_path: Path, capfd: Captured) -> None:
     assert main(["snapshot", "inspect", str(tmp_path)]) == 3
     assert "no snapshot here" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [["inspect", FILE], ["image", FILE], ["diff", FILE, FILE], ["verify", FILE]], ids=lambda words: words[0]
+)
+def test_one_small_file_loads_nothing_of_folders_streams_or_errors(words: list[str]) -> None:
+    script = f"import sys; from kcli.cli.main import main; main({['snapshot', *words]}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "kcli.snapshots.decoding" in loaded
+    assert not {"tempfile", "shutil", "mmap", "kcli.snapshots.directory", "kcli.schemas.errors"} & loaded
