@@ -243,8 +243,7 @@ def write_tree(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], Non
 def write_parquet(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
     """A row for each exchange and event, a row group for each batch of them."""
     from kcli.capture.arrow import TableDecoder
-    from kcli.records.columns import parquet_file
-    from kcli.tables.parquet import parquet_writer
+    from kcli.tables.parquet import parquet_file, parquet_writer
 
     assert isinstance(source, TableDecoder) and isinstance(out, WatchedOutput)
 

@@ -151,7 +151,7 @@ def write_parquet(rows: Rows, out: BinaryIO, _room: int | None) -> None:
     require("a table of records", "parquet")
     import pyarrow
 
-    from kcli.records.columns import parquet_file
+    from kcli.tables.parquet import parquet_file
 
     binary, text = pyarrow.binary(), pyarrow.string()
     header = pyarrow.struct([("key", text), ("value", binary)])

@@ -134,7 +134,7 @@ def write_csv(reader: Any, out: BinaryIO) -> int:
 
 
 def write_parquet(reader: Any, out: BinaryIO) -> int:
-    from kcli.records.columns import parquet_file
+    from kcli.tables.parquet import parquet_file
 
     count = 0
     with parquet_file(out, reader.schema) as writer:

@@ -15,8 +15,9 @@ from kcli.records.chunks import ReadInto
 from kcli.records.codecs import decompress
 from kcli.records.damage import stretches
 from kcli.records.secrets import is_secret_value, secret_types
+from kcli.tables.parquet import parquet_file
 
-__all__ = ["SCHEMA_FIELDS", "arrow_batch", "parquet_file", "record_arrays", "write_parquet"]
+__all__ = ["SCHEMA_FIELDS", "arrow_batch", "record_arrays", "write_parquet"]
 
 # Most records of a row group, and most bytes of log that its records come from.
 GROUP_ROWS = 1 << 17
@@ -49,7 +50,6 @@ class Append(Protocol):
 def pyarrow() -> Any:
     require("a table of records", "parquet")
     import pyarrow
-    import pyarrow.parquet
 
     return pyarrow
 
@@ -176,28 +176,6 @@ def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: st
         "producerEpoch": numbers("producerEpoch", "i2", lambda batch: batch.producer_epoch),
         "baseSequence": numbers("baseSequence", "i4", lambda batch: batch.base_sequence),
     }
-
-
-@contextmanager
-def parquet_file(
-    out: BinaryIO, columns: Any, make: Callable[[BinaryIO, Any], Any] | None = None
-) -> Iterator[Callable[[], Any]]:
-    """A ParquetWriter of `out`, as a function that makes it when it is first called: an error that comes before leaves
-    nothing written. columns: the Arrow schema. make: what makes it, of out and columns; None: as pyarrow does."""
-    made: list[Any] = []
-
-    def writer() -> Any:
-        if not made:
-            pa = pyarrow()
-            made.append(make(out, columns) if make else pa.parquet.ParquetWriter(out, columns, compression="zstd"))
-        return made[0]
-
-    try:
-        yield writer
-        writer()
-    finally:
-        for each in made:
-            each.close()
 
 
 @contextmanager

@@ -1,11 +1,13 @@
-"""Tables as Parquet: what each column is stored as."""
+"""Tables as Parquet: files, and what each column is stored as."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
-__all__ = ["LONG", "parquet_writer", "stored"]
+__all__ = ["LONG", "parquet_file", "parquet_writer", "stored"]
 
 # Columns of long texts, which lie in the memory that they were written to until a file has them.
 LONG = frozenset({"request", "response", "request_header", "data"})
@@ -21,6 +23,29 @@ def stored(schema: Any) -> Any:
     return pyarrow.schema([
         field.with_type(few) if repeated else field for field, repeated in zip(schema, repeats, strict=True)
     ])  # fmt: skip
+
+
+@contextmanager
+def parquet_file(
+    out: BinaryIO, columns: Any, make: Callable[[BinaryIO, Any], Any] | None = None
+) -> Iterator[Callable[[], Any]]:
+    """A ParquetWriter of `out`, as a function that makes it when it is first called: an error that comes before leaves
+    nothing written. columns: the Arrow schema. make: what makes it, of out and columns; None: as pyarrow does."""
+    made: list[Any] = []
+
+    def writer() -> Any:
+        if not made:
+            from pyarrow.parquet import ParquetWriter
+
+            made.append(make(out, columns) if make else ParquetWriter(out, columns, compression="zstd"))
+        return made[0]
+
+    try:
+        yield writer
+        writer()
+    finally:
+        for each in made:
+            each.close()
 
 
 def parquet_writer(file: Any, schema: Any) -> Any:

@@ -92,6 +92,15 @@ def test_a_start_imports_what_it_uses(form: str, used: set[str]) -> None:
     assert set(done.stdout.splitlines()) & set(UNUSED) == used
 
 
+def test_parquet_of_exchanges_loads_nothing_that_only_tables_of_records_need(tmp_path: Path) -> None:
+    words = ["decode", "pcap", str(SAMPLES / "kcat-codecs.pcap"), "--format", "parquet", "-o", str(tmp_path / "out")]
+    script = f"import sys; from kcli.cli.main import main; main({words}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "pyarrow.parquet" in loaded
+    assert not {"kcli.records.columns", "kcli.records.damage"} & loaded
+
+
 def test_an_output_file(tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "out"
     for form in ("jsonl", "table", "tree", "parquet"):
