@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from kcli.capture.arrays import integers, strings, texts
+from kcli.capture.columns import address_of
 from kcli.capture.exchange import Exchange
 from kcli.errors import UsageError
 from kcli.grammar import messages
@@ -62,7 +63,7 @@ def fact_batch(columns: ExchangeColumns) -> Any:
     others = ~numpy.isin(keys, TEXTS)
     unread = others if columns.unanswered is None else others | columns.unanswered
     _, connection, server, end, client_id, _, version = columns.who
-    ends = texts(without_port(each) for each in end.dictionary.to_pylist())
+    ends = texts(address_of(each) for each in end.dictionary.to_pylist())
     address = pyarrow.DictionaryArray.from_arrays(end.indices, ends)
     made = [
         connection, server, address, client_id, version, *columns.apis, *columns.measures,
@@ -82,9 +83,4 @@ def fact_row(item: Exchange, exchange: tuple[Any, ...]) -> tuple[Any, ...]:
     granted = answered.get("sessionId") if fetch else None
     bodies = (request, response) if key in TEXTS else (None, None)
     numbers = (replica, *session, granted, answered.get("throttleTimeMs"))
-    return (connection, server, without_port(client), client_id, version, key, api, *measures, *numbers, *bodies)
-
-
-def without_port(end: str) -> str:
-    """The address of an end of a connection."""
-    return end.rpartition(":")[0]
+    return (connection, server, address_of(client), client_id, version, key, api, *measures, *numbers, *bodies)

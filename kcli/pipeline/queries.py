@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kcli.tables.connections import address_sql
+
 __all__ = ["QUESTIONS", "Question"]
 
 
@@ -44,11 +46,10 @@ ORDER BY verdict, requests DESC, client, address, software, client_id, software_
         "A client that reads an older format makes the broker convert (KIP-283): eager is what a broker held "
         "for the largest "
         "response before it did so in chunks, lazy what it holds since.",
-        """
+        f"""
 SELECT client, client_id, api_version AS fetch_version, to_magic, count(*) AS responses, sum(bytes) AS converted_bytes,
        max(eager) AS eager_bytes, max(lazy) AS lazy_bytes
-FROM (SELECT coalesce(client_id, '') AS client_id, regexp_replace(client, ':[0-9]+$', '') AS client, api_version,
-to_magic,
+FROM (SELECT coalesce(client_id, '') AS client_id, {address_sql("client")} AS client, api_version, to_magic,
              sum(converted_bytes) AS bytes, sum(eager_bytes) AS eager, max(lazy_bytes) AS lazy
       FROM down_conversions GROUP BY client_id, client, api_version, to_magic, connection, correlation_id, timestamp)
 GROUP BY client, client_id, api_version, to_magic

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from kcli.tables.connections import address_sql
+
 __all__ = ["EXCHANGE_FACTS", "PREPARED", "SPAN"]
 
 # What captures are made into (see `kcli.pipeline.exchange_facts`), out of the pipeline's table.
-EXCHANGE_FACTS = """
-SELECT connection, server, regexp_replace(client, ':[0-9]+$', '') AS address, client_id, api_version, api_key, api,
+EXCHANGE_FACTS = f"""
+SELECT connection, server, {address_sql("client")} AS address, client_id, api_version, api_key, api,
        request_bytes, response_bytes, latency_ms, errors, completed_ns,
        CASE WHEN api_key != 1 OR request IS NULL THEN NULL
             WHEN request LIKE '%"replicaId":%' AND request NOT LIKE '%"replicaId":-1%' THEN 0 ELSE -1 END AS replica_id,

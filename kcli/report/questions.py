@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kcli.pipeline import queries
+from kcli.tables.connections import address_sql
 
 __all__ = ["CAPTURED", "FLEET", "QUESTIONS", "ReportQuestion"]
 
@@ -213,7 +214,7 @@ FROM record_batches GROUP BY api, compression, magic ORDER BY bytes DESC, api, c
         f"""
 SELECT client_id, address, api_version AS fetch_version, to_magic, count(*) AS responses,
        sum(bytes) AS converted_bytes, max(eager) AS eager_bytes, max(lazy) AS lazy_bytes
-FROM (SELECT coalesce(client_id, '') AS client_id, regexp_replace(client, ':[0-9]+$', '') AS address, api_version,
+FROM (SELECT coalesce(client_id, '') AS client_id, {address_sql("client")} AS address, api_version,
              to_magic, sum(converted_bytes) AS bytes, sum(eager_bytes) AS eager, max(lazy_bytes) AS lazy
       FROM down_conversions
       GROUP BY client_id, client, api_version, to_magic, connection, correlation_id, timestamp)
@@ -234,8 +235,7 @@ SELECT coalesce(c.client_id, '') AS client_id, c.address AS address,
        concat_ws(', ', array_sort(array_agg(DISTINCT concat(api, ' ', api_version)))) AS used,
        sum(requests) AS requests, max(connections) AS connections, max(release) AS release
 FROM clients c LEFT JOIN broker_clients b ON coalesce(c.client_id, '') = b.client_id AND c.address = b.address
-WHERE verdict != 'ok'
-GROUP BY coalesce(c.client_id, ''), c.address, verdict
+WHERE verdict != 'ok' GROUP BY coalesce(c.client_id, ''), c.address, verdict
 ORDER BY role DESC, verdict, requests DESC, client_id, address LIMIT {SHORT}
 """,
         "Every client speaks what the newest release takes.",

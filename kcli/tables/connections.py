@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["EXCHANGE", "TLS", "TRAFFIC", "connections_query", "traffic_part"]
+__all__ = ["EXCHANGE", "TLS", "TRAFFIC", "address_sql", "connections_query", "traffic_part"]
 
 # What each row of traffic says of its connection: it may be an exchange, a sum of exchanges, a login or TCP's word.
 TRAFFIC = {
@@ -37,9 +37,8 @@ EXCHANGE = {
 }
 TLS = "event = 'not-kafka' AND substring(reason, 1, 3) = 'TLS'"  # of an event: its connection is encrypted
 CONNECTIONS = """
-SELECT connection, server, client, translate(regexp_replace(server, ':[0-9]+$', ''), '[]', '') AS broker_address,
-       translate(regexp_replace(client, ':[0-9]+$', ''), '[]', '') AS client_address, client_id, principal,
-       round_trip_ms, retransmissions, tls, first_request, last_request, requests, unanswered, with_errors,
+SELECT connection, server, client, {broker_address} AS broker_address, {client_address} AS client_address, client_id,
+       principal, round_trip_ms, retransmissions, tls, first_request, last_request, requests, unanswered, with_errors,
        request_bytes, response_bytes, apis{columns}
 FROM (SELECT connection, split_part(connection, '-', 1) AS server, split_part(connection, '-', 2) AS client,
              min_by(client_id, completed_ns) FILTER (WHERE client_id IS NOT NULL) AS client_id,
@@ -54,6 +53,11 @@ WHERE requests > 0 OR tls
 """
 
 
+def address_sql(end: str) -> str:
+    """The address out of a column with an end of a connection: without its port, and without brackets."""
+    return f"translate(regexp_replace({end}, ':[0-9]+$', ''), '[]', '')"
+
+
 def traffic_part(source: str, *others: str, **known: str) -> str:
     """Rows of traffic out of a table, or a table and its condition. others: columns of it that are kept, too; known:
     what TRAFFIC's columns are, in SQL."""
@@ -64,6 +68,8 @@ def traffic_part(source: str, *others: str, **known: str) -> str:
 def connections_query(*parts: str, **more: str) -> str:
     """The rows of `connections` out of parts of traffic. more: further columns, each an aggregate in SQL."""
     return CONNECTIONS.format(
+        broker_address=address_sql("server"),
+        client_address=address_sql("client"),
         traffic=" UNION ALL ".join(parts),
         columns="".join(f", {name}" for name in more),
         aggregates="".join(f", {sql} AS {name}" for name, sql in more.items()),

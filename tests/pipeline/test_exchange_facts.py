@@ -87,6 +87,11 @@ def test_the_core_makes_the_rows_that_are_made_one_by_one(name: str, tmp_path: P
     assert list(ours[0]) == REPORT_FACTS["exchange_facts"].names
 
 
+@pytest.mark.parametrize("by_core", [True, False])
+def test_addresses_are_those_of_other_tables(by_core: bool, samples: Path, tmp_path: Path) -> None:
+    assert {row["address"] for row in facts(samples / "ipv6.pcapng", tmp_path, by_core=by_core)} == {"::1"}
+
+
 def test_texts_are_kept_of_groups_alone(tmp_path: Path) -> None:
     rows = facts(ROOT / CAPTURES[0], tmp_path)
     assert {row["api"] for row in rows if row["request"] is not None} <= {"JOIN_GROUP", "CONSUMER_GROUP_HEARTBEAT"}

@@ -56,7 +56,7 @@ def test_roles_and_buckets(tmp_path: Path) -> None:
     assert all(time % answers.step == 0 and 0 <= completed - time < answers.step for time, completed in times)
 
 
-@pytest.mark.parametrize("name", ["java44-consume-classic.pcap", "old-librdkafka-on-3.9.pcap"])
+@pytest.mark.parametrize("name", ["java44-consume-classic.pcap", "old-librdkafka-on-3.9.pcap", "ipv6.pcapng"])
 def test_facts_of_captures_are_those_of_the_pipelines_table(name: str, samples: Path, tmp_path: Path) -> None:
     """But for a replica's id, where the table's text is only asked whether it is one, and a throttle time of 0."""
     writer, wanted = TableWriter(str(tmp_path), "both"), frozenset({"exchanges", "exchange_facts"})
@@ -72,7 +72,7 @@ def test_facts_of_captures_are_those_of_the_pipelines_table(name: str, samples: 
         ours, theirs = (
             tables.run(f"SELECT {same} FROM ({each}) ORDER BY ALL") for each in ("FROM exchange_facts", EXCHANGE_FACTS)
         )
-    assert len(ours[1]) > 20
+    assert len(ours[1]) > 10
     assert [dict(zip(ours[0], row, strict=True)) for row in ours[1]] == [
         dict(zip(theirs[0], row, strict=True)) for row in theirs[1]
     ]
