@@ -1,4 +1,4 @@
-"""How each table across connections is made: sessions, leader changes, snapshots, clients, connections."""
+"""How each table across connections is made: sessions, leader changes, snapshots, clients, connections, groups."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kcli.pipeline.connection_table import make_connections
 from kcli.pipeline.incremental_tables import Gathered, Row, fold
 from kcli.pipeline.leader_changes import make_changes
 from kcli.pipeline.session_table import make_sessions
+from kcli.pipeline.view_tables import make_view
 from kcli.pipeline.writing import TableWriter, Written
 from kcli.schemas.catalog import catalog
 
@@ -96,6 +97,8 @@ MAKERS: dict[str, Callable[[Gathered, str], list[Written]]] = {
     "quorum": make_snapshots,
     "clients": make_clients,
     "connections": make_connections,
+    "groups": make_view,
+    "throttling": make_view,
 }
 
 

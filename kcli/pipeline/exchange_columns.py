@@ -32,10 +32,14 @@ class ExchangeColumns:
 
     def batches(self) -> Iterator[Dated]:
         """Of `exchanges`."""
+        yield from by_day("exchanges", self.batch, self.days, self.nameless)
+
+    @cached_property
+    def batch(self) -> Any:
+        """The same rows of all days."""
         import pyarrow
 
-        batch = pyarrow.record_batch(self.arrays(), schema=stored_schema("exchanges"))
-        yield from by_day("exchanges", batch, self.days, self.nameless)
+        return pyarrow.record_batch(self.arrays(), schema=stored_schema("exchanges"))
 
     @cached_property
     def who(self) -> list[Any]:

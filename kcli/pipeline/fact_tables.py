@@ -130,6 +130,24 @@ cuts           binary?  int64 pairs: where in the response records were, and how
     dated=False,
 )
 define(
+    FACTS,
+    "noted_exchanges",
+    "Exchanges that were throttled, and those in which groups are joined.",
+    """
+timestamp      instant  when the request's last packet was captured
+connection     string   "server-client"
+server         string   the broker's end
+client_id      string   from the request's header
+api            string   its name
+request        string   JSON: the request, of a group's
+response       string   JSON: the response of a group's; of others the throttle time
+latency_ms     float64  from the request's last packet to the response's
+errors         strings  names of the errors in the response, each once
+completed_ns   int64    ns since 1970: as in exchanges
+""",
+    dated=False,
+)
+define(
     REPORT_FACTS,
     "exchange_facts",
     "What the report asks of exchanges.",

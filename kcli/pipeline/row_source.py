@@ -15,6 +15,7 @@ from kcli.pipeline.exchange_facts import FIELDS, TEXTS, fact_batch, fields_of
 from kcli.pipeline.fact_columns import FactColumns
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.fetch_frames import FRAMED, frame_batch
+from kcli.pipeline.noted_exchanges import noted_batch
 from kcli.pipeline.partition_columns import PartitionColumns
 from kcli.pipeline.projections import layout
 from kcli.pipeline.reading import FOREVER
@@ -81,7 +82,7 @@ class RowSource(CaptureDecoder):
                 framed=FRAMED if "fetch_frames" in wanted else (),
                 headed=whole,
                 texts=None if whole else TEXTS,
-                fields=len(FIELDS) if "exchange_facts" in wanted else 0,
+                fields=0 if wanted.isdisjoint(("exchange_facts", "noted_exchanges")) else len(FIELDS),
                 since=self.since,
                 until=self.until,
             )
@@ -136,9 +137,10 @@ class RowSource(CaptureDecoder):
                 self.put_batch(*each)
             if "exchange_facts" in wanted:
                 self.put_batch("exchange_facts", -1, fact_batch(columns), False)
-            frames = frame_batch(columns) if "fetch_frames" in wanted else None
-            if frames is not None:
-                self.put_batch("fetch_frames", -1, frames, False)
+            for table, make in (("fetch_frames", frame_batch), ("noted_exchanges", noted_batch)):
+                batch = make(columns) if table in wanted else None
+                if batch is not None:
+                    self.put_batch(table, -1, batch, False)
         ended = columns.taken["ended"]
         if ended is not None:
             self.rows.uses.remember_all(ended["voices"])

@@ -14,6 +14,7 @@ from kcli.pipeline.exchange_facts import fact_row
 from kcli.pipeline.facts import ClientUses, ConnectionSums, Outcomes
 from kcli.pipeline.fetch_frames import FRAMED, frame_row
 from kcli.pipeline.logins import principal_of
+from kcli.pipeline.noted_exchanges import noted_row
 from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT, PRODUCE, SASL_AUTHENTICATE, SHARE_FETCH
 from kcli.schemas.errors import error_name
 
@@ -58,10 +59,17 @@ class Rows:
             self.put("exchanges", row)
             if "exchange_facts" in self.wanted:
                 self.put("exchange_facts", fact_row(item, row))
+            self.note(item, row)
         self.learn(item, item.response_ns or item.request_ns)
         self.uses.add(item, who[4])
         self.sums.add(item, completed, failed=bool(ERROR.search(response)))
         self.put_parts(item, who, completed)
+
+    def note(self, item: Exchange, exchange: tuple[Any, ...]) -> None:
+        """Put what some tables look at, if this is of their concern. exchange: its row."""
+        row = noted_row(item, exchange) if "noted_exchanges" in self.wanted else None
+        if row is not None:
+            self.put("noted_exchanges", row)
 
     def more(self, item: Exchange, clock: int) -> None:
         """The rest of an exchange whose row was made as columns. clock: as for `exchange`."""

@@ -167,7 +167,8 @@ release        string   of Kafka
 """,
     dated=False,
 )
-TABLES["connections"] = without_file(CAPTURED["connections"])
+for name in ("connections", "groups", "throttling"):
+    TABLES[name] = without_file(CAPTURED[name])
 define(
     TABLES,
     "down_conversions",

@@ -13,6 +13,7 @@ from kcli.capture.arrays import batch_of_rows
 from kcli.pipeline.local_tables import CHANGES, KNOWN, doubtful_clients, view_of
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
+from kcli.tables.exchange_views import JSON_MACRO
 
 __all__ = ["Tables"]
 
@@ -20,7 +21,7 @@ MEMORY = "1GiB"
 ROWS = 10_000  # fetched at once
 # Spark's names of what DuckDB calls otherwise.
 MACROS = (
-    "get_json_object(text, path) AS json_extract_string(text, path)",
+    JSON_MACRO,
     "percentile_approx(value, share) AS quantile_disc(value, share)",
     "explode(list) AS unnest(list)",
 )

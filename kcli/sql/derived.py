@@ -31,7 +31,7 @@ __all__ = ["DERIVED", "Facts", "derived_source"]
 Row = dict[str, Any]
 ROWS = 2000  # in a record batch, at most
 MEMORY = "512MiB"  # for sorting; what is more goes to the folder of the facts
-NEEDED = frozenset({*FACTS, "undecodable"})
+NEEDED = frozenset({*FACTS, "undecodable"}) - {"noted_exchanges"}  # whose tables are views over exchanges here
 
 
 class Facts:

@@ -14,6 +14,7 @@ from typing import Any, Self
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.sql.scans import Scan
+from kcli.tables.exchange_views import JSON_MACRO
 
 __all__ = ["Answer", "Engine"]
 
@@ -72,6 +73,7 @@ class Engine:
         run = self.connection.execute
         run("SET TimeZone = 'UTC'")
         run("SET enable_progress_bar = false")
+        run(f"CREATE MACRO {JSON_MACRO}")
         for name, scan in self.scans.items():
             self.connection.register(f"_{name}", scan)
             columns = ", ".join(f"{quoted(f'{name}.{each}')} AS {quoted(each)}" for each in scan.schema.names)

@@ -14,7 +14,7 @@ from kcli.sql.engine import Engine
 from kcli.sql.inputs import Inputs
 from kcli.sql.scans import Scan, Source
 from kcli.sql.traffic import TRAFFIC_COLUMNS, traffic_source
-from kcli.sql.views import TRAFFIC, VIEWS, WRITTEN_CONNECTIONS
+from kcli.sql.views import TRAFFIC, VIEWS, WRITTEN
 from kcli.tables.definition import schema_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
     sources: dict[str, list[Source]] = {name: [] for name in TABLES if name not in VIEWS}
     schemas = {name: schema_of(TABLES[name].columns) for name in sources}
     sources[TRAFFIC], schemas[TRAFFIC] = [], schema_of(TRAFFIC_COLUMNS)
-    sources[WRITTEN_CONNECTIONS], schemas[WRITTEN_CONNECTIONS] = [], schema_of(TABLES["connections"].columns)
+    for name, written in WRITTEN.items():
+        sources[written], schemas[written] = [], schema_of(TABLES[name].columns)
     for name, source in sources_of(inputs, options):
         sources[name].append(source)
     across = Across(inputs, options)

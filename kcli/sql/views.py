@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from kcli.tables.captured import CAPTURED
 from kcli.tables.connections import EXCHANGE, TLS, connections_query, traffic_part
+from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 
-__all__ = ["TRAFFIC", "VIEWS", "WRITTEN_CONNECTIONS"]
+__all__ = ["TRAFFIC", "VIEWS", "WRITTEN"]
 
-TRAFFIC = "_traffic"  # what `connections` is made of: exchanges, events, and rows of kcli.sql.traffic
-WRITTEN_CONNECTIONS = "_connections"  # those that the pipeline has written
+TRAFFIC = "_traffic"  # what they are made of: exchanges, events, and rows of kcli.sql.traffic
+WRITTEN = {name: f"_{name}" for name in ("connections", *EXCHANGE_VIEWS)}  # those that the pipeline has written
 EACH = traffic_part(
     f"{TRAFFIC} WHERE connection IS NOT NULL", "file", "timestamp", **EXCHANGE,
     principal="principal", round_trip_ms="round_trip_ms", retransmissions="retransmissions",
@@ -19,23 +20,11 @@ MADE = connections_query(EACH, file="coalesce(min_by(file, completed_ns), min(fi
 VIEWS = {
     "connections": f"""
 SELECT {", ".join(CAPTURED["connections"].names)}
-FROM ({MADE} UNION ALL BY NAME SELECT *, first_request AS seen FROM {WRITTEN_CONNECTIONS})
+FROM ({MADE} UNION ALL BY NAME SELECT *, first_request AS seen FROM {WRITTEN["connections"]})
 ORDER BY seen, connection
 """,
-    "throttling": """
-SELECT timestamp, connection, server, client_id, api, (response->>'$.throttleTimeMs')::INT AS throttle_ms, latency_ms,
-       file
-FROM exchanges WHERE (response->>'$.throttleTimeMs')::INT > 0
-""",
-    "groups": """
-SELECT group_id, count(*) FILTER (joins) AS joins, count(DISTINCT generation) FILTER (generation > 0) AS rebalances,
-       count(DISTINCT member_id) FILTER (member_id != '') AS members, max(generation) AS generation,
-       min(timestamp) AS first_request, max(timestamp) AS last_request,
-       count(*) FILTER (error IS NOT NULL) AS with_errors, arg_min(file, completed_ns) AS file
-FROM (SELECT request->>'$.groupId' AS group_id, response->>'$.memberId' AS member_id, timestamp, error, file,
-             completed_ns, api = 'JOIN_GROUP' OR request->>'$.memberEpoch' = '0' AS joins,
-             coalesce(response->>'$.generationId', response->>'$.memberEpoch')::INT AS generation
-      FROM exchanges WHERE api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT') AND request IS NOT NULL)
-GROUP BY group_id ORDER BY group_id
+    "throttling": f"{exchange_view('throttling', TRAFFIC, file=True)} UNION ALL BY NAME FROM {WRITTEN['throttling']}",
+    "groups": f"""
+{exchange_view("groups", TRAFFIC, file=True)} UNION ALL BY NAME FROM {WRITTEN["groups"]} ORDER BY group_id
 """,
 }

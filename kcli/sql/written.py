@@ -9,7 +9,7 @@ from typing import Any
 
 from kcli.errors import InputError
 from kcli.sql.scans import Source
-from kcli.sql.views import TRAFFIC, WRITTEN_CONNECTIONS
+from kcli.sql.views import TRAFFIC, WRITTEN
 
 __all__ = ["written_sources"]
 
@@ -30,8 +30,7 @@ def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[s
             raise InputError(f"not a Parquet file: {error}", file=path) from None
         names = set(schema.names)
         if table is not None:
-            name = WRITTEN_CONNECTIONS if table == "connections" else table
-            yield name, with_file(plain(schema)), parquet_source(path)
+            yield WRITTEN.get(table, table), with_file(plain(schema)), parquet_source(path)
             if table == "exchanges" and summed.isdisjoint(Path(path).parents):
                 yield TRAFFIC, schema, parquet_source(path)
         elif names >= EXCHANGE_FILE:

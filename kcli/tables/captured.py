@@ -89,6 +89,7 @@ throttle_ms    int32    how long the client is to wait
 latency_ms     float64? from the request's last packet to the response's
 file           string   the capture whose packet completed it
 """),
+            dated=False,
         ),
         Table(
             "groups",
@@ -104,6 +105,7 @@ last_request   instant  time of the last one
 with_errors    int64    requests that were answered with an error
 file           string   the capture that completed the first request
 """),
+            dated=False,
         ),
         Table(
             "records",

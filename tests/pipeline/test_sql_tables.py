@@ -8,13 +8,18 @@ from typing import Any
 import pytest
 
 from tests.capture.wires import DATA
+from tests.pipeline.test_noted_exchanges import capture as throttled
 from tools.compare_tables import differences
 
 
-def test_the_tables_are_those_that_spark_makes(spark: Any, samples: Path, output: Path) -> None:
-    """Of captures with sessions, old clients and leader changes, read as one."""
+def test_the_tables_are_those_that_spark_makes(spark: Any, samples: Path, tmp_path: Path, output: Path) -> None:
+    """Of captures with sessions, old clients, leader changes and answers with a throttle time, read as one."""
     pytest.importorskip("duckdb")
-    captures = [samples / "kcat-codecs.pcap", samples / "java44-txn.pcap", DATA / "kraft-boot.pcap.zst"]
+    captures = [
+        samples / "kcat-codecs.pcap", samples / "java44-txn.pcap", DATA / "kraft-boot.pcap.zst",
+        throttled(tmp_path / "throttled.pcap"),
+    ]  # fmt: skip
     found = differences(spark, [str(path) for path in captures], str(output))
     assert {name: counts for name, counts in found.items() if any(counts[1:])} == {}
-    assert all(found[name][0] for name in ("fetch_sessions", "clients", "connections", "lineage", "leader_changes"))
+    some = ("fetch_sessions", "clients", "connections", "lineage", "leader_changes", "groups")
+    assert all(found[name][0] for name in some) and found["throttling"][0] > 500

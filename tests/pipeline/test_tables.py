@@ -5,8 +5,8 @@ from __future__ import annotations
 from kcli.pipeline.tables import TABLES
 
 PINNED = (
-    "exchanges fetch_partitions produce_partitions record_batches fetch_sessions clients connections down_conversions "
-    "leader_changes remote_fetches quorum undecodable lineage"
+    "exchanges fetch_partitions produce_partitions record_batches fetch_sessions clients connections groups "
+    "throttling down_conversions leader_changes remote_fetches quorum undecodable lineage"
 )
 
 
