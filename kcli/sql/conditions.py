@@ -43,6 +43,7 @@ class SqlCondition:
         self.pool = ThreadPoolExecutor(1, "kcli-where")
         try:
             with self.clear_errors():
+                self.engine.define(["exchanges"])
                 self.query = f"SELECT {self.checked()} AS holds FROM exchanges"
                 self.check_kind()
                 self.engine.choose_columns(self.query)

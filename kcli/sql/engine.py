@@ -68,18 +68,14 @@ class Engine:
         self.duckdb, self.at_close = duckdb, at_close
         self.scans = {scan.name: scan for scan in scans}
         self.views = dict(views or {})
+        # Those that no query has named so far, by their names in lower case, as DuckDB compares names.
+        self.undefined = {name.lower(): name for name in (*self.scans, *self.views)}
         self.folder = tempfile.TemporaryDirectory(prefix="kcli-sql-")
         self.connection = duckdb.connect(":memory:", config=SAFE | {"temp_directory": self.folder.name})
         run = self.connection.execute
         run("SET TimeZone = 'UTC'")
         run("SET enable_progress_bar = false")
         run(f"CREATE MACRO {JSON_MACRO}")
-        for name, scan in self.scans.items():
-            self.connection.register(f"_{name}", scan)
-            columns = ", ".join(f"{quoted(f'{name}.{each}')} AS {quoted(each)}" for each in scan.schema.names)
-            run(f"CREATE VIEW {quoted(name)} AS SELECT {columns} FROM {quoted(f'_{name}')}")
-        for name, sql in self.views.items():
-            run(f"CREATE VIEW {quoted(name)} AS {sql}")
         run("SET lock_configuration = true")
 
     def __enter__(self) -> Self:
@@ -105,7 +101,9 @@ class Engine:
             scan.failures.clear()
             scan.reads = 0
         with self.clear_errors():
-            self.choose_columns(self.checked(query))
+            statement = self.checked(query)
+            self.define(self.named(query))
+            self.choose_columns(statement)
             with ThreadPoolExecutor(1, "kcli-sql") as pool:
                 reader = self.waited(pool.submit(self.reader_of, query))
                 yield Answer(reader.schema, self.batches(pool, reader))
@@ -171,6 +169,34 @@ class Engine:
         if kind not in READS:
             raise UsageError(f"query: {kind} changes things or settings (a SELECT expected)")
         return str(statements[0].query).strip().rstrip(";") if kind == "SELECT" else ""
+
+    def named(self, query: str) -> Iterable[str]:
+        """The tables that a query names; all, where it names none or an unknown one: DuckDB then shows, or its error
+        names, what there is."""
+        try:
+            found = {name.lower() for name in self.connection.get_table_names(query)}
+        except self.duckdb.Error:
+            found = set()
+        every = {name.lower() for name in (*self.scans, *self.views)}
+        return found if found and found <= every else every
+
+    def define(self, names: Iterable[str]) -> None:
+        """Let queries use these tables, and those that they are made from."""
+        for name in names:
+            table = self.undefined.pop(name.lower(), None)
+            if table is None:
+                continue
+            if sql := self.views.get(table):
+                self.define(self.connection.get_table_names(sql))
+            else:
+                sql = self.registered(self.scans[table])
+            self.connection.execute(f"CREATE VIEW {quoted(table)} AS {sql}")
+
+    def registered(self, scan: Scan) -> str:
+        """The SELECT that gives a scan's columns their own names."""
+        self.connection.register(f"_{scan.name}", scan)
+        columns = ", ".join(f"{quoted(f'{scan.name}.{each}')} AS {quoted(each)}" for each in scan.schema.names)
+        return f"SELECT {columns} FROM {quoted(f'_{scan.name}')}"
 
     def choose_columns(self, query: str) -> None:
         """Have each scan make the columns that the plan of this query reads; all of them where there is no plan."""

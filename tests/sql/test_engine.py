@@ -75,6 +75,30 @@ def test_columns_that_the_query_reads_are_made(
     assert {name: set(wanted) for name, wanted in world.asked} == read
 
 
+@pytest.mark.parametrize(
+    ("query", "left"),
+    [
+        ("SELECT b FROM T", {"u", "v"}),
+        ("DESCRIBE t", {"u", "v"}),
+        ("WITH u AS (SELECT 1) FROM u, v", {"u"}),
+        ("FROM query_table('u')", {"t", "v"}),
+        ("SHOW TABLES", set()),
+        ("SELECT view_name FROM duckdb_views()", set()),
+    ],
+)
+def test_tables_are_defined_when_a_query_first_names_them(query: str, left: set[str], engine: Engine) -> None:
+    rows(engine, query)
+    assert set(engine.undefined) == left
+    assert rows(engine, "SELECT count(*) AS n FROM t, u, v") == [{"n": 1000}]
+
+
+def test_an_unknown_table_is_told_from_all_that_there_are(engine: Engine) -> None:
+    assert rows(engine, "SELECT count(*) AS n FROM t") == [{"n": 10}]
+    with pytest.raises(UsageError, match='Table with name uu does not exist! Did you mean "u"'):
+        rows(engine, "FROM t, uu")
+    assert {"t", "u", "v"} <= {row["name"] for row in rows(engine, "SHOW TABLES")}
+
+
 def test_a_table_may_be_read_twice_and_asked_again(engine: Engine) -> None:
     assert rows(engine, "SELECT count(*) AS n FROM t x JOIN t y USING (a)") == [{"n": 10}]
     assert rows(engine, "SELECT sum(a)::INT AS n FROM t") == [{"n": 45}]
