@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Counts", "Share"]
 
-STRETCH = 1 << 20  # bytes of packets that are dealt out, and whose lines are put in order, together
-
 
 class Counts(NamedTuple):
     """What a process has counted of its connections. passed: exchanges that the filter wanted."""
@@ -40,14 +38,17 @@ class Share(CaptureDecoder):
         self.engine.share(count, dealer)
 
     def stretches(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
-        """Read the files; yields where what was dealt out is to be passed on, and ends where this process holds more
-        than its part: one begins again. InputError at the end for damaged files."""
+        """Read the files; yields after each piece of them with packets, which are then to be passed on (the end is
+        passed on with the last ones), and ends where this process holds more than its part: one begins again.
+
+        InputError at the end for damaged files.
+        """
         done = 0
         with contextlib.closing(super().read(moved)) as pieces:
             for _ in pieces:
                 if self.engine.order.exceeded:
                     break
-                if self.engine.wire_bytes - done >= STRETCH:
+                if self.engine.wire_bytes > done:
                     done = self.engine.wire_bytes
                     yield
 

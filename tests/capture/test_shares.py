@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kcli.capture import capture_file, shares
+from kcli.capture import capture_file
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.capture.shares import Counts, Share
@@ -107,7 +107,7 @@ def assert_same(paths: list[Any], count: int, **options: Any) -> bytes:
 def test_together_they_are_all(
     names: list[str], options: dict[str, Any], count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shares, "STRETCH", 1)
+    monkeypatch.setattr(capture_file, "PIECE", 8192)
     assert assert_same([SAMPLES / name for name in names], count, **options)
 
 

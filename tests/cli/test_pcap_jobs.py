@@ -23,12 +23,12 @@ pytestmark = pytest.mark.skipif(not COMPILED or not hasattr(os, "fork"), reason=
 TXN, CODECS, BOOT = (
     str(path) for path in (SAMPLES / "java44-txn.pcap", SAMPLES / "kcat-codecs.pcap", DATA / "kraft-boot.pcap.zst")
 )
-# kcli with stretches of so few bytes that a small capture has some.
+# kcli with pieces of so few bytes that a small capture has some.
 SMALL = """
 import sys
-from kcli.capture import capture_file, shares
+from kcli.capture import capture_file
 from kcli.cli import main
-capture_file.PIECE, shares.STRETCH = 8192, 1
+capture_file.PIECE = 8192
 sys.exit(main.main())
 """
 KCLI = [sys.executable, "-c", SMALL, "decode", "pcap", "--format", "jsonl"]
@@ -110,7 +110,6 @@ def shared(paths: list[str], jobs: int, **options: Any) -> tuple[bytes, SharedDe
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Filled where one process makes the lines; stretches are small."""
-    monkeypatch.setattr("kcli.capture.shares.STRETCH", 1)
     monkeypatch.setattr("kcli.capture.capture_file.PIECE", 4096)
     seen: list[bool] = []
     before = SharedDecoder.write_alone

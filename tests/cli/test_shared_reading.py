@@ -37,7 +37,6 @@ def read(source: SharedReading) -> bytes:
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small capture has several stretches."""
-    monkeypatch.setattr("kcli.capture.shares.STRETCH", 1)
     monkeypatch.setattr("kcli.capture.capture_file.PIECE", 4096)
 
 

@@ -82,10 +82,10 @@ def test_one_process_counts_where_there_is_too_much(name: str, most: int, monkey
 
 SLOW = """
 import sys, time
-from kcli.capture import capture_file, shares
+from kcli.capture import capture_file
 from kcli.capture.exchanges import CaptureDecoder
 from kcli.cli import main
-capture_file.PIECE, shares.STRETCH = 4096, 1
+capture_file.PIECE = 4096
 before = CaptureDecoder.read
 def read(self, *moved):
     for each in before(self, *moved):

@@ -15,7 +15,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from kcli.core.capture.exchange_json cimport PRODUCE, SASL_HANDSHAKE, ApiCodecs, ExchangeWriter
-from kcli.core.capture.line_order cimport LineOrder
+from kcli.core.capture.line_order cimport LineOrder, note
 from kcli.core.capture.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_ACK, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_RST, KC_SYN, KC_TCP, Ends, Packet,
     PacketReader, Segment, be16, be32, dissect, hash_ends, put_end,
@@ -155,7 +155,7 @@ cdef class CaptureEngine:
             if p == NULL:
                 break
             self.streams.receive(&s)
-            self.order.note(self.streams.segments)
+            note(self.order, self.streams.segments)
         if p != end:
             raise ValueError("no dealt segments")
 
@@ -201,7 +201,7 @@ cdef class CaptureEngine:
     cdef int deal(self, Segment* s) except -1:
         if self.dealer.deal(s) == 0:
             self.streams.receive(s)
-            return self.order.note(self.streams.segments)
+            return note(self.order, self.streams.segments)
         self.streams.payload += s.captured
         self.streams.pass_over(s.ts)
         self.order.segment = self.streams.segments
