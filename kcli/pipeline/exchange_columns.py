@@ -21,14 +21,21 @@ Dated = tuple[str, int, Any, bool]  # table, day since 1970, record batch, wheth
 
 
 class ExchangeColumns:
-    """What `ExchangeRows.take_columns` gives, as Arrow arrays. name_of: an API's name by its number."""
+    """What `ExchangeRows.take_columns` gives, as Arrow arrays. name_of: an API's name by its number. fields: how many
+    columns of numbers `ExchangeRows` was asked for."""
 
-    def __init__(self, taken: dict[str, Any], name_of: Callable[[int], str | None]) -> None:
+    def __init__(self, taken: dict[str, Any], name_of: Callable[[int], str | None], fields: int = 0) -> None:
         self.taken, self.name_of = taken, name_of
+        self.width = fields
         self.numbers = numpy.frombuffer(taken["numbers"], numpy.int64).reshape(-1, NUMBERS)
         self.days = self.numbers[:, 0] // DAY_NS
         self.nameless = numpy.zeros(len(self.numbers), bool)  # rows with a topic id without a name
         self.nameless[numpy.frombuffer(taken["nameless"], numpy.int32)] = True
+
+    @cached_property
+    def fields(self) -> Any:
+        """The numbers out of messages, by row and column."""
+        return numpy.frombuffer(self.taken["fields"], numpy.int64).reshape(-1, self.width)
 
     def batches(self) -> Iterator[Dated]:
         """Of `exchanges`."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -24,33 +25,43 @@ if TYPE_CHECKING:
     from kcli.core.columns.exchange_columns import Fields
     from kcli.grammar.codec import MessageCodec
 
-__all__ = ["FIELDS", "TEXTS", "fact_batch", "fact_row", "fields_of"]
+__all__ = ["FIELDS", "TEXTS", "THROTTLE", "fact_batch", "fact_row", "fields_of"]
 
 FIELDS = ("replica_id", "session_id", "session_epoch", "granted_id", "throttle_ms")
+THROTTLE = -1  # where among them the last is
 TEXTS = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)  # API keys whose bodies are kept as text
 CLIENT = -1  # the replica id of who is none
-# The paths of a message, and the place of each among FIELDS. Of two with one place the one that is there counts.
-ASKED = {"replicaId?": 0, "replicaState.replicaId?": 0, "sessionId?": 1, "sessionEpoch?": 2}
-GRANTED = {"sessionId?": 3, "throttleTimeMs?": 4}
-ANSWERED = {"throttleTimeMs?": 4}
+# The paths of a message, and which of FIELDS each fills. Of two with one field the one that is there counts.
+ASKED = {
+    "replicaId?": "replica_id", "replicaState.replicaId?": "replica_id", "sessionId?": "session_id",
+    "sessionEpoch?": "session_epoch",
+}  # fmt: skip
+ANSWERED = {"throttleTimeMs?": "throttle_ms"}
+GRANTED = {"sessionId?": "granted_id"} | ANSWERED
 
 
-def fields_of(bodies: Bodies, api_key: int, version: int) -> Fields:
-    """What the core selects of one version."""
+def fields_of(bodies: Bodies, api_key: int, version: int, names: Sequence[str]) -> Fields:
+    """What the core selects of one version: columns for these of FIELDS."""
     from kcli.core.columns.exchange_columns import Fields
 
     fetch = api_key == FETCH
-    request = side(messages.request(api_key, version, bodies.dialect), ASKED) if fetch else None
-    return Fields(request, side(messages.response(api_key, version, bodies.dialect), GRANTED if fetch else ANSWERED))
+    request = side(messages.request(api_key, version, bodies.dialect), ASKED, names) if fetch else None
+    return Fields(
+        request, side(messages.response(api_key, version, bodies.dialect), GRANTED if fetch else ANSWERED, names)
+    )
 
 
-def side(message: MessageCodec, paths: dict[str, int]) -> tuple[Any, list[int]] | None:
+def side(message: MessageCodec, fields: dict[str, str], names: Sequence[str]) -> tuple[Any, list[int]] | None:
+    """What a side is asked for, with the column of each; None: it has nothing of it."""
+    columns = {path: names.index(name) for path, name in fields.items() if name in names}
     try:
-        selection = message.select([*paths])
+        selection = message.select([*columns])
     except UsageError:
         return None  # of a dialect, with another kind of field by that name
+    if all(place.type == "missing" for place in selection.places.values()):
+        return None
     plain = len(selection.levels) == 1 and selection.slices_only(())
-    return (selection.head, [*paths.values()]) if plain and selection.head is not None else None
+    return (selection.head, [*columns.values()]) if plain and selection.head is not None else None
 
 
 def fact_batch(columns: ExchangeColumns) -> Any:
@@ -58,7 +69,7 @@ def fact_batch(columns: ExchangeColumns) -> Any:
     import pyarrow
 
     keys = columns.numbers[:, 2]
-    fields = numpy.frombuffer(columns.taken["fields"], numpy.int64).reshape(-1, len(FIELDS)).copy()
+    fields = columns.fields.copy()
     fields[:, 0][(keys == FETCH) & (fields[:, 0] == MISSING)] = CLIENT
     others = ~numpy.isin(keys, TEXTS)
     unread = others if columns.unanswered is None else others | columns.unanswered

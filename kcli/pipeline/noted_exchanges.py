@@ -13,7 +13,7 @@ import numpy
 from kcli.capture.arrays import integers, texts
 from kcli.capture.exchange import Exchange
 from kcli.pipeline.exchange_columns import ExchangeColumns
-from kcli.pipeline.exchange_facts import FIELDS, TEXTS
+from kcli.pipeline.exchange_facts import TEXTS, THROTTLE
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import stored_schema
@@ -29,17 +29,19 @@ def noted_batch(columns: ExchangeColumns) -> Any:
     """The rows among these exchanges, as a record batch; None where there are none."""
     import pyarrow
 
-    fields = numpy.frombuffer(columns.taken["fields"], numpy.int64).reshape(-1, len(FIELDS))
-    waits, grouped = fields[:, FIELDS.index("throttle_ms")], numpy.isin(columns.numbers[:, 2], TEXTS)
+    waits, keys = columns.fields[:, THROTTLE], columns.numbers[:, 2]
+    grouped = (keys == TEXTS[0]) | (keys == TEXTS[1])
     index = numpy.flatnonzero(grouped | (waits > 0))
     if not len(index):
         return None
-    chosen = integers(index, "int64")
-    made = {name: columns.batch.column(name).take(chosen) for name in NAMES}
-    asked, answered = (made[name].to_pylist() for name in BODIES)
-    for row in numpy.flatnonzero(~grouped[index]).tolist():
-        asked[row], answered[row] = None, wait_text(waits[index[row]])
-    made |= zip(BODIES, (texts(asked), texts(answered)), strict=True)
+    others = ~grouped[index]
+    everywhere, of_groups = integers(index, "int64"), integers(index, "int64", others)
+    made = {name: columns.batch.column(name).take(of_groups if name in BODIES else everywhere) for name in NAMES}
+    if others.any():
+        answers = made["response"].to_pylist()
+        for row in numpy.flatnonzero(others).tolist():
+            answers[row] = wait_text(waits[index[row]])
+        made["response"] = texts(answers)
     return pyarrow.record_batch([*made.values()], schema=stored_schema("noted_exchanges"))
 
 

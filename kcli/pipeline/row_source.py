@@ -11,7 +11,7 @@ from kcli.capture.exchanges import CaptureDecoder, Item
 from kcli.capture.filters import ALL, Filter
 from kcli.grammar.topics import naming_apis
 from kcli.pipeline.exchange_columns import ExchangeColumns
-from kcli.pipeline.exchange_facts import FIELDS, TEXTS, fact_batch, fields_of
+from kcli.pipeline.exchange_facts import FIELDS, TEXTS, THROTTLE, fact_batch, fields_of
 from kcli.pipeline.fact_columns import FactColumns
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.fetch_frames import FRAMED, frame_batch
@@ -58,6 +58,10 @@ class RowSource(CaptureDecoder):
         one. paths: for `read`; whoever runs packets needs none."""
         self.put_batch, self.wanted_tables = put_batch if chosen.is_times else None, wanted
         self.since, self.until = chosen.since, chosen.until
+        # The numbers out of messages that the core makes columns of.
+        self.field_names = (
+            FIELDS if "exchange_facts" in wanted else FIELDS[THROTTLE:] if "noted_exchanges" in wanted else ()
+        )
         self.counted = 0  # bytes of exchanges that the engine gave to the sink
         self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
         # What is not chosen never becomes text, which learns names by itself.
@@ -82,7 +86,7 @@ class RowSource(CaptureDecoder):
                 framed=FRAMED if "fetch_frames" in wanted else (),
                 headed=whole,
                 texts=None if whole else TEXTS,
-                fields=0 if wanted.isdisjoint(("exchange_facts", "noted_exchanges")) else len(FIELDS),
+                fields=len(self.field_names),
                 since=self.since,
                 until=self.until,
             )
@@ -98,7 +102,7 @@ class RowSource(CaptureDecoder):
 
     def fields(self, api_key: int, version: int) -> Any:
         """The numbers of this version that the core makes columns of."""
-        return fields_of(self.bodies, api_key, version)
+        return fields_of(self.bodies, api_key, version, self.field_names)
 
     def voice(self, link: bytes) -> int:
         """Of a connection that is new to the core."""
@@ -128,7 +132,7 @@ class RowSource(CaptureDecoder):
             return
         self.tally.exchange_bytes += self.engine.message_bytes - self.counted
         self.counted = self.engine.message_bytes
-        columns = ExchangeColumns(self.sink.take_columns(last), self.bodies.name)
+        columns = ExchangeColumns(self.sink.take_columns(last), self.bodies.name, len(self.field_names))
         partitions, wanted = PartitionColumns(columns), self.rows.wanted
         if len(columns.numbers):
             self.rows.exchanges += len(columns.numbers)
