@@ -176,7 +176,8 @@ class RowSource(CaptureDecoder):
                 talk = self.rows.uses.talks[item.connection]
                 self.sink.set_voice(item.connection.encode(), self.rows.uses.number(talk))
         else:
-            if item.kind == "unanswered-at-end" and item.reason.endswith(AT_END):
+            # A connection that was silent for long has ended before, with its last packet.
+            if item.kind == "unanswered-at-end" and item.reason.endswith(AT_END) and item.ns >= self.engine.last_ns:
                 item.ns = max(item.ns, self.end_ns)
             self.rows.event(item)
 
