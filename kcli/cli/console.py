@@ -26,8 +26,9 @@ def is_terminal(stream: IO[str]) -> bool:
 def terminal_width() -> int:
     """Cells of a line of the terminal that standard output or else standard error goes to, or as COLUMNS says; 120
     where nobody knows."""
-    said = os.environ.get("COLUMNS", "")
-    width = int(said) if said.isascii() and said.isdigit() else 0
+    width = 0
+    with contextlib.suppress(ValueError):
+        width = max(0, int(os.environ.get("COLUMNS", "")))
     for stream in filter(None, (sys.__stdout__, sys.stderr)):
         with contextlib.suppress(OSError, ValueError):
             width = width or os.get_terminal_size(stream.fileno()).columns

@@ -67,6 +67,12 @@ def test_only_a_terminal_limits_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (terminal_room(), terminal_room("a file")) == (77, None)
 
 
+@pytest.mark.parametrize("columns", ["", "0", "-5", "wide", "9" * 5000])
+def test_a_width_that_is_none_is_not_heard(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert terminal_width() == 120
+
+
 def test_notes_on_a_terminal_are_broken_between_words(
     terminal: Callable[[int], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
