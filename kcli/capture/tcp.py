@@ -219,8 +219,12 @@ class Streams:
             distance = ahead(side.first, start)
             differs = side.known and distance != 0 and (side.syn or not 0 <= distance < NEAR)
             return differs or (flow.done and not (side.known and distance == 0))
+        if not s.length:
+            return False
         distance = ahead(s.seq, side.next)
-        return s.length > 0 and self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
+        if flow.done and not flow.reset and not flow.is_closed:  # no end was seen: given up, or silent for long
+            return not side.known or distance + s.length > 0
+        return self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
 
     def close(self, flow: Flow, ns: int) -> None:
         """Close a connection at a time (ns)."""

@@ -16,7 +16,7 @@ from kcli.capture.exchange import Exchange
 from kcli.capture.packets import ReferenceReader
 from kcli.core import COMPILED
 from tests.capture.messages import metadata, produce
-from tests.capture.wires import START, Packet, Wire, ethernet, ip4, pcap, segment
+from tests.capture.wires import SAMPLES, START, Packet, Wire, ethernet, ip4, pcap, segment
 
 
 class Owner:
@@ -144,6 +144,25 @@ def test_what_is_held_is_bounded(
         assert more > 45_000 and not any(b"given up" in line for line in free)
         answer.append(found)
     assert answer[0] == answer[-1]
+
+
+@pytest.mark.parametrize("memory", [0, 1000, 2000, 8000])
+@pytest.mark.parametrize("name", ["java44-txn", "java44-consume-classic", "sasl-plain-scram"])
+def test_little_memory_loses_nothing_in_silence(name: str, memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(memory: int) -> tuple[list[bytes], int]:
+        source = exchanges.CaptureDecoder([str(SAMPLES / f"{name}.pcap")], text=True, memory=memory)
+        said = bytearray()
+        source.lines(said.extend)
+        assert source.tally.unaccounted(source.engine) == 0
+        return bytes(said).splitlines(), source.engine.duplicate + source.engine.stray
+
+    whole, again = read(1 << 28)
+    answer = []
+    for compiled in (True, False) if COMPILED else (False,):
+        monkeypatch.setattr(exchanges, "COMPILED", compiled)
+        answer.append(read(memory))
+    assert answer[0] == answer[-1]
+    assert len(answer[0][0]) >= len(whole) and answer[0][1] == again  # what is passed over had come before
 
 
 def test_a_connection_goes_on_after_it_was_given_up(tmp_path: Path) -> None:

@@ -172,6 +172,18 @@ def test_silent_connections_are_let_go(read: Read) -> None:
     assert len(place) == 1 and place[0] < len(items) - 5  # said long before the end
 
 
+def test_a_connection_that_was_let_go_speaks_again(read: Read) -> None:
+    idle = Wire(client=("10.0.0.9", 1234)).open().client(metadata(7)[0]).server(metadata(7)[1])
+    busy = Wire(start=idle.now).open()
+    for number in range(1, 16):
+        busy.now += 60 * 10**9
+        busy.client(metadata(number)[0]).server(metadata(number)[1])
+    idle.now = busy.now
+    idle.client(metadata(8)[0]).server(metadata(8)[1]).server(b"").client(b"")
+    found = said(read(sorted(idle.packets + busy.packets, key=lambda packet: packet.ns)))
+    assert [exchange[1] for exchange in found if ":1234" in exchange[0]] == [7, 8]
+
+
 # What TCP says of connections that have ended
 
 Ends = dict[str, tuple[int, int]]  # connection -> round trip (ns, -1: not known), segments that came again

@@ -201,7 +201,11 @@ cdef class Streams:
                 another = True
         else:
             distance = ahead(s.seq, side.next)
-            another = s.length and self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
+            if flow.done and not flow.reset and not (side.closed and flow.side[1 - d].closed):    # no end was seen
+                another = not side.known or distance + <int64_t>s.length > 0
+            else:
+                another = self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
+            another = another and s.length
         if another:
             if not flow.done:
                 self.close(flow, flow.last)
