@@ -76,6 +76,7 @@ class Headers(Word):
 
     least = 1
     type = "headers"
+    zero = ()
     header = Struct(key=ZigzagBytes(nullable=False), value=ZigzagBytes())
 
     def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> list[dict[str, Any]]:
@@ -86,6 +87,8 @@ class Headers(Word):
         return [self.header.parse_word(source, trace, element(path, index)) for index in range(count)]
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
+        if not isinstance(value, (list, tuple)):
+            raise EncodeError(path, f"needs a list of headers, not {value!r}")
         VARINT.build_word(len(value), out, trace, f"{path}#count")
         for index, header in enumerate(value):
             self.header.build_word(header, out, trace, element(path, index))

@@ -66,6 +66,8 @@ class Decimal(Word):
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or not -(1 << 63) <= value < 1 << 63:
             raise EncodeError(path, f"needs an int64, not {value!r}")
+        if self.only not in (None, value):
+            raise EncodeError(path, f"needs {self.only}, not {value}")
         out += self.kept(value, path, trace) or self.bytes_for(value)
 
 
@@ -87,13 +89,24 @@ class Token(Word):
             raise DecodeError(path, start, f"line {line_of(source, start)}: a name expected, not {shown(chunk)}")
         source.seek(start + len(text) + len(end))
         value = text.decode("utf-8", "replace").strip()
+        if value.split() != [value]:
+            raise DecodeError(path, start, f"line {line_of(source, start)}: a name expected, not {shown(chunk)}")
+        if text + end != self.bytes_for(value):
+            trace.encodings[path] = text + end
         trace.note(path, start, source.tell(), self.type, value)
         return value
 
+    def bytes_for(self, value: str) -> bytes:
+        """The text as Kafka writes it."""
+        return value.encode() + self.end
+
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
-        if not isinstance(value, str) or not value or value.split() != [value]:
+        if not isinstance(value, str) or value.split() != [value]:
             raise EncodeError(path, f"needs text without white space, not {value!r}")
-        out += value.encode() + self.end
+        try:
+            out += self.kept(value, path, trace) or self.bytes_for(value)
+        except UnicodeEncodeError:
+            raise EncodeError(path, "a name with surrogates has no UTF-8 form") from None
 
 
 class Labelled(Word):

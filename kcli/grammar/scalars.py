@@ -95,7 +95,10 @@ def float_of(value: Any) -> float:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"needs a float64, not {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError("needs a float64, not a number beyond all of them") from None
 
 
 class LengthPrefixed(Word):

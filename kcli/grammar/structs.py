@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from construct import StopFieldError
@@ -53,22 +54,25 @@ class Struct(Word):
         else:
             for field in self.fields:
                 value[field.name] = field.subcon.parse_word(source, trace, child(path, field.name))
-        if self.tags is not None:
-            value |= self.tags.parse_word(source, trace, path)
+            self.parse_tags(value, source, trace, path)
         return value
 
+    def parse_tags(self, value: dict[str, Any], source: ByteSource, trace: DecodeTrace, path: str) -> None:
+        """The tagged fields, put among the plain ones."""
+        if self.tags is not None:
+            value |= self.tags.parse_word(source, trace, path)
+
     def parse_in_context(self, value: dict[str, Any], source: ByteSource, trace: DecodeTrace, path: str) -> None:
-        """The plain fields, each of which construct's words among the later ones can refer to (`this.name`)."""
+        """All fields. Construct's words can refer to the plain ones before them (`this.name`)."""
         outer, context = trace.context, context_below(trace, parsing=True)
         trace.context = context
         try:
-            for field in self.fields:
-                place = child(path, field.name)
-                item = field.subcon.parse_word(source, trace, place)
-                if field.name:
-                    value[field.name], context[field.name] = item, containers(item)
-        except StopFieldError:
-            pass
+            with suppress(StopFieldError):
+                for field in self.fields:
+                    item = field.subcon.parse_word(source, trace, child(path, field.name))
+                    if field.name:
+                        value[field.name], context[field.name] = item, containers(item)
+            self.parse_tags(value, source, trace, path)
         finally:
             trace.context = outer
 
@@ -81,24 +85,28 @@ class Struct(Word):
         else:
             for field in self.fields:
                 field.subcon.build_word(value.get(field.name, field.default), out, trace, child(path, field.name))
+            self.build_tags(value, out, trace, path)
+
+    def build_tags(self, value: dict[str, Any], out: bytearray, trace: DecodeTrace, path: str) -> None:
+        """The section of tagged fields behind the plain ones."""
         if self.tags is not None:
             self.tags.build_word(value, out, trace, path)
 
     def build_in_context(self, value: dict[str, Any], out: bytearray, trace: DecodeTrace, path: str) -> None:
-        """The plain fields, for words of construct's own that refer to others of them (`this.name`)."""
+        """All fields. Construct's words can refer to any of them (`this.name`)."""
         outer, context = trace.context, context_below(trace, parsing=False)
         context.update(value)
         trace.context = context
         try:
-            for field in self.fields:
-                context[field.name] = item = value.get(field.name, field.default)
-                place = child(path, field.name)
-                if isinstance(field.subcon, Embedded):
-                    context[field.name] = field.subcon.build_word(item, out, trace, place)
-                else:
-                    field.subcon.build_word(item, out, trace, place)
-        except StopFieldError:
-            pass
+            with suppress(StopFieldError):
+                for field in self.fields:
+                    context[field.name] = item = value.get(field.name, field.default)
+                    place = child(path, field.name)
+                    if isinstance(field.subcon, Embedded):
+                        context[field.name] = field.subcon.build_word(item, out, trace, place)
+                    else:
+                        field.subcon.build_word(item, out, trace, place)
+            self.build_tags(value, out, trace, path)
         finally:
             trace.context = outer
 

@@ -30,7 +30,7 @@ class Field(Renamed):  # type: ignore[type-arg]
 
     def __init__(self, name: str, subcon: Any, default: Any, tag: int | None = None) -> None:
         super().__init__(as_word(subcon), name)
-        self.default, self.tag = default, tag
+        self.name, self.default, self.tag = name, default, tag  # construct makes None of an empty name
 
     @classmethod
     def of(cls, construct: Any, tag: int | None = None) -> Field:
@@ -116,6 +116,8 @@ class TaggedFields(Word):
         return value
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
+        if not isinstance(value, dict):
+            raise EncodeError(path, f"needs an object with fields, not {value!r}")
         out += self.kept_tags(value, trace, path) or self.tag_bytes(value, trace, path)
 
     def kept_tags(self, value: dict[str, Any], trace: DecodeTrace, path: str) -> bytes | None:

@@ -13,9 +13,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kcli.errors import UsageError
-from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.definition import build
-from kcli.schemas.model import Api, Message, release_order
+from kcli.schemas.model import Api, Message
 from kcli.schemas.ranges import NONE, Range
 
 if TYPE_CHECKING:
@@ -215,17 +214,6 @@ class Catalog:
             known = {key: versions for key, versions in found.items() if versions}
             self.by_release[wanted, listener] = known
         return known
-
-    def advertised_versions(self, release: str, listener: str | None = None) -> Mapping[int, Range]:
-        """What a node of this release answers to ApiVersions: as release_versions, but for Produce.
-
-        From 4.0 on it still names Produce 0 to 2: librdkafka takes their absence for a broker that can't compress
-        (KIP-896, ApiKeys.PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION).
-        """
-        found = dict(self.release_versions(release, listener))
-        if PRODUCE in found and release_order(self.release(release)) >= (4, 0):
-            found[PRODUCE] = Range(0, found[PRODUCE].hi)
-        return found
 
     def accepted(self, request: str, release: str, listener: str | None) -> Range:
         """The versions of a request that a release takes on a listener; NONE: none."""

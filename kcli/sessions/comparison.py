@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.sessions.report import ResponseReport, SessionReport
 from kcli.topic_names import INTERNAL
 
-__all__ = ["LEVELS", "Difference", "Level", "compare", "compare_all", "is_internal", "shown"]
+__all__ = ["LEVELS", "Difference", "Level", "compare", "is_internal", "shown"]
 
 Level = Literal["strict", "shape", "none"]
 LEVELS: tuple[Level, ...] = ("strict", "shape", "none")
@@ -66,27 +65,6 @@ def compare(captured: SessionReport, live: SessionReport, level: Level = "shape"
     found = list(compare_shape(captured, live))
     if level == "strict":
         found += compare_responses(captured, live)
-    return found
-
-
-def compare_all(
-    captured: Sequence[SessionReport], live: Sequence[SessionReport], level: Level = "shape"
-) -> list[Difference]:
-    """The differences of sessions with the same label; a session without its counterpart is one, too."""
-    if level == "none":
-        return []
-    lives = {report.label: report for report in live}
-    found = []
-    for report in captured:
-        other = lives.pop(report.label, None)
-        if other is None:
-            found.append(Difference(report.label, "the session", counted(report.fetches, "fetch", "fetches"), "none"))
-        else:
-            found += compare(report, other, level)
-    found += [
-        Difference(label, "the session", "none", counted(report.fetches, "fetch", "fetches"))
-        for label, report in lives.items()
-    ]
     return found
 
 

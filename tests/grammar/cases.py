@@ -150,6 +150,7 @@ WRONG_VALUES = [
     ("too large", Primitive("int8"), 128, "x: needs an int8 (-128 to 127), not 128"),
     ("far too large", Primitive("int64"), 1 << 70, "not 1180591620717411303424"),
     ("number for a bool", Primitive("bool"), 1, "x: needs true or false, not 1"),
+    ("float beyond all", Primitive("float64"), 10**400, "x: needs a float64, not a number beyond all of them"),
     ("text for a float", Primitive("float64"), "1", "x: needs a float64, not '1'"),
     ("no uuid", Primitive("uuid"), "A" * 21, "x: needs a uuid"),
     ("uuid with bits over", Primitive("uuid"), "A" * 21 + "B", "x: needs a uuid"),

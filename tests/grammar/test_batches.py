@@ -85,6 +85,13 @@ def test_a_record() -> None:
         both_ways(RECORD, bytes([data[0] + 2]) + data[1:])
 
 
+def test_a_record_without_headers_and_with_none() -> None:
+    data = RECORD.build({"key": b"a", "value": b"b"})
+    assert RECORD.parse(data).headers == []
+    with pytest.raises(EncodeError, match="headers: needs a list of headers, not None"):
+        RECORD.build({"headers": None})
+
+
 def test_frames() -> None:
     assert BATCH_HEADER.least == 61 and [grammar.least for grammar in MESSAGES] == [26, 34]
     assert both_ways(CONTROL_KEY, b"\0\0\0\1") == {"version": 0, "type": 1}

@@ -42,6 +42,12 @@ def test_white_space_and_zeros_are_read_and_numbers_kept(data: bytes) -> None:
     assert LEADER_EPOCH_CHECKPOINT.parse(LEADER_EPOCH_CHECKPOINT.build(found))["entries"] == found["entries"]
 
 
+def test_a_name_in_odd_bytes_is_kept() -> None:
+    data = b"0\n1\n\xff\t 0 5\n"
+    found = OFFSET_CHECKPOINT.parse(data)
+    assert found["entries"][0]["topic"] == "\ufffd" and OFFSET_CHECKPOINT.build(found) == data
+
+
 @pytest.mark.parametrize(
     ("grammar", "data", "said"),
     [
@@ -51,6 +57,7 @@ def test_white_space_and_zeros_are_read_and_numbers_kept(data: bytes) -> None:
         (LEADER_EPOCH_CHECKPOINT, b"0\n1\n3 4\n5 6\n", "line 2 says 1 entry, 2 here"),
         (OFFSET_CHECKPOINT, b"0\n1\n" + b"t" * 300 + b" 0 1\n", "line 3: a name expected"),
         (OFFSET_CHECKPOINT, b"0\n1\n 0 1\n", "a number expected"),
+        (OFFSET_CHECKPOINT, b"0\n1\na\tb 0 1\n", "line 3: a name expected"),
         (PARTITION_METADATA, b"version: 1\n", "version: line 1: 0 expected, not '1'"),
         (PARTITION_METADATA, b"version: 0\ntopic_id: \n", "topicId: line 2: a name expected"),
     ],
@@ -66,7 +73,9 @@ def test_what_is_no_such_file(grammar: Any, data: bytes, said: str) -> None:
         (Decimal(), "1"),
         (Decimal(), 1 << 63),
         (LEADER_EPOCH_CHECKPOINT, {"version": 0, "entries": 5}),
+        (LEADER_EPOCH_CHECKPOINT, {"version": 1, "entries": []}),
         (OFFSET_CHECKPOINT, {"version": 0, "entries": [{"topic": "a b", "partition": 0, "offset": 0}]}),
+        (PARTITION_METADATA, {"version": 0, "topicId": "\ud800"}),
     ],
 )
 def test_what_has_no_text(grammar: Any, value: object) -> None:

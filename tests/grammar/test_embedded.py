@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import construct
 import pytest
 from construct import this
@@ -36,6 +38,25 @@ def test_a_message_of_construct_words_is_interpreted() -> None:
         codec.read(b"\2a")
     if COMPILED:
         assert MessageCodec("Own", 0, kafka.Struct("n" / kafka.Int8)).compiled is not None
+
+
+def test_tagged_fields_see_the_plain_ones() -> None:
+    word = kafka.Struct("n" / kafka.Int8, kafka.TaggedFields({0: "x" / construct.Bytes(this.n)}))
+    assert word.parse(b"\2\1\0\2ab") == {"n": 2, "x": b"ab"}
+    assert word.build({"n": 2, "x": b"ab"}) == b"\2\1\0\2ab"
+
+
+@pytest.mark.parametrize(
+    ("word", "data", "said"),
+    [
+        (construct.Const(b"MAGI"), b"XXXX\1", "expected b'MAGI'"),
+        (construct.Check(lambda this: False), b"\1", "check failed"),
+        (construct.Padding(3), b"\0", "expected 3, found 1"),
+    ],
+)
+def test_an_unnamed_word_says_what_is_wrong(word: Any, data: bytes, said: str) -> None:
+    with pytest.raises(DecodeError, match=said):
+        kafka.Struct(word, "v" / kafka.Int8).parse(data)
 
 
 def test_nothing_is_read_behind_the_end_of_a_tagged_field() -> None:

@@ -37,6 +37,11 @@ def test_any_tags_stay_bytes() -> None:
     assert around.build(around.parse(data)) == data
 
 
+def test_a_section_needs_an_object() -> None:
+    with pytest.raises(EncodeError, match="needs an object with fields, not None"):
+        TaggedFields({}).build(None)
+
+
 def test_a_field_needs_a_name() -> None:
     with pytest.raises(TypeError, match="needs a name"):
         Field.of(kafka.Int8)

@@ -121,12 +121,6 @@ def test_what_a_listener_accepts() -> None:
     assert len(catalog().release_versions("2.4", "broker")) == len(catalog().release_versions("2.4"))
 
 
-def test_produce_is_advertised_from_0() -> None:
-    assert catalog().advertised_versions("4.0")[0] == Range(0, 12)
-    assert catalog().advertised_versions("4.0")[1] == catalog().release_versions("4.0")[1]
-    assert catalog().advertised_versions("3.9") == catalog().release_versions("3.9")
-
-
 # Where releases give one version two layouts, as it was found in their jars.
 VARIANTS = {
     "EndQuorumEpochRequest": ["2.8"],

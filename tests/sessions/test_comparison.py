@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.errors import UsageError
-from kcli.sessions.comparison import compare, compare_all
+from kcli.sessions.comparison import compare
 from kcli.sessions.report import SessionReport
 from tests.sessions.captured import Row
 from tests.sessions.reports import evicted_rows, report
@@ -25,7 +25,7 @@ def test_equal_sessions_have_no_differences(rows: list[Row]) -> None:
 
 
 def test_none_compares_nothing(rows: list[Row]) -> None:
-    assert compare(report(rows), report(rows[:3]), "none") == compare_all([report(rows)], [], "none") == []
+    assert compare(report(rows), report(rows[:3]), "none") == []
     with pytest.raises(UsageError, match="loose"):
         compare(report(rows), report(rows), "loose")  # type: ignore[arg-type]
 
@@ -101,10 +101,3 @@ def test_an_eviction_that_does_not_come_again_is_no_difference(rows: list[Row]) 
 
     assert compare(report(rows), altered(rows, calm), "shape") == []
     assert compare(report(rows), altered(rows, calm), "strict")
-
-
-def test_sessions_that_one_side_does_not_have(rows: list[Row]) -> None:
-    one, other = report(rows, "one"), report(rows, "other")
-    assert [d.session for d in compare_all([one, other], [one])] == ["other"]
-    assert [d.captured for d in compare_all([one], [one, other])] == ["none"]
-    assert compare_all([one, other], [other, one]) == []

@@ -215,11 +215,6 @@ class Log:
             size = min(size, (behind.position if behind else segment.size) - place.position)
         return segment.slice(place.position, size, place.size) if size > 0 else None
 
-    def first_batch_size(self, offset: int) -> int:
-        """Bytes of the batch that holds this offset, 0 at the end."""
-        found = self.find(offset)
-        return found[1].size if found else 0
-
     def first_at(self, timestamp: int) -> tuple[Segment, Place] | None:
         """The first readable batch whose largest timestamp is at least this."""
         for each in self.segments:

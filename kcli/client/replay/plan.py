@@ -111,10 +111,6 @@ class ReplayPlan:
         steps = (step for fetcher in self.fetchers for step in fetcher.steps)
         return {key for step in steps for key, reported in step.captured.reported if reported[RECORDS_BYTES] > 0}
 
-    def newest_version(self) -> int:
-        """The newest version of Fetch in the capture; 0 without a fetch."""
-        return max((step.captured.version for each in self.fetchers for step in each.steps), default=0)
-
 
 def make_plan(exchanges: Iterable[Captured], wants: Callable[[Captured], bool] | None = None) -> ReplayPlan:
     """The plan for a capture's fetches, in any order of completion. wants: only sessions with a fetch that it takes."""

@@ -153,7 +153,10 @@ cdef double double_of(object value) except? -1:
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"needs a float64, not {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError("needs a float64, not a number beyond all of them") from None
 
 
 cdef int write_uuid(PyObject* value, uint8_t* at) except -1:

@@ -163,15 +163,6 @@ cdef inline uint8_t* put_varlong(uint8_t* p, int64_t value) noexcept nogil:
     return p + 1
 
 
-cdef inline int varlong_size(int64_t value) noexcept nogil:
-    cdef uint64_t v = (<uint64_t> value << 1) ^ <uint64_t> (value >> 63)
-    cdef int n = 1
-    while v >= 0x80:
-        v >>= 7
-        n += 1
-    return n
-
-
 cdef inline uint8_t* put_bytes(uint8_t* p, bytes data):
     cdef Py_ssize_t n
     if data is None:

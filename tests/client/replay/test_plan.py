@@ -90,4 +90,4 @@ def test_a_session_is_replayed_whole_or_not_at_all() -> None:
 
 def test_nothing_is_a_plan_too() -> None:
     plan = make_plan([])
-    assert (plan.fetches, plan.partitions(), plan.newest_version()) == (0, {}, 0)
+    assert (plan.fetches, plan.partitions()) == (0, {})
