@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kcli.errors import UsageError
 
-__all__ = ["bytes_like", "need"]
+__all__ = ["bytes_like", "need", "texts"]
 
 Kind = type[Any]
 
@@ -15,6 +16,16 @@ def need(name: str, value: object, kind: Kind | tuple[Kind, ...], expected: str)
     """UsageError: the argument of that name is not of this type (a bool is no int). expected: in words."""
     if not isinstance(value, kind) or isinstance(value, bool):
         raise UsageError(f"{name}: {expected} expected, not {type(value).__name__}")
+
+
+def texts(name: str, value: Any, expected: str) -> list[str]:
+    """One text or several, as a list. UsageError: the argument of that name is neither. expected: in words."""
+    given = [value] if isinstance(value, str) else value
+    need(name, given, Iterable, expected)
+    found = list(given)
+    for each in found:
+        need(name, each, str, expected)
+    return found
 
 
 def bytes_like(name: str, value: Any) -> bytes | bytearray | memoryview:

@@ -81,7 +81,7 @@ class Broker:
         self.node_ids = list(node_ids or range(first, first + nodes))
         self.faults = Faults(faults, seed, dialect)
         catalog(dialect)  # a draft that makes no sense is named here, before a client meets it
-        self.dialect, self.release = dialect, release
+        self.dialect, self.release = dialect, None if release is None else catalog().release(release)
         self.answers = Answers(answers, dialect)
         self.hints = True
         self.session_shards = SHARDS

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from kcli.arguments import need
+from kcli.arguments import need, texts
 from kcli.broker.broker import Broker
-from kcli.errors import UsageError
+from kcli.counting import counted
+from kcli.errors import InputError, UsageError
 
 __all__ = ["EmbeddedBroker", "embedded_broker"]
 
@@ -41,7 +42,9 @@ class EmbeddedBroker:
         return f"<EmbeddedBroker {self.bootstrap_servers or 'not running'}>"
 
     def __enter__(self) -> Self:
-        """Raises what the broker's own start raises: NetworkError, UsageError."""
+        """Raises what the broker's own start raises: NetworkError, UsageError, and OSError for its directory."""
+        if self._thread.ident is not None:
+            raise UsageError("this embedded broker has been started: embedded_broker(...) gives another")
         self._thread.start()
         self._started.wait()
         if self._failure is not None:
@@ -56,7 +59,23 @@ class EmbeddedBroker:
 
     def create_topic(self, name: str, partitions: int | None = None, *, replication: int | None = None) -> None:
         """A new topic; what is not given comes from the broker's configs. UsageError: it can't be made."""
-        self.call(lambda broker: broker.create_topic(name, partitions, replication=replication))
+        need("name", name, str, "text")
+        for what, count in (("partitions", partitions), ("replication", replication)):
+            need(what, 1 if count is None else count, int, "a number")
+            if count is not None and count < 1:
+                raise UsageError(f"{what} {count}: 1 or more expected")
+
+        def create(broker: Broker) -> None:
+            if broker.topics.get(name) is not None:
+                raise UsageError(f"topic {name}: there is one of this name")
+            if replication is not None and replication > len(broker.node_ids):
+                raise UsageError(f"replication {replication}: {counted(len(broker.node_ids), 'node')} here")
+            broker.create_topic(name, partitions, replication=replication)
+
+        try:
+            self.call(create)
+        except InputError as error:
+            raise UsageError(str(error)) from None
 
     def call(self, function: Callable[[Broker], T]) -> T:
         """What the function gives for the broker, called in the broker's own thread. UsageError: it does not run."""
@@ -99,10 +118,10 @@ def embedded_broker(
     host: str = "127.0.0.1",
     port: int = 0,
     config: Mapping[str, Any] | None = None,
-    faults: Iterable[str] = (),
+    faults: str | Iterable[str] = (),
     seed: int | None = None,
     dialect: str | None = None,
-    answers: Iterable[Mapping[str, Any]] = (),
+    answers: Mapping[str, Any] | Iterable[Mapping[str, Any]] = (),
     release: str | None = None,
 ) -> EmbeddedBroker:
     """A broker for the time of a `with` block, on loopback and a free port by default.
@@ -116,13 +135,17 @@ def embedded_broker(
     UsageError: an option makes no sense; NetworkError, when the block begins: it can't listen.
     """
     need("data", "" if data is None else data, (str, os.PathLike), "a directory")
+    if data is not None and Path(data).exists() and not Path(data).is_dir():
+        raise UsageError(f"data {os.fsdecode(data)}: a directory expected")
     need("nodes", nodes, int, "a number")
     need("port", port, int, "a number")
     if not 0 <= port < 65536:
         raise UsageError(f"port {port}: 0 to 65535 expected")
     need("config", {} if config is None else config, Mapping, "names with values")
-    need("faults", faults, Iterable, "rules")
     need("answers", answers, Iterable, "rules")
+    rules = [answers] if isinstance(answers, Mapping) else list(answers)
+    for rule in rules:
+        need("answers", rule, Mapping, "rules")
     return EmbeddedBroker(
         Broker(
             None if data is None else Path(data),
@@ -130,10 +153,10 @@ def embedded_broker(
             host=host,
             port=port,
             nodes=nodes,
-            faults=faults,
+            faults=texts("faults", faults, "rules"),
             seed=seed,
             dialect=dialect,
-            answers=answers,
+            answers=rules,
             release=release,
         )
     )

@@ -258,10 +258,10 @@ def parse_rule(text: str, dialect: str | None = None) -> Rule:
         elif name in TEXTS and value:
             set_text(rule, text, name, value, catalog(dialect))
         else:
-            raise UsageError(f"--fault {text}: {part!r} is unknown; there are {', '.join(TEXTS + NUMBERS + FLAGS)}")
+            raise UsageError(f"fault {text}: {part!r} is unknown; there are {', '.join(TEXTS + NUMBERS + FLAGS)}")
     if rule.acts == bool(rule.error):
         ways = "delay, ignore, drop, close, split, evict, move"
-        raise UsageError(f"--fault {text}: no action: error=NAME, or any of {ways} expected")
+        raise UsageError(f"fault {text}: no action: error=NAME, or any of {ways} expected")
     return rule
 
 
@@ -274,20 +274,22 @@ def set_text(rule: Rule, text: str, name: str, value: str, tables: Catalog) -> N
             import difflib
 
             near = difflib.get_close_matches(value.upper(), list(codes), 1)
-            raise UsageError(f"--fault {text}: no such error {value}" + (f"; did you mean {near[0]}?" if near else ""))
+            raise UsageError(f"fault {text}: no such error {value}" + (f"; did you mean {near[0]}?" if near else ""))
         rule.error = codes[value.upper()]
     elif name == "probability":
         try:
             rule.probability = float(value)
         except ValueError:
-            raise UsageError(f"--fault {text}: probability={value}: 0 to 1 expected") from None
+            rule.probability = -1
+        if not 0 <= rule.probability <= 1:
+            raise UsageError(f"fault {text}: probability={value}: 0 to 1 expected")
     else:
         setattr(rule, name, value)
 
 
 def number(text: str, name: str, value: str) -> int:
-    if not value.isdigit() or (name == "every" and int(value) == 0):
-        raise UsageError(f"--fault {text}: {name}={value}: a whole number expected")
+    if not (value.isascii() and value.isdigit()) or (name == "every" and int(value) == 0):
+        raise UsageError(f"fault {text}: {name}={value}: a whole number expected")
     return int(value)
 
 

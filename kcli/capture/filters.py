@@ -234,5 +234,5 @@ def code_of(error: str) -> int:
         import difflib
 
         near = difflib.get_close_matches(error.upper(), ERRORS.values(), 1)
-        raise UsageError(f"{error}: no such error" + (f"; did you mean {near[0]}?" if near else ""))
+        raise UsageError(f"{error or repr('')}: no such error" + (f"; did you mean {near[0]}?" if near else ""))
     return found

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from os import PathLike, fsdecode
 from typing import TYPE_CHECKING, Any, Self
 
+from kcli.arguments import need
 from kcli.capture.bodies import RECORDS
 from kcli.capture.exchanges import MEMORY, CaptureDecoder, Exchange, Item, with_failures
 from kcli.capture.filters import Name, Time, chosen
@@ -100,7 +102,7 @@ def read_capture(
     api: Name | Iterable[Name] | None = None,
     client_id: str | None = None,
     topic: str | None = None,
-    errors: bool = False,
+    errors: bool | str = False,
     since: Time | None = None,
     until: Time | None = None,
     ports: int | Iterable[int] = (),
@@ -108,14 +110,15 @@ def read_capture(
     records: str = "none",
     secrets: bool = False,
     memory: int = MEMORY,
-    key_logs: str | Sequence[str] = (),
+    key_logs: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
 ) -> Capture:
     """Read captures (pcap, pcapng, either in gzip or zstd), several as one, in order of time.
 
     files: a path, a file opened in binary mode, or several of these; "-" is standard input.
     api: only these APIs, by name ("Fetch") or key (1). client_id: only this client. topic: only what names this topic.
-    errors: only what was answered with an error. since, until: by the request's time: a datetime, ISO 8601 text (UTC
-    where there is no zone), or seconds since 1970. ports: of servers; connections without one are left out.
+    errors: only what was answered with an error, or with the error of this name or code ("NOT_LEADER_OR_FOLLOWER").
+    since, until: by the request's time: a datetime, ISO 8601 text (UTC where there is no zone), or seconds since 1970.
+    ports: of servers; connections without one are left out.
     dialect: the name or directory of message definitions laid over Kafka's own.
     records: what JSON text and tables show of records: "none" (their size), "batches", "full" or "raw".
     secrets: JSON text shows passwords, keys and tokens, too; values always have them.
@@ -126,16 +129,31 @@ def read_capture(
     """
     if records not in RECORDS:
         raise UsageError(f"records {records!r}: one of {', '.join(RECORDS)} expected")
+    need("memory", memory, int, "a number of bytes")
+    if memory < 0:
+        raise UsageError(f"memory {memory}: 0 or more bytes expected")
+    if not isinstance(errors, bool | str):
+        raise UsageError(f"errors {errors!r}: True, or the name of an error expected")
+    named = errors if isinstance(errors, str) else None
     return Capture(
         files_of(files, "read_capture"),
         ports=ports_of(ports),
         dialect=dialect,
         records=records,
         memory=memory,
-        chosen=chosen(api, client_id, topic, errors, since, until, dialect),
+        chosen=chosen(api, client_id, topic, errors is True, since, until, dialect, error=named),
         secrets=secrets,
-        key_logs=[key_logs] if isinstance(key_logs, str) else key_logs,
+        key_logs=paths_of(key_logs),
     )
+
+
+def paths_of(key_logs: Any) -> list[str]:
+    one = isinstance(key_logs, str | PathLike)
+    need("key_logs", key_logs, (str, PathLike, Iterable), "paths")
+    found = [key_logs] if one else list(key_logs)
+    for each in found:
+        need("key_logs", each, (str, PathLike), "paths")
+    return [fsdecode(each) for each in found]
 
 
 def ports_of(ports: Any) -> list[int]:

@@ -100,7 +100,7 @@ def serve(
         **take_faults(faults),
         "dialect": dialect,
         "answers": [] if answers is None else read_answers(answers),
-        "release": known_release(release),
+        "release": release,
         "note": ignore if quiet else tell,
     }
     broker = make_broker(data, nodes, captures, {"memory": memory, "key_logs": key_logs}, options)
@@ -124,13 +124,6 @@ def setting(text: str) -> tuple[str, str]:
     if not equals:
         raise UsageError(f"--config {text}: KEY=VALUE expected")
     return name.strip(), value.strip()
-
-
-def known_release(text: str | None) -> str | None:
-    """The release as the tables name it; UsageError for one they don't have."""
-    from kcli.schemas.catalog import catalog
-
-    return None if text is None else catalog(None).release(text)
 
 
 def wanted_topic(text: str) -> tuple[str, int | None]:

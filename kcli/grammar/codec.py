@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -249,16 +249,18 @@ class MessageCodec(Grammar):
         except DecodeError as error:
             raise self.named(error) from None
 
-    def select(self, paths: Sequence[str], missing: int | None = None) -> Selection:
+    def select(self, paths: str | Iterable[str], missing: int | None = None) -> Selection:
         """Some fields as columns: `select(["sessionId", "topics[].partitions[].fetchOffset"]).read(data)`.
 
         Of the newest layout. missing: what stands in a column of numbers where the version or a message has none, by
         default the least int64.
         Paths are those of `kcli.grammar.selection.Selection`. UsageError: there is no such path.
         """
+        from kcli.arguments import texts
         from kcli.grammar.selection import Selection  # of no use to a command that reads one message
 
-        return Selection(self, paths) if missing is None else Selection(self, paths, missing)
+        asked = texts("select", paths, "a path, or several")
+        return Selection(self, asked) if missing is None else Selection(self, asked, missing)
 
     def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None, secrets: bool = False) -> list[Span]:
         """Each value's bytes, in order; those before an error are in `into` when it is raised. secrets: show them."""

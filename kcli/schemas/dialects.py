@@ -65,14 +65,14 @@ def lay_over(stock: Catalog, given: str) -> Catalog:
     folder = find(name)
     if (folder / INDEX).is_file():
         if settings:
-            raise UsageError(f"--dialect ...,{settings[0]}: imported tables have their keys")
+            raise UsageError(f"dialect ...,{settings[0]}: imported tables have their keys")
         return tables_over(stock, Catalog.open(folder))
     dialect = read_dialect(folder)
     apis = names_of_apis(stock, dialect.messages)
     for text in settings:
         api, key = setting(text)
         if api not in apis:
-            raise UsageError(f"--dialect ...,{text}: {unknown('API in this dialect', api, apis)}")
+            raise UsageError(f"dialect ...,{text}: {unknown('API in this dialect', api, apis)}")
         dialect.api_keys[api] = key
     return applied(stock, dialect)
 
@@ -92,13 +92,13 @@ def find(name: str) -> Path:
     folder = Path(name)
     if folder.is_dir():
         return folder
-    raise UsageError(f"--dialect {name}: neither a directory nor a dialect of kcli's ({', '.join(shipped())})")
+    raise UsageError(f"dialect {name}: neither a directory nor a dialect of kcli's ({', '.join(shipped())})")
 
 
 def setting(text: str) -> tuple[str, int]:
     api, _, key = text.partition("=")
     if not api or not key.isascii() or not key.isdigit() or int(key) > HIGHEST:
-        raise UsageError(f"--dialect ...,{text}: Api=KEY expected, KEY from 0 to {HIGHEST}")
+        raise UsageError(f"dialect ...,{text}: Api=KEY expected, KEY from 0 to {HIGHEST}")
     return api, int(key)
 
 

@@ -241,4 +241,4 @@ def unknown(what: str, name: str, names: list[str]) -> str:
 
     by_plain = {plain(each): each for each in reversed(names)}
     near = difflib.get_close_matches(plain(name), list(by_plain), 1)
-    return f"{name}: no such {what}" + (f"; did you mean {by_plain[near[0]]}?" if near else "")
+    return f"{name or repr('')}: no such {what}" + (f"; did you mean {by_plain[near[0]]}?" if near else "")

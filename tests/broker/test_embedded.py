@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,51 @@ def test_options_are_those_of_the_brokers(tmp_path: Path) -> None:
     for options in ({"config": {"nonsense": 1}}, {"nodes": 0}, {"faults": ["?"]}):
         with pytest.raises(UsageError):
             embedded_broker(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"data": __file__}, "a directory expected"),
+        ({"release": "99"}, "99"),
+        ({"faults": "api=Fetch,delay=5,x"}, "fault api=Fetch,delay=5,x: 'x' is unknown"),
+        ({"faults": [{}]}, "faults: rules expected, not dict"),
+        ({"faults": "drop,probability=7"}, "probability=7: 0 to 1 expected"),
+        ({"faults": "drop,every=\u00b2"}, "a whole number expected"),
+        ({"answers": ["x"]}, "answers: rules expected, not str"),
+        ({"answers": {"api": "Gret"}}, "rule 1: Gret: no such API"),
+        ({"dialect": "nope"}, "dialect nope: neither a directory nor a dialect"),
+    ],
+    ids=str,
+)
+def test_what_makes_no_broker(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        embedded_broker(**options)
+    assert said in str(caught.value) and "--" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"),
+    [
+        (("new", 0), "partitions 0: 1 or more expected"),
+        (("new", -1), "partitions -1: 1 or more expected"),
+        (("new", "3"), "partitions: a number expected, not str"),
+        ((3,), "name: text expected, not int"),
+        (("a b",), "a b"),
+        (("old",), "topic old: there is one of this name"),
+    ],
+    ids=str,
+)
+def test_what_makes_no_topic(topic: tuple[Any, ...], said: str) -> None:
+    with embedded_broker() as broker:
+        broker.create_topic("old")
+        with pytest.raises(UsageError) as caught:
+            broker.create_topic(*topic)
+        assert said in str(caught.value)
+        with pytest.raises(UsageError, match="replication 2: 1 node here"):
+            broker.create_topic("new", replication=2)
+    with pytest.raises(UsageError, match="has been started"):
+        broker.__enter__()
 
 
 def test_rules_answer_requests() -> None:

@@ -143,6 +143,14 @@ def test_what_is_wrong_with_a_file_comes_behind_what_could_be_read(tmp_path: Pat
         ({"ports": "9092"}, "ports: '9' is no port"),
         ({"ports": [70000]}, "ports: 70000 is no port"),
         ({"ports": 1.5}, "ports: 1.5 is no port"),
+        ({"api": ""}, "'': no such API"),
+        ({"memory": -1}, "memory -1: 0 or more bytes expected"),
+        ({"memory": "1M"}, "memory: a number of bytes expected, not str"),
+        ({"memory": None}, "memory: a number of bytes expected, not NoneType"),
+        ({"errors": "FENCED"}, "FENCED: no such error"),
+        ({"errors": 3}, "errors 3: True, or the name of an error expected"),
+        ({"key_logs": [3]}, "key_logs: paths expected, not int"),
+        ({"key_logs": 3}, "key_logs: paths expected, not int"),
         ({"records": "all"}, "records 'all': one of none, batches, full, raw expected"),
         ({"dialect": "nope"}, "nope: neither a directory nor a dialect"),
     ],
@@ -152,6 +160,13 @@ def test_arguments_that_make_no_sense_are_refused_at_once(arguments: dict[str, A
     with pytest.raises(kcli.UsageError) as caught:
         read_capture(TXN, **arguments)
     assert why in str(caught.value)
+
+
+def test_errors_are_asked_for_by_name_and_secrets_by_path() -> None:
+    (only,) = read_capture(TXN, errors="coordinator_not_available")
+    assert "COORDINATOR_NOT_AVAILABLE" in repr(only)
+    tls = SAMPLES / "tls.pcap"
+    assert len(list(read_capture(tls, key_logs=SAMPLES / "tls.keys"))) > len(list(read_capture(tls)))
 
 
 def test_an_exchange_in_a_notebook() -> None:

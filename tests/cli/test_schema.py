@@ -161,7 +161,7 @@ def test_shown_json_serves_as_a_dialect(capsys: pytest.CaptureFixture[str], tmp_
         (("show", "Fetcch"), "Fetcch: no such message or API; did you mean Fetch?"),
         (("show", "Fetch", 99), "FetchRequest has no version 99 (versions 0-18)"),
         (("show", "500"), "API key 500: not in the tables"),
-        (("show", "Fetch", "--schema", "nothing"), "--dialect nothing: neither a directory nor a dialect"),
+        (("show", "Fetch", "--schema", "nothing"), "dialect nothing: neither a directory nor a dialect"),
         (("list", "--release", "1.0"), "release 1.0: not in the tables"),
         (("diff", "Fetch", 1), "NAME V1 V2 or --release A B expected"),
         (("diff", "Fetch", 1, 2, "--release", "4.0", "4.1"), "one of them"),
