@@ -33,7 +33,7 @@ class FaultRules:
         self.acting = Faults(rules, seed)
         for rule in self.acting.rules:
             if rule.evict or rule.move != NOWHERE:
-                raise UsageError(f"--fault {rule.text}: evict and move are for kcli broker serve")
+                raise UsageError(f"fault {rule.text}: evict and move are for kcli broker serve")
         errors = [rule for rule in self.acting.rules if rule.error]
         self.acting.rules = [rule for rule in self.acting.rules if not rule.error]
         self.whole, self.placed = Faults(), Faults()

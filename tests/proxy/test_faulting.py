@@ -138,9 +138,17 @@ def test_what_is_recorded_is_what_the_client_got() -> None:
     assert data.count(b"\x00\x38\xff\xff\xff\xff\xff\xff\xff\xff") + data.count(b"\x00\x38\x00\x00\x00\x00") == 1
 
 
-@pytest.mark.parametrize("rule", ["evict", "api=Produce,move=2", "error=NOPE", "nothing"])
-def test_rules_that_make_no_sense_here(rule: str) -> None:
-    with pytest.raises(UsageError, match="--fault"):
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("evict", "evict and move are for"),
+        ("api=Produce,move=2", "evict and move are for"),
+        ("error=NOPE", "no such error NOPE"),
+        ("nothing", "'nothing' is unknown"),
+    ],
+)
+def test_rules_that_make_no_sense_here(rule: str, why: str) -> None:
+    with pytest.raises(UsageError, match=f"^fault {rule}: {why}"):
         FaultRules([rule])
 
 
