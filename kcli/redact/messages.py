@@ -136,15 +136,14 @@ class FrameRedactor:
     # Messages
 
     def message(self, codec: MessageCodec, data: bytes, start: int, out: bytearray, request: bytes = b"") -> None:
-        """Write the message at `start` into `out`, redacted. DecodeError: what comes behind the error is blank."""
+        """Write the message at `start` into `out`, redacted. DecodeError: all of it stays blank, as a number read
+        before the error may be a piece of a name."""
         rules = rules_of(codec.name, self.bodies.dialect)
         spans: list[Span] = []
-        try:
-            MessageCodec.spans(codec, data, start, spans, secrets=True)  # of an envelope not those inside
-        finally:
-            numbers = {span.path: span.value for span in spans if span.type == "int8"}
-            for span in spans:
-                self.write(span, rules, numbers, data, out, request)
+        MessageCodec.spans(codec, data, start, spans, secrets=True)  # of an envelope not those inside
+        numbers = {span.path: span.value for span in spans if span.type == "int8"}
+        for span in spans:
+            self.write(span, rules, numbers, data, out, request)
 
     def write(
         self,

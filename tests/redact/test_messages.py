@@ -194,6 +194,17 @@ def test_what_can_not_be_decoded_is_left_out() -> None:
     assert frame.blanked == 4
 
 
+def test_a_name_that_was_read_as_numbers_is_left_out() -> None:
+    """ListOffsets begins with a number and a byte: here both are pieces of a name."""
+    head = messages.request_header(2, 11).write(
+        {"requestApiKey": 2, "requestApiVersion": 11, "correlationId": 7, "clientId": "somebody"}
+    )
+    frame = redactor()
+    assert frame.request(head + b"orders-none")[len(head) :] == b"\xff" * 11
+    assert frame.response(b"\0\0\0\7\0orders-none", 2, 11) == b"\0\0\0\7\0" + b"\xff" * 11
+    assert frame.blanked == 2
+
+
 def test_trailing_bytes_and_unknown_tags_are_left_out() -> None:
     body = {"groupId": "g", "topics": []}
     request = encoded(8, 9, body | {"_unknownTaggedFields": [{"tag": 99, "data": b"private"}]}) + b"abc"
