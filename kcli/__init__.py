@@ -17,9 +17,9 @@ from __future__ import annotations
 TYPE_CHECKING = False  # importing typing would take longer than the rest of this
 if TYPE_CHECKING:
     from kcli.broker.embedded import EmbeddedBroker, embedded_broker
-    from kcli.capture.events import Event
-    from kcli.capture.exchange import Exchange
-    from kcli.capture.reading import Capture, read_capture
+    from kcli.capture.api import Capture, read_capture
+    from kcli.capture.kafka.events import Event
+    from kcli.capture.kafka.exchange import Exchange
     from kcli.errors import (
         BrokerError,
         DecodeError,
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from kcli.grammar.messages import message
     from kcli.records.batches import Batch, Record
     from kcli.records.reading import read_segment
-    from kcli.snapshots.image import Image
-    from kcli.snapshots.reading import read_snapshot
+    from kcli.snapshots.image.image import Image
+    from kcli.snapshots.reading.api import read_snapshot
     from kcli.version import __version__
 
 __all__ = [
@@ -69,16 +69,16 @@ __all__ = [
 
 _HOMES = {
     "broker.embedded": "EmbeddedBroker embedded_broker",
-    "capture.events": "Event",
-    "capture.exchange": "Exchange",
-    "capture.reading": "Capture read_capture",
+    "capture.kafka.events": "Event",
+    "capture.kafka.exchange": "Exchange",
+    "capture.api": "Capture read_capture",
     "errors": "BrokerError DecodeError EncodeError InputError KcliError NetworkError SchemaError UsageError",
     "grammar.frames": "Request Response decode_request decode_response encode",
     "grammar.messages": "message",
     "records.batches": "Batch Record",
     "records.reading": "read_segment",
-    "snapshots.image": "Image",
-    "snapshots.reading": "read_snapshot",
+    "snapshots.image.image": "Image",
+    "snapshots.reading.api": "read_snapshot",
     "version": "__version__",
 }
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from kcli.errors import UsageError
 
-__all__ = ["bytes_like", "need", "texts"]
-
 Kind = type[Any]
 
 

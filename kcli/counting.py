@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "singular"]
-
 
 def counted(number: int, one: str, many: str | None = None) -> str:
     """ "1 partition", "1,200 partitions". many: the word, or words, for any number but 1, where an s is not enough."""

@@ -17,19 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-__all__ = [
-    "INTERRUPTED",
-    "BrokerError",
-    "DecodeError",
-    "EncodeError",
-    "InputError",
-    "KcliError",
-    "NetworkError",
-    "SchemaError",
-    "UsageError",
-    "all_of",
-]
-
 INTERRUPTED = 130  # 128 and the number of SIGINT, as shells have it
 
 

@@ -6,8 +6,6 @@ import importlib.util
 
 from kcli.errors import UsageError
 
-__all__ = ["is_there", "require"]
-
 # As in pyproject.toml, by the names that are imported.
 EXTRAS = {
     "pandas": ("numpy", "pandas", "pyarrow"),

@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 from kcli.errors import UsageError
 
-__all__ = ["File", "Files", "Stream", "files_of", "name_of"]
-
 STDIN = "-"
 
 File: TypeAlias = "str | Path | io.IOBase | Stream"

@@ -10,8 +10,6 @@ from typing import Any
 from kcli.errors import InputError
 from kcli.legible import UNSAFE
 
-__all__ = ["dumps", "loads"]
-
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["importing"]
-
 
 def importing(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """A package's `__getattr__`. homes: module below the package -> the names that come from it, with spaces between.

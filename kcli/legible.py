@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from re import Match
 
-__all__ = ["UNSAFE", "legible", "legible_lines"]
-
 # DEL, C1 (ECMA-48), marks of direction (UAX #9), line and paragraph separators, and half surrogate pairs, which file
 # names that are not UTF-8 have. The core escapes the same characters in JSON (`kc_steers` in core/codec/json_text.h).
 UNSAFE = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"

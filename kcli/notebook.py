@@ -10,8 +10,6 @@ from typing import Any
 
 from kcli.legible import legible_lines
 
-__all__ = ["card", "quoted", "shortened"]
-
 SHORT = 60  # characters of a value in a repr
 LINE = 400  # characters of a line of text
 LONG = 4000  # characters of a text in a notebook

@@ -12,17 +12,6 @@ from collections.abc import Sequence
 
 from kcli.errors import InputError
 
-__all__ = [
-    "CLUSTER_METADATA",
-    "INTERNAL",
-    "LONGEST_NAME",
-    "folder_prefix",
-    "lawful_name",
-    "name_fault",
-    "partition_of",
-    "renaming",
-]
-
 # The metadata log: no client can create it, nor write to it.
 CLUSTER_METADATA = "__cluster_metadata"
 # Topics that only the broker itself writes to.

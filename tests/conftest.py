@@ -31,7 +31,7 @@ LONGEST_FIRST = (
     "tests/test_matrix.py",
     "tests/real/",
     "tests/pipeline/",
-    "tests/cli/test_pipeline.py",
+    "tests/cli/pipeline/test_run.py",
     "tests/test_untrusted_text.py",
     "tests/sessions/test_histories.py",
 )

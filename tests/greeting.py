@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kcli.schemas.catalog import catalog
-from kcli.schemas.export import to_definition
+from kcli.schemas.vectors.export import to_definition
 
 __all__ = ["GREET", "greeting", "newer_metadata", "rewritten_metadata"]
 

@@ -19,7 +19,7 @@ from kcli.grammar import messages
 from kcli.grammar.frames import encode_response
 from kcli.records.builder import build_batch, build_message_set
 from kcli.schemas.catalog import catalog
-from kcli.snapshots.image import Image
+from kcli.snapshots.image.image import Image
 from tests import messages as made
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import Packet, Wire, frame, pcap

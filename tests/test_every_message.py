@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.trace import inside
-from kcli.grammar.word import containers
+from kcli.grammar.words.trace import inside
+from kcli.grammar.words.word import containers
 from tests import messages as made
 
 

@@ -91,7 +91,7 @@ def test_a_type_checker_knows_the_names(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     answer = [line.partition(": ")[2] for line in done.stdout.splitlines() if "program.py" in line]
     assert answer == [
-        'note: Revealed type is "kcli.capture.exchange.Exchange"',
+        'note: Revealed type is "kcli.capture.kafka.exchange.Exchange"',
         'note: Revealed type is "bytes | None"',
         'note: Revealed type is "bytes"',
         'note: Revealed type is "str"',

@@ -16,7 +16,8 @@ from typing import Any
 import pyarrow.dataset
 
 from kcli.errors import InputError
-from kcli.pipeline.run import Options, run_pipeline
+from kcli.pipeline.context import Options
+from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.tables import TABLES
 from kcli.sql.engine import Engine
 from kcli.sql.inputs import sort_inputs

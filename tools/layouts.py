@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kcli.grammar import batches, messages
-from kcli.grammar.structs import Struct
+from kcli.grammar.words.structs import Struct
 
 __all__ = ["CORE", "files"]
 

@@ -13,7 +13,7 @@ from kcli.lazy import importing
 
 if TYPE_CHECKING:
     from kcli.broker.broker import Broker
-    from kcli.broker.rebuild import rebuild
+    from kcli.broker.rebuilt.rebuild import rebuild
 
 __all__ = ["Broker", "rebuild"]
 

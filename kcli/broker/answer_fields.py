@@ -10,8 +10,6 @@ from kcli.errors import EncodeError
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import INTEGERS, SCALARS, Field
 
-__all__ = ["FROM_REQUEST", "MISSHAPEN", "asked_fault", "fitted", "is_borrowed"]
-
 FROM_REQUEST = "$request."
 # What writing a value raises that has a list or a text where structs belong, besides EncodeError.
 MISSHAPEN = (EncodeError, AttributeError, TypeError)

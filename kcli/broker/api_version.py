@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kcli.broker.records_slot import fill_slots
+from kcli.broker.fetch.records_slot import fill_slots
 from kcli.broker.response import Answer, EncodedBody, Lazy, Piece
 from kcli.broker.version_filter import version_filter
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
 from kcli.schemas.catalog import catalog
-
-__all__ = ["ApiVersion"]
 
 
 class ApiVersion:

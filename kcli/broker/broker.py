@@ -15,27 +15,25 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from kcli.broker.answers import Answers
 from kcli.broker.configs import LISTENER, Configs
-from kcli.broker.connection import Connection
-from kcli.broker.controller import Controller
 from kcli.broker.datadir import DataDir
 from kcli.broker.faults import Faults, Rule
+from kcli.broker.fetch.purgatory import CapturedMoment
 from kcli.broker.groups.coordinator import Groups
-from kcli.broker.intake import Intake
-from kcli.broker.listening import Gate, most_connections
-from kcli.broker.metalog import MetadataLog
+from kcli.broker.metadata.controller import Controller
+from kcli.broker.metadata.log import MetadataLog
+from kcli.broker.metadata.replicas import Replicas
+from kcli.broker.metadata.topics import Topics
+from kcli.broker.mock_rules import Answers
+from kcli.broker.net.connection import Connection
+from kcli.broker.net.listening import Gate, most_connections
+from kcli.broker.net.memory_quota import Intake
 from kcli.broker.node import Node
 from kcli.broker.partition import Partition, Topic
-from kcli.broker.purgatory import CapturedMoment
-from kcli.broker.replicas import Replicas
-from kcli.broker.session_slots import SHARDS
-from kcli.broker.topics import Topics
+from kcli.broker.rebuilt.session_capacity import SHARDS
 from kcli.broker.transactions.coordinator import Transactions
 from kcli.errors import NetworkError, UsageError
 from kcli.schemas.catalog import catalog
-
-__all__ = ["Broker"]
 
 WILDCARDS = ("0.0.0.0", "::", "")
 SWEEP_SECONDS = 30.0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kcli.schemas.errors import ERRORS
 
-__all__ = ["error_code"]
-
 CODES = {name: code for code, name in ERRORS.items()}
 
 

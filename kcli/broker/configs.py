@@ -12,8 +12,6 @@ from typing import NamedTuple
 from kcli.broker.storage.log import LogSettings
 from kcli.errors import UsageError
 
-__all__ = ["BROKER", "LISTENER", "TOPIC", "Config", "Configs", "Kind", "parse"]
-
 LISTENER = re.compile(r"PLAINTEXT://(?P<host>[^/:\[\]]+|\[[^\]]+\]):(?P<port>\d+)")
 WEEK_MS = 7 * 24 * 3600 * 1000
 

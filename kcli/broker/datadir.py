@@ -8,11 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kcli.broker.configs import Configs
+from kcli.broker.metadata.topics import new_topic_id
 from kcli.broker.storage.checkpoints import read_properties, write_properties
-from kcli.broker.topics import new_topic_id
 from kcli.errors import UsageError
-
-__all__ = ["DataDir"]
 
 META = "meta.properties"
 CLEAN = ".kafka_cleanshutdown"

@@ -18,8 +18,6 @@ from kcli.broker.broker import Broker
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 
-__all__ = ["EmbeddedBroker", "embedded_broker"]
-
 T = TypeVar("T")
 
 

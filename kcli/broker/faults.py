@@ -32,14 +32,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from kcli.broker.net.response_writer import ResponseWriter
 from kcli.broker.request import Request
 from kcli.broker.response import Outcome, Piece
-from kcli.broker.response_writer import ResponseWriter
 from kcli.errors import UsageError
 from kcli.schemas.catalog import catalog
 from kcli.schemas.lookup import Catalog
-
-__all__ = ["NOWHERE", "Faults", "Plan", "Rule", "parse_rule", "read_rules"]
 
 FLAGS = ("ignore", "drop", "evict")
 NUMBERS = ("partition", "after", "count", "every", "delay", "close", "split", "move")

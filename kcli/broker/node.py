@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from kcli.broker.connection import Connection, Server
-from kcli.broker.listening import Listener
+from kcli.broker.fetch.purgatory import Purgatory, draft_key
+from kcli.broker.net.connection import Connection, Server
+from kcli.broker.net.listening import Listener
+from kcli.broker.net.receiving import SCRATCH
 from kcli.broker.partition import Key, Partition
-from kcli.broker.purgatory import Purgatory, draft_key
-from kcli.broker.receiving import SCRATCH
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.cache import FetchSessionCache
 
 if TYPE_CHECKING:
     from kcli.sessions.draft import DraftBroker
-
-__all__ = ["Node"]
 
 
 class Node:

@@ -9,11 +9,9 @@ from typing import NamedTuple, Protocol
 
 from kcli.broker.codes import error_code
 from kcli.broker.configs import TopicConfigs
-from kcli.broker.offset_ranges import OffsetRanges
+from kcli.broker.fetch.offset_ranges import OffsetRanges
 from kcli.broker.storage.log import Log
 from kcli.topic_names import INTERNAL, folder_prefix
-
-__all__ = ["Key", "LogOwner", "Partition", "Shown", "Topic", "by_topic"]
 
 FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
 NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")

@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kcli.broker.api_version import ApiVersion
 from kcli.broker.configs import Configs
-from kcli.broker.controller import Controller
+from kcli.broker.fetch.purgatory import CapturedMoment, Purgatory
 from kcli.broker.groups.coordinator import Groups
-from kcli.broker.metalog import MetadataLog
-from kcli.broker.purgatory import CapturedMoment, Purgatory
-from kcli.broker.replicas import Replicas
+from kcli.broker.metadata.controller import Controller
+from kcli.broker.metadata.log import MetadataLog
+from kcli.broker.metadata.replicas import Replicas
+from kcli.broker.metadata.topics import Topics
 from kcli.broker.response import Outcome
-from kcli.broker.topics import Topics
 from kcli.broker.transactions.coordinator import Transactions
 from kcli.sessions.broker import BrokerSessions
 
 if TYPE_CHECKING:
     from kcli.sessions.draft import DraftBroker
-
-__all__ = ["AnswerRules", "Client", "FaultRules", "Handler", "Node", "Request", "Services"]
 
 
 class Client(Protocol):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterator, Sequence
 from typing import Any, Protocol
 
-__all__ = ["Answer", "EncodedBody", "HangUpError", "Lazy", "Outcome", "Piece"]
-
 
 class Lazy(Protocol):
     """Bytes made while they are sent: a slice of a file, or its converted form."""

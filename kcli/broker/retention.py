@@ -5,8 +5,6 @@ from __future__ import annotations
 from kcli.broker.configs import TopicConfigs
 from kcli.broker.storage.log import Log
 
-__all__ = ["retain"]
-
 
 def retain(log: Log, configs: TopicConfigs, now: int) -> bool:
     """Delete segments, from the oldest on, that are too old or too many; whether any went. The active one stays."""

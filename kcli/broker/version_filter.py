@@ -11,8 +11,6 @@ from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
 
-__all__ = ["VersionFilter", "version_filter"]
-
 VersionFilter = Callable[[dict[str, Any]], dict[str, Any]]
 
 

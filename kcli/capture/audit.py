@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kcli.capture.events import Event, Link
-from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import CaptureDecoder, Item
+from kcli.capture.decoder import CaptureDecoder, Item
+from kcli.capture.kafka.events import Event, Link
+from kcli.capture.kafka.exchange import Exchange
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.ranges import Range
-
-__all__ = ["AuditDecoder", "Client", "Judge", "Overheard", "Usage", "audit"]
 
 REMEMBERED = 1 << 16  # connections
 ALIKE = 1 << 10  # ways to use the APIs

@@ -9,16 +9,14 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, Protocol, TypeAlias
 
-from kcli.capture.clock import parse_instant
-from kcli.capture.error_codes import error_codes
-from kcli.capture.events import Event
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.clock import parse_instant
+from kcli.capture.kafka.error_codes import error_codes
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import UsageError
 from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import ERRORS, error_code
-
-__all__ = ["ALL", "Condition", "Filter", "Name", "Time", "chosen", "is_pattern", "mentions"]
 
 Item = Exchange | Event
 Name: TypeAlias = "str | int"  # of an API, or its key
@@ -75,7 +73,7 @@ class Filter:
 
     client_id, topic: a name, or a pattern with *, ? or [...]. connection: as `client_id`, or a part of "server-client".
     error: a code. slower_than: nanoseconds, of the latency. where: a condition, which `wants` takes as given: it is
-    asked for many exchanges at once (see `kcli.capture.conditions`).
+    asked for many exchanges at once (see `kcli.capture.tables.conditions`).
     """
 
     apis: frozenset[int] = frozenset()

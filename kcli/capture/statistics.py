@@ -14,19 +14,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kcli.capture.clock import instant
-from kcli.capture.error_codes import error_codes
-from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import CaptureDecoder, Item
-from kcli.capture.named_fields import GROUP, INDEX, TOPIC, Named, names_in, scans
+from kcli.capture.decoder import CaptureDecoder, Item
+from kcli.capture.kafka.clock import instant
+from kcli.capture.kafka.error_codes import error_codes
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.tables.field_paths import GROUP, INDEX, TOPIC, Named, names_in, scans
 from kcli.core import COMPILED
 from kcli.core.codec.values import uuid_bytes
 from kcli.jsontext import loads
 from kcli.schemas.errors import error_name
 from kcli.schemas.secrets import METADATA_ID
 from kcli.topic_names import CLUSTER_METADATA
-
-__all__ = ["COLUMNS", "MOST_GROUPS", "Figures", "StatisticsDecoder", "StatisticsRow", "TcpFigures"]
 
 COLUMNS = ("api", "version", "client", "broker", "connection", "topic", "partition", "group", "error", "minute")
 MOST_GROUPS = 10_000
@@ -168,7 +166,7 @@ class StatisticsDecoder(CaptureDecoder):
         return self.kept + (0 if self.counts is None else int(self.counts.counted))
 
     def scans(self, api_key: int, version: int) -> Any:
-        """As `kcli.capture.named_fields.scans`: what the sink looks for."""
+        """As `kcli.capture.tables.field_paths.scans`: what the sink looks for."""
         return scans(api_key, version, self.roles, self.bodies.dialect)
 
     def note_end(self, connection: str, round_trip: int, retransmissions: int) -> None:

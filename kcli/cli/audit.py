@@ -10,27 +10,25 @@ from typing import Any
 import click
 
 from kcli.capture.audit import AuditDecoder, Client, Judge, Overheard, Usage, audit
-from kcli.capture.exchange import Exchange
-from kcli.cli.capture_files import captures_in
-from kcli.cli.cells import wrap
-from kcli.cli.console import is_terminal, terminal_room
-from kcli.cli.decode_pcap import reading
-from kcli.cli.filter_options import FilterCommand, filter_of, filter_options, say_what_there_is
-from kcli.cli.inputs import (
+from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.decode.pcap.command import reading
+from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
+from kcli.cli.options.inputs import (
     files_argument,
     format_option,
     port_option,
     quiet_option,
     reading_options,
 )
-from kcli.cli.lines import Lines, paint
-from kcli.cli.output import open_output, output_option
+from kcli.cli.terminal.cells import wrap
+from kcli.cli.terminal.console import is_terminal, terminal_room
+from kcli.cli.terminal.lines import Lines, paint
+from kcli.cli.terminal.output import open_output, output_option
 from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.schemas.catalog import catalog
-
-__all__ = ["audit_captures"]
 
 NARROWEST = 20  # cells of text in a line that is broken
 

@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.coprocess import Reply, answer_lines, check_lines, message_of
-from kcli.cli.decode_lines import frame_of
-from kcli.cli.decode_message import begins_request, reads_request
-from kcli.cli.inputs import binary_input, dialect_option, format_option, quiet_option
-from kcli.cli.lines import print_line
-from kcli.cli.lines_option import lines_option
-from kcli.cli.message_input import Frame, Piece, frames_of, pieces
-from kcli.cli.problems import conclude
-from kcli.cli.slip_hints import MOST, MOST_LINES, SlipNamer, batch_text, request_text
+from kcli.cli.decode.coprocess import Reply, answer_lines, check_lines, message_of
+from kcli.cli.decode.lines import frame_of
+from kcli.cli.decode.lines_option import lines_option
+from kcli.cli.decode.message import begins_request, reads_request
+from kcli.cli.decode.message_input import Frame, Piece, frames_of, pieces
+from kcli.cli.decode.slip_hints import MOST, MOST_LINES, SlipNamer, batch_text, request_text
+from kcli.cli.options.inputs import binary_input, dialect_option, format_option, quiet_option
+from kcli.cli.terminal.error_summary import conclude
+from kcli.cli.terminal.lines import print_line
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.jsontext import dumps, loads
 from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
-    from kcli.broker.verdicts import Verdict
-
-__all__ = ["batch", "request"]
+    from kcli.broker.acceptance import Verdict
 
 Command = Callable[..., int]
 
@@ -67,7 +65,7 @@ def request(
     kcli check request produce.bin
     kcli encode request --to hex requests.jsonl | kcli check request --hex --release 3.9
     """
-    from kcli.broker.verdicts import Verdict, request_verdicts
+    from kcli.broker.acceptance import Verdict, request_verdicts
 
     tables = catalog(dialect)
     of = tables.release(release or tables.releases[-1])
@@ -134,7 +132,7 @@ def batch(
     kcli check batch batch.bin
     kcli encode batch --to hex batch.json | kcli check batch --hex
     """
-    from kcli.broker.verdicts import Verdict, batch_verdict
+    from kcli.broker.acceptance import Verdict, batch_verdict
     from kcli.schemas.apikeys import PRODUCE
 
     tables = catalog(dialect)
@@ -186,7 +184,7 @@ def request_of(text: bytes, number: int, base64_: bool, dialect: str | None) -> 
     """The frame that a line has: as text, or as JSON that `kcli encode request` takes. InputError."""
     if text[:1] != b"{":
         return message_of(text, number, base64_)[0]
-    from kcli.cli.encode_message import message_bytes
+    from kcli.cli.encode.message import message_bytes
 
     return message_bytes(loads(text, line=number), number, "request", dialect)
 
@@ -195,7 +193,7 @@ def records_of(text: bytes, number: int, base64_: bool) -> bytes:
     """The batches that a line has: as text, or as JSON that `kcli encode batch` takes. InputError."""
     if text[:1] not in (b"{", b"["):
         return message_of(text, number, base64_)[0]
-    from kcli.cli.encode_records import batch_bytes
+    from kcli.cli.encode.records import batch_bytes
 
     return batch_bytes(loads(text, line=number), number)
 

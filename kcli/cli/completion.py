@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.inputs import quiet_option
+from kcli.cli.options.inputs import quiet_option
 from kcli.errors import KcliError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-__all__ = ["completion", "teach"]
 
 # What metavars call files and directories.
 FILE, FOLDER = re.compile(r"\b(FILE|OUT|IN|CAPTURE)\b"), re.compile(r"\b(DIR|FOLDER|DIRECTORY)\b")
@@ -144,7 +142,7 @@ def topics(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
 def topics_in(given: Iterable[str]) -> set[str]:
     """The topics of captures, as far as they are read in a second, and of segments, by their folders' names."""
     from kcli.capture.statistics import StatisticsDecoder
-    from kcli.cli.capture_files import is_capture
+    from kcli.cli.options.capture_files import is_capture
     from kcli.topic_names import partition_of
 
     paths = [each for name in given for each in ([Path(name)] if Path(name).is_file() else Path(name).rglob("*"))]

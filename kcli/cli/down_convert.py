@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from kcli.cli.batch_sources import segments_in
-from kcli.cli.console import progress, warn
-from kcli.cli.inputs import Size, files_argument, format_option, quiet_option
-from kcli.cli.kinds import name_of, refuse_other_files
-from kcli.cli.lines import print_line
-from kcli.cli.output import open_output, output_option
-from kcli.cli.streams import standard_input
+from kcli.cli.decode.batch_sources import segments_in
+from kcli.cli.options.file_type import name_of, refuse_other_files
+from kcli.cli.options.inputs import Size, files_argument, format_option, quiet_option
+from kcli.cli.terminal.console import progress, warn
+from kcli.cli.terminal.lines import print_line
+from kcli.cli.terminal.output import open_output, output_option
+from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from kcli.records.conversion import Slice
-
-__all__ = ["down_convert"]
 
 # A pipe's size, as long as it is not known.
 UNKNOWN_SIZE = 1 << 62

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 import click
 
 from kcli.cli.commands import COMMANDS, HELP
-from kcli.cli.lines import guard_streams, print_note
-from kcli.cli.streams import STANDARD_OUTPUT, drop_output, mend_streams
+from kcli.cli.terminal.lines import guard_streams, print_note
+from kcli.cli.terminal.streams import STANDARD_OUTPUT, drop_output, mend_streams
 from kcli.errors import INTERRUPTED, KcliError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-__all__ = ["cli", "main"]
 
 
 class LazyGroup(click.Group):

@@ -10,25 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.cli.capture_files import captures_in
-from kcli.cli.console import is_terminal
-from kcli.cli.decode_pcap import reading
-from kcli.cli.inputs import (
+from kcli.cli.decode.pcap.command import reading
+from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.inputs import (
     files_argument,
     port_option,
     quiet_option,
     reading_options,
 )
-from kcli.cli.lines import print_note
-from kcli.cli.output import open_output
+from kcli.cli.terminal.console import is_terminal
+from kcli.cli.terminal.lines import print_note
+from kcli.cli.terminal.output import open_output
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.redact.fields import KINDS
 
 if TYPE_CHECKING:
     from kcli.redact.redacting import Redaction
-
-__all__ = ["redact"]
 
 SHORTEST_KEY = 16  # bytes
 

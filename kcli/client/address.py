@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from kcli.errors import UsageError
 
-__all__ = ["Address", "parse_address", "parse_bootstrap"]
-
 # As Kafka's bootstrap.servers: an optional protocol before is ignored.
 FORM = re.compile(r"(?:[A-Za-z0-9_]+://)?(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:\[\]/]+)):(\d{1,5})")
 

@@ -6,8 +6,6 @@ import random
 
 from kcli.client.properties import ClientConfig
 
-__all__ = ["Backoff", "reconnect_backoff", "retry_backoff"]
-
 JITTER = 0.2
 
 

@@ -12,8 +12,6 @@ from kcli.grammar import frames, messages
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
-__all__ = ["Call", "call", "call_of"]
-
 
 class Call:
     """One api in one version: its bytes out and in."""

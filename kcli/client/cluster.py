@@ -17,8 +17,6 @@ from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import METADATA
 from kcli.schemas.errors import error_name, is_retriable
 
-__all__ = ["Client"]
-
 # Log in again before the broker's time is up (KIP-368).
 LIFETIME_PART = 0.85
 

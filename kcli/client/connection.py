@@ -19,8 +19,6 @@ from kcli.client.properties import ClientConfig
 from kcli.client.tls import describe_tls_error
 from kcli.errors import KcliError, NetworkError
 
-__all__ = ["BrokerConnection", "Frame"]
-
 Frame = bytes | bytearray
 
 # Bytes of the longest response that is accepted: far above fetch.max.bytes.

@@ -25,8 +25,6 @@ from kcli.sessions.client import ClientSession
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange
 from kcli.sessions.values import FetchRequest, Partition, Position
 
-__all__ = ["Consumer", "Fetched"]
-
 MOVED = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
 REMOTE_DIALECT = "kip-1018"
 ISOLATION = {"read_uncommitted": 0, "read_committed": 1}

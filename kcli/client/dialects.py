@@ -17,8 +17,6 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.ranges import Range
 from kcli.version import __version__
 
-__all__ = ["feature", "is_shown", "spoken"]
-
 FEATURE_LEVEL = 1
 
 

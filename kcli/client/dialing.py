@@ -13,8 +13,6 @@ from kcli.client.properties import ClientConfig
 from kcli.client.tls import describe_tls_error, tls_context
 from kcli.errors import NetworkError
 
-__all__ = ["describe_failure", "dial"]
-
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 

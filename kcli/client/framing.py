@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 from kcli.errors import NetworkError
 
-__all__ = ["FrameProtocol", "describe_first_bytes"]
-
 SCRATCH = 256 * 1024
 # Frames from here on get a buffer of their own.
 BIG = 64 * 1024

@@ -14,8 +14,6 @@ from kcli.schemas.apikeys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_name
 
-__all__ = ["Session", "connect"]
-
 UNSUPPORTED_VERSION, UNSUPPORTED_SASL_MECHANISM, ILLEGAL_SASL_STATE = 35, 33, 34
 
 

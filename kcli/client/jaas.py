@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from kcli.errors import UsageError
 
-__all__ = ["LoginModule", "parse_jaas"]
-
 FLAGS = ("required", "requisite", "sufficient", "optional")
 TOKEN = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s="';]+)|([=;]))""", re.DOTALL)
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from kcli.errors import InputError
 
-__all__ = ["parse"]
-
 WHITE = " \t\f"
 ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 

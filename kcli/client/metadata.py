@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 
 from kcli.client.address import Address
 
-__all__ = ["Leader", "MetadataCache", "Topic"]
-
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 

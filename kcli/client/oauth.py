@@ -16,8 +16,6 @@ from kcli.client.jaas import LoginModule
 from kcli.errors import InputError, NetworkError, UsageError
 from kcli.jsontext import dumps
 
-__all__ = ["OAuthBearer", "bearer_token", "unsecured_token"]
-
 SEPARATOR = "\x01"
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from kcli.records import scan
 from kcli.records.damage import Damage
 
-__all__ = ["next_offset"]
-
 
 def next_offset(records: bytes | bytearray | memoryview, asked: int) -> int:
     """The offset after the last whole batch or message of a records field, but not below `asked`."""

@@ -20,9 +20,6 @@ from kcli.jsontext import dumps, loads
 from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
 from kcli.schemas.catalog import catalog
 
-__all__ = ["Outgoing", "answer_text", "encoded", "from_bytes", "from_json", "looks_like_json", "raw"]
-
-
 NAMED_SINCE = 3  # the version of ApiVersions from which on a client says its name, and must (KIP-511)
 Choose = Callable[[int], int]
 

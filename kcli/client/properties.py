@@ -15,8 +15,6 @@ from kcli.client.java_properties import parse
 from kcli.client.property_table import IGNORED, PROPERTIES, Property
 from kcli.errors import InputError, UsageError
 
-__all__ = ["ClientConfig", "load"]
-
 BOOLEANS = {"true": True, "false": False}
 
 

@@ -10,8 +10,6 @@ from kcli.client.cluster import Client
 from kcli.errors import UsageError
 from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, PRODUCE
 
-__all__ = ["ask_leader", "moved_partitions", "partitions_of"]
-
 # Api key -> where its request and its response list topics, their partitions, and a partition's index.
 REQUESTS = {
     PRODUCE: ("topicData", "partitionData", "index"),

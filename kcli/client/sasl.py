@@ -18,8 +18,6 @@ from kcli.client.properties import ClientConfig
 from kcli.client.scram import Scram
 from kcli.errors import NetworkError, UsageError
 
-__all__ = ["MECHANISMS", "Mechanism", "Plain", "mechanism_for"]
-
 
 class Mechanism(Protocol):
     """One exchange of a SASL mechanism, for one connection. name: as in sasl.mechanism."""

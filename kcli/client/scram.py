@@ -14,8 +14,6 @@ from collections.abc import Mapping
 
 from kcli.errors import NetworkError
 
-__all__ = ["Scram"]
-
 GS2_HEADER = "n,,"
 LEAST_ITERATIONS = 4096
 # A broker could demand hours of hashing; Kafka's own tools refuse to store more than 16384 iterations.

@@ -11,8 +11,6 @@ from pathlib import Path
 from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, UsageError
 
-__all__ = ["describe_tls_error", "tls_context"]
-
 VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 PEM_BLOCK = re.compile(r"(-----BEGIN [^-]+-----)(.*?)(-----END [^-]+-----)")
 JAVA_STORES = (b"\xfe\xed\xfe\xed", b"\x30\x82", b"\x30\x83")  # JKS, PKCS12

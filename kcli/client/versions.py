@@ -10,8 +10,6 @@ from kcli.errors import NetworkError
 from kcli.schemas.catalog import catalog
 from kcli.schemas.ranges import Range
 
-__all__ = ["ApiVersions"]
-
 
 class ApiVersions:
     """Ranges by api key, as one broker gave them.

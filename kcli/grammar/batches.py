@@ -9,32 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.fixed import fixed_layout
-from kcli.grammar.scalars import LengthPrefixed, Primitive
-from kcli.grammar.source import ByteSource
-from kcli.grammar.structs import Struct
-from kcli.grammar.trace import DecodeTrace, child, element
-from kcli.grammar.varints import Zigzag
-from kcli.grammar.word import Word
-
-__all__ = [
-    "BATCH_HEADER",
-    "CONTROL_KEY",
-    "CRC_AT",
-    "CRC_START",
-    "END_TRANSACTION_MARKER",
-    "HEADER_SIZE",
-    "LEAST_LENGTH",
-    "LENGTH_END",
-    "MAGIC_AT",
-    "MESSAGES",
-    "MESSAGE_HEADS",
-    "RECORD",
-    "SIZE_AT",
-    "Record",
-    "ZigzagBytes",
-]
-
+from kcli.grammar.words.fixed import fixed_layout
+from kcli.grammar.words.scalars import LengthPrefixed, Primitive
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.structs import Struct
+from kcli.grammar.words.trace import DecodeTrace, child, element
+from kcli.grammar.words.varints import Zigzag
+from kcli.grammar.words.word import Word
 
 VARINT, VARLONG = Zigzag(32), Zigzag(64)
 

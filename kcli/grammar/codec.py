@@ -10,19 +10,17 @@ from kcli.core import COMPILED
 from kcli.core.codec.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.secrets import hide_records, hide_secrets, hide_spans
-from kcli.grammar.source import ByteSource
-from kcli.grammar.structs import Struct
 from kcli.grammar.topics import annotate
-from kcli.grammar.trace import ENCODINGS, DecodeTrace, Span
-from kcli.grammar.word import Grammar, JsonForm
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.structs import Struct
+from kcli.grammar.words.trace import ENCODINGS, DecodeTrace, Span
+from kcli.grammar.words.word import Grammar, JsonForm
 from kcli.jsontext import dumps
 from kcli.schemas.secrets import secret_fields
 
 if TYPE_CHECKING:
     from kcli.core.codec.messages import Names, Node
-    from kcli.grammar.selection import Selection
-
-__all__ = ["Interpreted", "JsonOptions", "MessageCodec", "guarded"]
+    from kcli.grammar.selection.select import Selection
 
 Buffer = bytes | bytearray | memoryview
 Hook = Callable[[memoryview], bytes]
@@ -254,10 +252,10 @@ class MessageCodec(Grammar):
 
         Of the newest layout. missing: what stands in a column of numbers where the version or a message has none, by
         default the least int64.
-        Paths are those of `kcli.grammar.selection.Selection`. UsageError: there is no such path.
+        Paths are those of `kcli.grammar.selection.select.Selection`. UsageError: there is no such path.
         """
         from kcli.arguments import texts
-        from kcli.grammar.selection import Selection  # of no use to a command that reads one message
+        from kcli.grammar.selection.select import Selection  # of no use to a command that reads one message
 
         asked = texts("select", paths, "a path, or several")
         return Selection(self, asked) if missing is None else Selection(self, asked, missing)

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core import COMPILED
-from kcli.grammar.trace import Span
+from kcli.grammar.words.trace import Span
 
 if TYPE_CHECKING:
     from kcli.core.codec.messages import Noted, NotedSide
     from kcli.grammar.codec import MessageCodec
-
-__all__ = ["Difference", "core_batch_differences", "core_differences", "differences", "in_order"]
 
 
 class Difference(NamedTuple):

@@ -16,7 +16,7 @@ from kcli.errors import DecodeError
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import api_of
 from kcli.grammar.secrets import Hidden, redacted
-from kcli.grammar.trace import Span
+from kcli.grammar.words.trace import Span
 from kcli.jsontext import dumps, loads
 from kcli.schemas.apikeys import ENVELOPE
 from kcli.schemas.catalog import catalog
@@ -24,9 +24,7 @@ from kcli.schemas.catalog import catalog
 if TYPE_CHECKING:
     from kcli.core.codec.messages import Node
     from kcli.grammar.codec import Buffer, Hook, JsonOptions
-    from kcli.grammar.structs import Struct
-
-__all__ = ["EnvelopeCodec"]
+    from kcli.grammar.words.structs import Struct
 
 CodecOf = Callable[[str, int, str | None], MessageCodec]
 

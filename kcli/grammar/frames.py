@@ -14,21 +14,6 @@ from kcli.jsontext import dumps
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
-__all__ = [
-    "Message",
-    "Request",
-    "Response",
-    "decode_request",
-    "decode_response",
-    "encode",
-    "encode_request",
-    "encode_response",
-    "request_codec",
-    "request_codecs",
-    "response_codec",
-    "unknown_version",
-]
-
 UNSUPPORTED_VERSION = 35
 KEY, VERSION, NAME_OF_KEY = "requestApiKey", "requestApiVersion", "requestApiKeyName"
 

@@ -13,20 +13,9 @@ from typing import Any, NamedTuple
 from kcli.errors import DecodeError, InputError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.trace import Span
+from kcli.grammar.words.trace import Span
 from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
-
-__all__ = [
-    "GROUPS",
-    "NUMBERED_INSIDE",
-    "VERSION_IN_FRONT",
-    "Fields",
-    "Opened",
-    "add_group_data",
-    "group_data_spans",
-    "open_data",
-]
 
 
 class Fields(NamedTuple):

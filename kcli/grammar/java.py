@@ -13,12 +13,10 @@ from typing import Any
 from kcli.core.codec.values import bytes_of
 from kcli.errors import EncodeError
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.trace import child
+from kcli.grammar.words.trace import child
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
-from kcli.schemas.notes import Notes
-
-__all__ = ["java_value"]
+from kcli.schemas.vectors.notes import Notes
 
 LONGEST_STRING = 0x7FFF  # bytes
 

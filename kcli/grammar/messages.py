@@ -6,17 +6,15 @@ from functools import cache
 
 from kcli.arguments import need
 from kcli.errors import SchemaError
-from kcli.grammar.arrays import Array, Optional
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.scalars import LengthPrefixed, Primitive
-from kcli.grammar.structs import Struct
-from kcli.grammar.tagged import Field, TaggedFields
-from kcli.grammar.word import Word
+from kcli.grammar.words.arrays import Array, Optional
+from kcli.grammar.words.scalars import LengthPrefixed, Primitive
+from kcli.grammar.words.structs import Struct
+from kcli.grammar.words.tagged import Field, TaggedFields
+from kcli.grammar.words.word import Word
 from kcli.schemas import model
 from kcli.schemas.catalog import catalog
 from kcli.schemas.secrets import secret_fields
-
-__all__ = ["data", "message", "request", "request_header", "response", "response_header", "unknown"]
 
 ENVELOPES = ("EnvelopeRequest", "EnvelopeResponse")
 SIZED = ("string", "bytes", "records")

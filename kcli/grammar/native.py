@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.codec import messages as codec
 from kcli.errors import SchemaError
-from kcli.grammar.arrays import Array, Optional
 from kcli.grammar.batches import BATCH_HEADER
-from kcli.grammar.scalars import LengthPrefixed, Primitive
-from kcli.grammar.structs import Struct
-from kcli.grammar.tagged import Field
-from kcli.grammar.word import Word
+from kcli.grammar.words.arrays import Array, Optional
+from kcli.grammar.words.scalars import LengthPrefixed, Primitive
+from kcli.grammar.words.structs import Struct
+from kcli.grammar.words.tagged import Field
+from kcli.grammar.words.word import Word
 from kcli.schemas.secrets import BY_NAME, is_secret_config
 
 if TYPE_CHECKING:
-    from kcli.grammar.selection_plan import Branch
-
-__all__ = ["DEEPEST", "Inside", "batch_header", "head", "program", "to_native"]
+    from kcli.grammar.selection.plan import Branch
 
 # (API key, version) -> nodes of header and body, and what stands between their texts; None: nothing for an envelope
 Inside = Callable[[int, int], tuple[codec.Node, codec.Node, bytes] | None]

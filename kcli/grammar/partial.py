@@ -9,11 +9,9 @@ from typing import Any
 
 from kcli.grammar.messages import scalar
 from kcli.grammar.secrets import UNKNOWN_TAGS, Hidden, redacted
-from kcli.grammar.trace import Span
-from kcli.grammar.word import JsonForm
+from kcli.grammar.words.trace import Span
+from kcli.grammar.words.word import JsonForm
 from kcli.schemas.model import SCALARS
-
-__all__ = ["partial_json"]
 
 NAME_OR_INDEX = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
 NOTES = ("tag count", "tag and size")  # spans of no field

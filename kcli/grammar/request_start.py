@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kcli.errors import DecodeError
 
-__all__ = ["PREFIX", "Buffer", "api_of", "client_id_of", "starts_with_length"]
-
 Buffer = bytes | bytearray | memoryview
 
 PREFIX = 4  # bytes of the length in front of a frame on a connection

@@ -10,10 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kcli.grammar.trace import Span
+from kcli.grammar.words.trace import Span
 from kcli.schemas.secrets import ALWAYS, METADATA_ID, METADATA_TOPIC, is_secret_config
-
-__all__ = ["UNKNOWN_TAGS", "Hidden", "hide_records", "hide_secrets", "hide_span", "hide_spans", "redacted"]
 
 INDICES = r"\[\d+\]"
 UNKNOWN_TAGS = "_unknownTaggedFields"

@@ -12,8 +12,6 @@ from kcli.schemas.apikeys import ENVELOPE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
 
-__all__ = ["NAME_FIELDS", "TOPIC_NAME", "Names", "annotate", "naming_apis", "teaches"]
-
 TOPIC_NAME = "_topicName"
 # What messages call a topic's name, beside "topicId".
 NAME_FIELDS = ("name", "topicName", "topic")

@@ -15,8 +15,6 @@ from kcli.pipeline.view_tables import make_view
 from kcli.pipeline.writing import TableWriter, Written
 from kcli.schemas.catalog import catalog
 
-__all__ = ["MAKERS", "SNAPSHOT_KEYS", "WHO_ASKED", "client_rows", "derive", "snapshots"]
-
 SNAPSHOT_KEYS = ["server", "client", "topic", "partition", "end_offset", "epoch"]
 WHO_ASKED = ["client_id", "address", "software", "software_version"]
 

@@ -10,8 +10,6 @@ from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import Written
 from kcli.tables.connections import EXCHANGE, TLS, TRAFFIC, connections_query, traffic_part
 
-__all__ = ["PARTS", "make_connections"]
-
 SUMS = [each.name for each in FACTS["connection_sums"].columns if each.name in TRAFFIC]
 # What the facts say, and `exchanges` of runs by an older kcli, which counted less.
 PARTS = {

@@ -6,15 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kcli.capture.exchanges import MEMORY
+from kcli.capture.decoder import MEMORY
 from kcli.pipeline.journal import Entry, Journal
 from kcli.pipeline.spark import hand_out
 from kcli.pipeline.storage import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-__all__ = ["Options", "Progress", "RunContext"]
 
 Progress = Callable[[str, int, int], None]  # the step, its tasks that are done, all its tasks
 

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
-from kcli.capture.events import Event
+from kcli.capture.io.files import FOREVER
+from kcli.capture.kafka.events import Event
 from kcli.core.codec.values import uuid_bytes, uuid_text
 from kcli.pipeline.open_connections import Carried, dump, restore
-from kcli.pipeline.reading import FOREVER
 from kcli.pipeline.row_source import EVERY_TABLE, Opened, RowSource
 from kcli.pipeline.rows import Rows
 from kcli.pipeline.writing import TableWriter, Written
-
-__all__ = ["Decoded", "decode"]
 
 
 @dataclass(slots=True)
@@ -74,7 +72,7 @@ def decode(
     out. window: its number, where these are one. end_ns: of the last packet of all shares. carried, clock: connections
     under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
     secret_blocks: the texts of TLS key logs.
-    options: ports, dialect, secrets and chosen, as `kcli.capture.exchanges.CaptureDecoder` takes them.
+    options: ports, dialect, secrets and chosen, as `kcli.capture.decoder.CaptureDecoder` takes them.
     """
     name = f"{share:04d}-{os.urandom(4).hex()}" if window is None else f"{share:04d}-{window:03d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")

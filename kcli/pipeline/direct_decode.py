@@ -9,17 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.capture.capture_file import CaptureFile
-from kcli.capture.files import FileCursor, by_time, run_source
+from kcli.capture.io.capture_file import CaptureFile
+from kcli.capture.io.files import FOREVER, FileCursor, by_time, run_source
 from kcli.errors import InputError
 from kcli.pipeline.decoding import Decoded, decode
 from kcli.pipeline.open_connections import Carried
 from kcli.pipeline.ranges import Range, RangeFile
-from kcli.pipeline.reading import FOREVER, pass_over
+from kcli.pipeline.reading import pass_over
 from kcli.pipeline.shuffle import ShuffledRange, problem_text
 from kcli.pipeline.storage import StoredFile
-
-__all__ = ["Captures", "DirectDecode"]
 
 COUNTS = ("packets", "others", "cuts", "fragments", "unknown_links", "payload")
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy
 
-from kcli.capture.arrays import error_names, integers, strings, texts
+from kcli.capture.tables.arrays import error_names, integers, strings, texts
 from kcli.pipeline.writing import stored_schema
-
-__all__ = ["KEYS", "Dated", "ExchangeColumns", "by_day", "instants", "places", "texts_by_number"]
 
 DAY_NS = 86_400_000_000_000
 NUMBERS = 10  # of the core: ts, completed, key, version, correlation id, sizes, latency, link, client

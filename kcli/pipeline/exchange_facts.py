@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from kcli.capture.arrays import integers, strings, texts
-from kcli.capture.columns import address_of
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.tables.arrays import integers, strings, texts
+from kcli.capture.tables.columns import address_of
 from kcli.errors import UsageError
 from kcli.grammar import messages
-from kcli.grammar.selection_plan import MISSING
+from kcli.grammar.selection.plan import MISSING
 from kcli.pipeline.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
 from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP
 
 if TYPE_CHECKING:
-    from kcli.capture.bodies import Bodies
+    from kcli.capture.kafka.bodies import Bodies
     from kcli.core.columns.exchange_columns import Fields
     from kcli.grammar.codec import MessageCodec
-
-__all__ = ["FIELDS", "TEXTS", "THROTTLE", "fact_batch", "fact_row", "fields_of"]
 
 FIELDS = ("replica_id", "session_id", "session_epoch", "granted_id", "throttle_ms")
 THROTTLE = -1  # where among them the last is

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy
 
-from kcli.capture.arrays import integers, strings
+from kcli.capture.tables.arrays import integers, strings
 from kcli.pipeline.exchange_columns import KEYS, instants, places, texts_by_number
 from kcli.pipeline.facts import APIS
 from kcli.pipeline.partition_columns import Rows
 from kcli.pipeline.writing import stored_schema
-
-__all__ = ["FactColumns"]
 
 # The columns of the core's rows, in order.
 USE = ("link", "client", "voice", "key", "version", "count")

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from kcli.tables.definition import WHO, Table, define
 
-__all__ = ["FACTS", "REPORT_FACTS"]
-
 FACTS: dict[str, Table] = {}
 REPORT_FACTS: dict[str, Table] = {}
 

@@ -9,14 +9,12 @@ from itertools import islice
 from typing import Any
 
 from kcli.capture.audit import Talk
-from kcli.capture.columns import address_of
-from kcli.capture.exchange import Exchange
-from kcli.capture.files import FOREVER
+from kcli.capture.io.files import FOREVER
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.tables.columns import address_of
 from kcli.pipeline.partitions import Answer
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.errors import error_name
-
-__all__ = ["ClientUses", "ConnectionSums", "Outcomes", "snapshot_parts"]
 
 Put = Callable[[str, tuple[Any, ...]], None]
 

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy
 
-from kcli.capture.arrays import integers, strings
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.tables.arrays import integers, strings
 from kcli.pipeline.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
 from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, OFFSET_FETCH
-
-__all__ = ["FRAMED", "filled", "frame_batch", "frame_row", "without_records"]
 
 FRAMED = (FETCH, LIST_OFFSETS, OFFSET_FETCH)  # API keys: fetches, and what lets a client fetch from elsewhere
 CUT_LEAST = 61  # bytes of records that are worth a cut: the header of a batch

@@ -16,8 +16,6 @@ except ModuleNotFoundError:
     require("a data source of kcli", "spark")
     raise
 
-__all__ = ["FileReader", "FilteringReader", "Input", "KcliSource", "arrow_type", "shows_secrets"]
-
 ROWS = 5_000  # in an Arrow batch
 
 

@@ -22,8 +22,6 @@ from kcli.jsontext import dumps, loads
 from kcli.pipeline.journal import HOME
 from kcli.pipeline.storage import Place
 
-__all__ = ["HeldError", "Holder", "holding"]
-
 PATIENCE = 2.0  # seconds that later claims have to give way
 GLANCE = 0.1  # seconds between looks for that
 PAUSE = 1.0  # seconds between attempts of a run that waits

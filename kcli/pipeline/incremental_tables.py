@@ -23,8 +23,6 @@ from kcli.pipeline.writing import TableWriter, Written, stored_schema
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Gathered", "Row", "copy_rows", "fold", "spark_path"]
-
 Row = dict[str, Any]
 Make = Callable[[Iterator[Row]], Iterable[tuple[Any, ...]]]
 

@@ -24,8 +24,6 @@ from kcli.pipeline.storage import Place, StoredFile
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import Written
 
-__all__ = ["Entry", "Journal", "fingerprint"]
-
 HOME = "_kcli"
 PRINTED = 1 << 16  # bytes at each end of a file by which it is known from others
 

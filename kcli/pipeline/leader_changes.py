@@ -10,8 +10,6 @@ from kcli.pipeline.incremental_tables import Gathered, Row, fold
 from kcli.pipeline.writing import Written
 from kcli.schemas.errors import error_name
 
-__all__ = ["CHANGE_KEYS", "changes", "make_changes"]
-
 NS_US = 1000
 CHANGE_KEYS = ["client_id", "client_address", "api", "topic", "partition"]
 

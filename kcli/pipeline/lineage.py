@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.capture.events import Event
+from kcli.capture.kafka.events import Event
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.decoding import Decoded, events_only
 from kcli.pipeline.shuffle import ShuffledRange
 from kcli.pipeline.writing import TableWriter
-
-__all__ = ["lineage_rows", "open_rows", "put_lineage"]
 
 
 def put_lineage(context: RunContext, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded]) -> None:

@@ -19,18 +19,6 @@ from kcli.pipeline.tables import TABLES
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_name
 
-__all__ = [
-    "CHANGES",
-    "KNOWN",
-    "Ask",
-    "doubtful_clients",
-    "judged_clients",
-    "leader_changes",
-    "quorum",
-    "sessions_of",
-    "view_of",
-]
-
 Ask = Callable[[str], Iterable[Row]]  # the rows of a query over the facts by name, and over `known`
 
 SQL_TYPES = {

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 
-from kcli.capture.exchange import Exchange
-
-__all__ = ["REFUSED", "name_of_login", "principal_of"]
+from kcli.capture.kafka.exchange import Exchange
 
 REFUSED = ""  # in place of a name: who was logged in before is no more, and who is now is not said
 SCRAM = re.compile(

@@ -19,8 +19,6 @@ from kcli.tables.parquet import parquet_writer
 if TYPE_CHECKING:
     from kcli.core.codec.topic_names import NameInserter
 
-__all__ = ["KEPT", "Names", "TopicNames", "name_topics", "names_in", "to_name"]
-
 FEW_ROWS = 5000  # rows: so few are named by the driver itself
 KEPT = frozenset({"A" * 22, f"{'A' * 21}Q"})  # ids of no topic and of the cluster's metadata
 

@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy
 
-from kcli.capture.arrays import integers, texts
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.tables.arrays import integers, texts
 from kcli.pipeline.exchange_columns import ExchangeColumns
 from kcli.pipeline.exchange_facts import TEXTS, THROTTLE
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import stored_schema
-
-__all__ = ["noted_batch", "noted_row"]
 
 NAMES = FACTS["noted_exchanges"].names
 OF_EXCHANGE = [TABLES["exchanges"].names.index(name) for name in NAMES]

@@ -12,16 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.capture.audit import Talk
-from kcli.capture.connection import CapturedConnection
-from kcli.capture.events import Event, Link
-from kcli.capture.exchange import Exchange
-from kcli.capture.pending import Pending, PendingRequests
+from kcli.capture.kafka.connection import CapturedConnection
+from kcli.capture.kafka.events import Event, Link
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.kafka_probe import Trial
+from kcli.capture.kafka.pending import Pending, PendingRequests
 from kcli.capture.tls import state as tls
 from kcli.capture.tls.layer import TlsLayer
-from kcli.capture.trial import Trial
 from kcli.errors import InputError
-
-__all__ = ["Carried", "dump", "pack", "restore", "unpack"]
 
 # (ends, client, last, reset, waits, sides, talk) of CaptureEngine.dump, the connection in it as a dict, what
 # ApiVersions said, and the handshake of CaptureEngine.dump, which may be left out

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from kcli.capture.arrays import integers
+from kcli.capture.tables.arrays import integers
 from kcli.core.codec.values import uuid_text
 from kcli.jsontext import loads
 from kcli.pipeline.exchange_columns import Dated, ExchangeColumns, by_day, texts_by_number
@@ -18,8 +18,6 @@ from kcli.pipeline.writing import stored_schema
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import CODECS
 from kcli.schemas.errors import error_name
-
-__all__ = ["PartitionColumns", "Rows"]
 
 # The columns of the core's rows, in order.
 PARTITION = (

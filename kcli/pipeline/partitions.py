@@ -6,22 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcli.capture.exchange import Exchange
-from kcli.capture.record_fields import partitions_in
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.record_fields import partitions_in
 from kcli.records.batches import Batch
 from kcli.records.kernels import batches as core
 from kcli.schemas.errors import error_name
-
-__all__ = [
-    "Answer",
-    "far_behind",
-    "of_fetch",
-    "of_produce",
-    "of_share_fetch",
-    "put_batches",
-    "put_fetch",
-    "put_produce",
-]
 
 LAZY_CHUNK = 128 * 1024
 MAGIC_2_SINCE, MAGIC_1_SINCE = 4, 2  # Fetch versions that take batches of magic 2 and 1 (KIP-98, KIP-31)

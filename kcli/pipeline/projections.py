@@ -10,11 +10,9 @@ from kcli.grammar import messages
 from kcli.schemas.apikeys import FETCH, PRODUCE
 
 if TYPE_CHECKING:
-    from kcli.capture.bodies import Bodies
+    from kcli.capture.kafka.bodies import Bodies
     from kcli.core.columns.exchange_columns import Layout, Side
     from kcli.grammar.codec import MessageCodec
-
-__all__ = ["SIDES", "Paths", "layout", "side"]
 
 LEADER = "currentLeader.leaderId?"
 # The slots of an endpoint's row (KIP-951).

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-__all__ = ["Test", "split"]
-
 Test = Callable[[tuple[Any, ...]], bool]
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from kcli.tables.connections import address_sql
 
-__all__ = ["QUESTIONS", "Question"]
-
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -13,15 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kcli.capture.capture_file import CaptureFile
-from kcli.capture.files import check_start
+from kcli.capture.io.capture_file import CaptureFile
+from kcli.capture.io.files import check_start
 from kcli.errors import InputError
 from kcli.pipeline.storage import Place, StoredFile
 
 if TYPE_CHECKING:
     from kcli.core.capture.packet_shuffle import Scatter
-
-__all__ = ["Range", "RangeEngine", "RangeFile", "RangeSource", "cut", "is_packed"]
 
 RANGE_BYTES = 128 << 20
 HEADER = 24
@@ -110,7 +108,7 @@ class RangeEngine:
 
 
 class RangeSource:
-    """A range as `kcli.capture.files.run_source` reads it: the file at its first packet, and a reader that knows its
+    """A range as `kcli.capture.io.files.run_source` reads it: the file at its first packet, and a reader that knows its
     header."""
 
     def __init__(self, taken: Range, scatter: Scatter, found_secrets: Callable[[bytes], None] | None = None) -> None:

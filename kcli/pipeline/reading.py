@@ -6,12 +6,10 @@ import heapq
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from kcli.capture.capture_file import CaptureFile
-from kcli.capture.files import FOREVER, by_time, run_source
+from kcli.capture.io.capture_file import CaptureFile
+from kcli.capture.io.files import FOREVER, by_time, run_source
 from kcli.errors import InputError
 from kcli.pipeline.shuffle_files import Slice
-
-__all__ = ["FOREVER", "START", "Reading"]
 
 START = -1  # the moment before all packets
 
@@ -58,7 +56,7 @@ def pass_over(_: Any) -> None:
 
 
 class SliceSource:
-    """A slice as `kcli.capture.files.run_source` reads it, from its first packet behind a moment on; open only while it
+    """A slice as `run_source` reads it, from its first packet behind a moment on; open only while it
     is read."""
 
     def __init__(self, part: Slice, after: int, new_reader: Callable[[], Any]) -> None:

@@ -17,8 +17,6 @@ from kcli.pipeline.tables import TABLES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Answered", "SparkTables", "ask", "open_tables", "stored_bytes"]
-
 MOST = 1000  # rows of an answer
 
 

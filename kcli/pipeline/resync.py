@@ -13,17 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import Item
-from kcli.capture.files import FOREVER
+from kcli.capture.decoder import Item
+from kcli.capture.io.files import FOREVER
+from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tls.layer import TlsLayer
 from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.open_connections import Carried, dump, restore
 from kcli.pipeline.reading import START, Reading
 from kcli.pipeline.row_source import RowSource
 from kcli.pipeline.windows import Heavy, Window, moments
-
-__all__ = ["ResumePoint", "agrees", "aim", "find", "place"]
 
 EXCHANGES = 20  # of the connection's start, after which all that it has is known
 ANSWERED = 2  # exchanges in mid-stream, before which it is not believed to be in step

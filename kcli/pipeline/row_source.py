@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import CaptureDecoder, Item
+from kcli.capture.decoder import CaptureDecoder, Item
 from kcli.capture.filters import ALL, Filter
+from kcli.capture.io.files import FOREVER
+from kcli.capture.kafka.exchange import Exchange
 from kcli.grammar.topics import naming_apis
 from kcli.pipeline.exchange_columns import ExchangeColumns
 from kcli.pipeline.exchange_facts import FIELDS, TEXTS, THROTTLE, fact_batch, fields_of
@@ -18,12 +19,9 @@ from kcli.pipeline.fetch_frames import FRAMED, frame_batch
 from kcli.pipeline.noted_exchanges import noted_batch
 from kcli.pipeline.partition_columns import PartitionColumns
 from kcli.pipeline.projections import layout
-from kcli.pipeline.reading import FOREVER
 from kcli.pipeline.rows import MAKERS, Rows
 from kcli.pipeline.tables import TABLES
 from kcli.schemas.apikeys import API_VERSIONS, FETCH, PRODUCE
-
-__all__ = ["AT_END", "EVERY_TABLE", "Opened", "RowSource"]
 
 AT_END = ": the capture ends"
 EVERY_TABLE = frozenset(TABLES) | frozenset(FACTS)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kcli.capture.events import Event
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
 from kcli.grammar.topics import NAME_FIELDS
 from kcli.pipeline import facts, partitions
 from kcli.pipeline.exchange_facts import fact_row
@@ -17,8 +17,6 @@ from kcli.pipeline.logins import principal_of
 from kcli.pipeline.noted_exchanges import noted_row
 from kcli.schemas.apikeys import FETCH, FETCH_SNAPSHOT, PRODUCE, SASL_AUTHENTICATE, SHARE_FETCH
 from kcli.schemas.errors import error_name
-
-__all__ = ["MAKERS", "Rows"]
 
 ERROR = re.compile(rb'rrorCode":(-?[1-9]\d*)')
 NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"

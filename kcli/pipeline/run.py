@@ -22,8 +22,6 @@ from kcli.pipeline.storage import StoredFile, gather
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Options", "Summary", "run_files", "run_pipeline"]
-
 
 @dataclass(slots=True)
 class Summary:

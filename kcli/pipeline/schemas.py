@@ -12,8 +12,6 @@ from kcli.tables.definition import Table, schema_of
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["arrow_schema", "document", "spark_columns"]
-
 # Of an exchange each, and most of what is written: a column that always has a value costs less where that is known.
 STRICT = ("exchanges", "fetch_partitions", "produce_partitions", "record_batches", "fetch_frames")
 SPARK_TYPES = {

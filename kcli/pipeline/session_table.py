@@ -6,15 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from kcli.capture.events import Event, Link
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.events import Event, Link
+from kcli.capture.kafka.exchange import Exchange
 from kcli.pipeline.fetch_frames import filled
 from kcli.pipeline.incremental_tables import Gathered, Row, fold
 from kcli.pipeline.writing import Written
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.offsets import HEARD
-
-__all__ = ["ORDER", "make_sessions", "sessions"]
 
 NS_US = 1000
 # Exchanges that come out together, once their connection is known to be Kafka's, are in the order of their answers.
@@ -64,7 +62,7 @@ def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None 
 
     names: of topic ids. dialect: that the frames are decoded with.
     """
-    from kcli.capture.bodies import Bodies
+    from kcli.capture.kafka.bodies import Bodies
     from kcli.sessions.explain import session_dict
     from kcli.sessions.feeder import Feeder
     from kcli.sessions.state import new_kernel

@@ -14,8 +14,6 @@ from kcli.pipeline.shuffle import ShuffledRange
 from kcli.pipeline.shuffle_files import ShuffleFile, at_hand, vote
 from kcli.pipeline.windows import Heavy
 
-__all__ = ["Shard", "deal", "dealt", "heaviest", "split"]
-
 
 @dataclass(frozen=True, slots=True)
 class Shard:

@@ -13,14 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from kcli.capture.events import Event
-from kcli.capture.files import FOREVER, run_source
+from kcli.capture.io.files import FOREVER, run_source
+from kcli.capture.kafka.events import Event
 from kcli.errors import InputError
 from kcli.pipeline.ranges import Ends, Range, RangeEngine, RangeSource
 from kcli.pipeline.shuffle_files import Origin, Part, ShuffleFile
 from kcli.pipeline.storage import Place
-
-__all__ = ["ShuffledRange", "gather_share", "problem_text", "shuffle_range"]
 
 COUNTS = (
     "packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "first_ns", "last_ns", "known",

@@ -14,13 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.capture_file import CaptureFile
+from kcli.capture.io.capture_file import CaptureFile
 from kcli.errors import InputError
 from kcli.pipeline.journal import fingerprint
 from kcli.pipeline.ranges import RangeFile, is_packed
 from kcli.pipeline.storage import Place, StoredFile
-
-__all__ = ["Origin", "Part", "ShuffleFile", "Slice", "at_hand", "vote"]
 
 PIECE = 8 << 20  # bytes that are brought from an object store at a time
 

@@ -11,8 +11,6 @@ from kcli.pipeline.ranges import Range, RangeSource, is_packed
 from kcli.pipeline.shuffle import read_range
 from kcli.pipeline.storage import Place, StoredFile
 
-__all__ = ["largest_share"]
-
 STRETCH = 1 << 20  # bytes
 STRETCHES = 16  # of all files together, about
 

@@ -14,8 +14,6 @@ from kcli.pipeline.ranges import Range, RangeSource, cut
 from kcli.pipeline.schemas import spark_columns
 from kcli.pipeline.tables import TABLES
 
-__all__ = ["ExchangeSource", "PacketSource"]
-
 LARGEST = 1 << 62
 LARGEST_INT = (1 << 31) - 1  # of Spark: a damaged header may say more
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.capture.clock import LAST_MS
+from kcli.capture.kafka.clock import LAST_MS
 from kcli.errors import InputError
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.file_source import KcliSource, shows_secrets
 from kcli.pipeline.storage import Place, StoredFile
 from kcli.topic_names import partition_of
-
-__all__ = ["SegmentSource", "SnapshotSource"]
 
 PIECE = 16 << 20  # bytes of a segment that are read at a time
 

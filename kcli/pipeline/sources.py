@@ -28,8 +28,6 @@ from kcli.extras import require
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["register"]
-
 
 def register(spark: SparkSession) -> None:
     """Make the sources known to a session. UsageError: a library of the extra `spark` is missing."""

@@ -18,8 +18,6 @@ from kcli.extras import require
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["BRIEF", "BRIEF_BYTES", "hand_out", "log_beside", "session"]
-
 BRIEF_BYTES = 64 << 20  # of input: below that, Spark's start is most of the time
 LOGGING = """\
 rootLogger.level = error

@@ -22,8 +22,6 @@ from kcli.pipeline.skew import largest_share
 from kcli.pipeline.storage import Place, StoredFile
 from kcli.pipeline.windows import Heavy, Window
 
-__all__ = ["Stages"]
-
 SHARE_BYTES = 256 << 20  # of packets for one task to decode
 TASK_BYTES = 16 << 20  # of a file, or of one connection's packets: less is not worth a task of its own
 FEW = 16  # windows: so many are placed by the driver itself

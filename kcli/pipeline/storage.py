@@ -16,8 +16,6 @@ from typing import IO, Any
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
-__all__ = ["Place", "StoredFile", "gather"]
-
 CAPTURES = (".pcap", ".pcapng", ".cap", ".dmp")
 PACKED = (".gz", ".zst", ".zstd")
 

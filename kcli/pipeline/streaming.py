@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.errors import KcliError
 from kcli.extras import require
+from kcli.pipeline.context import Options
 from kcli.pipeline.holding import holding
 from kcli.pipeline.journal import HOME, Journal
-from kcli.pipeline.run import Options, Summary, run_pipeline
+from kcli.pipeline.run import Summary, run_pipeline
 from kcli.pipeline.storage import StoredFile, gather
 
 try:
@@ -28,8 +29,6 @@ except ModuleNotFoundError:
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-__all__ = ["CaptureList", "settled", "stream"]
 
 SETTLE = 60.0  # seconds after which a capture that no newer one follows counts as whole
 

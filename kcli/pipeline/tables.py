@@ -12,8 +12,6 @@ from dataclasses import replace
 from kcli.tables.captured import CAPTURED, PIPELINE_EXCHANGE_COLUMNS
 from kcli.tables.definition import WHO, Table, define
 
-__all__ = ["TABLES"]
-
 TABLES: dict[str, Table] = {}
 
 PARTITION = """

@@ -10,8 +10,6 @@ from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import Written
 from kcli.tables.exchange_views import exchange_view
 
-__all__ = ["make_view"]
-
 
 def make_view(gathered: Gathered, table: str) -> list[Written]:
     """All anew, in Spark's own SQL. Runs by an older kcli, which noted none, left their `exchanges`."""

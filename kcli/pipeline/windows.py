@@ -18,12 +18,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from kcli.capture.io.files import FOREVER
 from kcli.pipeline.decoding import Decoded, decode
 from kcli.pipeline.open_connections import Carried
-from kcli.pipeline.reading import FOREVER, START, Reading
+from kcli.pipeline.reading import START, Reading
 from kcli.pipeline.shuffle_files import Part, ShuffleFile, Slice
-
-__all__ = ["Heavy", "Window", "moments"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,11 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from kcli.capture.arrays import batch_of_rows
+from kcli.capture.tables.arrays import batch_of_rows
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
 from kcli.tables.parquet import LONG, parquet_writer, stored
-
-__all__ = ["NAMED", "ROWS", "TableWriter", "Written", "day_of", "stored_schema"]
 
 ROWS = 20_000  # rows in a row group, at most
 SHORT_ROWS = 100_000  # rows that wait as columns, where texts repeat

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from kcli.broker.listening import Gate
+from kcli.broker.net.listening import Gate
 from kcli.client.address import Address
 from kcli.errors import NetworkError
 from kcli.proxy.faulting import FaultedRequests
@@ -17,8 +17,6 @@ from kcli.proxy.request_stream import LARGEST_HELD, Awaited, RequestStream
 from kcli.proxy.response_stream import Planned, ResponseStream
 from kcli.proxy.rewriting import AddressRewriter
 from kcli.proxy.side import Side
-
-__all__ = ["Connection", "Route", "Services"]
 
 Buffer = bytes | memoryview
 

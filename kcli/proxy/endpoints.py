@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from kcli.schemas import model
 from kcli.schemas.catalog import catalog
 
-__all__ = ["EndpointPath", "endpoint_paths", "endpoints_in"]
-
 HOST, PORT = "host", "port"
 PORT_TYPES = ("int32", "uint16")
 

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from kcli.schemas import model
 from kcli.schemas.catalog import catalog
 
-__all__ = ["CodeOf", "Place", "error_body", "merge", "places_in", "without"]
-
 # Names that a field has in one message or another, by what it says.
 MEANINGS = {
     "name": "topic", "topicName": "topic", "topic": "topic",

@@ -19,8 +19,6 @@ from kcli.proxy.error_answers import CodeOf, Place, error_body, places_in, witho
 from kcli.proxy.request_stream import LARGEST_HELD, Awaited, RequestStream
 from kcli.schemas.catalog import catalog
 
-__all__ = ["FaultRules", "FaultedRequests", "TopicNames"]
-
 
 class FaultRules:
     """The rules of a proxy, by how they apply. UsageError: one makes no sense, or wants what only kcli's broker can do.

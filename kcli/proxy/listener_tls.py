@@ -17,8 +17,6 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from kcli.client.tls import load_pair
 from kcli.errors import InputError
 
-__all__ = ["Authority", "made_authority", "read_pair", "server_context"]
-
 DAYS = 30
 NAMED = ("localhost", "127.0.0.1", "::1")
 

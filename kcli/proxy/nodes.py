@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from kcli.broker.listening import Listener
+from kcli.broker.net.listening import Listener
 from kcli.client.address import Address
 from kcli.client.dialing import dial
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
 from kcli.proxy.side import Side
-
-__all__ = ["BrokerRoute", "Nodes"]
 
 MOST_NODES = 1000  # listeners that a response can make the proxy open
 PORTS_TRIED = 100  # behind the last one, for a broker that is new

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Self
 
-from kcli.broker.listening import Gate, Listener, most_connections
+from kcli.broker.net.listening import Gate, Listener, most_connections
 from kcli.client.address import Address, parse_bootstrap
 from kcli.client.calls import call
 from kcli.client.connection import BrokerConnection
@@ -22,8 +22,6 @@ from kcli.proxy.recording import Recorder
 from kcli.proxy.request_stream import Awaited, RequestStream
 from kcli.proxy.rewriting import AddressRewriter
 from kcli.schemas.apikeys import METADATA
-
-__all__ = ["Proxy"]
 
 STOP_SECONDS = 5.0  # that responses under way have when the proxy stops
 LEARN_SECONDS = 5.0  # for the brokers' addresses, at the start

@@ -4,9 +4,7 @@ them.
 
 from __future__ import annotations
 
-from kcli.broker.receiving import SCRATCH
-
-__all__ = ["MOST_SPARE", "ReadBuffers"]
+from kcli.broker.net.receiving import SCRATCH
 
 MOST_SPARE = 32 << 20  # bytes that wait to be used again
 

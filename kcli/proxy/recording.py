@@ -10,9 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from kcli.capture.packet_writing import Direction, Endpoint, PacketStream, file_start
-
-__all__ = ["Recorder", "Recording"]
+from kcli.capture.io.packet_writing import Direction, Endpoint, PacketStream, file_start
 
 FLUSH_SECONDS = 0.02  # packets wait for others
 MOST_WAITING = 1 << 18  # bytes that wait at most: more would cost new pages each time

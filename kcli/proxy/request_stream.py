@@ -10,14 +10,12 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from kcli.broker.faults import Plan
-from kcli.capture.frames import LARGEST, acks_of
+from kcli.capture.kafka.frames import LARGEST, acks_of
 from kcli.client.framing import describe_first_bytes
 from kcli.errors import NetworkError
 from kcli.grammar.request_start import PREFIX
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.catalog import catalog
-
-__all__ = ["LARGEST_HELD", "TOKEN", "Awaited", "RequestStream"]
 
 LARGEST_HELD = 100 << 20  # bytes of a message that is held until it is whole, as socket.request.max.bytes
 HEAD = struct.Struct(">hhi")

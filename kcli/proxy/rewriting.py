@@ -9,11 +9,9 @@ from typing import Any
 from kcli.client.address import Address
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar import frames, messages
-from kcli.grammar.selection import Selection
+from kcli.grammar.selection.select import Selection
 from kcli.proxy.endpoints import EndpointPath, endpoint_paths, endpoints_in
 from kcli.schemas.catalog import catalog
-
-__all__ = ["AddressRewriter", "Translate"]
 
 # (broker's id, its own address, the host by which the client reached the proxy) -> where the client reaches the broker.
 Translate = Callable[[int, Address, str], Address | None]

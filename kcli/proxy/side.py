@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from kcli.broker.response_writer import ResponseWriter
-
-__all__ = ["HIGH_WATER", "FaultSink", "Owner", "Side"]
+from kcli.broker.net.response_writer import ResponseWriter
 
 HIGH_WATER = 1 << 20  # bytes that a side may have to send before the other one is not read any more
 

@@ -22,14 +22,12 @@ import zlib
 from kcli.core.records.problems import REASONS
 from kcli.errors import DecodeError, InputError, KcliError
 from kcli.grammar.batches import CRC_START, HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT
-from kcli.grammar.source import ByteSource
-from kcli.grammar.trace import DecodeTrace
-from kcli.grammar.varints import Zigzag
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.trace import DecodeTrace
+from kcli.grammar.words.varints import Zigzag
 from kcli.records import kernels
 from kcli.records.batches import TRANSACTIONAL, Batch
 from kcli.records.codecs import CODECS, decompress
-
-__all__ = ["MAGIC_2_SINCE", "MOST_BYTES", "RefusedError", "accepted", "check_batch", "is_transactional", "problem_text"]
 
 MAGIC_2_SINCE, ZSTD_SINCE = 3, 7  # versions of Produce
 MOST_BYTES = 1048588  # of a batch: max.message.bytes by default

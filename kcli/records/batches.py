@@ -20,8 +20,6 @@ from kcli.records.kernels import record_values
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["Batch", "Record", "scan"]
-
 CODEC_MASK, APPEND_TIME, TRANSACTIONAL, CONTROL, HORIZON = 7, 8, 16, 32, 64
 
 

@@ -10,8 +10,6 @@ from kcli.records.codecs import codec_id, compress
 from kcli.records.control import end_transaction_key, end_transaction_value
 from kcli.records.kernels import record_values
 
-__all__ = ["NO_PRODUCER_ID", "build_batch", "build_control_batch", "build_marker", "build_message_set"]
-
 NO_PRODUCER_ID = -1
 Headers = Sequence[tuple[str | bytes, bytes | None]] | Mapping[str, bytes | None]
 # (timestamp in ms, key, value, headers)

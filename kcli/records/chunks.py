@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from kcli.records.kernels import batches as core
 
-__all__ = ["CHUNK_BYTES", "Chunk", "ReadInto", "cut_chunks"]
-
 # Bytes; small enough to stay in a core's cache between reading and decoding.
 CHUNK_BYTES = 1 << 20
 

@@ -17,8 +17,6 @@ from kcli.records.damage import stretches
 from kcli.records.secrets import is_secret_value, secret_types
 from kcli.tables.parquet import parquet_file
 
-__all__ = ["SCHEMA_FIELDS", "arrow_batch", "record_arrays", "write_parquet"]
-
 # Most records of a row group, and most bytes of log that its records come from.
 GROUP_ROWS = 1 << 17
 GROUP_BYTES = 1 << 25

@@ -12,8 +12,6 @@ from typing import Any
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 
-__all__ = ["CONTROL_TYPES", "control_members", "decode_control", "end_transaction_key", "end_transaction_value"]
-
 CONTROL_TYPES: Mapping[int, str] = {
     0: "ABORT",
     1: "COMMIT",

@@ -20,8 +20,6 @@ from kcli.records.kernels import downconvert as core
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["CHUNK_BYTES", "Conversion", "Slice", "UnsupportedCompressionError", "down_convert"]
-
 CHUNK_BYTES = 128 * 1024
 
 # The error that Kafka returns to a consumer that does not support zstd.

@@ -14,8 +14,6 @@ from kcli.records.chunks import CHUNK_BYTES, Chunk, ReadInto, Wish, cut_chunks
 from kcli.records.entries import HEAD, MAGIC_AT, entry_size
 from kcli.records.kernels import batches as core
 
-__all__ = ["Damage", "Stretch", "assess", "describe", "stretches"]
-
 # Most bytes held in memory to find the next sound batch.
 SEARCH_BYTES = 1 << 25
 

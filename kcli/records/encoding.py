@@ -21,8 +21,6 @@ from kcli.records.codecs import codec_id, compress
 from kcli.records.kernels import record_values
 from kcli.records.text import batches_json
 
-__all__ = ["encode_batch", "encode_batches"]
-
 Row = dict[str, Any]
 TIMESTAMP_TYPES = {"CreateTime": 0, "LogAppendTime": APPEND_TIME, "NoTimestampType": 0}
 # The names of a batch's fields and of a record's as `decode batch` prints them, but for those that begin with "_".

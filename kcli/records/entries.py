@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mmap import mmap
 
-__all__ = ["HEAD", "LEAST_ENTRY", "MAGIC_AT", "entry_size"]
-
 SIZE_AT = 8
 HEAD = 12  # bytes of offset and size
 MAGIC_AT = 16

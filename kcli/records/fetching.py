@@ -21,8 +21,6 @@ from kcli.records.entries import LEAST_ENTRY, entry_size
 from kcli.records.kernels import batches as frames
 from kcli.records.kernels import downconvert as core
 
-__all__ = ["FetchSend", "cut_slice"]
-
 # LazyDownConversionRecordsSend: the least an answer with batches has, and the most that is made at once.
 LEAST_OVERFLOW = 12
 OVERFLOW_BYTES = 128 * 1024

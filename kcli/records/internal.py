@@ -22,8 +22,6 @@ from kcli.records.secrets import holds_secret, is_secret_value
 from kcli.schemas.catalog import catalog
 from kcli.topic_names import partition_of
 
-__all__ = ["TOPICS", "record_members", "topic_of"]
-
 # Topic -> the kind of its records in the tables.
 TOPICS = {
     "__consumer_offsets": "group",

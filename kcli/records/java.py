@@ -11,8 +11,6 @@ from kcli.records.codecs import codec_id, decompress
 from kcli.records.encoding import encode_batch, unbase64
 from kcli.records.text import batches_json
 
-__all__ = ["java_batches", "java_batches_of"]
-
 Row = dict[str, Any]
 KEPT = ("compression", "isTransactional", "producerId", "producerEpoch", "baseSequence")
 OF_RECORDS = ("timestamp", "key", "value", "headers")

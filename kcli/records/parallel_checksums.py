@@ -15,8 +15,6 @@ from kcli.records.chunks import CHUNK_BYTES, ReadInto
 from kcli.records.entries import HEAD, entry_size
 from kcli.records.kernels import batches as core
 
-__all__ = ["STRIPE_BYTES", "Stripe", "new_buffer"]
-
 # Long enough that handing stripes over costs nothing, and a few of them still stay in the cache that the cores share.
 STRIPE_BYTES = 2 * CHUNK_BYTES
 # Up to its size field, a batch that begins in a stripe is there with it.

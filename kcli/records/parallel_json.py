@@ -20,8 +20,6 @@ from kcli.records.kernels import batches as core
 from kcli.records.parallel_checksums import STRIPE_BYTES, Stripe, new_buffer
 from kcli.records.text import Findings, Hook, new_writer, write_chunk
 
-__all__ = ["write_json_lines"]
-
 MOST_WORKERS = 8
 Emit = Callable[[memoryview], object]
 

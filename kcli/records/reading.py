@@ -13,8 +13,6 @@ from kcli.records.damage import stretches
 from kcli.records.kernels import batches as core
 from kcli.records.segments import base_offset_of
 
-__all__ = ["read_segment"]
-
 
 def read_segment(files: Files) -> Iterator[Batch]:
     """The record batches of log segments, magic 0 to 2, one file after another.

@@ -11,8 +11,6 @@ from kcli.records.batches import Batch, scan
 from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage
 
-__all__ = ["field_faults", "header_faults", "record_fault"]
-
 NO_EPOCH = -1  # what a producer writes for the leader's epoch
 
 

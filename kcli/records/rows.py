@@ -12,8 +12,6 @@ from kcli.records.damage import Damage
 from kcli.records.entries import HEAD, entry_size
 from kcli.records.text import Findings, batches_json
 
-__all__ = ["SeenOffsets", "batch_rows", "field_rows"]
-
 ABORT = "ABORT"
 Row = dict[str, Any]
 

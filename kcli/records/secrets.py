@@ -14,9 +14,7 @@ from kcli.errors import DecodeError, SchemaError
 from kcli.grammar import messages
 from kcli.grammar.secrets import hide_secrets, redacted
 from kcli.schemas.catalog import catalog
-from kcli.schemas.secrets import METADATA_TOPIC, secret_fields
-
-__all__ = ["METADATA_TOPIC", "holds_secret", "is_secret_value", "secret_types"]
+from kcli.schemas.secrets import secret_fields
 
 FRAME_VERSION = 1
 MOST_TRIED = 100

@@ -15,9 +15,7 @@ from kcli.errors import DecodeError
 from kcli.records.kernels import crc32c
 
 if TYPE_CHECKING:
-    from kcli.grammar.structs import Struct
-
-__all__ = ["READERS", "base_offset_of", "kind_of", "read_rows", "row_size"]
+    from kcli.grammar.words.structs import Struct
 
 Row = dict[str, Any]
 
@@ -48,7 +46,7 @@ def read_rows(kind: str, data: bytes, name: str) -> Iterator[Row]:
 
 def read_index(data: bytes, base: int) -> Iterator[Row]:
     """OffsetIndex. Zeroes behind the entries are room not used yet."""
-    from kcli.grammar.logfiles import OFFSET_INDEX_ENTRY
+    from kcli.grammar.files.logfiles import OFFSET_INDEX_ENTRY
 
     for row in used_entries(data, OFFSET_INDEX_ENTRY, "offset index"):
         yield {"offset": base + row["relativeOffset"], "position": row["position"]}
@@ -56,14 +54,14 @@ def read_index(data: bytes, base: int) -> Iterator[Row]:
 
 def read_timeindex(data: bytes, base: int) -> Iterator[Row]:
     """TimeIndex; timestamps in ms."""
-    from kcli.grammar.logfiles import TIME_INDEX_ENTRY
+    from kcli.grammar.files.logfiles import TIME_INDEX_ENTRY
 
     for row in used_entries(data, TIME_INDEX_ENTRY, "time index"):
         yield {"timestamp": row["timestamp"], "offset": base + row["relativeOffset"]}
 
 
 def used_entries(data: bytes, grammar: Struct, what: str) -> Iterator[Row]:
-    from kcli.grammar.fixed import fixed_layout
+    from kcli.grammar.words.fixed import fixed_layout
 
     entry = fixed_layout(grammar)
     used = len(data.rstrip(b"\0"))
@@ -79,8 +77,8 @@ def check_end(data: bytes, size: int, what: str) -> None:
 
 def read_txnindex(data: bytes, _base: int) -> Iterator[Row]:
     """TransactionIndex: the aborted transactions of a segment."""
-    from kcli.grammar.fixed import fixed_layout
-    from kcli.grammar.logfiles import TRANSACTION_INDEX_ENTRY, TRANSACTION_INDEX_VERSION
+    from kcli.grammar.files.logfiles import TRANSACTION_INDEX_ENTRY, TRANSACTION_INDEX_VERSION
+    from kcli.grammar.words.fixed import fixed_layout
 
     what, entry = "transaction index", fixed_layout(TRANSACTION_INDEX_ENTRY)
     for number, row in enumerate(entry.rows(data)):
@@ -93,8 +91,8 @@ def read_txnindex(data: bytes, _base: int) -> Iterator[Row]:
 
 def read_producers(data: bytes, _base: int) -> Iterator[Row]:
     """ProducerStateManager's snapshot."""
-    from kcli.grammar import logfiles
-    from kcli.grammar.fixed import fixed_layout
+    from kcli.grammar.files import logfiles
+    from kcli.grammar.words.fixed import fixed_layout
 
     what, head, entry = "producer snapshot", fixed_layout(logfiles.PRODUCER_HEAD), fixed_layout(logfiles.PRODUCER_ENTRY)
     if len(data) < head.size:
@@ -115,9 +113,9 @@ def read_producers(data: bytes, _base: int) -> Iterator[Row]:
 
 def read_epochs(data: bytes, _base: int) -> Iterator[Row]:
     """LeaderEpochCheckpointFile: which offset each leader epoch began at."""
-    from kcli.grammar.checkpoints import LEADER_EPOCHS, VERSION
-    from kcli.grammar.source import ByteSource
-    from kcli.grammar.trace import DecodeTrace
+    from kcli.grammar.files.checkpoints import LEADER_EPOCHS, VERSION
+    from kcli.grammar.words.source import ByteSource
+    from kcli.grammar.words.trace import DecodeTrace
 
     source, trace = ByteSource(data), DecodeTrace()
     try:
@@ -129,7 +127,7 @@ def read_epochs(data: bytes, _base: int) -> Iterator[Row]:
 
 def row_size(kind: str) -> int:
     """Bytes of an entry of that kind of file, 0 where they differ or a head stands before them."""
-    from kcli.grammar import logfiles
+    from kcli.grammar.files import logfiles
 
     entries = {
         "index": logfiles.OFFSET_INDEX_ENTRY,

@@ -21,14 +21,12 @@ from kcli.grammar.batches import (
     SIZE_AT,
 )
 from kcli.grammar.secrets import hide_span
-from kcli.grammar.source import ByteSource
-from kcli.grammar.structs import Struct
-from kcli.grammar.trace import DecodeTrace, Span, child
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.structs import Struct
+from kcli.grammar.words.trace import DecodeTrace, Span, child
 from kcli.records.batches import CODEC_MASK, CONTROL, Record, scan
 from kcli.records.codecs import CODECS
 from kcli.records.secrets import holds_secret, is_secret_value
-
-__all__ = ["batch_spans", "shown_span"]
 
 
 def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeError | None]:

@@ -15,8 +15,6 @@ from kcli.records.damage import Damage, assess
 from kcli.records.kernels import batches as core
 from kcli.records.secrets import holds_secret, is_secret_value, secret_types
 
-__all__ = ["Findings", "batches_json", "new_writer", "write_chunk"]
-
 Hook = Callable[[bytes | None, bytes | None], bytes]
 
 

@@ -19,8 +19,6 @@ from kcli.records.damage import Damage, stretches
 from kcli.records.kernels import batches as core
 from kcli.records.segments import base_offset_of, row_size
 
-__all__ = ["LogFacts", "LogFinding", "verify_companion", "verify_log"]
-
 
 class LogFinding(NamedTuple):
     """One thing that is wrong, or unusual: see the top of this module. offset: bytes in the file."""

@@ -26,8 +26,6 @@ from kcli.records.batches import CODEC_MASK, CONTROL
 from kcli.records.kernels import crc32, crc32c
 from kcli.redact.folding import folded
 
-__all__ = ["BLANK", "FILL", "BatchRedactor"]
-
 fill_records: Callable[[bytearray, int], None] | None = None
 if COMPILED:
     from kcli.core.records.blanking import fill_records

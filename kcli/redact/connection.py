@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kcli.capture.connection import CapturedConnection
-from kcli.capture.correlation import is_request
-from kcli.capture.events import Kind
+from kcli.capture.kafka.connection import CapturedConnection
+from kcli.capture.kafka.correlation import is_request
+from kcli.capture.kafka.events import Kind
 from kcli.grammar.request_start import PREFIX
 from kcli.redact.batches import BLANK
 from kcli.redact.messages import FrameRedactor
-
-__all__ = ["RedactedConnection"]
 
 Write = Callable[[int, int, bytes], None]  # write(end, offset in what it sent, redacted bytes)
 Came = Callable[[int, int, int, int], None]  # came(end, ns, place behind them in what it sent, bytes to be read)

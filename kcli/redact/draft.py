@@ -13,8 +13,6 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["CAPTURED", "MADE", "OPENING", "Draft", "DraftPacket", "Extents"]
-
 # ns, link type, connection, length on the wire, bytes here, where IP, TCP and payload begin, kind
 HEAD = struct.Struct("<QHIIIIIIB")
 CAPTURED, OPENING, MADE = range(3)  # kinds of packets; OPENING: captured, of a connection's handshake

@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kcli.capture.engine import IGNORED, Owner, ReferenceEngine
-from kcli.capture.flows import End, Flow
-from kcli.capture.held import FlowSegment
-from kcli.capture.packets import Packet
-from kcli.capture.reassembly import Reassembly
-from kcli.capture.tcp import Streams
-from kcli.grammar import network
+from kcli.capture.tcp.engine import IGNORED, Owner, ReferenceEngine
+from kcli.capture.tcp.flows import End, Flow
+from kcli.capture.tcp.out_of_order import FlowSegment
+from kcli.capture.tcp.packets import Packet
+from kcli.capture.tcp.reassembly import Reassembly
+from kcli.capture.tcp.streams import Streams
+from kcli.grammar.files import network
 from kcli.redact.draft import CAPTURED, OPENING, Draft, DraftPacket
 from kcli.redact.headers import blank_packet
 from kcli.redact.places import Places
 from kcli.redact.pseudonyms import Pseudonyms
 from kcli.redact.track import PUSH, Place
-
-__all__ = ["DraftOwner", "ReferenceDraftEngine"]
 
 FEW = 64  # connections that are over and need not be forgotten at once
 

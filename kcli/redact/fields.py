@@ -16,8 +16,6 @@ from kcli.schemas.config_names import PASSWORDS, PLAIN
 from kcli.schemas.model import Field
 from kcli.topic_names import CLUSTER_METADATA
 
-__all__ = ["KINDS", "NO_RULE", "Rule", "Way", "rules_of", "words"]
-
 Way = Literal["name", "text", "host", "principal", "resource", "coordinator", "address", "uuid", "frame", "inside",
               "login", "records", "nothing"]  # fmt: skip
 

@@ -15,8 +15,6 @@ from kcli.core.codec.varints import read_unsigned, write_unsigned
 from kcli.records import codecs
 from kcli.records.codecs import snappy
 
-__all__ = ["folded"]
-
 STRONG = {1: 9, 3: 12, 4: 19}  # the level that folds most, by codec
 ZSTD_HEADER = 6  # magic, descriptor, window: of a frame without content size
 SKIPPABLE = b"\x50\x2a\x4d\x18"

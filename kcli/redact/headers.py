@@ -6,12 +6,10 @@ Ports, sequence numbers, flags, windows, times to live and VLAN tags stay. Of TC
 
 from __future__ import annotations
 
-from kcli.capture.packet_writing import checksum, sum_of
-from kcli.grammar import network
+from kcli.capture.io.packet_writing import checksum, sum_of
+from kcli.grammar.files import network
 from kcli.redact.batches import BLANK
 from kcli.redact.pseudonyms import Pseudonyms
-
-__all__ = ["blank_packet", "clean_segment", "set_checksums"]
 
 ETHERNET, SLL, SLL2 = 1, 113, 276  # LINKTYPE_
 MAC = 6

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-__all__ = ["redacted_login"]
-
 PLAIN = re.compile(rb"([^\0]*)\0([^\0]+)\0([^\0]*)", re.DOTALL)  # RFC 4616
 SCRAM = re.compile(rb"([ny],)(a=)?([^,]*)(,n=)([^,]+)(,r=)(.*)", re.DOTALL)  # RFC 5802, client-first-message
 HIDDEN = b"x"

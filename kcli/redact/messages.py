@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.capture.bodies import Bodies
+from kcli.capture.kafka.bodies import Bodies
 from kcli.errors import DecodeError, SchemaError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import api_of, client_id_of
-from kcli.grammar.trace import Span
+from kcli.grammar.words.trace import Span
 from kcli.records.control import MESSAGES as CONTROL_MESSAGES
 from kcli.redact.batches import BLANK, FILL, BatchRedactor
 from kcli.redact.fields import NO_RULE, Rule, Way, rules_of
@@ -26,8 +26,6 @@ from kcli.schemas.apikeys import ENVELOPE
 
 if TYPE_CHECKING:
     from kcli.core.codec.rewriting import FrameRewriter
-
-__all__ = ["FrameRedactor"]
 
 INDEX = re.compile(r"\[\d+\]")
 SHARE_KEY = re.compile(rb"(.*):([A-Za-z0-9_-]{22}):(\d+)", re.DOTALL)  # group:topic id:partition (KIP-932)

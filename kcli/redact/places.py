@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.capture.flows import Flow
-from kcli.capture.held import FlowSegment
-from kcli.capture.reassembly import ahead
+from kcli.capture.tcp.flows import Flow
+from kcli.capture.tcp.out_of_order import FlowSegment
+from kcli.capture.tcp.reassembly import ahead
 from kcli.redact.draft import Draft, DraftPacket, Extents
-
-__all__ = ["Places"]
 
 
 class Places:

@@ -14,8 +14,6 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-__all__ = ["Pseudonyms", "is_address"]
-
 # A unit: its value, the first value of its range, and how many the range has.
 Unit = tuple[int, int, int]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
-from kcli.capture.exchanges import MEMORY, CaptureDecoder, Item
-from kcli.capture.pcapng import PcapngWriter, interface_block, section_block
+from kcli.capture.decoder import MEMORY, CaptureDecoder, Item
+from kcli.capture.io.pcapng import PcapngWriter, interface_block, section_block
 from kcli.capture.tls.layer import TlsLayer
 from kcli.core import COMPILED
 from kcli.filelike import Stream
@@ -19,8 +19,6 @@ from kcli.redact.headers import set_checksums
 from kcli.redact.messages import FrameRedactor
 from kcli.redact.pseudonyms import Pseudonyms
 from kcli.redact.track import Place, Track
-
-__all__ = ["Redaction"]
 
 
 class Redaction(CaptureDecoder):
@@ -68,7 +66,7 @@ class Redaction(CaptureDecoder):
             engine = CaptureEngine(self, ports, memory=self.memory)
             engine.draft(*drafting)
             return engine, partial(PacketReader, self.add_secrets)
-        from kcli.capture.packets import ReferenceReader
+        from kcli.capture.tcp.packets import ReferenceReader
         from kcli.redact.engine import ReferenceDraftEngine
 
         return ReferenceDraftEngine(self, ports, self.memory, *drafting), partial(ReferenceReader, self.add_secrets)

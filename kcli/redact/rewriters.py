@@ -13,22 +13,20 @@ from typing import TYPE_CHECKING, Protocol
 from kcli.core import COMPILED
 from kcli.errors import SchemaError
 from kcli.grammar import messages
-from kcli.grammar.arrays import Array, Optional
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.scalars import LengthPrefixed, Primitive
-from kcli.grammar.selection import Selection
-from kcli.grammar.structs import Struct
+from kcli.grammar.selection.select import Selection
+from kcli.grammar.words.arrays import Array, Optional
+from kcli.grammar.words.scalars import LengthPrefixed, Primitive
+from kcli.grammar.words.structs import Struct
 from kcli.redact.batches import FILL
 from kcli.redact.fields import NO_RULE, Rule, rules_of
 from kcli.schemas.apikeys import API_VERSIONS
 
 if TYPE_CHECKING:
-    from kcli.capture.bodies import Bodies
+    from kcli.capture.kafka.bodies import Bodies
     from kcli.core.codec.rewriting import FrameRewriter, Rewriter
     from kcli.redact.batches import BatchRedactor
     from kcli.redact.pseudonyms import Pseudonyms
-
-__all__ = ["rewriter_of"]
 
 Replacement = int | Callable[[bytes], bytes]  # a byte, or what stands for a slice
 

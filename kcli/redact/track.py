@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from kcli.capture.connection import CapturedConnection
+from kcli.capture.kafka.connection import CapturedConnection
 from kcli.capture.tls.layer import ENOUGH, TlsLayer
-from kcli.grammar import network
+from kcli.grammar.files import network
 from kcli.redact.draft import MADE, DraftPacket, Extents
 from kcli.redact.headers import clean_segment
-
-__all__ = ["Place", "Track"]
 
 PUSH = 8  # a flag of TCP's
 AGAIN = 2  # bytes of a segment that repeats some: one alone keeps a connection alive

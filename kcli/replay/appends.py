@@ -15,12 +15,10 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
-from kcli.capture.exchange import Exchange
-from kcli.capture.record_fields import record_fields
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.record_fields import record_fields
 from kcli.replay.records import counted
 from kcli.schemas.apikeys import END_TXN, PRODUCE
-
-__all__ = ["Appends", "Write"]
 
 MOST = 100_000  # appends that are remembered
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from kcli.capture.exchange import Exchange
 from kcli.capture.filters import matches
+from kcli.capture.kafka.exchange import Exchange
 from kcli.client.replay.plan import RAFT_TOPICS
 from kcli.redact.fields import words
 from kcli.schemas.apikeys import (
@@ -21,8 +21,6 @@ from kcli.schemas.apikeys import (
 )
 from kcli.schemas.lookup import Catalog
 from kcli.topic_names import INTERNAL
-
-__all__ = ["GROUP_APIS", "HELD", "READS", "Choice", "was_refused"]
 
 LOGIN = frozenset([SASL_HANDSHAKE, SASL_AUTHENTICATE])
 # What brokers say to each other on listeners of clients: replication's own, markers of transactions, verification.

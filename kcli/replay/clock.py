@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from kcli.capture.exchange import Exchange
-
-__all__ = ["Clock", "Room"]
+from kcli.capture.kafka.exchange import Exchange
 
 MOST_STEPS = 500  # of one client that are read ahead
 MOST_BYTES = 1 << 26  # of requests and answers among them

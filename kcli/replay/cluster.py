@@ -13,8 +13,6 @@ from kcli.replay.topics import LiveTopics
 from kcli.sessions.comparison import shown
 from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
-__all__ = ["live_replicas", "live_sizes", "prepare"]
-
 
 def live_replicas(survey: Survey, mapping: Mapping[str, str], client: Client) -> Replicas:
     """The nodes of partitions in topics that are made, so that the leaders are those of the capture; {}: one node."""

@@ -14,8 +14,6 @@ from kcli.replay.mapping import aligned, scope_in
 from kcli.schemas.apikeys import API_VERSIONS, DESCRIBE_CLUSTER, FETCH, METADATA, SHARE_FETCH
 from kcli.schemas.catalog import catalog
 
-__all__ = ["LEVELS", "Level", "differences", "records_in"]
-
 Level = Literal["none", "errors", "shape", "strict"]
 LEVELS: tuple[Level, ...] = ("none", "errors", "shape", "strict")
 Body = Mapping[str, Any]

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from kcli.capture.bodies import Bodies
-from kcli.capture.events import Link
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Link
+from kcli.capture.kafka.exchange import Exchange
 from kcli.client.calls import call
 from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
@@ -29,8 +29,6 @@ from kcli.replay.steps import Step
 from kcli.replay.transactions import Transactions, marked
 from kcli.replay.versions import common, nearest
 from kcli.schemas.apikeys import END_TXN, INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
-
-__all__ = ["LiveConnection", "Shared"]
 
 TRANSACTION = 1  # FindCoordinator's keyType
 MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come before

@@ -8,15 +8,13 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange
 from kcli.client.address import Address
 from kcli.client.cluster import Client
 from kcli.errors import NetworkError
 from kcli.replay.survey import Route, Survey, coordinator_keys, names_of, text_of
 from kcli.replay.topics import LiveTopics
 from kcli.schemas.apikeys import FIND_COORDINATOR
-
-__all__ = ["MOVED", "Destinations", "by_rank", "coordinator"]
 
 READY_SECONDS = 30.0  # for a cluster's first coordinator, whose topic has to be made
 PAUSE = 0.1

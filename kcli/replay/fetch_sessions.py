@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from kcli.sessions.epochs import FINAL_EPOCH, FULL_EPOCH, NO_SESSION
 
-__all__ = ["LOST", "FetchSessions"]
-
 LOST = frozenset(["FETCH_SESSION_ID_NOT_FOUND", "INVALID_FETCH_SESSION_EPOCH"])
 Body = Mapping[str, Any]
 

@@ -14,8 +14,6 @@ from kcli.redact.fields import Rule, rules_of
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
 
-__all__ = ["FieldPlan", "plan_of"]
-
 # Kind of a field, by type and name.
 BY_NAME: Mapping[tuple[str, str], str] = {
     **{("string", name): "member" for name in ("memberId", "leader")},

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kcli.broker.capture_history import CaptureHistory
-from kcli.broker.record_spans import CutBatch
-from kcli.broker.seen_topics import SeenPartition
+from kcli.broker.rebuilt.capture_history import CaptureHistory
+from kcli.broker.rebuilt.captured_topics import SeenPartition
+from kcli.broker.rebuilt.record_spans import CutBatch
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.target import Replicas, create_topics, is_missing, list_offsets
@@ -30,8 +30,6 @@ from kcli.replay.records import IDEMPOTENT, LAYOUT
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 from kcli.topic_names import INTERNAL, name_fault
-
-__all__ = ["Filled", "Piece", "fill", "fill_all", "pieces"]
 
 MOST_MADE_UP = 1_000_000  # records of a partition
 BATCH = 10_000  # records of a made-up batch at most

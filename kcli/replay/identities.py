@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from kcli.replay.topics import LiveTopics
 
-__all__ = ["Identities", "Scope"]
-
 TOPIC_RESOURCE, BROKER_RESOURCES = 2, (4, 8)  # ConfigResource.Type, and ResourceType of ACLs where they agree
 GROUP_KEY, TRANSACTION_KEY = 0, 1  # FindCoordinator's keyType
 MOST_SHIFTS = 1000  # changes of a partition's offsets that are remembered

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from kcli.capture.exchange import Exchange
-from kcli.capture.packet_writing import Direction
+from kcli.capture.io.packet_writing import Direction
+from kcli.capture.kafka.exchange import Exchange
 from kcli.client.address import Address
 from kcli.client.connection import Frame
 from kcli.client.handshake import Session, connect
@@ -15,8 +15,6 @@ from kcli.proxy.recording import Recorder, Recording
 from kcli.replay.destinations import Destinations
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.epochs import FULL_EPOCH
-
-__all__ = ["FROM_CLIENT", "FROM_SERVER", "Line", "LiveLines"]
 
 FROM_CLIENT: Direction = 0
 FROM_SERVER: Direction = 1

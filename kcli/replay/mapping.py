@@ -14,8 +14,6 @@ from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, OFFSET_FETCH, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.sessions.trace import NO_UUID
 
-__all__ = ["Body", "Mapper", "aligned", "entry_key", "scope_in"]
-
 Body = Mapping[str, Any]
 
 # Whose answers say where an offset is on the live cluster: those of others say how far it has come.

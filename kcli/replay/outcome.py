@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange
 from kcli.redact.fields import words
 from kcli.replay.choice import READS
 from kcli.replay.comparison import Level, differences, records_in
@@ -20,8 +20,6 @@ from kcli.replay.versions import common
 from kcli.schemas.apikeys import API_VERSIONS, FETCH
 from kcli.schemas.catalog import catalog
 from kcli.topic_names import INTERNAL
-
-__all__ = ["PASSING", "UNREADY", "ApiOutcome", "Difference", "Outcome", "Side"]
 
 # What passes by itself, and clients ask again for: a cluster that gets ready, a leader that moves, a transaction that
 # still ends, a session that is opened anew.

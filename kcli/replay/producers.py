@@ -5,8 +5,6 @@ from __future__ import annotations
 from kcli.replay.identities import Identities, Scope
 from kcli.replay.records import Numbered
 
-__all__ = ["Producers"]
-
 WRAP = 0x7FFF_FFFF  # behind it sequences begin again at 0
 
 

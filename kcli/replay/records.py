@@ -7,27 +7,13 @@ from typing import Any, NamedTuple
 
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START
-from kcli.grammar.fixed import fixed_layout
+from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.batches import Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
 from kcli.records.kernels import crc32c
 from kcli.redact.fields import words
 from kcli.schemas.errors import error_code
-
-__all__ = [
-    "IDEMPOTENT",
-    "LAYOUT",
-    "Numbered",
-    "Renumber",
-    "batches_of",
-    "counted",
-    "producers_in",
-    "producers_of",
-    "renumbered",
-    "to_magic_2",
-    "without_refused",
-]
 
 LAYOUT = fixed_layout(BATCH_HEADER)
 # What a partition answers that took nothing as it was not ready; the producer sends the records again.

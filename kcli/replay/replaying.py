@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kcli.broker.capture_history import CaptureHistory
-from kcli.capture.bodies import Bodies
-from kcli.capture.exchange import Exchange
+from kcli.broker.rebuilt.capture_history import CaptureHistory
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.exchange import Exchange
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.proxy.recording import Recorder
@@ -30,8 +30,6 @@ from kcli.replay.survey import Survey
 from kcli.replay.topics import LiveTopics
 from kcli.replay.transactions import Transactions
 from kcli.topic_names import lawful_name
-
-__all__ = ["Options", "replay"]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange
 from kcli.client.handshake import Session
 from kcli.grammar import frames
 from kcli.replay.destinations import Destinations
@@ -14,8 +14,6 @@ from kcli.replay.producers import Producers
 from kcli.replay.records import renumbered, to_magic_2, without_refused
 from kcli.replay.versions import converted
 from kcli.schemas.apikeys import CREATE_TOPICS, JOIN_GROUP, PRODUCE
-
-__all__ = ["Learnt", "Requests"]
 
 MAGIC_2_SINCE = 3  # Produce takes batches of magic 2 alone
 

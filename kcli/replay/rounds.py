@@ -10,9 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.capture.exchange import Exchange
-
-__all__ = ["Round", "Rounds"]
+from kcli.capture.kafka.exchange import Exchange
 
 MOST = 10_000  # live rounds that are remembered
 LEADER_SECONDS = 1.0  # how long members wait for what their leader was told

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 
-from kcli.capture.exchange import Exchange
-
-__all__ = ["WINDOW_SECONDS", "in_order"]
+from kcli.capture.kafka.exchange import Exchange
 
 WINDOW_SECONDS = 60.0  # an exchange that took longer comes late, behind younger ones of other connections
 

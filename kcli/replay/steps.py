@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange
 from kcli.replay.appends import Appends
 from kcli.replay.choice import GROUP_APIS, HELD, Choice
-
-__all__ = ["Order", "Step"]
 
 
 @dataclass

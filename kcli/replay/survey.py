@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kcli.capture.exchange import Exchange
-from kcli.capture.named_fields import Named, names_in
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.tables.field_paths import Named, names_in
 from kcli.client.address import Address
 from kcli.client.replay.names import TopicNames
 from kcli.replay.choice import Choice
@@ -26,8 +26,6 @@ from kcli.schemas.apikeys import (
 )
 from kcli.schemas.catalog import catalog
 from kcli.topic_names import INTERNAL
-
-__all__ = ["Route", "SeenTopic", "Survey", "coordinator_keys", "names_of", "survey", "text_of"]
 
 Body = Mapping[str, Any]
 UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = 3, 5

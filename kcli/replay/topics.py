@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from kcli.client.replay.names import TopicNames
 from kcli.sessions.trace import NO_UUID
 
-__all__ = ["LiveTopics"]
-
 
 class LiveTopics:
     """captured: names of captured ids. mapping: captured name or id to live name, as the user wants it.

@@ -23,8 +23,6 @@ from kcli.schemas.apikeys import (
 )
 from kcli.schemas.errors import error_name
 
-__all__ = ["IMPLICIT_SINCE", "Transactions", "marked"]
-
 IMPLICIT_SINCE = {PRODUCE: 12, TXN_OFFSET_COMMIT: 5}
 OF_CLIENTS = 3  # the newest AddPartitionsToTxn that is a client's
 CONCURRENT = 51  # the transaction before still ends

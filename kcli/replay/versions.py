@@ -11,15 +11,13 @@ from typing import Any
 from kcli.client.versions import ApiVersions
 from kcli.errors import SchemaError
 from kcli.grammar import messages
-from kcli.grammar.arrays import Array, Optional
-from kcli.grammar.structs import Struct
-from kcli.grammar.word import Word
+from kcli.grammar.words.arrays import Array, Optional
+from kcli.grammar.words.structs import Struct
+from kcli.grammar.words.word import Word
 from kcli.replay.topics import LiveTopics
 from kcli.schemas.apikeys import FETCH, FIND_COORDINATOR, LEAVE_GROUP, LIST_OFFSETS, OFFSET_FETCH, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.sessions.trace import NO_UUID
-
-__all__ = ["common", "converted", "nearest"]
 
 Body = Mapping[str, Any]
 

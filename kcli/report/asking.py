@@ -10,8 +10,6 @@ from typing import Any, Protocol
 from kcli.report.prepared import EXCHANGE_FACTS, PREPARED, SPAN
 from kcli.report.questions import QUESTIONS, ReportQuestion
 
-__all__ = ["Answers", "Asked", "Engine", "ask_all", "step_of"]
-
 BUCKETS = 150  # of time, at most
 MS, SECOND = 1_000_000, 1_000_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND

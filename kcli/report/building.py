@@ -10,8 +10,6 @@ from kcli.core import COMPILED
 from kcli.pipeline.row_source import RowSource
 from kcli.pipeline.writing import TableWriter
 
-__all__ = ["USED", "TableBuilder"]
-
 # The tables and facts that the report reads.
 USED = frozenset({
     "exchange_facts", "record_batches", "down_conversions", "undecodable", "client_uses", "outcomes", "topic_names",

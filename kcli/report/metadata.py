@@ -12,19 +12,17 @@ from typing import Any
 from kcli.errors import InputError
 from kcli.report.asking import Answers, Asked, step_of
 from kcli.report.metadata_questions import QUESTIONS, SERIES, SHORT
-from kcli.snapshots.directory import parse_quorum_state
-from kcli.snapshots.files import metadata_directory
-from kcli.snapshots.folder_survey import FolderSurvey
-from kcli.snapshots.folders import FolderNode
-from kcli.snapshots.image import Image
-from kcli.snapshots.loss import losses
-from kcli.snapshots.partitions import FACTS
-from kcli.snapshots.projection import growth_by_type
-from kcli.snapshots.questions import partitions_by_broker
-from kcli.snapshots.reading import take_log, take_snapshot
-from kcli.snapshots.timeline import LAST_MS, STATES, Timeline, broker_state
-
-__all__ = ["MetadataReport", "read_metadata"]
+from kcli.snapshots.history.projection import growth_by_type
+from kcli.snapshots.history.timeline import LAST_MS, STATES, Timeline, broker_state
+from kcli.snapshots.image.image import Image
+from kcli.snapshots.image.partitions import FACTS
+from kcli.snapshots.image.questions import partitions_by_broker
+from kcli.snapshots.reading.api import take_log, take_snapshot
+from kcli.snapshots.reading.directory import parse_quorum_state
+from kcli.snapshots.reading.files import metadata_directory
+from kcli.snapshots.reading.folder_survey import FolderSurvey
+from kcli.snapshots.reading.folders import FolderNode
+from kcli.snapshots.rules.loss import losses
 
 NS = 1_000_000  # in a ms
 Row = tuple[Any, ...]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kcli.report.questions import ReportQuestion
 
-__all__ = ["QUESTIONS", "SERIES", "SHORT"]
-
 SERIES = 8  # lines of a chart
 SHORT = 1000  # rows of a table
 

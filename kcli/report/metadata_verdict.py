@@ -8,9 +8,7 @@ from kcli.counting import counted
 from kcli.report.metadata import MetadataReport
 from kcli.report.page import bytes_text, span_text
 from kcli.report.verdict import BAD, GOOD, NOTE, WARNING, Finding, Verdict, verdict_of
-from kcli.snapshots.policy import violations
-
-__all__ = ["judge_metadata", "metadata_figures"]
+from kcli.snapshots.rules.policy import violations
 
 ELECTIONS = 3  # leader epochs that are no wonder
 

@@ -17,8 +17,6 @@ from kcli.legible import legible
 from kcli.report.asking import Answers, Asked
 from kcli.report.verdict import Verdict, judge
 
-__all__ = ["bytes_text", "render", "render_page", "span_text"]
-
 SCRIPTS = ("uPlot.iife.min.js", "page.js")
 STYLES = ("uPlot.min.css", "page.css")
 TEMPLATE = "page.html"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kcli.tables.connections import address_sql
 
-__all__ = ["EXCHANGE_FACTS", "PREPARED", "SPAN"]
-
 # What captures are made into (see `kcli.pipeline.exchange_facts`), out of the pipeline's table.
 EXCHANGE_FACTS = f"""
 SELECT connection, server, {address_sql("client")} AS address, client_id, api_version, api_key, api,

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from kcli.pipeline import queries
 from kcli.tables.connections import address_sql
 
-__all__ = ["CAPTURED", "FLEET", "QUESTIONS", "ReportQuestion"]
-
 SERIES = 8  # lines of a chart
 SHORT, LONG = 200, 1000  # rows of a table
 

@@ -9,13 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from kcli.capture.arrays import batch_of_rows
+from kcli.capture.tables.arrays import batch_of_rows
 from kcli.pipeline.local_tables import CHANGES, KNOWN, doubtful_clients, view_of
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
 from kcli.tables.exchange_views import JSON_MACRO
-
-__all__ = ["Tables"]
 
 MEMORY = "1GiB"
 ROWS = 10_000  # fetched at once

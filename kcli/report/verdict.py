@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from kcli.counting import counted
 from kcli.report.asking import Answers, Asked
 
-__all__ = ["BAD", "GOOD", "NOTE", "WARNING", "Finding", "Verdict", "judge", "verdict_of"]
-
 BAD, WARNING, NOTE, GOOD = "bad", "warning", "note", "good"
 ORDER = (BAD, WARNING, NOTE, GOOD)
 # Errors that clients meet on their usual way: a member asks for its id, a leader is looked up.

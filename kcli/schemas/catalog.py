@@ -6,8 +6,6 @@ import os
 
 from kcli.schemas.lookup import STOCK, Catalog
 
-__all__ = ["catalog"]
-
 catalogs: dict[str | os.PathLike[str] | None, Catalog] = {}
 
 

@@ -6,8 +6,6 @@ the quotas of QuotaConfigs), of releases 1.1 to 4.4. A secret is what has the ty
 
 from __future__ import annotations
 
-__all__ = ["PASSWORDS", "PLAIN"]
-
 
 def names(text: str) -> frozenset[str]:
     return frozenset(text.split())

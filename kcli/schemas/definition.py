@@ -14,8 +14,6 @@ from kcli.errors import SchemaError
 from kcli.schemas.model import INTEGERS, SCALARS, Field, Message, Releases, Variant
 from kcli.schemas.ranges import ALL, NONE, Range
 
-__all__ = ["KINDS", "ZERO_UUID", "blanked", "build", "camel", "parse_text", "without_null"]
-
 KINDS = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
 ZERO_UUID = "A" * 22
 MOST_NESTED = 32

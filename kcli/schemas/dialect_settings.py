@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kcli.schemas.definition_values import suggestion
+from kcli.schemas.checks.definition_values import suggestion
 from kcli.schemas.errors import ERRORS
 from kcli.schemas.ranges import HIGHEST
-
-__all__ = ["IGNORED", "SETTINGS", "SettingFault", "Settings", "read_settings"]
 
 SETTINGS = "dialect.json"
 KEYS: dict[str, type] = {"apiKeys": dict, "errors": dict, "source": str}

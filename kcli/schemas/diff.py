@@ -8,8 +8,6 @@ from typing import NamedTuple
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Field, Message
 
-__all__ = ["Change", "between_forms", "between_releases", "between_versions", "said_by", "traits"]
-
 
 class Change(NamedTuple):
     """message  "FetchRequest"

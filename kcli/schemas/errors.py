@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-__all__ = ["ERRORS", "RETRIABLE", "error_code", "error_name", "is_retriable", "read_table"]
-
 # code, name, whether the same request may succeed later, names in earlier releases
 Row = tuple[int, str, bool, list[str]]
 

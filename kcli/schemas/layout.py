@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from kcli.schemas.model import Field, Message
 
-__all__ = ["MessageLayout", "Slot", "holds", "layout", "reads"]
-
 # Written alike: a length, then bytes. Kafka 2.4 called records bytes.
 ALIKE = {"records": "bytes"}
 

@@ -18,10 +18,8 @@ from kcli.schemas.model import Api, Message
 from kcli.schemas.ranges import NONE, Range
 
 if TYPE_CHECKING:
-    from kcli.schemas.check import SchemaFinding
-    from kcli.schemas.notes import Notes
-
-__all__ = ["CONTROL_RECORDS", "STOCK", "Catalog", "unknown"]
+    from kcli.schemas.checks.check import SchemaFinding
+    from kcli.schemas.vectors.notes import Notes
 
 STOCK = Path(__file__).parent / "stock"
 
@@ -139,7 +137,7 @@ class Catalog:
     @cached_property
     def stock_notes(self) -> dict[str, Notes]:
         """The notes of all messages of the tables."""
-        from kcli.schemas.notes import read_notes
+        from kcli.schemas.vectors.notes import read_notes
 
         return read_notes(self.folder)
 

@@ -10,8 +10,6 @@ from typing import NamedTuple
 from kcli.schemas.apikeys import API_VERSIONS, CONTROLLED_SHUTDOWN
 from kcli.schemas.ranges import NONE, Range
 
-__all__ = ["INTEGERS", "SCALARS", "WIDTHS", "Api", "Field", "Message", "Releases", "Variant", "release_order"]
-
 # Integer types and their limits.
 INTEGERS = {
     "int8": (-(1 << 7), (1 << 7) - 1),

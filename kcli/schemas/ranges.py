@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from kcli.errors import SchemaError
 
-__all__ = ["ALL", "HIGHEST", "NONE", "Range", "covering"]
-
 # Versions are int16 on the wire; "7+" reaches up to the highest there can be.
 HIGHEST = 32767
 

@@ -10,8 +10,6 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-__all__ = ["ALWAYS", "BY_NAME", "METADATA_ID", "METADATA_TOPIC", "SECRETS", "is_secret_config", "secret_fields"]
-
 ALWAYS = "always"
 BY_NAME = "by name"  # a config's value: as `is_secret_config` judges the name that stands before it
 

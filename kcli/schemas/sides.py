@@ -16,8 +16,6 @@ from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Message, release_order
 from kcli.schemas.ranges import Range, covering
 
-__all__ = ["Side", "between_sides", "side_of"]
-
 
 class Side(NamedTuple):
     """messages: by name, each in the versions that this side has of it. whole: a message that is missing is gone."""

@@ -16,26 +16,14 @@ from typing import Any
 
 from kcli.errors import SchemaError
 from kcli.jsontext import dumps, loads
-from kcli.schemas.classfile import ErrorCode
 from kcli.schemas.definition import build
 from kcli.schemas.errors import Row, read_table
-from kcli.schemas.jars import Definitions
-from kcli.schemas.merge import Tables, add_release, identity
+from kcli.schemas.importing.classfile import ErrorCode
+from kcli.schemas.importing.jars import Definitions
+from kcli.schemas.importing.merge import Tables, add_release, identity
+from kcli.schemas.importing.store import ordered, to_line
 from kcli.schemas.model import Message, release_order
-from kcli.schemas.notes import NOTES, Notes, notes_text, read_notes
-from kcli.schemas.store import ordered, to_line
-
-__all__ = [
-    "ERRORS",
-    "INDEX",
-    "MESSAGES",
-    "Imported",
-    "api_row",
-    "import_releases",
-    "load_tables",
-    "log_name",
-    "to_files",
-]
+from kcli.schemas.vectors.notes import NOTES, Notes, notes_text, read_notes
 
 ERRORS = "errors.json"
 INDEX = "index.json"

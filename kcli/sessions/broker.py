@@ -20,8 +20,6 @@ from kcli.sessions.epochs import EPOCH_MISMATCH, NO_SESSION
 from kcli.sessions.rules import RULES, Action, Found, Kind, Rules, kind_of
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position, Result
 
-__all__ = ["BrokerSessions", "Fetch"]
-
 
 class Fetch:
     """One fetch between its request and its response. error: not 0: the fetch is refused."""

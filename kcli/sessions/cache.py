@@ -14,8 +14,6 @@ from kcli.sessions.cached_session import CachedSession
 from kcli.sessions.epochs import EVICTION_MS, NO_SESSION
 from kcli.sessions.rules import RULES, Rules
 
-__all__ = ["FetchSessionCache", "Shard"]
-
 
 class EvictionOrder:
     """Sessions sorted by a key, at most as many as a shard has slots."""

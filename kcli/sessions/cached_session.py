@@ -8,8 +8,6 @@ from kcli.sessions.epochs import FIRST_EPOCH
 from kcli.sessions.rules import Reported, Rules
 from kcli.sessions.values import Partition, Position, Result
 
-__all__ = ["CachedPartition", "CachedSession"]
-
 NEVER_TOLD = -1
 
 

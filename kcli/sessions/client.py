@@ -16,8 +16,6 @@ from kcli.sessions.epochs import FINAL_EPOCH, FIRST_EPOCH, FULL_EPOCH, ID_NOT_FO
 from kcli.sessions.rules import RULES, Came, Rules, SessionState
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position
 
-__all__ = ["Accepted", "ClientSession"]
-
 
 @dataclass(frozen=True, slots=True)
 class Accepted:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from kcli.core.codec.messages import Node
     from kcli.core.codec.messages import Selection as Compiled
 
-__all__ = ["REQUEST", "RESPONSE", "Layout", "layout"]
-
 TOPICS = ("topics[].topicId|topic", "responses[].topicId|topic")
 # Rows of the message, the topics and the partitions; what a version lacks is -1.
 REQUEST = (

@@ -10,8 +10,6 @@ from kcli.errors import UsageError
 from kcli.sessions.report import ResponseReport, SessionReport
 from kcli.topic_names import INTERNAL
 
-__all__ = ["LEVELS", "Difference", "Level", "compare", "is_internal", "shown"]
-
 Level = Literal["strict", "shape", "none"]
 LEVELS: tuple[Level, ...] = ("strict", "shape", "none")
 SHOWN = 5  # names of a list; the rest is counted

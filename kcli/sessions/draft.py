@@ -25,8 +25,6 @@ from kcli.sessions.draft_trace import UUID_MISMATCH
 from kcli.sessions.rules import RULES, Reported, Rules
 from kcli.sessions.values import Partition, Position, Result
 
-__all__ = ["NO_UUID", "UUID_MISMATCH", "DraftBroker", "DraftClient", "DraftRequest", "DraftResponse", "new_uuid"]
-
 NO_UUID = 0
 
 

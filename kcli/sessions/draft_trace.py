@@ -13,19 +13,6 @@ from kcli.schemas import errors
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.sessions.trace import FetchExchange
 
-__all__ = [
-    "DIALECT",
-    "FETCHES",
-    "FULL_VERSION",
-    "UUID_MISMATCH",
-    "error_name",
-    "is_full",
-    "plain_response",
-    "read_fetch",
-    "read_full",
-    "read_incremental",
-]
-
 DIALECT = "kip-227-draft"
 FETCHES = (FETCH, INCREMENTAL_FETCH)  # what `read_fetch` reads
 FULL_VERSION = 7

@@ -15,8 +15,6 @@ from kcli.sessions.registry import SessionRegistry
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.trace import FetchExchange
 
-__all__ = ["DraftTracker"]
-
 REMEMBERED = 512
 # A server, and whose uuid counts there: a follower's replica id, a consumer's client id.
 Fetcher = tuple[str, int | str]

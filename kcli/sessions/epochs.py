@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "EPOCH_MISMATCH",
-    "EVICTION_MS",
-    "FINAL_EPOCH",
-    "FIRST_EPOCH",
-    "FULL_EPOCH",
-    "ID_NOT_FOUND",
-    "MAX_EPOCH",
-    "NO_SESSION",
-    "TOPIC_ID_MISMATCH",
-    "next_epoch",
-]
-
 NO_SESSION = 0
 FULL_EPOCH, FINAL_EPOCH, FIRST_EPOCH, MAX_EPOCH = 0, -1, 1, 2**31 - 1
 ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH = 70, 71, 106

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.capture.clock import instant
+from kcli.capture.kafka.clock import instant
 from kcli.sessions.draft_trace import error_name
 from kcli.sessions.findings import name_of
 from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import FetchStatistics, ObservedSession
-
-__all__ = ["ending", "session_dict", "sessionless_dict", "when"]
 
 
 def when(ns: int) -> str | None:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kcli.capture.clock import parse_instant
 from kcli.capture.filters import ALL, Filter
+from kcli.capture.kafka.clock import parse_instant
 from kcli.errors import InputError, UsageError
 from kcli.grammar.codec import TRAILING
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
@@ -17,10 +17,8 @@ from kcli.sessions.trace import FetchExchange, require_types
 from kcli.sessions.tracker import Tracker
 
 if TYPE_CHECKING:
-    from kcli.capture.events import Event
-    from kcli.capture.exchange import Exchange
-
-__all__ = ["Feeder", "span", "understood"]
+    from kcli.capture.kafka.events import Event
+    from kcli.capture.kafka.exchange import Exchange
 
 ENDS = re.compile(r"^(.+?:\d+)-(.+?:\d+)")
 HARMLESS = ("unanswered-at-end",)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kcli.sessions.state import Histogram
 
-__all__ = ["Latencies"]
-
 
 class Latencies(Histogram):
     """A histogram with logarithmic steps, for percentiles within about 3 %. Values in ns."""

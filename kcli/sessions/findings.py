@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from kcli.sessions.trace import FetchExchange, Key
 
-__all__ = ["RULES", "SessionFinding", "Verdict", "name_of"]
-
 
 class Verdict(NamedTuple):
     """A rule: the side that breaks it, whether that is an error or only wasteful (a note), and its text."""

@@ -9,16 +9,6 @@ from kcli.sessions.registry import SessionRegistry
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
 
-__all__ = [
-    "answered_twice",
-    "asked_twice",
-    "error_response",
-    "full_request",
-    "full_response",
-    "id_taken",
-    "session_error",
-]
-
 SESSION_ERRORS = (ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH, UUID_MISMATCH)
 
 

@@ -14,17 +14,6 @@ from kcli.sessions.session import ObservedSession
 from kcli.sessions.state import PartitionState
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
-__all__ = [
-    "check_request",
-    "check_response",
-    "closed_used",
-    "dropped",
-    "epoch",
-    "no_session",
-    "refused",
-    "same_client",
-]
-
 PATIENCE = 3  # responses without records that there are, before that is a finding
 BIG_BATCH = 1 << 20  # no batch is bigger than this unless a topic is configured so
 

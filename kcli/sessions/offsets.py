@@ -9,8 +9,6 @@ from kcli.schemas.apikeys import LIST_OFFSETS, METADATA, OFFSET_FETCH
 from kcli.sessions.statistics import SESSIONLESS, HighWatermarks
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
-__all__ = ["HEARD", "Offsets"]
-
 HEARD = (LIST_OFFSETS, METADATA, OFFSET_FETCH)  # they have offsets and names
 NO_UUID = "A" * 22
 

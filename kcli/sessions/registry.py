@@ -16,8 +16,6 @@ from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.state import new_marks
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
 
-__all__ = ["SessionRegistry", "SessionlessFetches"]
-
 REMEMBERED = 512  # sessions that ended, kept for late fetches and for who followed whom
 SHARD_IDS = (2**31 - 1) // 8
 

@@ -18,8 +18,6 @@ from kcli.sessions.figures import Latencies
 from kcli.sessions.rules import Kind, kind_of
 from kcli.sessions.trace import FetchExchange
 
-__all__ = ["PartitionReport", "Recorder", "ResponseReport", "SessionReport"]
-
 # Errors that mean that a session is no more, or is not what the fetcher thinks.
 FAULTS = (70, 71, 106)
 

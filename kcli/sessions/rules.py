@@ -60,8 +60,6 @@ from enum import Enum, auto
 from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, FULL_EPOCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH, next_epoch
 from kcli.sessions.values import Result
 
-__all__ = ["RULES", "Action", "Came", "Found", "Kind", "Reported", "Rules", "SessionState", "kind_of"]
-
 
 class Kind(Enum):
     """What a request is, by its epoch."""

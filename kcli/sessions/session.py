@@ -16,8 +16,6 @@ from kcli.sessions.sizes import FetchSizes, Side, count_bytes, fetch_sizes
 from kcli.sessions.state import Counts, PartitionState, Timeline
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Asked, FetchExchange, Key
 
-__all__ = ["Change", "FetchStatistics", "ObservedSession"]
-
 CHANGES = 256
 SILENT = 1000  # names kept of partitions that delivered nothing, once their session is over
 

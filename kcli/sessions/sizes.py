@@ -13,8 +13,6 @@ from kcli.schemas.apikeys import FETCH
 from kcli.schemas.catalog import catalog
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE
 
-__all__ = ["FetchSizes", "Side", "count_bytes", "fetch_sizes"]
-
 NO_UUID = "A" * 22
 
 

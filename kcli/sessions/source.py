@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kcli.capture.events import Event
-from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import MEMORY, CaptureDecoder
+from kcli.capture.decoder import MEMORY, CaptureDecoder
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
 from kcli.sessions.draft_trace import FETCHES
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.offsets import HEARD
-
-__all__ = ["SessionDecoder"]
 
 
 class SessionDecoder(CaptureDecoder):

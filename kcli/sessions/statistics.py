@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from kcli.sessions.trace import Asked, Key, Reported
 
-__all__ = ["SESSIONLESS", "Counts", "HighWatermarks", "Histogram", "PartitionState", "Timeline"]
-
 HISTORY = 2
 SESSIONLESS = -1  # no session's id: of fetches outside any
 SHARED = -2

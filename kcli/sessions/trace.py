@@ -10,18 +10,6 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-__all__ = [
-    "SESSIONS_SINCE",
-    "TOPIC_IDS_SINCE",
-    "Asked",
-    "FetchExchange",
-    "Key",
-    "Reported",
-    "keys_of",
-    "require_types",
-    "topic_of",
-]
-
 SESSIONS_SINCE = 7
 TOPIC_IDS_SINCE = 13
 

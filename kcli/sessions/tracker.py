@@ -29,8 +29,6 @@ from kcli.sessions.registry import SessionRegistry
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange
 
-__all__ = ["Tracker"]
-
 IDLE_NS = 5 * EVICTION_MS * 1_000_000
 QUIET_NS = EVICTION_MS * 1_000_000  # no fetcher is silent for so long on purpose
 SWEEP = 8192  # fetches between two looks for idle sessions

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["FetchRequest", "FetchResponse", "Partition", "Position", "Result"]
-
 # A topic's name, or from Fetch v13 on its id (url-safe base64, as Kafka prints it), and the partition's index.
 Partition = tuple[str, int]
 

@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING
 from kcli.lazy import importing
 
 if TYPE_CHECKING:
-    from kcli.snapshots.diff import Change, diff_images
-    from kcli.snapshots.extract import Assembly, pieces_of
-    from kcli.snapshots.fetch import SnapshotFetch
-    from kcli.snapshots.findings import SnapshotFinding
-    from kcli.snapshots.image import Image, Topic
+    from kcli.snapshots.image.diff import Change, diff_images
+    from kcli.snapshots.image.image import Image, Topic
+    from kcli.snapshots.image.questions import ask
+    from kcli.snapshots.image.tables import TABLES
+    from kcli.snapshots.image.tree import image_tree
     from kcli.snapshots.lines import RecordLines
-    from kcli.snapshots.load import Loader, load_snapshot
-    from kcli.snapshots.names import SnapshotId, parse_snapshot_name
-    from kcli.snapshots.policy import Policy, advance, deletable, due, estimate, violations
-    from kcli.snapshots.questions import ask
-    from kcli.snapshots.surveys import Survey, survey
-    from kcli.snapshots.tables import TABLES
-    from kcli.snapshots.tree import image_tree
-    from kcli.snapshots.verification import verify
-    from kcli.snapshots.write import write_snapshot
+    from kcli.snapshots.live.extract import Assembly, pieces_of
+    from kcli.snapshots.live.fetch import SnapshotFetch
+    from kcli.snapshots.reading.file_survey import Survey, survey
+    from kcli.snapshots.reading.load import Loader, load_snapshot
+    from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
+    from kcli.snapshots.rules.findings import SnapshotFinding
+    from kcli.snapshots.rules.policy import Policy, advance, deletable, due, estimate, violations
+    from kcli.snapshots.rules.verification import verify
+    from kcli.snapshots.writing.write import write_snapshot
 
 __all__ = [
     "TABLES",
@@ -66,20 +66,20 @@ __all__ = [
 __getattr__ = importing(
     __name__,
     {
-        "diff": "Change diff_images",
-        "extract": "Assembly pieces_of",
-        "fetch": "SnapshotFetch",
-        "findings": "SnapshotFinding",
-        "image": "Image Topic",
+        "image.diff": "Change diff_images",
+        "live.extract": "Assembly pieces_of",
+        "live.fetch": "SnapshotFetch",
+        "rules.findings": "SnapshotFinding",
+        "image.image": "Image Topic",
         "lines": "RecordLines",
-        "load": "Loader load_snapshot",
-        "names": "SnapshotId parse_snapshot_name",
-        "policy": "Policy advance deletable due estimate violations",
-        "questions": "ask",
-        "surveys": "Survey survey",
-        "tables": "TABLES",
-        "tree": "image_tree",
-        "verification": "verify",
-        "write": "write_snapshot",
+        "reading.load": "Loader load_snapshot",
+        "reading.names": "SnapshotId parse_snapshot_name",
+        "rules.policy": "Policy advance deletable due estimate violations",
+        "image.questions": "ask",
+        "reading.file_survey": "Survey survey",
+        "image.tables": "TABLES",
+        "image.tree": "image_tree",
+        "rules.verification": "verify",
+        "writing.write": "write_snapshot",
     },
 )

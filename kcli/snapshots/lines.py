@@ -9,12 +9,11 @@ from typing import Any
 from kcli.errors import DecodeError, InputError
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
+from kcli.records.control import CONTROL_TYPES
 from kcli.schemas.secrets import secret_fields
-from kcli.snapshots.decoding import CONTROL_TYPES, Decoder
-from kcli.snapshots.framing import Batch, Fault, batches, checksum, release
-from kcli.snapshots.walk import PROBLEMS, SOFT, Row, opened, walk
-
-__all__ = ["RecordLines"]
+from kcli.snapshots.reading.decoding import Decoder
+from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum, release
+from kcli.snapshots.reading.walk import PROBLEMS, SOFT, Row, opened, walk
 
 CHUNK = 1 << 20
 

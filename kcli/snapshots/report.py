@@ -6,14 +6,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from kcli.schemas.catalog import catalog
-from kcli.snapshots.decoding import upper_snake
-from kcli.snapshots.names import parse_snapshot_name, segment_offset
-from kcli.snapshots.partitions import FACTS
+from kcli.snapshots.image.partitions import FACTS
+from kcli.snapshots.reading.decoding import upper_snake
+from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
 
 if TYPE_CHECKING:
-    from kcli.snapshots.surveys import Survey
-
-__all__ = ["TOTALS", "instant", "survey_json", "type_name"]
+    from kcli.snapshots.reading.file_survey import Survey
 
 # Records that stand for objects in a snapshot, one each: what to call them, and their types.
 TOTALS = {

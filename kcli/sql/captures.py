@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kcli.capture.arrow import TableDecoder
-from kcli.capture.columns import OF_EVENTS
+from kcli.capture.tables.arrow import TableDecoder
+from kcli.capture.tables.columns import OF_EVENTS
 from kcli.sql.scans import Source
 from kcli.tables.captured import EVENT_COLUMNS, EXCHANGE_COLUMNS
-
-__all__ = ["event_source", "exchange_source"]
 
 BOTH = tuple({each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values())
 OF_BODIES = frozenset({"request", "response", "error", "errors"})

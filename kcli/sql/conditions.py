@@ -18,8 +18,6 @@ from kcli.sql.scans import Scan
 from kcli.tables.captured import EXCHANGE_COLUMNS
 from kcli.tables.definition import schema_of
 
-__all__ = ["COLUMN_NAMES", "SqlCondition"]
-
 COLUMN_NAMES = tuple(each.name for each in EXCHANGE_COLUMNS)
 SHOWN = 60  # characters of a condition in an error
 MOST = 1 << 16  # characters of one

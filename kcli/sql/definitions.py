@@ -8,8 +8,6 @@ from kcli.pipeline import tables as pipeline
 from kcli.tables.captured import CAPTURED
 from kcli.tables.definition import Column, Table
 
-__all__ = ["PIPELINED", "TABLES"]
-
 FILE = Column("file", "string", "the capture whose packet completed it; of what looks across: all captures read", False)
 
 

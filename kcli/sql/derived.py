@@ -13,8 +13,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from kcli.capture.arrays import batch_of_rows
-from kcli.capture.capture_file import CaptureFile, is_piped
+from kcli.capture.io.capture_file import CaptureFile, is_piped
+from kcli.capture.tables.arrays import batch_of_rows
 from kcli.errors import InputError, all_of
 from kcli.filelike import name_of
 from kcli.pipeline.direct_decode import DirectDecode
@@ -25,8 +25,6 @@ from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.tables import TABLES
 from kcli.sql.scans import Source
 from kcli.tables.definition import schema_of
-
-__all__ = ["DERIVED", "Facts", "derived_source"]
 
 Row = dict[str, Any]
 ROWS = 2000  # in a record batch, at most

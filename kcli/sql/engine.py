@@ -16,8 +16,6 @@ from kcli.extras import require
 from kcli.sql.scans import Scan
 from kcli.tables.exchange_views import JSON_MACRO
 
-__all__ = ["Answer", "Engine"]
-
 MEMORY = "1GiB"  # for a query's own sums, sorts and joins; what is more goes to a temporary folder
 SPILL = "16GiB"  # in that folder
 ROWS = 10_000  # in a batch of the answer

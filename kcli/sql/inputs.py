@@ -12,8 +12,6 @@ from kcli.errors import InputError
 from kcli.filelike import STDIN
 from kcli.topic_names import CLUSTER_METADATA, partition_of
 
-__all__ = ["Inputs", "sort_inputs"]
-
 CAPTURES = (".pcap", ".pcapng", ".cap", ".dmp")
 PACKED = (".gz", ".zst", ".zstd")
 SEGMENT, SNAPSHOT, PARQUET = ".log", ".checkpoint", ".parquet"

@@ -8,13 +8,11 @@ from typing import Any
 
 from kcli.errors import InputError, all_of
 from kcli.jsontext import dumps, loads
-from kcli.snapshots.files import open_file
 from kcli.snapshots.lines import RecordLines
+from kcli.snapshots.reading.files import open_file
 from kcli.sql.scans import Source
 from kcli.tables.captured import CAPTURED
 from kcli.tables.definition import schema_of
-
-__all__ = ["metadata_source"]
 
 ROWS = 5000
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.clock import FIRST_MS, LAST_MS
-from kcli.capture.record_fields import CapturedField, RecordDecoder
+from kcli.capture.kafka.clock import FIRST_MS, LAST_MS
+from kcli.capture.kafka.record_fields import CapturedField, RecordDecoder
 from kcli.errors import InputError, all_of
 from kcli.jsontext import dumps
 from kcli.records.batches import Batch
@@ -21,8 +21,6 @@ from kcli.sql.scans import Source
 from kcli.tables.captured import CAPTURED
 from kcli.tables.definition import schema_of
 from kcli.topic_names import partition_of
-
-__all__ = ["as_text", "captured_records", "segment_records"]
 
 CHUNK = 4 << 20  # bytes of batches in a record batch
 # Characters that make a value no text, as in kcli's JSON: controls other than tab, line feed and carriage return.

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from kcli.capture.arrays import batch_of_rows, integers, texts
-from kcli.capture.arrow import TableDecoder
-from kcli.capture.events import Event
-from kcli.capture.file_marks import FileMarks
+from kcli.capture.io.file_marks import FileMarks
+from kcli.capture.kafka.events import Event
+from kcli.capture.tables.arrays import batch_of_rows, integers, texts
+from kcli.capture.tables.arrow import TableDecoder
 from kcli.core import COMPILED
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import InputError
@@ -25,8 +25,6 @@ from kcli.pipeline.row_source import AT_END, RowSource
 from kcli.pipeline.tables import TABLES
 from kcli.sql.scans import Source
 from kcli.tables.definition import arrow_type, schema_of
-
-__all__ = ["ROW_TABLES", "LearntNames", "row_source"]
 
 ROW_TABLES = (
     "fetch_partitions", "produce_partitions", "record_batches", "down_conversions", "remote_fetches", "undecodable",

@@ -7,8 +7,6 @@ from typing import Any
 
 from kcli.errors import InputError, UsageError
 
-__all__ = ["Scan", "Source"]
-
 # The record batches of one kind of input: (names of columns that are wanted) -> batches that have these.
 Source = Callable[[frozenset[str]], Iterator[Any]]
 

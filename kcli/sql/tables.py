@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kcli.sql.derived import Facts
     from kcli.sql.row_tables import LearntNames
 
-__all__ = ["open_engine"]
-
 
 def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
     """An engine over the tables of all inputs. options: of captures, as for `CaptureDecoder`. UsageError: DuckDB is

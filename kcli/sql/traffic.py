@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kcli.capture.arrow import ROWS, TableDecoder
-from kcli.capture.columns import OF_EVENTS
-from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import Item
+from kcli.capture.decoder import Item
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.tables.arrow import ROWS, TableDecoder
+from kcli.capture.tables.columns import OF_EVENTS
 from kcli.pipeline.logins import principal_of
 from kcli.schemas.apikeys import SASL_AUTHENTICATE
 from kcli.sql.scans import Source
 from kcli.tables.captured import EVENT_COLUMNS, EXCHANGE_COLUMNS
 from kcli.tables.definition import Column
-
-__all__ = ["TRAFFIC_COLUMNS", "traffic_source"]
 
 # Of rows that say nothing else of their connection.
 PRINCIPAL = Column("principal", "string", "who it logged in as; empty: refused")

@@ -6,8 +6,6 @@ from kcli.tables.captured import CAPTURED
 from kcli.tables.connections import EXCHANGE, TLS, connections_query, traffic_part
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 
-__all__ = ["TRAFFIC", "VIEWS", "WRITTEN"]
-
 TRAFFIC = "_traffic"  # what they are made of: exchanges, events, and rows of kcli.sql.traffic
 WRITTEN = {name: f"_{name}" for name in ("connections", *EXCHANGE_VIEWS)}  # those that the pipeline has written
 EACH = traffic_part(

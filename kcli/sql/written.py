@@ -11,8 +11,6 @@ from kcli.errors import InputError
 from kcli.sql.scans import Source
 from kcli.sql.views import TRAFFIC, WRITTEN
 
-__all__ = ["written_sources"]
-
 ROWS = 20_000
 EXCHANGE_FILE = {"api_key", "request", "event"}  # columns of `decode pcap --format parquet`
 RECORD_FILE = {"baseOffset", "timestampType", "headers"}  # of `decode segment --format parquet`

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kcli.tables.definition import WHO, Column, Table, columns
 
-__all__ = ["CAPTURED", "EVENT_COLUMNS", "EXCHANGE_COLUMNS", "PARQUET_COLUMNS", "PIPELINE_EXCHANGE_COLUMNS"]
-
 EXCHANGE_COLUMNS = columns(
     WHO
     + """

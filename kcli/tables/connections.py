@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["EXCHANGE", "TLS", "TRAFFIC", "address_sql", "connections_query", "traffic_part"]
-
 # What each row of traffic says of its connection: it may be an exchange, a sum of exchanges, a login or TCP's word.
 TRAFFIC = {
     "client_id": "CAST(NULL AS STRING)",

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["WHO", "Column", "Table", "arrow_type", "columns", "define", "schema_of"]
-
 # The columns that all tables of exchanges begin with.
 WHO = """
 timestamp      instant  when the request's last packet was captured

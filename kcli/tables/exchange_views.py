@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["EXCHANGE_VIEWS", "JSON_MACRO", "exchange_view"]
-
 JSON_MACRO = "get_json_object(text, path) AS json_extract_string(text, path)"  # what DuckDB has under another name
 THROTTLE_MS = "CAST(get_json_object(response, '$.throttleTimeMs') AS INT)"
 # By table: the query, and what `file` is in it.

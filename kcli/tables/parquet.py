@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-__all__ = ["LONG", "parquet_file", "parquet_writer", "stored"]
-
 # Columns of long texts, which lie in the memory that they were written to until a file has them.
 LONG = frozenset({"request", "response", "request_header", "data"})
 TIMES = frozenset({"timestamp", "completed_ns"})

@@ -22,8 +22,8 @@ from kafka.protocol import admin, consumer, metadata, producer
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
-from kcli.capture import exchanges
-from kcli.capture.reading import read_capture
+from kcli.capture.api import read_capture
+from kcli.capture.kafka.exchange import Exchange
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
 from tests.bench.turns import turn
@@ -46,7 +46,7 @@ def cases(paths: list[str]) -> list[Case]:
     """Messages in the captures that kcli, kio and kafka-python can all read."""
     found = []
     for item in read_capture(paths).items():
-        if isinstance(item, exchanges.Exchange) and item.request is not None:
+        if isinstance(item, Exchange) and item.request is not None:
             key, version = item.api_key, item.api_version
             header = messages.request_header(key, version)
             found.append(case(item.request_frame, header, messages.request(key, version), key, "request"))

@@ -65,7 +65,7 @@ print(whole(path, folder + "/rows"), resource.getrusage(resource.RUSAGE_SELF).ru
 
 ONE = """
 import sys, time
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.decoder import CaptureDecoder
 def lines(path):
     start = time.process_time()
     with open("/dev/null", "wb") as out:

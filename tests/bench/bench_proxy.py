@@ -31,7 +31,7 @@ from kcli.records import build_batch
 from tests.bench.client_speeds import Librdkafka
 from tests.bench.turns import turn
 from tests.broker.processes import served
-from tests.cli.test_proxy import proxied
+from tests.cli.cluster.test_proxy import proxied
 
 TOPICS, PARTITIONS, RECORDS = 4, 4, 20_000
 REQUESTS_A_SECOND, SECONDS = 500, 4

@@ -20,11 +20,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from kcli.snapshots.decoding import Decoder
-from kcli.snapshots.image import Image, Provenance, Topic
-from kcli.snapshots.partitions import id_bytes, id_text
-from kcli.snapshots.replay import replay
-from kcli.snapshots.write import write_snapshot
+from kcli.snapshots.image.image import Image, Provenance, Topic
+from kcli.snapshots.image.partitions import id_bytes, id_text
+from kcli.snapshots.image.replay import replay
+from kcli.snapshots.reading.decoding import Decoder
+from kcli.snapshots.writing.write import write_snapshot
 from tests.bench.turns import turn
 from tests.real.maven import broker_jars, command, compiled
 

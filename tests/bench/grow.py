@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kcli.capture import exchanges
-from kcli.capture.reading import read_capture
+from kcli.capture.api import read_capture
+from kcli.capture.kafka.exchange import Exchange
 from tests.capture.tls.traffic import Talk
 
 __all__ = ["grow"]
@@ -50,18 +50,18 @@ class Unit:
         self.packets += struct.pack("<IIII", us // 1_000_000, us % 1_000_000, size, size) + ETHERNET + ip + tcp + data
 
 
-def talks(captures: Sequence[Path]) -> Iterator[tuple[int, list[exchanges.Exchange]]]:
+def talks(captures: Sequence[Path]) -> Iterator[tuple[int, list[Exchange]]]:
     """(server's port, exchanges) of each connection that has any."""
-    found: dict[str, list[exchanges.Exchange]] = {}
+    found: dict[str, list[Exchange]] = {}
     for path in captures:
         for item in read_capture(path).items():
-            if isinstance(item, exchanges.Exchange) and item.response_frame is not None:
+            if isinstance(item, Exchange) and item.response_frame is not None:
                 found.setdefault(f"{path} {item.connection}", []).append(item)
     for items in found.values():
         yield int(items[0].link.server.rpartition(":")[2]), items
 
 
-def flights(items: Sequence[exchanges.Exchange]) -> Iterator[tuple[bool, bytes]]:
+def flights(items: Sequence[Exchange]) -> Iterator[tuple[bool, bytes]]:
     """(whether it is the client's, bytes) of each request and response."""
     for item in items:
         for client, frame in (True, item.request_frame), (False, item.response_frame or b""):
@@ -71,7 +71,7 @@ def flights(items: Sequence[exchanges.Exchange]) -> Iterator[tuple[bool, bytes]]
 class Encrypted(Talk):
     """A connection of TLS 1.3 that is not put into packets here. folder: for keys.log."""
 
-    def flights_of(self, items: Sequence[exchanges.Exchange]) -> list[tuple[bool, bytes]]:
+    def flights_of(self, items: Sequence[Exchange]) -> list[tuple[bool, bytes]]:
         """The handshake, requests and responses, as `flights` has them."""
         self.sent: list[tuple[bool, bytes]] = []
         self.shake_hands()

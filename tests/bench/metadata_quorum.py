@@ -12,10 +12,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from kcli.records.builder import build_batch
-from kcli.snapshots.decoding import Decoder
-from kcli.snapshots.framing import Batch, batches
-from kcli.snapshots.image import Image
-from kcli.snapshots.write import write_snapshot
+from kcli.snapshots.image.image import Image
+from kcli.snapshots.reading.decoding import Decoder
+from kcli.snapshots.reading.framing import Batch, batches
+from kcli.snapshots.writing.write import write_snapshot
 from tests.bench.bench_snapshots import BROKERS, cluster
 
 __all__ = ["make_node", "make_quorum"]

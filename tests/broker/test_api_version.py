@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.broker.api_version import ApiVersion
-from kcli.broker.records_slot import INLINE, SLOT
+from kcli.broker.fetch.records_slot import INLINE, SLOT
 from kcli.broker.storage.files import LogFile
 from kcli.broker.storage.segment import Slice
 from kcli.errors import KcliError

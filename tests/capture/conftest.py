@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture import exchanges, ranges
-from kcli.capture.events import Event
-from kcli.capture.exchange import Exchange
+from kcli.capture import decoder
+from kcli.capture.io import ranges
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
 from kcli.core import COMPILED
 from tests.capture.wires import Packet, Wire, pcap
 
@@ -21,7 +22,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """Run with the compiled engine, and with its twin."""
     if request.param == "compiled" and not COMPILED:
         pytest.skip("the core is not built")
-    for module in (exchanges, ranges):
+    for module in (decoder, ranges):
         monkeypatch.setattr(module, "COMPILED", request.param == "compiled")
     return str(request.param)
 
@@ -35,7 +36,7 @@ def read(engine: str, tmp_path: Path) -> Reading:
         data = packets if isinstance(packets, bytes) else pcap(packets)
         path = tmp_path / "made.pcap"
         path.write_bytes(data)
-        source = exchanges.CaptureDecoder([str(path)])
+        source = decoder.CaptureDecoder([str(path)])
         items = [item for piece in source.pieces() for item in piece]
         assert source.tally.unaccounted(source.engine) == 0
         return items

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kcli.capture.api import read_capture
 from kcli.capture.audit import Client, Judge, audit, merge
-from kcli.capture.bodies import Bodies
-from kcli.capture.events import Link
-from kcli.capture.exchanges import Exchange
-from kcli.capture.reading import read_capture
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Link
+from kcli.capture.kafka.exchange import Exchange
 from kcli.schemas.catalog import catalog
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Api

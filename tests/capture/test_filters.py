@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.error_codes import error_codes
-from kcli.capture.events import Event
-from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.api import read_capture
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter, chosen, matches, mentions
-from kcli.capture.reading import read_capture
+from kcli.capture.kafka.error_codes import error_codes
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import UsageError
 from tests.capture.wires import SAMPLES
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from kcli.capture import exchanges, statistics
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture import statistics
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import chosen
+from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.statistics import COLUMNS, Figures, StatisticsDecoder, StatisticsRow, bucket_of, middle_of
 from tests.capture.messages import request, response
 from tests.capture.wires import DATA, MILLISECOND, SAMPLES, Wire, pcap
@@ -68,7 +69,7 @@ def test_filters(choice: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Non
     for path in CAPTURES[:3]:
         fast = counted(path, "api", "client", chosen=chosen(**choice))
         source = CaptureDecoder([str(path)], chosen=chosen(**choice))
-        wanted = [item for items in source.wanted() for item in items if isinstance(item, exchanges.Exchange)]
+        wanted = [item for items in source.wanted() for item in items if isinstance(item, Exchange)]
         assert sum(row.figures.exchanges for row in fast) == len(wanted)
         with monkeypatch.context() as patch:
             patch.setattr(statistics, "COMPILED", False)

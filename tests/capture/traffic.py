@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kcli.capture.events import Event
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
 from tests.capture.messages import metadata
 from tests.capture.wires import Packet, Wire
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.exchanges import Exchange
-from kcli.capture.reading import read_capture
+from kcli.capture.api import read_capture
+from kcli.capture.kafka.exchange import Exchange
 
 __all__ = ["compare"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kcli.capture import ranges
+from kcli.capture.io import ranges
 
 __all__ = [
     "ACK",

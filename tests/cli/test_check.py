@@ -9,8 +9,8 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.records import build_batch
-from tests.cli.test_decode_message import FETCH
-from tests.cli.test_message_formats import WRONG, produce
+from tests.cli.decode.test_message import FETCH
+from tests.cli.decode.test_message_formats import WRONG, produce
 
 BATCH = build_batch([(5, b"k", b"v", ())])
 

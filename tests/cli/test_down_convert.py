@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.inputs import Size
 from kcli.cli.main import main
+from kcli.cli.options.inputs import Size
 from kcli.records import FetchSend, Slice, cut_slice, down_convert
 from tests.records.vectors import named
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from unittest.mock import patch
 
-from kcli.capture import exchanges
+from kcli.capture import decoder
 from kcli.core import COMPILED
 from tests.capture import messages
 from tests.capture.tls.traffic import Talk, sealed
@@ -123,8 +123,8 @@ def cut(packets: list[Packet], at: int, rng: random.Random) -> None:
 def decoded(path: Path, key_log: Path, compiled: bool) -> bytes:
     """What one of the engines writes."""
     out = io.BytesIO()
-    with patch.object(exchanges, "COMPILED", compiled):
-        source = exchanges.CaptureDecoder([str(path)], text=True, key_logs=[str(key_log)])
+    with patch.object(decoder, "COMPILED", compiled):
+        source = decoder.CaptureDecoder([str(path)], text=True, key_logs=[str(key_log)])
     source.lines(out.write)
     assert source.tally.unaccounted(source.engine) == 0, "bytes are not accounted for"
     return out.getvalue()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.primitives import Array, Field, LengthPrefixed, Optional, Primitive, Struct, TaggedFields
+from kcli.grammar.words.primitives import Array, Field, Optional, Struct, TaggedFields
+from kcli.grammar.words.scalars import LengthPrefixed, Primitive
 
 __all__ = ["CANONICAL", "ODD", "WRONG_BYTES", "WRONG_VALUES", "Case", "codec_of"]
 

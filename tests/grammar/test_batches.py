@@ -13,10 +13,10 @@ from kcli.grammar.batches import (
     RECORD,
     ZigzagBytes,
 )
-from kcli.grammar.source import ByteSource
-from kcli.grammar.trace import DecodeTrace
-from kcli.grammar.varints import Zigzag
-from kcli.grammar.word import Word
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.trace import DecodeTrace
+from kcli.grammar.words.varints import Zigzag
+from kcli.grammar.words.word import Word
 
 
 def both_ways(word: Word, data: bytes) -> object:

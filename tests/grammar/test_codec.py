@@ -10,7 +10,8 @@ from kcli.core import COMPILED
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.primitives import Field, Primitive, Struct
+from kcli.grammar.words.primitives import Field, Struct
+from kcli.grammar.words.scalars import Primitive
 
 
 def one_byte(name: str) -> Struct:

@@ -1,4 +1,4 @@
-"""Spans side by side; messages are compared in tests/cli/test_diff.py."""
+"""Spans side by side; messages are compared in tests/cli/diff/test_command.py."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.difference import Difference, core_differences, differences, in_order
-from kcli.grammar.trace import Span
+from kcli.grammar.words.trace import Span
 from kcli.schemas.catalog import catalog
 from tests import messages as made
 
-# Without records: tests/cli/test_diff_sides.py has those.
+# Without records: tests/cli/diff/test_sides.py has those.
 MESSAGES = [name for name in made.COMMON if name != "FetchResponse 11"]
 MESSAGES += ["JoinGroupRequest 9", "OffsetFetchResponse 9", "ConsumerGroupHeartbeatResponse 1", "FetchRequest 4"]
 

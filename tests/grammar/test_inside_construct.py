@@ -11,7 +11,7 @@ import pytest
 from construct import Bytes, Int8ub, len_, obj_, this
 
 from kcli.grammar import batches, messages
-from kcli.grammar import primitives as kafka
+from kcli.grammar.words import primitives as kafka
 
 BYTE, SHORT = kafka.Int8, kafka.Int16
 METADATA = messages.request("Metadata", 12)

@@ -9,8 +9,9 @@ pytest.importorskip("kcli.core.codec.messages", reason="the core is not built")
 from kcli.core.codec import messages as codec
 from kcli.errors import SchemaError
 from kcli.grammar.native import DEEPEST, to_native
-from kcli.grammar.primitives import Array, Field, LengthPrefixed, Optional, Primitive, Struct, TaggedFields
-from kcli.grammar.word import Word
+from kcli.grammar.words.primitives import Array, Field, Optional, Struct, TaggedFields
+from kcli.grammar.words.scalars import LengthPrefixed, Primitive
+from kcli.grammar.words.word import Word
 
 
 def test_each_word_has_its_node() -> None:

@@ -10,8 +10,8 @@ import pytest
 from kcli.errors import DecodeError
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.partial import partial_json
-from kcli.grammar.trace import Span
-from kcli.grammar.word import JsonForm
+from kcli.grammar.words.trace import Span
+from kcli.grammar.words.word import JsonForm
 from kcli.jsontext import loads
 from tests.messages import COMMON, SHAPES, written
 

@@ -6,9 +6,9 @@ import pytest
 
 from kcli.errors import DecodeError
 from kcli.grammar import messages
-from kcli.grammar.fixed import fixed_layout
 from kcli.grammar.request_start import CLIENT_ID, api_of, client_id_of, starts_with_length
-from kcli.grammar.structs import Struct
+from kcli.grammar.words.fixed import fixed_layout
+from kcli.grammar.words.structs import Struct
 
 
 def test_a_client_id_stands_at_its_fixed_place() -> None:

@@ -12,7 +12,7 @@ from kcli.errors import EncodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.secrets import Hidden, hide_records, hide_span, hide_spans, redacted
-from kcli.grammar.trace import Span
+from kcli.grammar.words.trace import Span
 from kcli.schemas.catalog import catalog
 from kcli.schemas.secrets import SECRETS
 

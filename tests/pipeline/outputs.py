@@ -14,10 +14,11 @@ from typing import Any
 import pyarrow.dataset
 import pytest
 
-from kcli.capture.exchanges import CaptureDecoder
-from kcli.capture.files import FOREVER
+from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.io.files import FOREVER
 from kcli.errors import InputError
 from kcli.pipeline import context, run, stages
+from kcli.pipeline.context import Options
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.reading import START, Reading
 from kcli.pipeline.row_source import Opened
@@ -65,7 +66,7 @@ def run_here(
         monkeypatch.setattr(stages, "SMALL", 0)
         monkeypatch.setattr(stages, "EVEN", 1000)
     without_spark(monkeypatch)
-    return run.run_pipeline(None, [str(path) for path in inputs], run.Options(str(output), **options))  # type: ignore[arg-type]
+    return run.run_pipeline(None, [str(path) for path in inputs], Options(str(output), **options))  # type: ignore[arg-type]
 
 
 def slices_of(*paths: Path) -> Opened:

@@ -14,9 +14,10 @@ import duckdb
 import pyarrow.parquet
 
 from kcli.pipeline.connection_table import PARTS, make_connections
+from kcli.pipeline.context import Options
 from kcli.pipeline.incremental_tables import Gathered
 from kcli.pipeline.local_tables import view_of
-from kcli.pipeline.run import Options, run_pipeline
+from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.tables import TABLES
 from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from kcli.capture.arrays import strings
+from kcli.capture.tables.arrays import strings
 from kcli.pipeline.exchange_columns import DAY_NS, ExchangeColumns, texts_by_number
 from kcli.pipeline.writing import stored_schema
 

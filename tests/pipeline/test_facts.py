@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kcli.capture.api import read_capture
 from kcli.capture.audit import audit
-from kcli.capture.columns import address_of
-from kcli.capture.reading import read_capture
+from kcli.capture.tables.columns import address_of
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
 from tests.pipeline.outputs import rows_of, run_here

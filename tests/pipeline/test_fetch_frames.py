@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 import pytest
 
-from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.kafka.exchange import Exchange
 from kcli.pipeline import row_source
 from kcli.pipeline.fetch_frames import FRAMED, filled, frame_row, without_records
 from tests.pipeline.outputs import rows_of, run_here

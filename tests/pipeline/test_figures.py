@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from kcli.pipeline.run import Options, run_pipeline
+from kcli.pipeline.context import Options
+from kcli.pipeline.run import run_pipeline
 from tests.capture.wires import Wire, packets_of, pcap
 from tests.pipeline.outputs import decoded_lines, rows_of, run_here, time_text, unaccounted
 from tests.request_log import PORTS, logged, unlike

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from kcli.pipeline.context import Options
 from kcli.pipeline.incremental_tables import Gathered, fold, spark_path
-from kcli.pipeline.run import Options, run_pipeline
+from kcli.pipeline.run import run_pipeline
 from tests.pipeline.outputs import assert_decoded, rows_of, unaccounted
 from tests.pipeline.test_figures import LOGGED
 from tests.pipeline.test_run import rotated

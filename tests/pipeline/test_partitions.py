@@ -73,7 +73,7 @@ def test_batches_are_those_that_the_records_hold(samples: Path, output: Path, mo
     import io
     import json
 
-    from kcli.capture.exchanges import CaptureDecoder
+    from kcli.capture.decoder import CaptureDecoder
 
     name = samples / "kcat-codecs.pcap"
     run_here(monkeypatch, [name], output, shares=2)

@@ -6,10 +6,11 @@ import pytest
 
 pytest.importorskip("kcli.core.codec.messages", reason="the core is not built")
 
-from kcli.capture.bodies import Bodies
+from kcli.capture.kafka.bodies import Bodies
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.primitives import Array, LengthPrefixed, Primitive, Struct
+from kcli.grammar.words.primitives import Array, Struct
+from kcli.grammar.words.scalars import LengthPrefixed, Primitive
 from kcli.pipeline.projections import SIDES, Paths, layout, side
 from kcli.schemas.catalog import catalog
 

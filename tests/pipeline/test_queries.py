@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from kcli.pipeline.context import Options
 from kcli.pipeline.queries import QUESTIONS, Question
 from kcli.pipeline.report import ask, open_tables
-from kcli.pipeline.run import Options, run_pipeline
+from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.tables import TABLES
 from tests.capture.wires import DATA
 

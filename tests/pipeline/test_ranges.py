@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kcli.capture import capture_file
+from kcli.capture.io import capture_file
 from kcli.pipeline import ranges
 from kcli.pipeline.ranges import Range, cut, misread
 from kcli.pipeline.shuffle import ShuffledRange, shuffle_range

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from kcli.capture.io.files import FOREVER
 from kcli.core.capture.packets import PacketReader
 from kcli.errors import InputError
-from kcli.pipeline.reading import FOREVER, Reading
+from kcli.pipeline.reading import Reading
 from kcli.pipeline.shuffle_files import Slice
 from tests.capture.wires import Packet, Wire, pcap
 from tests.pipeline.test_windows import Order

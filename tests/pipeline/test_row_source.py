@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.events import Event
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
+from kcli.capture.kafka.events import Event
 from kcli.pipeline.row_source import RowSource
 from tests.capture.messages import request
 from tests.capture.wires import SAMPLES, START, Wire, pcap

@@ -10,8 +10,9 @@ import pyarrow.parquet
 import pytest
 
 from kcli.errors import InputError
+from kcli.pipeline.context import Options
 from kcli.pipeline.journal import Journal
-from kcli.pipeline.run import Options, run_pipeline
+from kcli.pipeline.run import run_pipeline
 from tests.capture.wires import DATA, Packet, packets_of, pcap
 from tests.pipeline.outputs import assert_decoded, rows_of, run_here, unaccounted
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kcli.pipeline import run
+from kcli.pipeline.context import Options
 from kcli.pipeline.storage import Place, gather
 from tests.pipeline.outputs import without_spark
 
@@ -50,7 +51,7 @@ def test_a_run_from_and_to_a_bucket(bucket: str, samples: Path, monkeypatch: pyt
         (samples / "java44-txn.pcap").stat().st_size,
         61975,
     ]
-    options = run.Options(bucket.format("out"), shares=3, range_bytes=20_000)
+    options = Options(bucket.format("out"), shares=3, range_bytes=20_000)
     made = run.run_pipeline(None, [bucket.format("in")], options)  # type: ignore[arg-type]
     assert (made.files, made.exchanges, made.problems) == (2, 78 + 77, [])
     rows = 0

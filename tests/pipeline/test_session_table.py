@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from kcli.pipeline import row_source, rows
+from kcli.pipeline.context import Options
 from kcli.pipeline.fetch_frames import FRAMED
-from kcli.pipeline.run import Options, run_pipeline
+from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.session_table import ORDER, sessions
 from tests.pipeline.outputs import named, rows_of, run_here
 from tests.pipeline.test_run import rotated

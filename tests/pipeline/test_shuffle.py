@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcli.capture.reading import read_capture
+from kcli.capture.api import read_capture
 from kcli.pipeline.ranges import Range
 from kcli.pipeline.shuffle import gather_share, shuffle_range
 

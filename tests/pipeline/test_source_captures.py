@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from kcli.capture.exchanges import Exchange
-from kcli.capture.reading import read_capture
+from kcli.capture.api import read_capture
+from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError
 from kcli.pipeline.source_captures import ExchangeSource, PacketSource
 from tests.capture.wires import Packet, packets_of, pcap

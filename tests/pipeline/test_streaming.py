@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from kcli.pipeline import run
+from kcli.pipeline.context import Options
 from kcli.pipeline.journal import Journal
-from kcli.pipeline.run import Options, run_pipeline
+from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.spark import BRIEF
 from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.streaming import settled, stream

@@ -11,8 +11,9 @@ pytest.importorskip("duckdb")
 
 import pyarrow.parquet
 
+from kcli.pipeline.context import Options
 from kcli.pipeline.incremental_tables import Gathered
-from kcli.pipeline.run import Options, run_pipeline
+from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.view_tables import make_view
 from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from kcli.capture.io.files import FOREVER
 from kcli.core.capture.packets import PacketReader
 from kcli.pipeline import run
+from kcli.pipeline.context import Options
 from kcli.pipeline.ranges import Range
-from kcli.pipeline.reading import FOREVER, START, Reading
+from kcli.pipeline.reading import START, Reading
 from kcli.pipeline.shuffle import shuffle_range
 from kcli.pipeline.shuffle_files import Part, ShuffleFile
 from kcli.pipeline.windows import Heavy, moments
@@ -93,7 +95,7 @@ def test_every_packet_is_in_one_window_in_the_same_order(seed: int, samples: Pat
 
 def times(path: Path) -> list[int]:
     """Of all packets."""
-    from kcli.capture.ranges import rows
+    from kcli.capture.io.ranges import rows
 
     return [row.ns for row in rows(str(path))]
 
@@ -156,13 +158,13 @@ def test_no_window_is_last_but_one() -> None:
     heavy = Heavy(3, 7, (staged([(0, 100, 1000)]),))
     windows = heavy.windows([10, 20])
     assert [window.until == FOREVER for window in windows] == [False, False, True]
-    assert run.Options("x").window_bytes == 0
+    assert Options("x").window_bytes == 0
 
 
 def test_windows_are_tasks_of_spark(spark: Any, output: Path) -> None:
     name = ROOT / "tests" / "capture" / "data" / "java44-admin.pcap.gz"
     answer: list[tuple[str, int]] = []
-    options = run.Options(str(output), shares=8, window_bytes=8_000)
+    options = Options(str(output), shares=8, window_bytes=8_000)
     run.run_pipeline(spark, [str(name)], options, lambda what, done, total: answer.append((what, total)))
     assert "decoding again" not in {what for what, _ in answer}
     assert max(total for what, total in answer if what == "decoding") > 8

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from kcli.broker.listening import Listener
+from kcli.broker.net.listening import Listener
 from kcli.client.address import Address
 from kcli.client.properties import ClientConfig
 from kcli.proxy.nodes import BrokerRoute, Nodes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.kafka.exchange import Exchange
 from kcli.proxy.recording import MOST_WAITING, Recorder
 from tests.broker.talk import API_VERSIONS, METADATA, batch, run
 from tests.proxy.talk import proxied

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kcli.client.oauth import unsecured_token
-from tests.cli.test_proxy import Proxied, proxied
+from tests.cli.cluster.test_proxy import Proxied, proxied
 from tests.real.commands import commands
 from tests.real.lab import SCRAM, USERS, Cluster
 from tests.real.maven import compiled, jars

@@ -7,7 +7,7 @@ import os
 import time
 from typing import Any
 
-from kcli.broker.verdicts import batch_verdict
+from kcli.broker.acceptance import batch_verdict
 from kcli.client.address import parse_address
 from kcli.client.calls import call
 from kcli.client.connection import BrokerConnection

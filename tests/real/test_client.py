@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.fetch_session_replay import read_fetches
+from kcli.cli.session.replay import read_fetches
 from kcli.client.oauth import unsecured_token
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.plan import make_plan

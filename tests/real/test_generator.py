@@ -6,11 +6,11 @@ import base64
 import json
 
 from kcli.schemas.catalog import catalog
-from kcli.schemas.export import to_definition
+from kcli.schemas.vectors.export import to_definition
 from tests.real.jvm import run_java
 from tests.real.maven import compiled, jars
+from tests.schemas.checks.test_generator_rules import REFUSED
 from tests.schemas.drafts import drafts
-from tests.schemas.test_generator_rules import REFUSED
 
 VERSION = "3.9.1"
 ALONE = ("failed to find response for API key", '"apiData.requestSpec" is null')  # of half a pair

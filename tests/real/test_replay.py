@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.fetch_session_replay import read_fetches
+from kcli.cli.session.replay import read_fetches
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.plan import make_plan
 from tests.real.fill import fill, needed

@@ -10,7 +10,7 @@ import pytest
 
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import ERRORS, RETRIABLE, error_code
-from kcli.schemas.jars import read_jars
+from kcli.schemas.importing.jars import read_jars
 from kcli.schemas.layout import holds, layout
 from kcli.schemas.lookup import STOCK
 from kcli.schemas.model import Field, Message

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kcli.snapshots.diff import diff_images
-from kcli.snapshots.load import load_snapshot
+from kcli.snapshots.image.diff import diff_images
+from kcli.snapshots.reading.load import load_snapshot
 from tests.processes import ended
 from tests.real.jvm import run_java
 from tests.real.lab import Cluster

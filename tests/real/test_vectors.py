@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
-from kcli.schemas.vectors import vectors
+from kcli.schemas.vectors.values import vectors
 from tests.real.oracle import RELEASES, Case, ask
 from tests.real.test_messages import plain
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcli.grammar import batches
-from kcli.grammar.fixed import fixed_layout
+from kcli.grammar.words.fixed import fixed_layout
 from kcli.records import entries
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.decoder import CaptureDecoder
 from kcli.errors import InputError
 from kcli.redact.fields import WORDS
 from kcli.topic_names import CLUSTER_METADATA

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture import ranges
-from kcli.capture.packet_writing import sum_of
-from kcli.grammar import network
+from kcli.capture.io import ranges
+from kcli.capture.io.packet_writing import sum_of
+from kcli.grammar.files import network
 from kcli.redact.headers import blank_packet, clean_segment, set_checksums
 from kcli.redact.pseudonyms import Pseudonyms
 from tests.capture.wires import ACK, ethernet, ip4, ip6, segment

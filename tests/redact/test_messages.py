@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.capture.bodies import Bodies
+from kcli.capture.kafka.bodies import Bodies
 from kcli.core.codec.values import uuid_bytes, uuid_text
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.capture.bodies import Bodies
-from kcli.capture.events import Link
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Link
+from kcli.capture.kafka.exchange import Exchange
 from kcli.grammar import frames
 
 BODIES = Bodies()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange
 from kcli.records import build_batch
 from kcli.replay import appends
 from kcli.replay.appends import Appends

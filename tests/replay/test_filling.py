@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from kcli.broker import Broker
-from kcli.broker.capture_history import CaptureHistory
-from kcli.broker.record_spans import CutBatch
-from kcli.broker.seen_topics import BatchSpool, SeenPartition, SpooledBatch
+from kcli.broker.rebuilt.capture_history import CaptureHistory
+from kcli.broker.rebuilt.captured_topics import BatchSpool, SeenPartition, SpooledBatch
+from kcli.broker.rebuilt.record_spans import CutBatch
 from kcli.broker.storage.incoming import stored
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
@@ -68,7 +68,7 @@ class History:
     """As much of a history as filling looks at."""
 
     def __init__(self, seen: SeenPartition, spool: BatchSpool) -> None:
-        from kcli.broker.seen_topics import SeenTopic
+        from kcli.broker.rebuilt.captured_topics import SeenTopic
 
         self.topics = {"t": SeenTopic("t", partitions={0: seen})}
         self.spool, self.close = spool, spool.close

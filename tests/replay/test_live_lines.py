@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kcli.broker import Broker
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange
 from kcli.client.address import Address, parse_bootstrap
 from kcli.client.properties import ClientConfig
 from kcli.proxy.recording import Recorder

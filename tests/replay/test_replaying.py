@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from kcli.broker import Broker
-from kcli.capture.exchange import Exchange
-from kcli.capture.reading import read_capture
-from kcli.capture.record_fields import record_fields
+from kcli.capture.api import read_capture
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.record_fields import record_fields
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.records import build_batch, scan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange
 from kcli.replay.choice import Choice
 from kcli.replay.rounds import Rounds
 from kcli.replay.survey import survey

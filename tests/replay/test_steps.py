@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange
 from kcli.replay.choice import Choice
 from kcli.replay.steps import Order, Step
 from kcli.schemas.apikeys import FETCH, HEARTBEAT, JOIN_GROUP, PRODUCE

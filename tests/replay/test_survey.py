@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcli.capture.reading import read_capture
+from kcli.capture.api import read_capture
 from kcli.records import build_batch
 from kcli.replay.choice import Choice
 from kcli.replay.survey import Route, survey

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.errors import InputError
 from kcli.report.building import USED, TableBuilder

@@ -9,10 +9,10 @@ import pytest
 from kcli.errors import InputError, KcliError, SchemaError, UsageError
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
+from kcli.schemas.checks.draft_keys import PRIVATE_KEYS
 from kcli.schemas.definition import parse_text
 from kcli.schemas.dialects import SHIPPED, read_dialect, shipped
-from kcli.schemas.draft_keys import PRIVATE_KEYS
-from kcli.schemas.jars import read_jars
+from kcli.schemas.importing.jars import read_jars
 from kcli.schemas.layout import layout
 from kcli.schemas.lookup import STOCK, Catalog
 from kcli.schemas.model import Message

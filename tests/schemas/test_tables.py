@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from kcli.errors import SchemaError
-from kcli.schemas.classfile import ERRORS_CLASS
-from kcli.schemas.jars import read_jars
+from kcli.schemas.importing.classfile import ERRORS_CLASS
+from kcli.schemas.importing.jars import read_jars
 from kcli.schemas.lookup import STOCK, Catalog
 from kcli.schemas.tables import Imported, import_releases, load_tables, log_name, to_files
 from tests.schemas.assembler import enum_class

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.bodies import Bodies
-from kcli.capture.events import Link
-from kcli.capture.exchange import Exchange
-from kcli.cli.schema_views import definition
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Link
+from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.schema.views import definition
 from kcli.core import COMPILED
 from kcli.errors import DecodeError
 from kcli.grammar import messages
-from kcli.grammar.selection import Selection
-from kcli.grammar.selection_rows import interpreted_rows
+from kcli.grammar.selection.rows import interpreted_rows
+from kcli.grammar.selection.select import Selection
 from kcli.schemas.catalog import catalog
 from kcli.sessions.columns import REQUEST, RESPONSE, layout
 from kcli.sessions.state import new_kernel

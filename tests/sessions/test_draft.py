@@ -6,15 +6,8 @@ import random
 
 import pytest
 
-from kcli.sessions.draft import (
-    NO_UUID,
-    UUID_MISMATCH,
-    DraftBroker,
-    DraftClient,
-    DraftRequest,
-    DraftResponse,
-    new_uuid,
-)
+from kcli.sessions.draft import NO_UUID, DraftBroker, DraftClient, DraftRequest, DraftResponse, new_uuid
+from kcli.sessions.draft_trace import UUID_MISMATCH
 from kcli.sessions.values import Partition, Position, Result
 
 PARTITIONS: tuple[Partition, ...] = tuple(("t", index) for index in range(4))

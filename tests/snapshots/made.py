@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.snapshots.decoding import Decoder
-from kcli.snapshots.framing import HEADER_SIZE, Batch, batches
-from kcli.snapshots.image import Image, Provenance
-from kcli.snapshots.replay import replay
-from kcli.snapshots.write import write_snapshot
+from kcli.grammar.batches import HEADER_SIZE
+from kcli.snapshots.image.image import Image, Provenance
+from kcli.snapshots.image.replay import replay
+from kcli.snapshots.reading.decoding import Decoder
+from kcli.snapshots.reading.framing import Batch, batches
+from kcli.snapshots.writing.write import write_snapshot
 
 TOPIC_ID = "YWJjZGVmZ2hpamtsbW5vcA"  # abcdefghijklmnop
 OTHER_ID = "QUJDREVGR0hJSktMTU5PUA"

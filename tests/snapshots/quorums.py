@@ -9,7 +9,7 @@ from typing import Any
 
 from kcli.grammar import messages
 from kcli.records.builder import build_batch, build_control_batch
-from kcli.snapshots.decoding import Decoder
+from kcli.snapshots.reading.decoding import Decoder
 from tests.snapshots.made import NAME, TOPIC_ID, snapshot
 
 __all__ = ["FIRST", "eventful", "leader_change", "metadata_batch"]

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from kcli.grammar.batches import HEADER_SIZE
 from kcli.records.builder import build_batch
-from kcli.snapshots.decoding import Decoder
-from kcli.snapshots.diff import diff_images
-from kcli.snapshots.framing import HEADER_SIZE
-from kcli.snapshots.history import Event, HistoryLoader
-from kcli.snapshots.load import Loader
-from kcli.snapshots.partitions import id_text
+from kcli.snapshots.history.history import Event, HistoryLoader
+from kcli.snapshots.image.diff import diff_images
+from kcli.snapshots.image.partitions import id_text
+from kcli.snapshots.reading.decoding import Decoder
+from kcli.snapshots.reading.load import Loader
 from tests.snapshots.made import TOPIC_ID, broker, headers, image, partition, snapshot, with_crc
 
 pytest.importorskip("kcli.core.snapshots.snapshot")

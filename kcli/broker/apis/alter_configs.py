@@ -12,8 +12,8 @@ from kcli.broker.apis.create_topics import check_config
 from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, parse
 from kcli.broker.request import Request
-from kcli.broker.storage.incoming import RefusedError
 from kcli.errors import UsageError
+from kcli.records.acceptance import RefusedError
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 

@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.registry import offered
+from kcli.broker.metadata.registry import offered
 from kcli.broker.request import Request
 from kcli.client.dialects import feature, spoken
 from kcli.schemas.apikeys import API_VERSIONS

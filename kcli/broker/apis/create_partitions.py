@@ -9,7 +9,7 @@ from typing import Any
 from kcli.broker.apis.create_topics import MOST_PARTITIONS
 from kcli.broker.codes import error_code
 from kcli.broker.request import Request
-from kcli.broker.storage.incoming import RefusedError
+from kcli.records.acceptance import RefusedError
 
 
 def handle(request: Request) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from kcli.broker.codes import error_code
 from kcli.broker.configs import TOPIC, Configs, parse
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request
-from kcli.broker.storage.incoming import RefusedError
 from kcli.errors import UsageError
+from kcli.records.acceptance import RefusedError
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
 MOST_PARTITIONS = 1_000_000

@@ -12,7 +12,7 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, TOPIC, Config, Kind
 from kcli.broker.request import Request
-from kcli.broker.storage.incoming import RefusedError
+from kcli.records.acceptance import RefusedError
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 OWN_TOPIC, STATIC_BROKER, DEFAULT = 1, 4, 5

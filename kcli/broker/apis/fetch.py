@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kcli.broker.conversion import NEWEST_MAGIC, newest_magic, older_records
-from kcli.broker.fetching import Work, by_topic, positions, replica_of, undisturbed
-from kcli.broker.leaders import Hints
+from kcli.broker.fetch.conversion import NEWEST_MAGIC, newest_magic, older_records
+from kcli.broker.fetch.fetching import Work, by_topic, positions, replica_of, undisturbed
+from kcli.broker.fetch.partition_reads import PartitionRead
+from kcli.broker.fetch.records_slot import RecordsSlots
+from kcli.broker.metadata.leaders import Hints
 from kcli.broker.partition import Key, Partition
-from kcli.broker.partition_reads import PartitionRead
-from kcli.broker.records_slot import RecordsSlots
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody
 from kcli.sessions.broker import Fetch

@@ -8,7 +8,7 @@ from typing import Any
 from kcli.broker.apis.alter_configs import alter
 from kcli.broker.configs import TOPIC
 from kcli.broker.request import Request
-from kcli.broker.storage.incoming import RefusedError
+from kcli.records.acceptance import RefusedError
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 

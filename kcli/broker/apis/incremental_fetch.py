@@ -14,11 +14,11 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Se
 from typing import Any
 
 from kcli.broker.apis.fetch import aborted_rows
-from kcli.broker.fetching import Work, by_topic, positions, undisturbed
+from kcli.broker.fetch.fetching import Work, by_topic, positions, undisturbed
+from kcli.broker.fetch.partition_reads import PartitionRead
+from kcli.broker.fetch.purgatory import draft_key
+from kcli.broker.fetch.records_slot import RecordsSlots
 from kcli.broker.partition import Key
-from kcli.broker.partition_reads import PartitionRead
-from kcli.broker.purgatory import draft_key
-from kcli.broker.records_slot import RecordsSlots
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody, HangUpError
 from kcli.sessions.draft import NO_UUID, DraftBroker, DraftRequest, DraftResponse

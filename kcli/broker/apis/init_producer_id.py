@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.request import Request
-from kcli.broker.storage.incoming import RefusedError
 from kcli.broker.transactions.attempts import attempt
+from kcli.records.acceptance import RefusedError
 
 LAST_EPOCH = (1 << 15) - 2
 FENCED_SINCE = 4

@@ -17,15 +17,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from kcli.broker.acceptance import produce_refusal
 from kcli.broker.codes import error_code
-from kcli.broker.leaders import Hints
+from kcli.broker.metadata.leaders import Hints
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, HangUpError
-from kcli.broker.storage.incoming import Incoming, RefusedError, read_incoming
+from kcli.broker.storage.incoming import Incoming, read_incoming
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import DUPLICATE, FENCED
-from kcli.broker.verdicts import produce_refusal
+from kcli.records.acceptance import RefusedError
 from kcli.schemas.errors import error_name
 
 NO_PRODUCER = -1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kcli.broker.codes import error_code
 
-__all__ = ["FENCED", "ILLEGAL_GENERATION", "INCONSISTENT", "REBALANCING", "UNKNOWN_MEMBER"]
-
 UNKNOWN_MEMBER, ILLEGAL_GENERATION = error_code("UNKNOWN_MEMBER_ID"), error_code("ILLEGAL_GENERATION")
 REBALANCING, FENCED = error_code("REBALANCE_IN_PROGRESS"), error_code("FENCED_INSTANCE_ID")
 INCONSISTENT = error_code("INCONSISTENT_GROUP_PROTOCOL")

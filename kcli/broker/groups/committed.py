@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Committed"]
-
 
 class Committed(NamedTuple):
     """The offset that a group committed for a partition; timestamp: of the commit, ms since 1970."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from kcli.broker.controller import Controller
 from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.offsets import OffsetStore
 from kcli.broker.groups.state import State
-
-__all__ = ["Groups"]
+from kcli.broker.metadata.controller import Controller
 
 
 class Groups:

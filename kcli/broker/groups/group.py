@@ -26,8 +26,6 @@ from kcli.broker.groups.member import Member, Reply, choose_protocol, member_row
 from kcli.broker.groups.replies import assigned, joined
 from kcli.broker.groups.state import State
 
-__all__ = ["Group"]
-
 
 class Group:
     """One consumer group. offsets: what was committed, by (topic, partition); pending_offsets: what is committed when a

@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Member", "Reply", "choose_protocol", "member_rows", "new_member_id"]
-
 Reply = dict[str, Any]
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from kcli.broker.controller import Controller
 from kcli.broker.groups.committed import Committed
-from kcli.broker.state_topic import StateTopic
+from kcli.broker.metadata.controller import Controller
+from kcli.broker.metadata.state_topic import StateTopic
 from kcli.broker.storage.log import is_commit
 from kcli.errors import InputError
 from kcli.grammar import messages
-
-__all__ = ["TOPIC", "Commit", "OffsetStore", "Place"]
 
 TOPIC = "__consumer_offsets"
 OFFSET_KEY = 1

@@ -6,8 +6,6 @@ from typing import Protocol
 
 from kcli.broker.groups.member import Member, Reply, member_rows
 
-__all__ = ["Generation", "assigned", "joined"]
-
 
 class Generation(Protocol):
     """A group, as its replies need it."""

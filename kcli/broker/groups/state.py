@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["State"]
-
 
 class State(Enum):
     """With the names that Kafka shows."""

@@ -10,19 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kcli.errors import DecodeError, InputError
-from kcli.grammar.checkpoints import LEADER_EPOCH_CHECKPOINT, OFFSET_CHECKPOINT, PARTITION_METADATA
-from kcli.grammar.structs import Struct
-
-__all__ = [
-    "read_epochs",
-    "read_offsets",
-    "read_properties",
-    "read_topic_id",
-    "replace",
-    "write_epochs",
-    "write_offsets",
-]
-__all__ += ["write_properties", "write_topic_id"]
+from kcli.grammar.files.checkpoints import LEADER_EPOCH_CHECKPOINT, OFFSET_CHECKPOINT, PARTITION_METADATA
+from kcli.grammar.words.structs import Struct
 
 Partition = tuple[str, int]
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from kcli.broker.storage.checkpoints import read_epochs, write_epochs
 
-__all__ = ["LeaderEpochs"]
-
 UNDEFINED = -1
 
 

@@ -15,8 +15,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["FilePool", "HeldFile", "LogFile", "write_whole"]
-
 # Left for sockets, indexes and the interpreter itself.
 RESERVED = 2048
 FEWEST, MOST = 64, 8192

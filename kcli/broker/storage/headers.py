@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 from kcli.broker.storage.files import LogFile
 from kcli.grammar.batches import BATCH_HEADER, LEAST_LENGTH, LENGTH_END, MAGIC_AT, MESSAGE_HEADS
-from kcli.grammar.fixed import fixed_layout
-
-__all__ = ["OVERHEAD", "Place", "first_from", "walk"]
+from kcli.grammar.words.fixed import fixed_layout
 
 HEADER = fixed_layout(BATCH_HEADER)
 OVERHEAD, LEAST = LENGTH_END, min(LEAST_LENGTH)

@@ -13,13 +13,11 @@ from typing import NamedTuple
 from kcli.broker.storage.headers import Place
 from kcli.errors import InputError
 from kcli.grammar.batches import BATCH_HEADER, CRC_START, LENGTH_END, MAGIC_AT, MESSAGE_HEADS, SIZE_AT
-from kcli.grammar.fixed import fixed_layout
+from kcli.grammar.words.fixed import fixed_layout
 from kcli.records import kernels
 from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, accepted, check_batch
 from kcli.records.batches import Batch, scan
 from kcli.records.kernels import crc32, crc32c
-
-__all__ = ["Incoming", "RefusedError", "numbered", "read_incoming", "stored"]
 
 APPEND_TIME = 0x08
 HEADER, MESSAGE = fixed_layout(BATCH_HEADER), fixed_layout(MESSAGE_HEADS[1])

@@ -12,10 +12,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from pathlib import Path
 
-from kcli.grammar.fixed import FixedLayout, fixed_layout
-from kcli.grammar.logfiles import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
-
-__all__ = ["OffsetIndex", "TimeIndex"]
+from kcli.grammar.files.logfiles import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from kcli.grammar.words.fixed import FixedLayout, fixed_layout
 
 OFFSET_ENTRY = fixed_layout(OFFSET_INDEX_ENTRY)
 TIME_ENTRY = fixed_layout(TIME_INDEX_ENTRY)

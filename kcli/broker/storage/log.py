@@ -17,8 +17,6 @@ from kcli.broker.storage.segment import FARTHEST, Segment, Slice
 from kcli.records.batches import Batch
 from kcli.records.control import decode_control
 
-__all__ = ["Log", "LogSettings", "is_commit"]
-
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:

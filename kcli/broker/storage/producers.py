@@ -20,8 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kcli.grammar.fixed import fixed_layout
-from kcli.grammar.logfiles import (
+from kcli.grammar.files.logfiles import (
     PRODUCER_ENTRY,
     PRODUCER_HEAD,
     PRODUCER_SNAPSHOT_VERSION,
@@ -29,9 +28,8 @@ from kcli.grammar.logfiles import (
     TRANSACTION_INDEX_VERSION,
     producer_crc_start,
 )
+from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.kernels import crc32c
-
-__all__ = ["DUPLICATE", "FENCED", "OUT_OF_ORDER", "Aborted", "Known", "ProducerStates"]
 
 OUT_OF_ORDER, DUPLICATE, FENCED = "out of order", "duplicate", "fenced"
 REMEMBERED = 5

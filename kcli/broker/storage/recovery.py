@@ -21,8 +21,6 @@ from kcli.errors import InputError
 from kcli.records import kernels
 from kcli.records.batches import Batch
 
-__all__ = ["open_log"]
-
 CHUNK = 8 << 20
 DIGITS = 20
 

@@ -11,8 +11,6 @@ from kcli.broker.storage.files import FilePool, LogFile
 from kcli.broker.storage.headers import Place, first_from, walk
 from kcli.broker.storage.index import OffsetIndex, TimeIndex
 
-__all__ = ["FARTHEST", "Segment", "Slice"]
-
 CHUNK = 1 << 18
 # The largest offset of a segment, relative to its first.
 FARTHEST = (1 << 31) - 1

@@ -7,9 +7,7 @@ from typing import TypeVar
 
 from kcli.broker.codes import error_code
 from kcli.broker.request import Request
-from kcli.broker.storage.incoming import RefusedError
-
-__all__ = ["attempt"]
+from kcli.records.acceptance import RefusedError
 
 Made = TypeVar("Made")
 

@@ -19,15 +19,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterator
 
-from kcli.broker.controller import Controller
 from kcli.broker.groups.coordinator import Groups
+from kcli.broker.metadata.controller import Controller
 from kcli.broker.partition import Key
-from kcli.broker.storage.incoming import RefusedError, stored
+from kcli.broker.storage.incoming import stored
 from kcli.broker.transactions.transaction import Transaction, TransactionState
 from kcli.broker.transactions.transaction_log import TransactionLog
+from kcli.records.acceptance import RefusedError
 from kcli.records.builder import build_marker
-
-__all__ = ["Transactions"]
 
 BUMPING = 2  # the version of transactions whose producers get an epoch for each
 COORDINATOR_EPOCH = 0

@@ -8,8 +8,6 @@ from enum import IntEnum
 
 from kcli.broker.partition import Key
 
-__all__ = ["Transaction", "TransactionState"]
-
 LAST_EPOCH = (1 << 15) - 2  # the one after it is left for the marker that fences
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kcli.broker.controller import Controller
+from kcli.broker.metadata.controller import Controller
+from kcli.broker.metadata.state_topic import StateTopic
 from kcli.broker.partition import by_topic
-from kcli.broker.state_topic import StateTopic
 from kcli.broker.transactions.transaction import Transaction, TransactionState
 from kcli.errors import InputError
 from kcli.grammar import messages
-
-__all__ = ["TOPIC", "TransactionLog"]
 
 TOPIC = "__transaction_state"
 KEY_VERSION, VALUE_VERSION = 0, 1

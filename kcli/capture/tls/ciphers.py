@@ -12,8 +12,6 @@ from typing import Any, Protocol
 from kcli.capture.tls.schedule import Keys
 from kcli.capture.tls.suites import Suite
 
-__all__ = ["TLS_12", "TLS_13", "Buffer", "RecordCipher", "cipher_of"]
-
 TLS_12, TLS_13 = 0x0303, 0x0304
 TAG = 16
 

@@ -10,19 +10,7 @@ from construct import ConstructError
 
 from kcli.capture.tls.ciphers import TLS_13
 from kcli.capture.tls.suites import NAMES
-from kcli.grammar import tls
-
-__all__ = [
-    "CERTIFICATE",
-    "CLIENT_HELLO",
-    "FINISHED",
-    "KEY_UPDATE",
-    "NEW_SESSION_TICKET",
-    "SERVER_HELLO",
-    "Handshake",
-    "Messages",
-    "alert_text",
-]
+from kcli.grammar.files import tls
 
 CLIENT_HELLO, SERVER_HELLO, NEW_SESSION_TICKET, CERTIFICATE, FINISHED, KEY_UPDATE = 1, 2, 4, 11, 20, 24
 SERVER_NAME, ENCRYPT_THEN_MAC, SESSION_TICKET, SUPPORTED_VERSIONS = 0, 22, 35, 43  # extensions

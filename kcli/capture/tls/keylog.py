@@ -15,12 +15,10 @@ from construct import ConstructError
 
 from kcli.errors import InputError
 from kcli.extras import is_there, require
-from kcli.grammar.tls import SESSION_TICKET_12
+from kcli.grammar.files.tls import SESSION_TICKET_12
 
 if TYPE_CHECKING:
     from kcli.capture.tls.handshake import Handshake
-
-__all__ = ["CLIENT_TRAFFIC", "SERVER_TRAFFIC", "Effort", "KeyLog"]
 
 CLIENT_TRAFFIC, SERVER_TRAFFIC = "CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"
 MOST = 100_000  # secrets that are remembered

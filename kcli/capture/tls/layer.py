@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kcli.capture.events import Kind
-from kcli.capture.frames import looks_like_tls
-from kcli.capture.verdict import end_trial
-from kcli.grammar.tls import ALERT, ALERT_MESSAGE, HEADER, RECORD_HEADER, next_record_header, record_size
+from kcli.capture.kafka.events import Kind
+from kcli.capture.kafka.frames import looks_like_tls
+from kcli.capture.kafka.probe_result import end_trial
+from kcli.grammar.files.tls import ALERT, ALERT_MESSAGE, HEADER, RECORD_HEADER, next_record_header, record_size
 
 if TYPE_CHECKING:
-    from kcli.capture.connection import CapturedConnection
+    from kcli.capture.kafka.connection import CapturedConnection
     from kcli.capture.tls.keylog import KeyLog
     from kcli.capture.tls.session import TlsSession
-
-__all__ = ["ENOUGH", "TlsLayer"]
 
 TYPICAL = b"\x16\x03\x01\x00\x00"  # a header; its end completes one that is cut
 MOST_EARLY = 1 << 16  # bytes of a connection under way in which records are looked for

@@ -12,8 +12,6 @@ from kcli.capture.tls.keylog import CLIENT_TRAFFIC, SERVER_TRAFFIC, Effort, KeyL
 from kcli.capture.tls.schedule import keys_of_master, keys_of_traffic, next_traffic_secret
 from kcli.capture.tls.suites import Suite, suite_of
 
-__all__ = ["Protection", "application_keys", "guesses", "handshake_keys"]
-
 HANDSHAKE_LABELS = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
 TRAFFIC_LABELS = (CLIENT_TRAFFIC, SERVER_TRAFFIC)
 SUITES_13 = (0x1302, 0x1301, 0x1303, 0x1304, 0x1305)  # the likeliest first

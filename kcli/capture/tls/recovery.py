@@ -10,12 +10,10 @@ from kcli.capture.tls.ciphers import TLS_13
 from kcli.capture.tls.handshake import Handshake
 from kcli.capture.tls.keylog import Effort, KeyLog
 from kcli.capture.tls.stream import TlsEnd
-from kcli.grammar.tls import APPLICATION_DATA, HEADER, is_record_header, next_record_header, record_size
+from kcli.grammar.files.tls import APPLICATION_DATA, HEADER, is_record_header, next_record_header, record_size
 
 if TYPE_CHECKING:
-    from kcli.capture.connection import CapturedConnection
-
-__all__ = ["Recovery"]
+    from kcli.capture.kafka.connection import CapturedConnection
 
 MOST_NUMBERS = 4096  # that are tried for a record behind a loss whose size is unknown, or of an unseen handshake
 MOST_GUESSED = 4  # records of a direction without a handshake that are tried against all keys

@@ -7,9 +7,7 @@ from functools import cache
 from typing import Any
 
 from kcli.capture.tls.suites import Suite
-from kcli.grammar.tls import LABEL
-
-__all__ = ["Keys", "expand_label", "keys_of_master", "keys_of_traffic", "next_traffic_secret"]
+from kcli.grammar.files.tls import LABEL
 
 Keys = tuple[bytes, bytes, bytes]  # (MAC key, key, IV) of one direction
 

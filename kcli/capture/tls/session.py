@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kcli.capture.events import Event, Kind
+from kcli.capture.kafka.events import Event, Kind
 from kcli.capture.tls import handshake, protection
 from kcli.capture.tls.ciphers import TLS_13
 from kcli.capture.tls.handshake import Handshake, alert_text
@@ -22,7 +22,7 @@ from kcli.capture.tls.keylog import KeyLog
 from kcli.capture.tls.protection import Protection
 from kcli.capture.tls.recovery import Recovery
 from kcli.capture.tls.stream import TlsEnd
-from kcli.grammar.tls import (
+from kcli.grammar.files.tls import (
     ALERT,
     ALERT_MESSAGE,
     APPLICATION_DATA,
@@ -34,9 +34,7 @@ from kcli.grammar.tls import (
 )
 
 if TYPE_CHECKING:
-    from kcli.capture.connection import CapturedConnection
-
-__all__ = ["TlsSession"]
+    from kcli.capture.kafka.connection import CapturedConnection
 
 MOST_VAIN = 32  # records in a row that don't open, before the first that does
 

@@ -13,8 +13,6 @@ from kcli.capture.tls.protection import Protection
 from kcli.capture.tls.session import TlsSession
 from kcli.capture.tls.stream import TlsEnd
 
-__all__ = ["dump", "restore"]
-
 LAYER = ("starts", "early", "early_bytes", "refused", "refusal", "refused_bytes", "refused_ns")
 SESSION = ("data_bytes", "opened", "began", "foreign")
 END = ("buffer", "ns", "received", "vain", "guessed", "sealed", "searching", "gap", "loss")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from kcli.capture.events import Kind
+from kcli.capture.kafka.events import Kind
 from kcli.capture.tls.ciphers import Buffer
 from kcli.capture.tls.handshake import Messages
 from kcli.capture.tls.protection import Protection
-from kcli.grammar.tls import APPLICATION_DATA, HEADER, record_size
-
-__all__ = ["TlsEnd"]
+from kcli.grammar.files.tls import APPLICATION_DATA, HEADER, record_size
 
 
 class TlsEnd:

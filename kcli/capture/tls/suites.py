@@ -9,8 +9,6 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-__all__ = ["NAMES", "Suite", "suite_of"]
-
 NAMES = {
     0x1301: "TLS_AES_128_GCM_SHA256", 0x1302: "TLS_AES_256_GCM_SHA384", 0x1303: "TLS_CHACHA20_POLY1305_SHA256",
     0x1304: "TLS_AES_128_CCM_SHA256", 0x1305: "TLS_AES_128_CCM_8_SHA256",

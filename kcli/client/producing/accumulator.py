@@ -19,8 +19,6 @@ from dataclasses import dataclass, field
 
 from kcli.grammar.batches import HEADER_SIZE
 
-__all__ = ["Accumulator", "Queue", "Waiting"]
-
 # A record's own bytes beside key and value: lengths, attributes, deltas; and a batch's header.
 RECORD_OVERHEAD, BATCH_OVERHEAD = 12, HEADER_SIZE
 MAX_SEQUENCE = 0x7FFF_FFFF

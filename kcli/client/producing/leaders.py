@@ -10,8 +10,6 @@ from kcli.client.cluster import Client
 from kcli.client.handshake import Session
 from kcli.errors import BrokerError, NetworkError
 
-__all__ = ["Leaders"]
-
 
 class Leaders:
     """sessions: open connections, by node. Opens them and asks for metadata in the background.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Partitioner", "murmur2"]
-
 MASK = 0xFFFFFFFF
 SEED = 0x9747B28C
 MULTIPLIER = 0x5BD1E995

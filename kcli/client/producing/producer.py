@@ -20,8 +20,6 @@ from kcli.errors import BrokerError, InputError, NetworkError, UsageError
 from kcli.schemas.apikeys import INIT_PRODUCER_ID
 from kcli.schemas.errors import error_name
 
-__all__ = ["DISCOVERIES", "Producer"]
-
 DISCOVERIES = ("hints", "metadata")
 
 

@@ -20,8 +20,6 @@ from kcli.records import build_batch
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name, is_retriable
 
-__all__ = ["Sender"]
-
 # Topics go by name up to here, by id from v13 on.
 NEWEST_BY_NAME = 12
 MOVED = (6, 74)  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH

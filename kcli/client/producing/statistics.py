@@ -10,8 +10,6 @@ from typing import Any
 
 from kcli.sessions.figures import Latencies
 
-__all__ = ["Statistics"]
-
 SHARES = ((50, 0.50), (95, 0.95), (99, 0.99), (99.9, 0.999))
 
 

@@ -15,8 +15,6 @@ from kcli.client.replay.plan import Captured, Fetcher, ReplayPlan, ReplayStep
 from kcli.sessions.trace import Key
 from kcli.sessions.values import Position
 
-__all__ = ["CapturedBrokers", "Conductor", "Rhythm"]
-
 
 class CapturedBrokers(Protocol):
     """The brokers of a capture, rebuilt. label: names the fetcher, so that each gets the answers that it got then."""

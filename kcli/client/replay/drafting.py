@@ -22,8 +22,6 @@ from kcli.sessions.draft import NO_UUID, DraftClient, DraftRequest, DraftRespons
 from kcli.sessions.draft_trace import DIALECT, FULL_VERSION, plain_response
 from kcli.sessions.values import Position
 
-__all__ = ["DIALECT", "DraftFetching"]
-
 
 class DraftFetching(Fetching):
     """Sessions of the draft have no id and no epoch: in the report a full fetch counts as epoch 0, the others as 1."""

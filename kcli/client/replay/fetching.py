@@ -33,8 +33,6 @@ from kcli.sessions.rules import SessionState
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, Key
 from kcli.sessions.values import FetchRequest, Position
 
-__all__ = ["Fetching"]
-
 NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH = 6, 74, 75
 MOVED = (NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH)
 # Not what a captured client asks for: when it names such a partition itself, that is always news to the session.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kcli.client.replay.plan import Captured, ReplayStep
 
-__all__ = ["LiveFetch", "merged"]
-
 
 class LiveFetch:
     """One step at live brokers. live: its exchange, in captured partitions; problem: what was wrong, in words."""

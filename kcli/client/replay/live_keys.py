@@ -9,8 +9,6 @@ from kcli.client.replay.plan import Captured
 from kcli.client.replay.target import Target
 from kcli.sessions.trace import Key
 
-__all__ = ["LiveKeys"]
-
 
 class LiveKeys:
     """Remembers the captured partition of each live one that was asked for."""

@@ -10,8 +10,6 @@ from kcli.schemas.apikeys import FETCH, METADATA
 from kcli.sessions.trace import NO_UUID
 from kcli.topic_names import lawful_name, name_fault
 
-__all__ = ["TopicNames", "parse_topic_map"]
-
 # Api key -> the list of topics in its response that holds names beside ids.
 TOPIC_LISTS = {METADATA: "topics", 19: "topics", 20: "responses", 75: "topics"}
 

@@ -13,8 +13,6 @@ from kcli.errors import NetworkError
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.client import ClientSession
 
-__all__ = ["Node", "Nodes"]
-
 
 class Node:
     """One broker. session: the fetch session with it; link: the connection.

@@ -12,8 +12,6 @@ from kcli.client.replay.runner import Replayed
 from kcli.sessions.comparison import Difference, Level, compare, is_internal
 from kcli.sessions.report import Recorder, SessionReport
 
-__all__ = ["Pair", "fetch_of", "pairs", "set_apart", "take_out_internal"]
-
 
 @dataclass(frozen=True)
 class Pair:

@@ -14,8 +14,6 @@ from typing import Any, Self
 from kcli.sessions.epochs import FINAL_EPOCH, NO_SESSION
 from kcli.sessions.trace import FetchExchange, Key
 
-__all__ = ["RAFT_TOPICS", "Captured", "Fetcher", "ReplayPlan", "ReplayStep", "make_plan"]
-
 # The metadata log by name and by id: a broker's listener does not serve it to clients.
 RAFT_TOPICS = frozenset(["__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"])
 

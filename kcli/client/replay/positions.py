@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 from kcli.sessions.trace import FetchExchange, Key
 
-__all__ = ["MODES", "Bounds", "Positions"]
-
 MODES = ("captured", "earliest", "latest", "relative")
 OFFSET_OUT_OF_RANGE = 1
 

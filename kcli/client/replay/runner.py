@@ -22,8 +22,6 @@ from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.topic_names import INTERNAL
 
-__all__ = ["Options", "Replayed", "parse_speed", "replay"]
-
 
 @dataclass(frozen=True)
 class Options:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.capture.clock import parse_instant
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.clock import parse_instant
+from kcli.capture.kafka.exchange import Exchange
 from kcli.client.replay.names import TOPIC_LISTS, TopicNames
 from kcli.client.replay.plan import Captured
 from kcli.errors import InputError, UsageError
 from kcli.sessions.draft_trace import FETCHES, read_fetch
 from kcli.sessions.feeder import span, understood
 from kcli.sessions.trace import require_types
-
-__all__ = ["fetch_of_exchange", "fetch_of_row"]
 
 
 def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:

@@ -19,8 +19,6 @@ from kcli.schemas.errors import error_name, is_retriable
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
 from kcli.topic_names import name_fault, renaming
 
-__all__ = ["Replicas", "Target", "create_topics", "find_target", "find_topics", "is_missing", "list_offsets"]
-
 UNKNOWN_TOPIC, TOPIC_EXISTS = 3, 36
 # Node ids by topic and partition, leaders first.
 Replicas = Mapping[str, Sequence[Sequence[int]]]

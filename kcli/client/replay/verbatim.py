@@ -13,8 +13,6 @@ from kcli.client.replay.plan import Captured, ReplayStep
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
 from kcli.sessions.values import FetchRequest, Position
 
-__all__ = ["VerbatimFetching"]
-
 
 class VerbatimFetching(Fetching):
     """The fetches of one captured client, as they were. `brokers` is needed."""

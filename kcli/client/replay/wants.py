@@ -13,8 +13,6 @@ from typing import Protocol
 from kcli.sessions.trace import Key
 from kcli.sessions.values import Position
 
-__all__ = ["SessionMachine", "Wants"]
-
 
 class SessionMachine(Protocol):
     """The client's side of a session, of either design."""

@@ -1,4 +1,4 @@
-"""The checksum of IP and TCP (RFC 1071). Reference: kcli.capture.packet_writing."""
+"""The checksum of IP and TCP (RFC 1071). Reference: kcli.capture.io.packet_writing."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t, uint32_t, uint64_t

@@ -254,7 +254,7 @@ cdef class Correlator(StreamHandler):
     # What is held
 
     cdef int weigh(self, ConnectionState* state) except -1:
-        """Count what a connection holds, as kcli/capture/connection.py says."""
+        """Count what a connection holds, as kcli/capture/kafka/connection.py says."""
         cdef size_t weight = 0
         if state.steady:
             weight = state.half[0].size + state.half[1].size + state.record[0].size + state.record[1].size + state.waiting_bytes

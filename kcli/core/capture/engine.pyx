@@ -1,6 +1,6 @@
 """From packets to exchanges at C speed.
 
-kcli/capture/connection.py has the rules of a connection, and handles whatever is odd about one. Here is its steady state:
+kcli/capture/kafka/connection.py has the rules of a connection, and handles whatever is odd about one. Here is its steady state:
 frames that follow each other, each answer for the first request that waits; as JSON text no Python object is made for them.
 """
 

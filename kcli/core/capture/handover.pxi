@@ -1,4 +1,4 @@
-# A connection handed to the slower way, kcli.capture.connection, and taken back.
+# A connection handed to the slower way, kcli.capture.kafka.connection, and taken back.
 
 GIVEN_UP = "given up, as more is held than --memory allows"
 LOSSES = {

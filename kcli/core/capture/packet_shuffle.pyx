@@ -1,6 +1,6 @@
 """Packets dealt out by connection: each bucket gets whole connections, as a capture of its own.
 
-An engine to `kcli.capture.files`, like kcli.core.capture.engine.CaptureEngine: it runs over the bytes of a capture file, and what comes
+An engine to `kcli.capture.io.files`, like kcli.core.capture.engine.CaptureEngine: it runs over the bytes of a capture file, and what comes
 out for a bucket are pcap records (nanoseconds, the machine's byte order), by link layer; or an index of the packets where they
 are, of which `kcli.core.capture.packet_fetch` makes the same records. kcli/pipeline uses it.
 """

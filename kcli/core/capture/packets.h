@@ -1,6 +1,6 @@
 /* From a captured packet to its TCP segment: link layers, IPv4, IPv6 with extension headers, TCP.
  *
- * The grammar of the same layers, which tests hold this against, is kcli/grammar/network.py. */
+ * The grammar of the same layers, which tests hold this against, is kcli/grammar/files/network.py. */
 #ifndef KCLI_PACKETS_H
 #define KCLI_PACKETS_H
 

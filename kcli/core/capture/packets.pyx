@@ -1,6 +1,6 @@
 """Packets out of pcap and pcapng bytes, at C speed.
 
-The formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng. kcli/grammar/network.py holds them as a grammar, which
+The formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng. kcli/grammar/files/network.py holds them as a grammar, which
 the tests hold this against.
 """
 

@@ -1,6 +1,6 @@
 """TCP streams out of segments, with no Python object for a segment.
 
-The rules are those of kcli/capture/tcp.py, its interpreted twin, where the prose about them stands; tests hold both equal.
+The rules are those of kcli/capture/tcp/streams.py, its interpreted twin, where the prose about them stands; tests hold both equal.
 """
 
 cimport cython

@@ -1,6 +1,6 @@
 # The verb select: some fields of a message as rows of int64, without a Python object for any of them.
 #
-# kcli.grammar.selection compiles paths to a program. Each array on a path has rows of its own (a level); a row has a slot
+# kcli.grammar.selection.select compiles paths to a program. Each array on a path has rows of its own (a level); a row has a slot
 # for each number, two for each string (where it starts in the bytes, its size or -1 for null), and one for the count of each
 # array below it.
 
@@ -9,7 +9,7 @@ cdef class Selection:
     """A compiled selection of one message version.
 
     node: the message's node. templates: for each level the bytes of a row as it is before anything is read. program: a list
-    of parts, as `kcli.grammar.selection` makes them.
+    of parts, as `kcli.grammar.selection.select` makes them.
     """
 
     def __init__(self, Node node not None, list templates not None, list program not None):

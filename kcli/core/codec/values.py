@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 
-__all__ = ["NOT_HERE", "bytes_of", "records_of", "text_of", "uuid_bytes", "uuid_text"]
-
 NOT_HERE = "a secret that was left out, only its size is here (decode with --show-secrets keeps it)"
 _URL_TO_STANDARD = str.maketrans("-_", "+/")
 

@@ -5,8 +5,6 @@ Compiled readers: bytes.h and batches.h. The words of the grammar, which keep od
 
 from __future__ import annotations
 
-__all__ = ["read_unsigned", "read_zigzag", "write_unsigned"]
-
 Buffer = bytes | bytearray | memoryview
 
 

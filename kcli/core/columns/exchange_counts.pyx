@@ -22,8 +22,8 @@ cdef enum:
 cdef class ExchangeCounts(Sink):
     """Counts exchanges of steady connections.
 
-    bodies: a kcli.capture.bodies.Bodies. by: names out of COLUMNS; a partition's group has its topic, too, in front of it.
-    fields: takes (key, version), gives what `kcli.capture.named_fields.scans` does. chosen: a Filter that has no topic.
+    bodies: a kcli.capture.kafka.bodies.Bodies. by: names out of COLUMNS; a partition's group has its topic, too, in front of it.
+    fields: takes (key, version), gives what `kcli.capture.tables.field_paths.scans` does. chosen: a Filter that has no topic.
     """
 
     cdef ExchangeWriter lines

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["REASONS"]
-
 # Code (batches.h: KR_...) -> the end of the path (None: it is no single record's fault), what is wrong.
 REASONS: dict[int, tuple[str | None, str]] = {
     1: ("", "a varint longer than its type allows"),

@@ -111,7 +111,7 @@ cdef class Walk:
 
     Yields (offset, key, version, start, end, problem): key and version are the apiKey and version of a metadata record,
     or the type and version of a control record; start:end are the bytes of its message in `body`. problem is "" or a
-    code of `kcli.snapshots.walk.PROBLEMS`; a record that can't be cut ends the walk ("record").
+    code of `kcli.snapshots.reading.walk.PROBLEMS`; a record that can't be cut ends the walk ("record").
     With `partitions`, PartitionRecords that read well go there and are not yielded, and PartitionChangeRecords that do
     are counted there. With `changes`, both are applied there. With both, what is not applied and went to `partitions` is
     yielded with the problem "counted"; `matching`: PartitionRecords are not applied, but compared with what is there.

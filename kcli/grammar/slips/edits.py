@@ -8,10 +8,8 @@ from typing import NamedTuple
 from kcli.errors import DecodeError
 from kcli.grammar.request_start import Buffer
 from kcli.grammar.slips.places import Place
-from kcli.grammar.source import ByteSource
-from kcli.grammar.varints import read_varint
-
-__all__ = ["NAMES", "Edit", "Repair", "Slip", "int_at", "is_sized", "varint_at", "what", "width_of"]
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.varints import read_varint
 
 NAMES = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 

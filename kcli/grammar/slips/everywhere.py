@@ -7,19 +7,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kcli.errors import EncodeError
-from kcli.grammar.arrays import Array, Optional
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.scalars import LengthPrefixed, Primitive
 from kcli.grammar.slips.places import Layout
 from kcli.grammar.slips.search import LARGEST, Hint, oddness_of
-from kcli.grammar.source import ByteSource
-from kcli.grammar.structs import Struct
-from kcli.grammar.tagged import Field, TaggedFields
-from kcli.grammar.trace import DecodeTrace
-from kcli.grammar.word import Word
+from kcli.grammar.words.arrays import Array, Optional
+from kcli.grammar.words.scalars import LengthPrefixed, Primitive
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.structs import Struct
+from kcli.grammar.words.tagged import Field, TaggedFields
+from kcli.grammar.words.trace import DecodeTrace
+from kcli.grammar.words.word import Word
 from kcli.schemas.model import WIDTHS
-
-__all__ = ["Changed", "changed_grammars", "repeated_hints"]
 
 INDEX = re.compile(r"\[\d+\]")
 WIDTH_TYPES = ("int8", "int16", "int32", "int64")

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from kcli.grammar.request_start import PREFIX, Buffer
 
-__all__ = ["Framing", "framings"]
-
 
 class Framing(NamedTuple):
     """Frames behind lengths that are written in another way than Kafka's. slip: what is wrong with them, in words."""

@@ -13,8 +13,6 @@ from kcli.grammar.slips.search import BESIDE, Hint, field_hints, joined, likelie
 from kcli.grammar.slips.throughout import throughout_hints
 from kcli.schemas.catalog import catalog
 
-__all__ = ["hints_text", "request_hints", "response_hints"]
-
 VERSIONS = 4  # named in one hint
 VERSION_AT = 2  # in a request's header
 LayoutOf = Callable[[int], Layout]  # of a version

@@ -9,9 +9,7 @@ from kcli.grammar.request_start import Buffer
 from kcli.grammar.slips.edits import NAMES, Edit, Slip, int_at, is_sized, varint_at, what, width_of
 from kcli.grammar.slips.miscounts import batch_ends, miscounted
 from kcli.grammar.slips.places import Place
-from kcli.grammar.varints import length_bytes
-
-__all__ = ["LENGTHS"]
+from kcli.grammar.words.varints import length_bytes
 
 PRINTABLE = range(0x20, 0x7F)
 SHORTER = 8  # lengths that are tried for a string without one, from all its printable bytes downwards

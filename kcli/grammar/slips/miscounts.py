@@ -8,9 +8,7 @@ from kcli.grammar.batches import LENGTH_END, SIZE_AT
 from kcli.grammar.request_start import Buffer
 from kcli.grammar.slips.edits import Edit, int_at, is_sized, varint_at, what, width_of
 from kcli.grammar.slips.places import Place
-from kcli.grammar.varints import length_bytes
-
-__all__ = ["batch_ends", "miscounted"]
+from kcli.grammar.words.varints import length_bytes
 
 BATCHES = 20  # of records whose length is wrong or left out
 FARTHEST = 3  # entries that a count is too high or too low

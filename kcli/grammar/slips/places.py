@@ -8,15 +8,13 @@ from typing import NamedTuple
 
 from kcli.core import COMPILED
 from kcli.errors import DecodeError
-from kcli.grammar.arrays import Array, Optional
 from kcli.grammar.codec import Interpreted, MessageCodec
 from kcli.grammar.request_start import Buffer
-from kcli.grammar.source import ByteSource
-from kcli.grammar.structs import Struct
-from kcli.grammar.trace import DecodeTrace, Span
-from kcli.grammar.word import Word
-
-__all__ = ["END", "Layout", "Place", "Walk"]
+from kcli.grammar.words.arrays import Array, Optional
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.structs import Struct
+from kcli.grammar.words.trace import DecodeTrace, Span
+from kcli.grammar.words.word import Word
 
 END = "end"  # the type of the place behind the last field
 NAME_OR_INDEX = re.compile(r"([^.\[\]]+)|\[(\d+)\]")

@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from kcli.grammar.batches import LENGTH_END, MAGIC_AT, SIZE_AT
-from kcli.grammar.trace import Span
+from kcli.grammar.words.trace import Span
 from kcli.schemas.errors import ERRORS
-
-__all__ = ["NONSENSE", "oddness"]
 
 NONSENSE = 8.0  # a field alone that no client or broker writes
 ODD, STRANGE = 4.0, 2.0

@@ -12,10 +12,8 @@ from collections.abc import Iterator
 from kcli.grammar.slips.edits import NAMES, Edit, Slip, is_sized, width_of
 from kcli.grammar.slips.lengths import LENGTHS
 from kcli.grammar.slips.places import END, Place
-from kcli.grammar.varints import length_bytes
+from kcli.grammar.words.varints import length_bytes
 from kcli.schemas.model import WIDTHS
-
-__all__ = ["REPAIRS"]
 
 INTS = {name: width for name, width in WIDTHS.items() if name not in ("uuid", "float64")}
 UUID = 16

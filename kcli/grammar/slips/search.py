@@ -11,8 +11,6 @@ from kcli.grammar.slips.places import Layout, Place, Walk
 from kcli.grammar.slips.plausibility import NONSENSE, oddness
 from kcli.grammar.slips.repairs import REPAIRS
 
-__all__ = ["BESIDE", "Hint", "field_hints", "joined", "likeliest", "oddness_of", "repairs_at", "tried"]
-
 HINTS = 3
 BESIDE = 6.0  # how much odder than the best a hint may be
 PLACES = 3000  # fields that are looked at, from where reading failed backwards

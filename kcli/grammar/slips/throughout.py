@@ -9,18 +9,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from kcli.errors import DecodeError, EncodeError
-from kcli.grammar.arrays import Array, Optional
-from kcli.grammar.scalars import LengthPrefixed
 from kcli.grammar.slips.places import Layout
 from kcli.grammar.slips.search import Hint, oddness_of
-from kcli.grammar.source import ByteSource
-from kcli.grammar.structs import Struct
-from kcli.grammar.tagged import Field, TaggedFields
-from kcli.grammar.trace import DecodeTrace, Span
-from kcli.grammar.varints import read_length, read_varint
-from kcli.grammar.word import Word
-
-__all__ = ["throughout_hints"]
+from kcli.grammar.words.arrays import Array, Optional
+from kcli.grammar.words.scalars import LengthPrefixed
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.structs import Struct
+from kcli.grammar.words.tagged import Field, TaggedFields
+from kcli.grammar.words.trace import DecodeTrace, Span
+from kcli.grammar.words.varints import read_length, read_varint
+from kcli.grammar.words.word import Word
 
 LARGEST = 1 << 15  # bytes of a message that is read so
 COST = 0.5  # as oddness: less than of many slips, more than of one

@@ -8,8 +8,6 @@ from typing import Any
 
 from kcli.records.reference.framing import Frame
 
-__all__ = ["APPEND_TIME", "CONTROL", "Members", "header_row", "shown", "shown_key"]
-
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 APPEND_TIME, TRANSACTIONAL, CONTROL, HORIZON = 8, 16, 32, 64  # bits of a batch's attributes
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")

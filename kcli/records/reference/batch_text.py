@@ -17,8 +17,6 @@ from kcli.records.reference.record_values import Problem, Row, open_set, read_me
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["LEGACY_CODEC", "LEGACY_NULL", "BatchText"]
-
 LEGACY_NULL, LEGACY_CODEC = 14, 15
 
 Hook = Callable[[bytes | None, bytes | None], bytes]

@@ -10,8 +10,6 @@ import crc32c as castagnoli
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["crc32", "crc32c"]
-
 
 def crc32(data: Buffer, value: int = 0) -> int:
     """The checksum of magic 0 and 1 (zlib's), going on from `start`."""

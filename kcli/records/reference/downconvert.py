@@ -13,8 +13,6 @@ from kcli.records.reference.record_values import Problem, Row, open_set, read_me
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["BROKEN", "DAMAGED", "DONE", "UNSUPPORTED", "Converter", "chunk_end", "find_offset"]
-
 DONE, DAMAGED, UNSUPPORTED, BROKEN = 0, 1, 2, 3
 APPEND_TIME, CONTROL, ZSTD = 8, 32, 4
 LEGACY_NULL, OFFSET_ORDER, TIMESTAMP = 14, 12, 13

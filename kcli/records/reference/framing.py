@@ -15,11 +15,9 @@ from kcli.grammar.batches import (
     MESSAGES,
     SIZE_AT,
 )
-from kcli.grammar.source import ByteSource
-from kcli.grammar.trace import DecodeTrace
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.trace import DecodeTrace
 from kcli.records.reference.crc import crc32, crc32c
-
-__all__ = ["DONE", "END", "LENGTH", "MAGIC", "PARTIAL", "SHORT", "SUSPECT", "Frame", "is_sound", "read_frame"]
 
 DONE, END, PARTIAL, LENGTH, SHORT, MAGIC, SUSPECT = 0, 1, 2, 3, 4, 5, 9
 BROKEN_KEY, BROKEN_VALUE = 4, 5

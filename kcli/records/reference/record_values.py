@@ -7,25 +7,13 @@ from typing import TYPE_CHECKING
 
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, MESSAGES, RECORD
-from kcli.grammar.source import ByteSource
-from kcli.grammar.trace import DecodeTrace
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.trace import DecodeTrace
 from kcli.records.reference.crc import crc32, crc32c
 from kcli.records.reference.framing import DONE, PARTIAL, Frame, read_frame, wrap
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-__all__ = [
-    "Problem",
-    "Row",
-    "open_set",
-    "read_messages",
-    "read_records",
-    "walk_records",
-    "write_header",
-    "write_message",
-    "write_records",
-]
 
 Row = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 Problem = tuple[int, int, int, int, int]

@@ -9,8 +9,6 @@ from kcli.grammar.slips.search import Hint
 from kcli.records import kernels
 from kcli.records.slips.parts import FIELDS, Parts, replaced
 
-__all__ = ["checksum_hints"]
-
 FULL = (1 << 32) - 1
 RIGHT = "CRC-32C of all from attributes on"
 CRCS = (("CRC-32C", kernels.crc32c), ("CRC-32", kernels.crc32))

@@ -25,8 +25,6 @@ from kcli.records.slips.parts import (
 )
 from kcli.records.slips.record_forms import count_records
 
-__all__ = ["header_hints"]
-
 BEFORE_RECORDS = HEADER_SIZE - LENGTH_END
 LENGTHS = {
     LENGTH_END: "does it count base offset and itself?",

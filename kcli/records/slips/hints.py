@@ -18,8 +18,6 @@ from kcli.records.slips.headers import header_hints
 from kcli.records.slips.parts import MAGIC, Parts, number, oddness_of, parts_of, with_length
 from kcli.records.slips.record_forms import FORMS, NUMBERS, Form, ReadRecord, read_one, read_records
 
-__all__ = ["batch_hints", "batch_text"]
-
 LARGEST = 1 << 18  # bytes of a batch in which the search goes on
 SIZES = tuple(name for name in NUMBERS if name not in ("timestampDelta", "offsetDelta"))
 GROUPS = {

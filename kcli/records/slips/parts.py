@@ -9,19 +9,6 @@ from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_EN
 from kcli.records import kernels
 from kcli.records.codecs import CODECS, decompress
 
-__all__ = [
-    "FIELDS",
-    "GZIP",
-    "MAGIC",
-    "UNFOLDED",
-    "Parts",
-    "number",
-    "oddness_of",
-    "parts_of",
-    "replaced",
-    "with_length",
-]
-
 MAGIC = 2
 GZIP = 1  # a codec
 UNFOLDED = 1 << 22  # bytes of records, unfolded, that are looked at

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kcli.grammar.varints import Zigzag
+from kcli.grammar.words.varints import Zigzag
 from kcli.records import kernels
-
-__all__ = ["FORMS", "NUMBERS", "Form", "ReadRecord", "count_records", "read_one", "read_records"]
 
 MOST = 5000  # records
 MOST_SAID = 1 << 62  # by a number

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.broker.storage.incoming import RefusedError, numbered, read_incoming, stored
+from kcli.broker.storage.incoming import numbered, read_incoming, stored
 from kcli.records import build_message_set, scan
+from kcli.records.acceptance import RefusedError
 from tests.broker.talk import batch
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from kcli.capture.exchange import Exchange
-from kcli.capture.reading import read_capture
+from kcli.capture.api import read_capture
+from kcli.capture.kafka.exchange import Exchange
 from tests.capture.wires import DATA, SAMPLES
 from tests.processes import ended
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from kcli.capture.tls.handshake import CLIENT_HELLO, SERVER_HELLO, Handshake, Messages, alert_text
-from kcli.grammar.tls import is_record_header, next_record_header, record_size
+from kcli.grammar.files.tls import is_record_header, next_record_header, record_size
 
 HELLO = (
     b"\x03\x03" + bytes(range(32)) + b"\0" + b"\0\2\x13\x02" + b"\1\0"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture import exchanges
-from kcli.capture.exchange import Exchange
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture import decoder
+from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tls.keylog import KeyLog
 from kcli.core import COMPILED
 from tests.capture import messages
@@ -293,7 +293,7 @@ def test_both_engines_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (tmp_path / "made.pcap").write_bytes(pcap(rest[rng.choice([0, 0, 30]) :]))
         written = []
         for compiled in (True, False):
-            monkeypatch.setattr(exchanges, "COMPILED", compiled)
+            monkeypatch.setattr(decoder, "COMPILED", compiled)
             source = CaptureDecoder([str(tmp_path / "made.pcap")], text=True, key_logs=[str(made.key_log)])
             out = io.BytesIO()
             source.lines(out.write)

@@ -5,13 +5,13 @@ import pytest
 from kcli.broker.broker import Broker
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
-from kcli.client.replay.drafting import DIALECT
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.outcome import Pair, pairs
 from kcli.client.replay.plan import Captured, make_plan
 from kcli.client.replay.runner import Options, replay
 from kcli.errors import NetworkError
 from kcli.records import build_batch
+from kcli.sessions.draft_trace import DIALECT
 from tests.client.broker import running
 from tests.client.fetchable import FetchableBroker
 from tests.client.replay.made import fetch

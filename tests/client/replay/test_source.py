@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.exchanges import Exchange
-from kcli.capture.reading import read_capture
+from kcli.capture.api import read_capture
+from kcli.capture.kafka.exchange import Exchange
 from kcli.client.replay.names import TopicNames
 from kcli.client.replay.plan import make_plan
 from kcli.client.replay.source import fetch_of_exchange, fetch_of_row

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kcli.capture.packet_writing import reference_sum
+from kcli.capture.io.packet_writing import reference_sum
 
 checksums = pytest.importorskip("kcli.core.capture.checksums")
 

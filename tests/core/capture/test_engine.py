@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.bodies import Bodies
-from kcli.capture.exchanges import CaptureDecoder, Exchange
+from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.exchange import Exchange
 from kcli.core import COMPILED
 from kcli.grammar import frames, messages
 from tests.capture.messages import metadata, produce
@@ -99,7 +100,7 @@ def test_latencies_are_written_as_python_does(tmp_path: Path, microseconds: int,
 
 @pytest.mark.parametrize("seconds", [0, 951_782_400, 951_868_800, 1_709_164_800, 4_102_444_799])
 def test_instants_are_written_as_python_does(tmp_path: Path, seconds: int) -> None:
-    from kcli.capture.clock import instant
+    from kcli.capture.kafka.clock import instant
 
     wire = chat(1)
     shift = seconds * 10**9 + 123_456_000 - wire.packets[3].ns

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("kcli.core.capture.line_order")
 
-from kcli.capture.shares import Share
+from kcli.capture.parallel.worker import Share
 from kcli.core.capture.segment_dealer import SegmentDealer
 from tests.capture.wires import SAMPLES
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.packets import ReferenceReader
+from kcli.capture.tcp.packets import ReferenceReader
 from kcli.core import COMPILED
 from tests.capture.wires import Packet, pcap, pcapng
-from tests.grammar.test_network import OTHERS, PACKETS
+from tests.grammar.files.test_network import OTHERS, PACKETS
 
 if COMPILED:
     from kcli.core.capture.packets import PacketReader

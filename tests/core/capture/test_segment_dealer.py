@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("kcli.core.capture.segment_dealer")
 
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.decoder import CaptureDecoder
 from kcli.core.capture.segment_dealer import SegmentDealer
 from tests.capture.wires import SAMPLES, packets_of
 

@@ -1,4 +1,4 @@
-"""The compiled streams: their rules are tested in tests/capture/test_tcp.py, by both engines. Here, that both agree."""
+"""The compiled streams agree with the interpreted ones, by whose tests (tests/capture/tcp/) both are judged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture import exchanges
+from kcli.capture import decoder
 from kcli.core import COMPILED
 from tests.capture.wires import SAMPLES, Packet, packets_of, pcap, rebuilt, split
 
@@ -44,8 +44,8 @@ def test_both_engines_agree_on_mangled_captures(seed: int, tmp_path: Path, monke
     path.write_bytes(pcap(mangled(seed)))
     found = []
     for compiled in (True, False):
-        monkeypatch.setattr(exchanges, "COMPILED", compiled)
-        source = exchanges.CaptureDecoder([str(path)])
+        monkeypatch.setattr(decoder, "COMPILED", compiled)
+        source = decoder.CaptureDecoder([str(path)])
         lines = [item.line() for items in source.pieces() for item in items]
         engine = source.engine
         assert source.tally.unaccounted(engine) == 0

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built here
 
 def test_a_kernel_is_a_sink_and_nothing_else_is_one() -> None:
     """The engine looks for this type: an owner's `sink` of another is refused before a byte is read."""
-    from kcli.capture.exchanges import CaptureDecoder
+    from kcli.capture.decoder import CaptureDecoder
     from kcli.core.capture.engine import CaptureEngine
     from kcli.core.codec.sink import Sink
     from kcli.sessions.state import new_kernel
@@ -22,7 +22,7 @@ def test_a_kernel_is_a_sink_and_nothing_else_is_one() -> None:
 
 
 def test_what_a_plain_sink_leaves_comes_the_usual_way() -> None:
-    from kcli.capture.exchanges import CaptureDecoder
+    from kcli.capture.decoder import CaptureDecoder
     from kcli.core.codec.sink import Sink
 
     class Sinking(CaptureDecoder):

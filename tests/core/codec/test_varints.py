@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.codec.varints import read_unsigned, read_zigzag, write_unsigned
-from kcli.grammar.varints import UnsignedVarint, Zigzag
+from kcli.grammar.words.varints import UnsignedVarint, Zigzag
 
 
 @given(st.integers(0, (1 << 32) - 1), st.binary(max_size=3))

@@ -16,7 +16,7 @@ if not COMPILED:
 
 import numpy
 
-from kcli.capture.exchanges import CaptureDecoder
+from kcli.capture.decoder import CaptureDecoder
 from kcli.core.codec.values import uuid_text
 from kcli.core.columns.exchange_columns import ExchangeRows
 from kcli.pipeline.projections import layout

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.capture.bodies import Bodies
-from kcli.capture.exchanges import ALL
+from kcli.capture.filters import ALL
+from kcli.capture.kafka.bodies import Bodies
 from kcli.core import COMPILED
 
 if not COMPILED:

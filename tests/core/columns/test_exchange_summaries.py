@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kcli.cli import pcap_rows
-from kcli.cli.pcap_rows import RowDecoder
-from kcli.cli.pcap_table import Table
+from kcli.cli.decode.pcap import rows as pcap_rows
+from kcli.cli.decode.pcap.rows import RowDecoder
+from kcli.cli.decode.pcap.table import Table
 from kcli.core import COMPILED
 from kcli.records import build_batch
 from tests.capture.messages import metadata, request, response

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kcli.capture import record_fields
 from kcli.capture.filters import Filter
-from kcli.capture.record_fields import CapturedField, RecordDecoder
+from kcli.capture.kafka import record_fields
+from kcli.capture.kafka.record_fields import CapturedField, RecordDecoder
 from kcli.core import COMPILED
 from tests.capture.messages import metadata, produce, request, response
 from tests.capture.wires import DATA, SAMPLES, Wire, pcap

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.capture.bodies import Bodies
-from kcli.capture.clock import parse_instant
-from kcli.capture.events import Event, Link
-from kcli.capture.exchange import Exchange
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.clock import parse_instant
+from kcli.capture.kafka.events import Event, Link
+from kcli.capture.kafka.exchange import Exchange
 from kcli.core import COMPILED
 from kcli.grammar import messages
 from kcli.sessions import statistics

@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("kcli.core.snapshots.snapshot")
 
 from kcli.core.snapshots.snapshot import FACTS, Partitions, Walk, count_facts, partition_facts, same_partition
-from kcli.snapshots import partitions
-from kcli.snapshots.decoding import Decoder
-from kcli.snapshots.framing import HEADER_SIZE
-from kcli.snapshots.image import MIGRATING
+from kcli.grammar.batches import HEADER_SIZE
+from kcli.snapshots.image import partitions
+from kcli.snapshots.image.image import MIGRATING
+from kcli.snapshots.reading.decoding import Decoder
 from tests.snapshots.made import TOPIC_ID, headers, partition, snapshot
 
 

@@ -1,4 +1,4 @@
-"""Lengths in front of frames that are written wrongly; what is made of them is in tests/cli/test_message_input.py."""
+"""Lengths in front of frames that are written wrongly; see tests/cli/decode/test_message_input.py, too."""
 
 from __future__ import annotations
 

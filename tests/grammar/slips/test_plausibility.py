@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcli.grammar.slips.plausibility import oddness
-from kcli.grammar.trace import Span
+from kcli.grammar.words.trace import Span
 
 
 def odd(path: str, type_: str, value: Any) -> float:

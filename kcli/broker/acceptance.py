@@ -1,0 +1,110 @@
+"""Whether a broker would take a request, and with which error: the rules of `broker serve`, without a broker.
+
+A broker closes the connection where it can't read a request, or has not that version of it (RequestContext,
+SocketServer); only ApiVersions is answered then. What depends on a broker's topics, groups and logs is not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from kcli.broker.codes import error_code
+from kcli.broker.storage.incoming import read_incoming
+from kcli.errors import DecodeError
+from kcli.grammar import frames
+from kcli.grammar.request_start import api_of
+from kcli.records.acceptance import MOST_BYTES, RefusedError, is_transactional
+from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
+from kcli.schemas.catalog import catalog
+from kcli.schemas.model import release_order
+
+
+class Verdict(NamedTuple):
+    """place: topic and partition of refused records, "" for the request. error: Kafka's name; "": the connection is
+    closed; "NONE": taken."""
+
+    place: str
+    error: str
+    reason: str
+
+    @property
+    def taken(self) -> bool:
+        """Whether it is taken."""
+        return self.error == "NONE"
+
+    @property
+    def code(self) -> int | None:
+        """Kafka's error code; None where the connection is closed."""
+        return error_code(self.error) if self.error else None
+
+
+TAKEN = Verdict("", "NONE", "")
+Explain = Callable[[bytes], str]  # refused records -> what is put behind the reason
+
+
+def request_verdicts(
+    frame: bytes, release: str, now: int, dialect: str | None = None, explain: Explain = lambda records: ""
+) -> list[Verdict]:
+    """What a broker of that release says to a request frame, at `now` (ms): one verdict, or one for each refused field
+    of records, whose reason `explain` adds to. UsageError: the release is not in the tables."""
+    tables = catalog(dialect)
+    try:
+        api_key, version = api_of(frame)
+        known = tables.release_versions(release, "broker").get(api_key)
+        if (known is None or version not in known) and not is_drafted(api_key, version, dialect):
+            if api_key == API_VERSIONS:
+                return [Verdict("", "UNSUPPORTED_VERSION", f"{release} has ApiVersions {known}")]
+            api = tables.api(api_key)
+            what = f"{api.name} v{version}" if api else f"API key {api_key}"
+            return [Verdict("", "", f"{release} has no {what}" + (f" (it has {known})" if known else ""))]
+        request = frames.decode_request(frame, dialect=dialect)
+    except DecodeError as error:
+        return [Verdict("", "", str(error))]
+    return produce_verdicts(request.body, version, release, now, explain) if api_key == PRODUCE else [TAKEN]
+
+
+def is_drafted(api_key: int, version: int, dialect: str | None) -> bool:
+    """Whether only the dialect has that version: a broker that has the dialect serves it beside its release's."""
+    mine, stock = catalog(dialect).api(api_key), catalog(None).api(api_key)
+    return mine is not None and version in mine.versions and (stock is None or version not in stock.versions)
+
+
+def produce_verdicts(body: dict[str, Any], version: int, release: str, now: int, explain: Explain) -> list[Verdict]:
+    if refused := produce_refusal(body):
+        return [Verdict("", refused.error, str(refused))]
+    found = []
+    for topic in body["topicData"]:
+        for part in topic["partitionData"]:
+            records = part["records"] or b""
+            verdict = batch_verdict(records, version, release, now)
+            if not verdict.taken:
+                place = f"{topic.get('name') or topic['topicId']}-{part['index']}"
+                found.append(verdict._replace(place=place, reason=verdict.reason + explain(records)))
+    return found or [TAKEN]
+
+
+def batch_verdict(records: bytes, version: int, release: str, now: int) -> Verdict:
+    """What a broker of that release says to the records of one partition in a Produce request.
+
+    Since 4.0 it refuses timestamps more than an hour ahead of its clock (KIP-1030)."""
+    try:
+        read_incoming(records, MOST_BYTES, version=version, now=now if release_order(release) >= (4, 0) else None)
+    except RefusedError as refused:
+        return Verdict("", refused.error, str(refused))
+    return TAKEN
+
+
+def produce_refusal(body: dict[str, Any]) -> RefusedError | None:
+    """Why a broker refuses a Produce request as a whole, if it does."""
+    if body["acks"] not in (-1, 0, 1):
+        return RefusedError("INVALID_REQUIRED_ACKS", f"acks {body['acks']}: -1, 0 or 1 expected")
+    if body.get("transactionalId") is None and any(map(is_transactional, records_of(body))):
+        reason = "a transactional batch in a request without a transactional id"
+        return RefusedError("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", reason)
+    return None
+
+
+def records_of(body: dict[str, Any]) -> Iterator[bytes]:
+    for each in body["topicData"]:
+        yield from (part["records"] or b"" for part in each["partitionData"])

@@ -1,0 +1,1 @@
+"""Fetches of the embedded broker: reading partitions, waiting, conversion."""

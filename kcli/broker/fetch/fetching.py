@@ -1,0 +1,179 @@
+"""A fetch between request and answer, whatever its dialect: look at what may be new, wait where that is not enough."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from kcli.broker.fetch.partition_reads import Limits, PartitionRead, PartitionReader
+from kcli.broker.fetch.purgatory import CapturedMoment, DelayedFetch
+from kcli.broker.partition import Key
+from kcli.broker.request import Request
+from kcli.broker.response import Answer, EncodedBody
+from kcli.sessions.values import Position, Result
+
+NO_LIMIT = (1 << 31) - 1
+SNAPSHOTS_SINCE = 12
+MANY = 1000
+
+
+class Conversation(Protocol):
+    """What a fetch is part of: a session, a session of the draft, or nothing."""
+
+    def candidates(self) -> Iterable[tuple[Key, Position]]:
+        """What to look at, in the order in which to fill the answer."""
+        ...
+
+    def mark(self, key: Key) -> None:
+        """Look at this partition, too, if it is one of a session."""
+        ...
+
+    def watched(self) -> Sequence[Hashable]:
+        """What to wait for: the session, or each partition; empty when it is a fetch of nothing."""
+        ...
+
+
+def positions(
+    topics: Iterable[Mapping[str, Any]], field: str, position: Callable[[Mapping[str, Any]], tuple[int, Position]]
+) -> dict[Key, Position]:
+    """The partitions of a request; position: the index and position in a partition's row."""
+    made: dict[Key, Position] = {}
+    for topic in topics:
+        name = topic[field]
+        for each in topic["partitions"]:
+            index, where = position(each)
+            made[name, index] = where
+    return made
+
+
+def by_topic(field: str, rows: Iterable[tuple[Key, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of partitions under those of their topics; neighbours of one topic share a row."""
+    topics: list[dict[str, Any]] = []
+    for key, row in rows:
+        if not topics or topics[-1][field] != key[0]:
+            topics.append({field: key[0], "partitions": []})
+        topics[-1]["partitions"].append(row)
+    return topics
+
+
+def replica_of(body: Mapping[str, Any]) -> int:
+    """The node that asks, -1 for a consumer."""
+    state = body.get("replicaState")
+    replica: int = state["replicaId"] if state else body.get("replicaId", -1)
+    return replica
+
+
+@contextmanager
+def undisturbed(partitions: int) -> Iterator[None]:
+    """No garbage collection while so many partitions are gone through: none of what is made for them is garbage yet."""
+    pause = partitions >= MANY and gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
+
+
+class Work:
+    """by_id: topics go by id. whole_first: KIP-74 holds, and max_bytes is the limit of the whole response.
+
+    min_bytes: how much is enough. encode: makes the answer's body of what was read, and of how long the client
+    is throttled (ms).
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        conversation: Conversation,
+        encode: Callable[[dict[Key, PartitionRead], int], EncodedBody],
+        *,
+        by_id: bool = False,
+        whole_first: bool = True,
+        max_wait_ms: int,
+    ) -> None:
+        self.purgatory = request.node.purgatory
+        self.request, self.conversation, self.encode, self.by_id = request, conversation, encode, by_id
+        body, most = request.body, request.configs.int("fetch.max.bytes")
+        wanted = min(body.get("maxBytes", NO_LIMIT), most) if whole_first else NO_LIMIT
+        self.limits = Limits(wanted, whole_first, body.get("isolationLevel") == 1, replica_of(body) >= 0)
+        self.min_bytes = min(body["minBytes"], most)
+        self.max_wait = max_wait_ms / 1000
+        self.reads: dict[Key, PartitionRead] = {}
+        self.bytes = self.seen = 0
+        self.remote = self.lacks = False
+
+    def begin(self) -> Answer | Awaitable[Answer]:
+        """Answer at once where enough is there, else return what to wait for."""
+        gate = self.request.services.fetch_gate()
+        if gate is not None:
+            return self.answer_at(gate)
+        self.look()
+        return self.wait() if self.remote or not self.is_done() else self.encode(self.reads, 0)
+
+    async def answer_at(self, gate: Awaitable[CapturedMoment]) -> Answer:
+        """Answer when the gate opens, with what the captured fetcher saw then."""
+        moment = await gate
+        for partition in moment.partitions:
+            self.conversation.mark(partition.keys[self.by_id])
+        for key, _ in self.conversation.candidates():
+            found = self.request.topics.find(key, self.by_id)
+            if found is not None:
+                moment.restore(found)
+        self.look()
+        if self.lacks:
+            moment.lacks()
+        return self.encode(self.reads, moment.throttle_ms)
+
+    def look(self) -> None:
+        """Read the partitions that may have changed."""
+        self.seen = self.purgatory.events
+        snapshots = self.request.metadata.snapshots if self.request.version >= SNAPSHOTS_SINCE else None
+        reader = PartitionReader(self.request.topics, self.request.node.id, self.by_id, self.limits, snapshots)
+        self.reads = reader.read_all(self.conversation.candidates())
+        self.bytes, self.remote, self.lacks = reader.bytes, reader.remote, reader.unseen
+        if self.request.services.faults.rules:
+            self.add_faults()
+
+    def add_faults(self) -> None:
+        """Replace what was read by the errors that fault rules want."""
+        for key, read in self.reads.items():
+            partition = read.partition or self.request.topics.find(key, self.by_id)
+            if partition is not None and (code := self.request.fault(partition.topic.name, key[1])):
+                self.reads[key] = PartitionRead(Result(error=code), partition=partition)
+
+    def is_done(self) -> bool:
+        """Whether to answer now: enough bytes, an error, no time left, or nothing to wait for."""
+        if self.bytes >= self.min_bytes or self.max_wait <= 0 or self.request.client.half_closed.is_set():
+            return True
+        if any(read.result.error or read.result.diverging for read in self.reads.values()):
+            return True
+        return not self.conversation.watched()
+
+    async def wait(self) -> Answer:
+        """Look again whenever enough was written, until it is done or its time is up."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self.max_wait
+        keys = self.conversation.watched()
+        while not self.is_done() and loop.time() < until:
+            watch = DelayedFetch(keys, self.min_bytes - self.bytes)
+            self.purgatory.add(watch)
+            self.request.client.on_half_closed(watch.woken)
+            try:
+                # What was written before this task began to run has woken nobody: look again at once.
+                if self.purgatory.events == self.seen:
+                    async with asyncio.timeout_at(until):
+                        await watch.woken.wait()
+            except TimeoutError:
+                pass
+            finally:
+                self.purgatory.remove(watch)
+            self.look()
+        if self.remote:
+            # What remote storage takes to answer; this fetch alone waits for it.
+            await asyncio.sleep(self.request.configs.int("remote.read.latency.ms") / 1000)
+        return self.encode(self.reads, 0)

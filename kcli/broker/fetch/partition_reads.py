@@ -1,0 +1,188 @@
+"""Reading partitions for a fetch: positions in, results and slices of segments out, within the limits of KIP-74.
+
+* Partitions are read in the order given, until max_bytes are used up; each gives at most its own max_bytes.
+* The first batch of the first partition that has any is given whole even if it is longer, so that a consumer gets on.
+  Requests before v3 know no such rule: they get the beginning of the batch.
+* Records may end in the middle of a batch, as slices of the file; one that would be no whole batch is left out.
+* Remote storage is read for one partition a fetch (KAFKA-14915), with its own max_bytes where the fetcher gives one
+  (KIP-1018); others that are remote have to wait for their turn.
+* A consumer sees what is below the high watermark; read_committed below the last stable offset, with the aborted
+  transactions of that range. A follower sees all there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kcli.broker.codes import error_code
+from kcli.broker.metadata.snapshots import MetadataSnapshots
+from kcli.broker.metadata.topics import Topics
+from kcli.broker.partition import Key, Partition, Shown
+from kcli.broker.response import Lazy
+from kcli.broker.storage.log import Log
+from kcli.broker.storage.producers import Aborted
+from kcli.broker.storage.segment import Slice
+from kcli.sessions.values import Position, Result
+from kcli.snapshots.reading.names import SnapshotId
+
+OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
+UNKNOWN_TOPIC, UNKNOWN_ID = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("UNKNOWN_TOPIC_ID")
+UNKNOWN = frozenset([UNKNOWN_TOPIC, UNKNOWN_ID, error_code("TOPIC_AUTHORIZATION_FAILED")])
+STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
+NO_ID = "A" * 22
+
+
+class PartitionRead(NamedTuple):
+    """What one partition says. diverging: (epoch, end offset) that the fetcher has to go back to; snapshot: what it has
+    to fetch first, where the log no longer has what it asks for (KIP-630)."""
+
+    result: Result
+    records: Lazy | None = None
+    aborted: tuple[Aborted, ...] = ()
+    diverging: tuple[int, int] | None = None
+    partition: Partition | None = None
+    snapshot: SnapshotId | None = None
+
+
+# What a partition without a log says: shared, since there may be many.
+NOTHING = PartitionRead(Result(0, 0, 0))
+EMPTY = Shown(0, 0, 0, 0)
+
+
+class Limits(NamedTuple):
+    """max_bytes: of the whole response; whole_first: KIP-74's rule holds; committed: only below the last stable
+    offset; follower: up to the end, however high the watermark is.
+    """
+
+    max_bytes: int
+    whole_first: bool
+    committed: bool
+    follower: bool = False
+
+    def end(self, shown: Shown) -> int:
+        """Where to stop in a partition."""
+        return shown.end if self.follower else shown.stable if self.committed else shown.high
+
+
+def refused(code: int, partition: Partition | None = None) -> PartitionRead:
+    return PartitionRead(Result(error=code), partition=partition)
+
+
+class PartitionReader:
+    """Reads for one node. by_id: keys are topic ids.
+
+    remote: something came from remote storage; unseen: something was missing that the log had
+    """
+
+    def __init__(
+        self, topics: Topics, node_id: int, by_id: bool, limits: Limits, checkpoints: MetadataSnapshots | None = None
+    ) -> None:
+        self.topics, self.node_id, self.by_id, self.limits = topics, node_id, by_id, limits
+        self.snapshots = checkpoints
+        self.left = limits.max_bytes
+        self.whole_first = limits.whole_first
+        self.bytes = 0
+        self.remote = self.unseen = False
+
+    def read_all(self, wanted: Iterable[tuple[Key, Position]]) -> dict[Key, PartitionRead]:
+        """Read partitions in this order. Those that the node does not know, or may not show, come last: Kafka looks
+        for them before it reads any other.
+        """
+        reads = {key: self.read(key, position) for key, position in wanted}
+        unknown = [key for key, read in reads.items() if read.result.error in UNKNOWN]
+        for key in unknown:
+            reads[key] = reads.pop(key)
+        return reads
+
+    def read(self, key: Key, position: Position) -> PartitionRead:
+        """Read one partition by its topic's name (or id) and index; every failure is an error code in the result."""
+        partition = self.topics.find(key, self.by_id)
+        if partition is None:
+            return refused(UNKNOWN_ID if self.by_id and key[0] not in self.topics.by_id else UNKNOWN_TOPIC)
+        if code := partition.refusal(self.node_id, position.leader_epoch):
+            return refused(code, partition)
+        try:
+            return self.read_leader(partition, position)
+        except OSError:
+            return refused(STORAGE_ERROR, partition)
+
+    def read_leader(self, partition: Partition, position: Position) -> PartitionRead:
+        """Read a partition that this node leads. OSError: its log can't be read."""
+        log = partition.log
+        if log is None:
+            visible = partition.visible or EMPTY
+            if not visible.start <= position.fetch_offset <= max(visible.end, 0):
+                return refused(OUT_OF_RANGE, partition)
+            return NOTHING if visible is EMPTY else PartitionRead(Result(*visible[:3]), partition=partition)
+        shown, offset = partition.shown(log), position.fetch_offset
+        high, stable, start, last = shown
+        needed = self.needed_snapshot(partition, position, start)
+        if needed is not None:
+            return PartitionRead(Result(high, stable, start, diverging=True), partition=partition, snapshot=needed)
+        if position.last_fetched_epoch >= 0 and not lacks_below(partition, offset):
+            diverging = divergence(log, position, partition.epoch)
+            if diverging is not None:
+                result = Result(high, stable, start, diverging=True)
+                return PartitionRead(result, diverging=diverging, partition=partition)
+        if not start <= offset <= (last if last >= 0 else log.end_offset):
+            return refused(OUT_OF_RANGE, partition)
+        limit = self.limits.end(shown)
+        unseen = partition.unseen.next_from(offset) if partition.unseen else None
+        end = partition.end_of_read(offset, limit)
+        readable = end if unseen is None else min(unseen, end)
+        room = min(position.max_bytes, self.left)
+        records = self.read_records(log, position, readable) if offset < readable else None
+        if readable < end and (offset >= readable or (records is not None and records.size < room)):
+            self.unseen = True
+        size = records.size if records else 0
+        result = Result(high, stable, start, size, more=not size and offset < limit)
+        aborted = tuple(log.aborted(offset, limit)) if self.limits.committed and records else ()
+        return PartitionRead(result, records, aborted, partition=partition)
+
+    def needed_snapshot(self, partition: Partition, position: Position, start: int) -> SnapshotId | None:
+        """The metadata log's latest snapshot, for who asks below the log's begin, or parted from it before."""
+        if self.snapshots is None or partition.topic.name not in self.topics.hidden:
+            return None
+        earliest, offset, epoch = self.snapshots.earliest, position.fetch_offset, position.last_fetched_epoch
+        if earliest is None or (start == offset == 0 and epoch == 0):
+            return None
+        parted = epoch >= 0 and (epoch < earliest.epoch or (offset == start and epoch != earliest.epoch))
+        return self.snapshots.latest if offset < start or parted else None
+
+    def read_records(self, log: Log, position: Position, limit: int) -> Slice | None:
+        """The slice that this partition adds to the response; None when there is no room for any."""
+        remote = log.segment_of(position.fetch_offset).remote
+        if remote and self.remote:
+            return None
+        own = position.remote_max_bytes if remote and position.remote_max_bytes >= 0 else position.max_bytes
+        most = min(own, self.left)
+        if most <= 0 and not self.whole_first:
+            return None
+        below = limit if limit < log.end_offset else None
+        found = log.read(position.fetch_offset, max(0, most), self.whole_first, below)
+        if found is None:
+            return None
+        if self.limits.whole_first and not self.whole_first and found.first > found.size:
+            return None
+        self.whole_first = False
+        self.remote = self.remote or found.remote
+        self.left -= found.size
+        self.bytes += found.size
+        return found
+
+
+def lacks_below(partition: Partition, offset: int) -> bool:
+    """Whether it is not known of which epochs the records before this offset were."""
+    first = partition.unseen.next_from(0)
+    return first is not None and first < offset
+
+
+def divergence(log: Log, position: Position, current: int) -> tuple[int, int] | None:
+    """Where the fetcher's log parts from this one (KIP-595), None when it does not."""
+    epoch, end = log.epochs.end_of(position.last_fetched_epoch, log.end_offset, current)
+    if epoch < 0 or end < 0:
+        return None
+    if epoch < position.last_fetched_epoch or end < position.fetch_offset:
+        return epoch, end
+    return None

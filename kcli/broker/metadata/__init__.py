@@ -1,0 +1,1 @@
+"""The embedded broker's metadata: topics, leaders, the metadata log and its snapshots."""

@@ -1,0 +1,123 @@
+"""Changes to the cluster (Kafka's controller): topics, partitions, configs, leaders. The metadata log has them all."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+
+from kcli.broker.configs import Configs
+from kcli.broker.metadata.log import MetadataLog
+from kcli.broker.metadata.records import BROKER, TOPIC
+from kcli.broker.metadata.replicas import Replicas
+from kcli.broker.metadata.topics import Topics, new_topic_id
+from kcli.broker.partition import Partition, Topic
+
+# Internal topics: the config that says how many partitions they have, and configs of their own.
+INTERNAL_TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "__consumer_offsets": ("offsets.topic.num.partitions", {"cleanup.policy": "compact"}),
+    "__transaction_state": ("transaction.state.log.num.partitions", {"cleanup.policy": "compact"}),
+    "__share_group_state": ("share.coordinator.state.topic.num.partitions", {"retention.ms": "-1"}),
+}
+
+
+class Controller:
+    """node_ids: of the cluster's nodes; the first is the active controller."""
+
+    def __init__(
+        self, node_ids: Sequence[int], configs: Configs, topics: Topics, metadata: MetadataLog, replicas: Replicas
+    ) -> None:
+        self.node_ids = list(node_ids)
+        self.configs, self.topics, self.metadata, self.replicas = configs, topics, metadata, replicas
+
+    @property
+    def id(self) -> int:
+        """The node id of the active controller."""
+        return self.node_ids[0]
+
+    # --- topics
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        *,
+        replication: int | None = None,
+        configs: Mapping[str, str] | None = None,
+        assignment: list[tuple[int, ...]] | None = None,
+        topic_id: str | None = None,
+    ) -> Topic:
+        """Create a topic; what is not given comes from the broker's configs. InputError: Kafka takes no such name.
+
+        assignment: the node ids of each partition's replicas, the leader first.
+        """
+        count = self.configs.int("num.partitions") if partitions is None else partitions
+        replicas = assignment or self.assign(count, replication)
+        made = self.topics.add(name, topic_id or new_topic_id(), configs or {}, replicas)
+        self.metadata.topic_created(made)
+        return made
+
+    def auto_create_topic(self, name: str) -> Topic:
+        """Create a topic on first use (Kafka's AutoTopicCreationManager).
+
+        Internal topics get what their coordinators need, others the broker's defaults.
+        """
+        if name not in INTERNAL_TOPICS:
+            return self.create_topic(name)
+        count, configs = INTERNAL_TOPICS[name]
+        return self.create_topic(name, self.configs.int(count), configs=configs)
+
+    def assign(self, partitions: int, replication: int | None = None) -> list[tuple[int, ...]]:
+        """Replicas for so many new partitions, the leaders in turn over the nodes."""
+        copies = min(replication or self.configs.int("default.replication.factor"), len(self.node_ids))
+        start = secrets.randbelow(len(self.node_ids))
+        ids = self.node_ids
+        return [tuple(ids[(start + index + copy) % len(ids)] for copy in range(copies)) for index in range(partitions)]
+
+    def add_partitions(self, topic: Topic, replicas: Iterable[tuple[int, ...]]) -> None:
+        """Add a partition to a topic for each tuple of replicas."""
+        have = len(topic.partitions)
+        self.topics.add_partitions(topic, replicas)
+        self.metadata.partitions_added(topic.partitions[have:])
+
+    def delete_topic(self, topic: Topic) -> None:
+        """Delete a topic and its files."""
+        self.metadata.topic_removed(topic)
+        self.topics.remove(topic)
+        for partition in topic.partitions:
+            self.replicas.changed(partition)
+
+    # --- configs
+
+    def configure_topic(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
+        """Set configs of a topic; None removes one, so that the broker's default holds again."""
+        kept = {name: text for name, text in topic.configs.own.items() if name not in changes}
+        given = {name: text for name, text in changes.items() if text is not None}
+        self.topics.reconfigure(topic, kept | given)
+        self.metadata.configured(TOPIC, topic.name, changes)
+
+    def configure_broker(self, changes: Mapping[str, str | None]) -> None:
+        """Set configs of the broker, or remove them with None; topics without a value of their own follow."""
+        for name, text in changes.items():
+            self.configs.set(name, text)
+        for topic in self.topics:
+            self.topics.reconfigure(topic, topic.configs.own)
+        self.metadata.configured(BROKER, "", changes)
+
+    # --- leaders
+
+    def move_leaders(self, moves: Mapping[Partition, int]) -> None:
+        """Other nodes lead these partitions, each from a new leader epoch on."""
+        for partition, node_id in moves.items():
+            partition.leader = node_id
+            partition.epoch += 1
+            partition.unsettled = True
+        self.metadata.leaders_moved(moves)
+        for partition in moves:
+            self.replicas.changed(partition)
+
+    def reassign(self, wanted: Mapping[Partition, tuple[int, ...]]) -> None:
+        """Give partitions other replicas. A leader that is not among them hands over to the first."""
+        for partition, replicas in wanted.items():
+            partition.replicas = replicas
+        self.metadata.reassigned(wanted)
+        self.move_leaders({each: to[0] for each, to in wanted.items() if each.leader not in to})

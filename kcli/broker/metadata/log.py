@@ -1,0 +1,142 @@
+"""The cluster's metadata as a log of records, in `__cluster_metadata-0` and in KRaft's own form (KIP-500).
+
+Topics, partitions, configs, leaders and producer ids are what the records say; a restart replays them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from kcli.broker.configs import Configs
+from kcli.broker.datadir import DataDir
+from kcli.broker.metadata.records import TOPIC, Row, config_records, encode, partition_records, place_of
+from kcli.broker.metadata.replay import NAME, TOPIC_ID, MetadataReplay
+from kcli.broker.metadata.replicas import Replicas
+from kcli.broker.metadata.snapshots import MetadataSnapshots
+from kcli.broker.metadata.topics import new_topic_id
+from kcli.broker.partition import Partition, Topic
+from kcli.broker.storage.incoming import read_incoming
+from kcli.broker.storage.log import LogSettings
+from kcli.broker.storage.recovery import open_log
+from kcli.records.builder import build_batch
+
+FOLDER = f"{NAME}-0"
+# metadata.version 4.0-IV3: every record type used here is in it.
+METADATA_VERSION = 25
+RECORDS_IN_BATCH = 5_000
+LONGEST = 64 << 20
+PRODUCER_ID_BLOCK = 1000
+LAST_EPOCH = (1 << 31) - 1
+
+
+class Registered(Protocol):
+    """A node, and where it listens."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+
+
+class MetadataLog:
+    """next_producer_id: the first id of the next block; brokers take a block at a time (KIP-730)."""
+
+    def __init__(
+        self, controller_id: int, directory: DataDir, configs: Configs, replicas: Replicas, note: Callable[[str], None]
+    ) -> None:
+        self.controller_id, self.configs, self.replicas, self.note = controller_id, configs, replicas, note
+        self.topics = topics = replicas.topics
+        self.folder = directory.path / FOLDER
+        self.log = open_log(self.folder, topics.pool, LogSettings(), clean=directory.clean, note=note)
+        topics.unopened.discard(FOLDER)
+        self.snapshots = MetadataSnapshots(self.folder, self.log, configs, now=replicas.now, note=note)
+        latest = self.snapshots.latest
+        self.epoch = min(max(self.log.epochs.latest, latest.epoch if latest is not None else 0, 0) + 1, LAST_EPOCH)
+        if latest is not None and self.log.end_offset < latest.end_offset:
+            # The log was lost behind its snapshot: it goes on where that one ends (as KafkaRaftLog truncates to it).
+            self.log.begin_at(latest.end_offset)
+        topic = Topic(topics, NAME, TOPIC_ID, configs.of_topic({"cleanup.policy": "snapshot"}))
+        self.partition = topics.hide(topic, self.log, controller_id, self.epoch)
+        self.next_producer_id = 0
+        self._ids: Iterator[int] = iter(())
+
+    def write(self, records: Iterable[Row]) -> None:
+        """Append (name, version, value) records."""
+        rows = list(records)
+        now = self.replicas.now()
+        for start in range(0, len(rows), RECORDS_IN_BATCH):
+            part = [(now, None, encode(*each), ()) for each in rows[start : start + RECORDS_IN_BATCH]]
+            batch = build_batch(part)
+            self.log.append(read_incoming(batch, LONGEST), self.epoch)
+            self.snapshots.written(len(part), len(batch))
+            self.replicas.changed(self.partition)
+
+    def register(self, nodes: Iterable[Registered]) -> None:
+        """Every node, with where it listens; the first time also the feature level."""
+        records: list[Row] = []
+        if self.log.end_offset == 0:
+            records.append(("FeatureLevelRecord", 0, {"name": "metadata.version", "featureLevel": METADATA_VERSION}))
+        for node in nodes:
+            endpoint = {"name": "PLAINTEXT", "host": node.host, "port": node.port, "securityProtocol": 0}
+            value = {"brokerId": node.id, "incarnationId": new_topic_id(), "brokerEpoch": self.log.end_offset}
+            records.append(
+                ("RegisterBrokerRecord", 1, value | {"endPoints": [endpoint], "rack": None, "fenced": False})
+            )
+        self.write(records)
+        self.log.epochs.save()
+
+    def topic_created(self, topic: Topic) -> None:
+        """Write a new topic: TopicRecord, its PartitionRecords and ConfigRecords."""
+        records: list[Row] = [("TopicRecord", 0, {"name": topic.name, "topicId": topic.id})]
+        records += partition_records(topic.partitions)
+        records += config_records(TOPIC, topic.name, topic.configs.own)
+        self.write(records)
+
+    def partitions_added(self, partitions: Iterable[Partition]) -> None:
+        """Write the PartitionRecords of new partitions."""
+        self.write(partition_records(partitions))
+
+    def configured(self, kind: int, name: str, configs: Mapping[str, str | None]) -> None:
+        """Configs set, or with None taken back."""
+        self.write(config_records(kind, name, configs))
+
+    def topic_removed(self, topic: Topic) -> None:
+        """Write a RemoveTopicRecord."""
+        self.write([("RemoveTopicRecord", 0, {"topicId": topic.id})])
+
+    def leaders_moved(self, partitions: Iterable[Partition]) -> None:
+        """Write PartitionChangeRecords with the leaders of partitions."""
+        self.write(("PartitionChangeRecord", 0, place_of(each) | {"leader": each.leader}) for each in partitions)
+
+    def reassigned(self, partitions: Iterable[Partition]) -> None:
+        """Write PartitionChangeRecords with the replicas of partitions."""
+        now = ((each, list(each.replicas)) for each in partitions)
+        self.write(("PartitionChangeRecord", 0, place_of(each) | {"isr": to, "replicas": to}) for each, to in now)
+
+    def new_producer_id(self) -> int:
+        """A producer id that was never given out."""
+        taken = next(self._ids, None)
+        if taken is None:
+            first = self.next_producer_id
+            self.next_producer_id = first + PRODUCER_ID_BLOCK
+            self._ids = iter(range(first, self.next_producer_id))
+            value = {"brokerId": self.controller_id, "brokerEpoch": 0, "nextProducerId": self.next_producer_id}
+            self.write([("ProducerIdsRecord", 0, value)])
+            taken = next(self._ids)
+        return taken
+
+    def replay(self) -> None:
+        """Apply the latest snapshot and the records behind it."""
+        replay = MetadataReplay(self.topics, self.configs, self.note)
+        latest = self.snapshots.latest
+        if latest is not None:
+            path = self.snapshots.path(latest)
+            replay.replay_file(path, path.read_bytes(), 0)
+        for segment in self.log.segments:
+            data = segment.slice(0, segment.size).read()
+            replay.replay_file(segment.path, data, latest.end_offset if latest is not None else 0)
+        replay.configure_topics()
+        self.next_producer_id = replay.next_producer_id

@@ -1,0 +1,71 @@
+"""Records of the metadata log, as KRaft writes them: what the broker's own changes are, and their bytes (KIP-631)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from kcli.broker.partition import Partition
+from kcli.core.codec.varints import write_unsigned
+from kcli.errors import InputError
+from kcli.grammar import messages
+from kcli.schemas.catalog import catalog
+
+FRAME_VERSION = 1
+TOPIC, BROKER = 2, 4  # types of a config's resource
+
+# Name, version, value.
+Row = tuple[str, int, dict[str, Any]]
+
+
+@cache
+def keys() -> dict[str, int]:
+    """The API key of each type of metadata record, by its name."""
+    return {name: key for key, name in catalog(None).records("metadata").items()}
+
+
+def encode(name: str, version: int, value: dict[str, Any]) -> bytes:
+    """A record's value: the frame's version, the record's type and version, the record."""
+    head = bytes([FRAME_VERSION]) + write_unsigned(keys()[name]) + write_unsigned(version)
+    return head + messages.data(name, version).write(value)
+
+
+def decode(data: bytes) -> tuple[str, dict[str, Any]]:
+    """A record's name and value. InputError: it is none of a metadata log."""
+    names = catalog(None).records("metadata")
+    if len(data) < 3 or data[0] != FRAME_VERSION or data[1] not in names or data[1] > 0x7F:
+        raise InputError("no metadata record")
+    name = names[data[1]]
+    return name, messages.data(name, data[2]).read(data, 3)[0]
+
+
+def partition_records(partitions: Iterable[Partition]) -> list[Row]:
+    """PartitionRecords of partitions as they are."""
+    return [
+        (
+            "PartitionRecord",
+            0,
+            {
+                "partitionId": each.index,
+                "topicId": each.topic.id,
+                "replicas": list(each.replicas),
+                "isr": list(each.replicas),
+                "leader": each.leader,
+                "leaderEpoch": each.epoch,
+                "partitionEpoch": each.epoch,
+            },
+        )
+        for each in partitions
+    ]
+
+
+def config_records(kind: int, name: str, configs: Mapping[str, str | None]) -> list[Row]:
+    """ConfigRecords of a resource. kind: TOPIC or BROKER."""
+    row = {"resourceType": kind, "resourceName": name}
+    return [("ConfigRecord", 0, row | {"name": key, "value": value}) for key, value in configs.items()]
+
+
+def place_of(partition: Partition) -> dict[str, Any]:
+    """The fields that name a partition in a record."""
+    return {"partitionId": partition.index, "topicId": partition.topic.id}

@@ -1,0 +1,112 @@
+"""Where a request goes: the versions of each API that this broker serves (`kcli.broker.apis`), and their handlers.
+
+What else a dialect defines is served, too: a new version of an API by the API's handler, a new API by defaults; rules
+(`answers`) come before both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from kcli.broker.api_version import ApiVersion
+from kcli.broker.apis import APIS, DRAFTS, Implemented
+from kcli.broker.mock_rules import default_answer, guarded
+from kcli.broker.request import AnswerRules, Handler
+from kcli.broker.response import HangUpError
+from kcli.errors import SchemaError
+from kcli.schemas.apikeys import API_VERSIONS
+from kcli.schemas.catalog import catalog
+from kcli.schemas.model import Field
+from kcli.schemas.ranges import NONE, Range
+
+
+class Route(NamedTuple):
+    """Where a request goes: its API in that version, and the handler of it."""
+
+    api: ApiVersion
+    handle: Handler
+
+
+@lru_cache(maxsize=1024)
+def route(
+    api_key: int, version: int, dialect: str | None, release: str | None, answers: AnswerRules | None = None
+) -> Route:
+    """The route of a request. HangUpError: the broker lacks the API or version, and Kafka closes the connection then.
+
+    release: serve only the versions that brokers of that Kafka release had. answers: rules that come first.
+    """
+    versions = offered(dialect, release, answers).get(api_key)
+    if versions is not None and version in versions:
+        handle = handler_of(api_key, version, dialect)
+        try:
+            api = ApiVersion(api_key, version, dialect)
+            return Route(api, handle if answers is None else answers.before(api_key, version, handle))
+        except SchemaError as error:
+            raise HangUpError(str(error)) from None
+    if api_key == API_VERSIONS:
+        return Route(ApiVersion(api_key, version, dialect, known=False), APIS[api_key].handle)
+    if versions is None:
+        raise HangUpError(f"unsupported API key {api_key}")
+    raise HangUpError(f"{catalog(dialect).known(api_key).name} v{version}: this broker has v{versions}")
+
+
+@lru_cache(maxsize=32)
+def offered(dialect: str | None, release: str | None, answers: AnswerRules | None = None) -> Mapping[int, Range]:
+    """Versions by API key: all that are implemented or that rules answer, or of those what brokers of a release had;
+    and what the dialect defines.
+    """
+    tables = catalog(dialect)
+    ruled = (tables.api(key) for key in (answers.apis if answers is not None else ()))
+    made = {api.key: api.versions for api in ruled if api is not None}
+    made |= {key: each.versions for key, each in APIS.items()}
+    if release is not None:
+        theirs = catalog(None).release_versions(release)
+        common = {key: overlap(ours, theirs[key]) for key, ours in made.items() if key in theirs}
+        made = {key: each for key, each in common.items() if each}
+    # APIs that only a dialect has.
+    drafts = [(key, each) for key, some in DRAFTS.items() if key not in APIS for each in some]
+    made |= {key: each.versions for key, each in drafts if draft_of(key, each.versions.lo, dialect) is each}
+    for key, versions in tables.drafted.items():
+        api = tables.api(key)
+        if api is not None and (spoken := versions & api.versions):
+            made[key] = extended(made.get(key, NONE), spoken)
+    return made
+
+
+def extended(mine: Range, drafted: Range) -> Range:
+    """Versions and those of a draft, where they go on from them: a broker names one range."""
+    if not mine or drafted.lo > mine.hi + 1:
+        return mine or drafted
+    return Range(mine.lo, max(mine.hi, drafted.hi))
+
+
+def handler_of(api_key: int, version: int, dialect: str | None) -> Handler:
+    draft = draft_of(api_key, version, dialect)
+    if draft is not None:
+        return draft.handle
+    if api_key not in APIS:
+        return default_answer
+    handle = APIS[api_key].handle
+    return guarded(handle) if version in catalog(dialect).drafted.get(api_key, NONE) else handle
+
+
+def draft_of(api_key: int, version: int, dialect: str | None) -> Implemented | None:
+    """The draft's handler that serves this version in this dialect, if any."""
+    api = catalog(dialect).api(api_key) if dialect is not None and api_key in DRAFTS else None
+    if api is None:
+        return None
+    fields = catalog(dialect).message(api.response).fields
+    found = (each for each in DRAFTS[api_key] if version in each.versions and has_field(fields, each.field, version))
+    return next(found, None)
+
+
+def has_field(fields: Iterable[Field], name: str, version: int) -> bool:
+    """Whether a message has a field of this name in this version, at any depth."""
+    here = (each for each in fields if version in each.versions or version in each.tagged)
+    return any(each.name == name or has_field(each.fields, name, version) for each in here)
+
+
+def overlap(one: Range, other: Range) -> Range:
+    return Range(max(one.lo, other.lo), min(one.hi, other.hi))

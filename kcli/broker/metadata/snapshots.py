@@ -1,0 +1,145 @@
+"""Snapshots of the metadata log (KIP-630): when one is made, and what the log may forget then.
+
+A snapshot holds what the records before its end offset amount to. Once there is one the log begins there: fetches below
+it are answered with the id of the snapshot to fetch instead.
+
+Configs: metadata.log.max.record.bytes.between.snapshots and metadata.log.max.snapshot.interval.ms (Apache's),
+controller.snapshot.minimum.records (the KIP's; 0: ignored).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from kcli.broker.configs import Configs
+from kcli.broker.storage.files import LogFile
+from kcli.broker.storage.log import Log
+from kcli.broker.storage.segment import Slice
+from kcli.errors import KcliError
+from kcli.records.batches import scan
+from kcli.records.damage import Damage
+from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
+from kcli.snapshots.rules.policy import Policy, advance, deletable, due
+
+LAST_OFFSET, LAST_EPOCH = (1 << 63) - 1, (1 << 31) - 1
+
+
+class MetadataSnapshots:
+    """The `.checkpoint` files in the metadata log's folder.
+
+    now: the clock, in ms since 1970; note: gets a line for each file that is left out.
+    """
+
+    def __init__(
+        self, folder: Path, log: Log, configs: Configs, *, now: Callable[[], int], note: Callable[[str], None]
+    ) -> None:
+        self.folder, self.log, self.configs, self.now, self.note = folder, log, configs, now, note
+        for part in folder.glob("*.checkpoint.part"):
+            part.unlink()
+        self.records = self.size = 0
+        self.taken = time.monotonic()
+        self._unsound: set[SnapshotId] = set()
+        while (latest := self.latest) is not None and not is_whole(self.path(latest).read_bytes()):
+            note(f"{self.path(latest)}: left out: no whole snapshot")
+            self._unsound.add(latest)
+
+    @property
+    def ids(self) -> list[SnapshotId]:
+        """Those that are there and can be read, oldest first."""
+        found = (path.name for path in self.folder.glob("*.checkpoint") if path.is_file())
+        names = (parse_snapshot_name(name) for name in found)
+        ids = (name.id for name in names if name is not None and name.exact and name.state == "ready")
+        lawful = (each for each in ids if each.end_offset < LAST_OFFSET and each.epoch < LAST_EPOCH)
+        return sorted(each for each in lawful if each not in self._unsound)
+
+    @property
+    def latest(self) -> SnapshotId | None:
+        """The newest snapshot, None where there is none."""
+        return self.ids[-1] if self.ids else None
+
+    @property
+    def earliest(self) -> SnapshotId | None:
+        """The oldest snapshot, None where there is none."""
+        return self.ids[0] if self.ids else None
+
+    def path(self, wanted: SnapshotId) -> Path:
+        """Where the file of a snapshot is."""
+        return self.folder / wanted.file_name
+
+    def slice(self, wanted: SnapshotId, position: int, most: int) -> tuple[Slice, int] | None:
+        """Bytes of a snapshot's file and its whole size; None when it is not there."""
+        path = self.path(wanted)
+        if not path.exists():
+            return None
+        size = path.stat().st_size
+        return Slice(LogFile(path), position, max(0, min(most, size - position))), size
+
+    def policy(self) -> Policy:
+        """When to take a snapshot, by the configs."""
+        return Policy(
+            self.configs.int("controller.snapshot.minimum.records") or None,
+            self.configs.int("metadata.log.max.record.bytes.between.snapshots"),
+            self.configs.int("metadata.log.max.snapshot.interval.ms") or None,
+        )
+
+    def written(self, records: int, size: int) -> None:
+        """So much was written to the log: make a snapshot when it is time."""
+        self.records += records
+        self.size += size
+        age = int((time.monotonic() - self.taken) * 1000)
+        if due(self.policy(), records=self.records, size=self.size, age_ms=age).yes:
+            try:
+                self.take()
+            except KcliError as error:
+                # The log holds what is no metadata: it goes on without a snapshot.
+                self.note(f"{self.folder}: no snapshot: {error}")
+                self.records = self.size = 0
+                self.taken = time.monotonic()
+
+    def take(self) -> SnapshotId | None:
+        """A snapshot of everything up to the log's end; None where there is nothing new. The log begins there then."""
+        # Here, as a broker that starts needs neither.
+        from kcli.snapshots.reading.load import Loader
+        from kcli.snapshots.writing.write import write_snapshot
+
+        log = self.log
+        latest = self.latest
+        if log.end_offset <= (latest.end_offset if latest else 0):
+            return None
+        loader = Loader()
+        if latest is not None:
+            data = memoryview(self.path(latest).read_bytes())
+            loader.snapshot(data, end_offset=latest.end_offset, epoch=latest.epoch)
+        for segment in log.segments:
+            loader.segment(memoryview(segment.slice(0, segment.size).read()))
+        made = SnapshotId(loader.image.provenance.end_offset, loader.image.provenance.epoch)
+        part = self.path(made).with_suffix(".checkpoint.part")
+        with part.open("wb") as file:
+            write_snapshot(loader.image, file.write, now_ms=self.now())
+        part.replace(self.path(made))
+        self.records = self.size = 0
+        self.taken = time.monotonic()
+        self.forget()
+        return made
+
+    def may_begin_at(self) -> int:
+        """The furthest offset that the log may begin at: nothing goes that is in no snapshot."""
+        return advance(self.policy(), log_begin=self.log.start_offset, snapshots=self.ids, replicas={})
+
+    def forget(self) -> None:
+        """The log begins at the latest snapshot's end; those that ended before go. Nobody replicates it here."""
+        log, ids = self.log, self.ids
+        begin = self.may_begin_at()
+        log.delete_before(begin)
+        for each in deletable(ids, begin):
+            self.path(each).unlink()
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether it is a snapshot from its header to its footer, with right checksums."""
+    damages: list[Damage] = []
+    batches = list(scan(data, damages=damages))
+    ends = batches and batches[0].is_control and batches[-1].is_control
+    return bool(ends) and not damages and all(each.crc_valid for each in batches)

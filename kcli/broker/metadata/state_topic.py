@@ -1,0 +1,65 @@
+"""The compacted topics in which coordinators keep their state: offsets of groups, and transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from kcli.broker.metadata.controller import Controller
+from kcli.broker.partition import Partition
+from kcli.broker.storage.incoming import stored
+from kcli.errors import InputError
+from kcli.records.batches import Batch, Record, scan
+from kcli.records.builder import build_batch
+
+Row = tuple[bytes, bytes | None]  # key and value; None: a tombstone
+
+
+def partition_for(key: str, partitions: int) -> int:
+    """Which partition keeps a group's or a transaction's state: Java's String.hashCode, without its sign, modulo the
+    partitions.
+    """
+    code = 0
+    units = key.encode("utf-16-be")
+    for at in range(0, len(units), 2):
+        code = (31 * code + int.from_bytes(units[at : at + 2], "big")) & 0xFFFF_FFFF
+    return (code & 0x7FFF_FFFF) % partitions
+
+
+class StateTopic:
+    """An internal topic, made when it is first written to. note: gets a line for what can't be read."""
+
+    def __init__(self, controller: Controller, name: str, note: Callable[[str], None]) -> None:
+        self.controller, self.topics, self.replicas = controller, controller.topics, controller.replicas
+        self.name, self.note = name, note
+
+    def partition(self, key: str) -> Partition:
+        """The partition that keeps the state of a group or transaction."""
+        topic = self.topics.by_name.get(self.name)
+        if topic is None:
+            topic = self.controller.auto_create_topic(self.name)
+        return topic.partitions[partition_for(key, len(topic.partitions))]
+
+    def write(self, key: str, rows: Sequence[Row], **producer: Any) -> None:
+        """Append rows. producer: as `build_batch` takes it. OSError."""
+        partition, now = self.partition(key), self.replicas.now()
+        batch = build_batch([(now, *row, ()) for row in rows], **producer)
+        partition.made_log().append(stored(batch), partition.epoch)
+        self.replicas.appended(partition, len(batch))
+
+    def load(self) -> Iterator[tuple[int, Batch, list[Record]]]:
+        """What was written, in its order: partition, batch, records. Those that can't be read are left out, with one
+        line for each segment.
+        """
+        topic = self.topics.by_name.get(self.name)
+        for partition in topic.partitions if topic is not None else ():
+            log = None if partition.is_offline else partition.log
+            for segment in log.segments if log is not None else ():
+                left_out: list[str] = []
+                for batch in scan(segment.slice(0, segment.size).read(), damages=[]):
+                    try:
+                        yield partition.index, batch, list(batch.records())
+                    except InputError as error:
+                        left_out.append(f"batch at {batch.base_offset}: {error}")
+                if left_out:
+                    self.note(f"{segment.path}: left out: {len(left_out)} batches, the first: {left_out[0]}")

@@ -1,0 +1,199 @@
+"""What a broker answers where it has no handler of its own, or is told what to say: rules in JSON, and defaults.
+
+A rule is an object:
+
+    {"api": "Greet", "versions": "1+", "request": {"name": "world"}, "answer": {"text": "hello"}, "count": 1}
+
+api (name or key) is needed. versions: those that the rule is for, all by default. request: what the request must hold.
+Of an object only the fields that are named count; each entry of a list must match one of the request's list. answer:
+the response, in the form `kcli decode response` prints; what it leaves out has its default, what a version lacks is
+left out. A text "$request.topics.0.name" is that value of the request. count: after so many answers the next rule's
+turn comes; without it that never comes. The first rule that matches answers; where none does, the broker's own handler,
+else defaults. Names and types are held against the messages when the rules are read.
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from kcli.broker.answer_fields import FROM_REQUEST, MISSHAPEN, asked_fault, fitted, is_borrowed
+from kcli.broker.api_version import ApiVersion
+from kcli.broker.request import Handler, Request
+from kcli.broker.response import Answer, EncodedBody, HangUpError, Outcome
+from kcli.errors import EncodeError, InputError, SchemaError, UsageError
+from kcli.schemas.catalog import catalog
+from kcli.schemas.ranges import Range
+
+LARGEST = 64 << 20
+KEYS = ("api", "versions", "request", "answer", "count")
+# What a handler meets in a draft that lacks or changes a field that it needs.
+MISFITS = (KeyError, IndexError, TypeError, ValueError, AttributeError, EncodeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """asked: what the request must hold; answers: by version; count: how often it answers, 0: always.
+    place: names it in errors.
+    """
+
+    api: int
+    asked: Mapping[str, Any]
+    answers: Mapping[int, Mapping[str, Any]]
+    count: int
+    place: str
+
+
+class Answers:
+    """The rules of a broker, under its dialect. UsageError names the rule that makes no sense, and why."""
+
+    def __init__(self, rules: Iterable[Mapping[str, Any]] = (), dialect: str | None = None) -> None:
+        try:
+            self.rules = [parsed(rule, f"answers: rule {number}", dialect) for number, rule in enumerate(rules, 1)]
+        except RecursionError:
+            raise UsageError("answers: nested too deep") from None
+        self.given = [0] * len(self.rules)
+
+    @property
+    def apis(self) -> frozenset[int]:
+        """The keys of the APIs that rules answer."""
+        return frozenset(rule.api for rule in self.rules)
+
+    def before(self, api_key: int, version: int, handle: Handler) -> Handler:
+        """A handler that looks for a rule, and lets `handle` answer where there is none."""
+        mine = [(at, rule) for at, rule in enumerate(self.rules) if rule.api == api_key and version in rule.answers]
+        if not mine:
+            return handle
+
+        @wraps(handle)
+        def answered(request: Request) -> Outcome:
+            for at, rule in mine:
+                if (not rule.count or self.given[at] < rule.count) and matches(rule.asked, request.body):
+                    self.given[at] += 1
+                    return written(request, filled(rule.answers[version], request.body), rule.place)
+            return handle(request)
+
+        return answered
+
+
+def parsed(raw: Any, place: str, dialect: str | None) -> Rule:
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("api"), (str, int)):
+        raise UsageError(f'{place}: an object with an "api" expected')
+    if strange := next((key for key in raw if key not in KEYS), None):
+        raise UsageError(f"{place}: {strange!r} is unknown; there are {', '.join(KEYS)}")
+    tables = catalog(dialect)
+    asked, answer, count = raw.get("request", {}), raw.get("answer", {}), raw.get("count")
+    if not isinstance(asked, Mapping) or not isinstance(answer, Mapping):
+        raise UsageError(f'{place}: "request" and "answer" are objects')
+    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
+        raise UsageError(f'{place}: "count" is a number from 1')
+    try:
+        api = tables.known(tables.api_key(raw["api"]))
+        versions = Range.parse(str(raw.get("versions", "0+"))) & api.versions
+    except (UsageError, SchemaError) as error:
+        raise UsageError(f"{place}: {error}") from None
+    if not versions:
+        raise UsageError(f"{place}: {api.name} has no versions {raw['versions']} (it has {api.versions})")
+    spoken = [ApiVersion(api.key, version, dialect) for version in versions]
+    if fault := asked_fault(asked, reversed(spoken)):
+        raise UsageError(f"{place}: request: {fault}")
+    try:
+        return Rule(api.key, asked, {each.version: fitted(each, answer) for each in spoken}, count or 0, place)
+    except MISSHAPEN as wrong:
+        raise UsageError(f"{place}: answer: {wrong}") from None
+
+
+def matches(wanted: Any, value: Any) -> bool:
+    """Whether a value of a request holds what a rule wants."""
+    if isinstance(wanted, Mapping):
+        return isinstance(value, dict) and all(
+            name in value and matches(each, value[name]) for name, each in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(value, list) and all(any(matches(each, one) for one in value) for each in wanted)
+    value = base64.b64encode(value).decode() if isinstance(value, bytes | memoryview) else value
+    return bool(wanted == value) and isinstance(wanted, bool) == isinstance(value, bool)
+
+
+def filled(answer: Any, request: Any) -> Any:
+    """An answer with the request's values where it asks for them. HangUpError: the request does not have one."""
+    if isinstance(answer, Mapping):
+        return {name: filled(each, request) for name, each in answer.items()}
+    if isinstance(answer, list):
+        return [filled(each, request) for each in answer]
+    if not is_borrowed(answer):
+        return answer
+    value = request
+    for name in answer.removeprefix(FROM_REQUEST).split("."):
+        try:
+            value = value[int(name)] if isinstance(value, list) else value[name]
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise HangUpError(f"answers: {answer}: the request has no such value") from None
+    return value
+
+
+def written(request: Request, answer: Mapping[str, Any], place: str) -> EncodedBody:
+    try:
+        return EncodedBody([request.api.encode(dict(answer))])
+    except MISSHAPEN as wrong:
+        raise HangUpError(f"{place}: answer: {wrong}") from None
+
+
+def default_answer(request: Request) -> Answer:
+    """Every field at its default; the error of a fault rule, where the response has an errorCode."""
+    code = request.fault()
+    names = {field.name for field in request.api.response.grammar.fields}
+    return {"errorCode": code} if code and "errorCode" in names else {}
+
+
+def guarded(handle: Handler) -> Handler:
+    """A handler of Apache's message for a draft of it: where they don't fit, the connection ends and the log says why.
+
+    Fields that only the draft has are at their defaults in its answers.
+    """
+
+    @wraps(handle)
+    def answered(request: Request) -> Outcome:
+        try:
+            outcome = handle(request)
+            return finish(request, outcome) if inspect.isawaitable(outcome) else fit(request, outcome)
+        except MISFITS as error:
+            raise misfit(request, error) from None
+
+    async def finish(request: Request, outcome: Any) -> Answer:
+        try:
+            return fit(request, await outcome)
+        except MISFITS as error:
+            raise misfit(request, error) from None
+
+    return answered
+
+
+def fit(request: Request, answer: Answer) -> Answer:
+    return EncodedBody([request.api.encode(answer)]) if isinstance(answer, dict) else answer
+
+
+def misfit(request: Request, error: Exception) -> HangUpError:
+    what = f"{request.api.name} v{request.version}"
+    return HangUpError(f"{what}: the draft is not what this broker's own answer is made for ({error}): give it a rule")
+
+
+def read_answers(path: Path) -> list[Any]:
+    """Rules from a file: a JSON array of them, or one a line. InputError: it is neither."""
+    if path.stat().st_size > LARGEST:
+        raise InputError(f"{path.stat().st_size} bytes are too many for rules", file=str(path))
+    text = path.read_text("utf-8", "replace")
+    try:
+        if text.lstrip().startswith("["):
+            rules: list[Any] = json.loads(text)
+            return rules
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "not JSON that can be read"
+        raise InputError(f"a JSON array of rules expected, or one a line: {reason}", file=str(path)) from None

@@ -1,0 +1,1 @@
+"""Connections of the embedded broker: listening, receiving, queueing, sending."""

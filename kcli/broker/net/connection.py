@@ -1,0 +1,296 @@
+"""One client's connection: answers requests in order, one after the other.
+
+A request that is answered at once is answered without a task; one that waits (a long poll, a group's join) holds up
+those behind it, as in Kafka.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import struct
+import sys
+import traceback
+from typing import Protocol
+
+from kcli.broker.faults import Faults, Plan
+from kcli.broker.metadata.registry import route
+from kcli.broker.net.listening import Gate
+from kcli.broker.net.memory_quota import Intake
+from kcli.broker.net.receiving import TooLongError
+from kcli.broker.net.request_queue import RequestQueue
+from kcli.broker.net.response_writer import ResponseWriter, is_bytes
+from kcli.broker.request import Handler, Node, Request, Services
+from kcli.broker.response import HangUpError, Outcome
+from kcli.errors import DecodeError
+
+# Longest wait for a client that has closed its side to read its response.
+HALF_CLOSED_SECONDS = 5.0
+HEAD = struct.Struct(">hhi")
+
+
+class Server(Services, Protocol):
+    """The broker, as its connections need it."""
+
+    @property
+    def faults(self) -> Faults:
+        """The fault rules."""
+        ...
+
+    @property
+    def intake(self) -> Intake[Connection]:
+        """How much memory waiting requests take."""
+        ...
+
+    @property
+    def gate(self) -> Gate:
+        """Counts open connections."""
+        ...
+
+    def complain(self, text: str) -> None:
+        """Write a line about a client to the broker's log, unless there were too many."""
+        ...
+
+
+class Owner(Node, Protocol):
+    """The node that a connection belongs to."""
+
+    @property
+    def host(self) -> str:
+        """Where it listens."""
+        ...
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop."""
+        ...
+
+    @property
+    def scratch(self) -> memoryview:
+        """The buffer that all connections of the node read into."""
+        ...
+
+    @property
+    def connections(self) -> set[Connection]:
+        """The open connections."""
+        ...
+
+    @property
+    def broker(self) -> Server:
+        """The broker that the node is part of."""
+        ...
+
+
+class Connection(asyncio.BufferedProtocol):
+    """dialect: which message definitions both sides agreed on; software: what the client called itself."""
+
+    def __init__(self, node: Owner) -> None:
+        self.node, self.broker = node, node.broker
+        self.dialect = node.broker.dialect
+        self.software = ("", "")
+        self.last_used = node.loop.time()
+        self.half_closed = asyncio.Event()
+        self.peer: tuple[str, int] = ("", 0)
+        self.queue = RequestQueue(node.scratch, node.broker.configs.int("socket.request.max.bytes"))
+        self._task: asyncio.Task[None] | None = None
+        self._paused = self._counted = False
+        self._woken: asyncio.Event | None = None
+        self._transport: asyncio.Transport | None = None
+
+    # --- called by the event loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin (asyncio.BaseProtocol)."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self.writer = ResponseWriter(self.node.loop, transport)
+        self.peer = (transport.get_extra_info("peername") or self.peer)[:2]  # it may have gone already
+        self.node.connections.add(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next read goes (asyncio.BufferedProtocol)."""
+        return self.queue.buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Queue the requests that are whole now, and answer what can be answered at once."""
+        self.last_used = self.node.loop.time()
+        try:
+            self.queue.receive(nbytes)
+            self._account()
+        except TooLongError as error:
+            self.hang_up(str(error))
+            return
+        if self._task is None:
+            self._answer_waiting()
+        if not self._paused and self.queue.is_full:
+            self._paused = True
+            if self._transport is not None:
+                self._transport.pause_reading()
+
+    def pause_writing(self) -> None:
+        """Stop writing: the client reads too slowly."""
+        self.writer.pause()
+
+    def resume_writing(self) -> None:
+        """Write again: the client reads."""
+        self.writer.resume()
+        if self._task is None:
+            self._answer_waiting()
+
+    def eof_received(self) -> bool:
+        """The client sends no more, but may wait for answers to what it sent."""
+        self._wake()
+        if self._task is None:
+            return False
+        self.node.loop.call_later(HALF_CLOSED_SECONDS, self.abort)
+        return True
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Give up what is under way."""
+        self._transport = None
+        self._wake()
+        self.writer.lose()
+        self.queue.clear()
+        self.node.connections.discard(self)
+        self.broker.intake.forget(self)
+        self.broker.gate.leave()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _wake(self) -> None:
+        self.half_closed.set()
+        if self._woken is not None:
+            self._woken.set()
+
+    def on_half_closed(self, woken: asyncio.Event) -> None:
+        """Set this event, too, when the client ends its side."""
+        self._woken = woken
+        if self.half_closed.is_set():
+            woken.set()
+
+    @property
+    def work(self) -> asyncio.Task[None] | None:
+        """The task that answers a slow request, if there is one."""
+        return self._task
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is being answered."""
+        return self._task is not None
+
+    # --- ending
+
+    def hang_up(self, why: str) -> None:
+        """Close at once, and write why to the broker's log."""
+        self.broker.complain(f"{self.name}: closed: {why}")
+        self.abort()
+
+    def abort(self) -> None:
+        """Close at once; what was not sent is lost."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def close(self) -> None:
+        """Close when what was written is sent."""
+        if self._transport is not None:
+            self._transport.close()
+
+    @property
+    def name(self) -> str:
+        """The client as "address:port"."""
+        return f"{self.peer[0]}:{self.peer[1]}"
+
+    @property
+    def host(self) -> str:
+        """The client's address."""
+        return self.peer[0]
+
+    @property
+    def local_host(self) -> str:
+        """The address by which the client reached this broker."""
+        if self._transport is None:
+            return self.node.host
+        return str(self._transport.get_extra_info("sockname")[0])
+
+    # --- answering
+
+    def _answer_waiting(self) -> None:
+        """Answer what waits, up to the first request that has to wait, and while the client takes answers."""
+        while self.queue and self._transport is not None:
+            if not self.writer.is_writable:
+                return
+            try:
+                request, handle = self._read(self._take())
+                plan = self.broker.faults.plan(request)
+                outcome = handle(request) if plan is None else plan.handle(request, handle)
+                if plan is None and not inspect.isawaitable(outcome):
+                    pieces = request.api.frame(request.correlation_id, outcome)
+                    if is_bytes(pieces):
+                        if pieces:
+                            self.writer.send(pieces)
+                        continue
+            except Exception as error:
+                self._fail(error)
+                return
+            self._task = self.node.loop.create_task(self._answer_slowly(request, outcome, plan))
+            return
+        if self.half_closed.is_set():
+            self.close()
+
+    def _take(self) -> bytes | bytearray:
+        frame = self.queue.take()
+        if self._counted:
+            self._account()
+        if self._paused and self.queue.has_room:
+            self._paused = False
+            if self._transport is not None:
+                self._transport.resume_reading()
+        return frame
+
+    def _account(self) -> None:
+        """Report how much is held for this client; where all hold too much, whoever holds most is closed."""
+        held = self.queue.held
+        if not held and not self._counted:
+            return
+        self._counted = held > 0
+        hog = self.broker.intake.hold(self, held)
+        if hog is not None:
+            hog.hang_up("it holds most of the memory for requests, and more is needed")
+
+    def _read(self, frame: bytes | bytearray) -> tuple[Request, Handler]:
+        """The request in a frame, and its handler. HangUpError, DecodeError: the broker can't take it."""
+        if len(frame) < HEAD.size:
+            raise HangUpError(
+                f"frame of {len(frame)} bytes: a request needs at least {HEAD.size} (API key, version, correlation id)"
+            )
+        api_key, version, correlation_id = HEAD.unpack_from(frame)
+        api, handle = route(api_key, version, self.dialect, self.broker.release, self.broker.answers)
+        header, start = api.request_header.read(frame)
+        body = api.request.read(frame, start)[0] if api.known else {}
+        return Request(api, body, correlation_id, header.get("clientId"), self, self.node, self.broker), handle
+
+    async def _answer_slowly(self, request: Request, outcome: Outcome, plan: Plan | None) -> None:
+        try:
+            answer = await outcome if inspect.isawaitable(outcome) else outcome
+            pieces = request.api.frame(request.correlation_id, answer)
+            if plan is not None:
+                await plan.send(self, pieces)
+            elif pieces:
+                await self.writer.send_pieces(pieces)
+        except Exception as error:
+            self._fail(error)
+            return
+        finally:
+            self._task = None
+        self._answer_waiting()
+
+    def _fail(self, error: Exception) -> None:
+        """A request without an answer ends the connection, as in Kafka; a bug is shown with its traceback."""
+        if isinstance(error, (HangUpError, DecodeError)):
+            self.hang_up(str(error))
+            return
+        if isinstance(error, (OSError, MemoryError)):
+            self.hang_up(f"its request can't be answered: {error or 'out of memory'}")
+            return
+        traceback.print_exception(error, file=sys.stderr)
+        self.hang_up("an error of this broker's own")

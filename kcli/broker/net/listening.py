@@ -1,0 +1,170 @@
+"""A node's listening sockets, and how many connections a broker takes: as many as leave files to its logs.
+
+Where no more fit, nothing is accepted until one ends: clients wait in the system's queue, as before Kafka's Acceptor
+when max.connections is reached. asyncio's own server tries again for each connection that waits, with a traceback each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import resource
+import socket
+import ssl
+from collections.abc import Callable
+
+BACKLOG = 1024
+# Connections taken before others have their turn.
+AT_ONCE = 64
+# Files besides connections and segments: the interpreter's, checkpoints while they are written, answers on their way.
+RESERVED = 64
+FEWEST = 8
+# How long to wait where files ran out all the same.
+RETRY_SECONDS = 0.5
+OUT_OF_FILES = frozenset([errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
+
+
+def most_connections(files: int) -> int:
+    """Connections that may be open at once beside so many segments' files."""
+    granted = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if granted == resource.RLIM_INFINITY:
+        return 1 << 31
+    return max(FEWEST, granted - files - RESERVED)
+
+
+class Gate:
+    """Counts the connections of all nodes of a broker. note: gets a line when no more fit."""
+
+    def __init__(self, limit: int, note: Callable[[str], None]) -> None:
+        self.limit, self.note = limit, note
+        self.held = 0
+        self._waiting: set[Listener] = set()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more connections are accepted."""
+        return self.held >= self.limit
+
+    def wait(self, listener: Listener) -> None:
+        """This listener begins again when a connection ends."""
+        if not self._waiting:
+            self.note(f"{self.held} connections are open: no more are accepted until one ends")
+        self._waiting.add(listener)
+
+    def enter(self) -> None:
+        """A connection was accepted."""
+        self.held += 1
+
+    def leave(self) -> None:
+        """A connection ended: listeners that wait go on."""
+        self.held -= 1
+        if not self.is_full and self._waiting:
+            waiting, self._waiting = self._waiting, set()
+            for each in waiting:
+                each.resume()
+
+
+class Listener:
+    """host: None for every address of the machine; port: 0 for a free one. OSError: it can't be listened on.
+
+    tls: what connections begin with, None: nothing; failed: gets the client and why its handshake failed.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        made: Callable[[], asyncio.BaseProtocol],
+        host: str | None,
+        port: int,
+        *,
+        tls: ssl.SSLContext | None = None,
+        failed: Callable[[tuple[str, int], OSError], None] = lambda client, error: None,
+    ) -> None:
+        self.gate, self.made, self.tls, self.failed = gate, made, tls, failed
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._retry: asyncio.TimerHandle | None = None
+        self._sockets = open_sockets(host, port)
+        self.port: int = self._sockets[0].getsockname()[1]
+        self.resume()
+
+    def resume(self) -> None:
+        """Accept connections."""
+        self._retry = None
+        for each in self._sockets:
+            self._loop.add_reader(each, self._accept, each)
+
+    def pause(self) -> None:
+        """Accept nothing for now."""
+        for each in self._sockets:
+            self._loop.remove_reader(each)
+
+    def close(self) -> None:
+        """Close the listening sockets."""
+        self.pause()
+        if self._retry is not None:
+            self._retry.cancel()
+        for each in self._sockets:
+            each.close()
+        self._sockets = []
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(AT_ONCE):
+            if self.gate.is_full:
+                self.pause()
+                self.gate.wait(self)
+                return
+            try:
+                accepted, _ = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in OUT_OF_FILES:
+                    raise
+                self.pause()
+                self._retry = self._loop.call_later(RETRY_SECONDS, self.resume)
+                return
+            accepted.setblocking(False)
+            self.gate.enter()
+            task = self._loop.create_task(self._connect(accepted))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _connect(self, accepted: socket.socket) -> None:
+        client = None
+        try:
+            client = accepted.getpeername()[:2]
+            await self._loop.connect_accepted_socket(self.made, accepted, ssl=self.tls)
+        except OSError as error:
+            accepted.close()
+            self.gate.leave()
+            if client is not None:  # it was there
+                self.failed(client, error)
+
+
+def open_sockets(host: str | None, port: int) -> list[socket.socket]:
+    """A listening socket for each address of a host, all with one port."""
+    # As bytes: text is taken for a name of any script, and the tables for that (IDNA) take 3 ms to load.
+    name = host.encode() if host is not None and host.isascii() else host
+    found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    made: list[socket.socket] = []
+    try:
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            try:
+                opened = socket.socket(family, kind, protocol)
+            except OSError:
+                continue  # a family that this machine does not have
+            made.append(opened)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            opened.setblocking(False)
+            opened.bind((address[0], made[0].getsockname()[1] if len(made) > 1 else port, *address[2:]))
+            opened.listen(BACKLOG)
+    except OSError:
+        for each in made:
+            each.close()
+        raise
+    if not made:
+        raise OSError(errno.EADDRNOTAVAIL, f"no address to listen on for {host}")
+    return made

@@ -1,0 +1,104 @@
+"""The receiving side of a server's connection: frames out of a stream of bytes, with memory that grows only by what
+came.
+
+All connections of a server read into one scratch buffer, since the event loop hands each read over at once: an idle
+connection holds no buffer. What a length field claims is not believed: a long frame's buffer doubles as its bytes
+arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+SCRATCH = 256 * 1024
+LONG = 64 * 1024  # bytes; frames from here on are received in place, in a buffer of their own
+FIRST = 256 * 1024  # of that buffer, before more has come
+
+
+class TooLongError(Exception):
+    """A length field below 0 or above the limit."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"a frame of {size} bytes (0 to {limit} expected, socket.request.max.bytes)")
+
+
+class FrameBuffer:
+    """One frame of `size` bytes, received in place. have: those that came before; room: memory to begin with."""
+
+    __slots__ = ("data", "filled", "size")
+
+    def __init__(self, size: int, have: bytes | memoryview, room: bytearray | None = None) -> None:
+        if room is None or len(room) <= len(have):
+            room = bytearray(min(size, max(FIRST, 2 * len(have))))
+        room[: len(have)] = have
+        self.data, self.size, self.filled = room, size, len(have)
+
+    @property
+    def came(self) -> memoryview:
+        """The bytes that came so far."""
+        return memoryview(self.data)[: self.filled]
+
+    def buffer(self) -> memoryview:
+        """Where the next read goes."""
+        return memoryview(self.data)[self.filled : self.size]
+
+    def take(self, count: int) -> bool:
+        """Whether `count` more bytes make the frame whole; a buffer that is full without grows."""
+        self.filled += count
+        if self.filled == self.size:
+            return True
+        if self.filled == len(self.data):
+            # The event loop still holds a view of the old buffer: a new one, not a resize.
+            grown = bytearray(min(self.size, 2 * self.filled))
+            grown[: self.filled] = self.data
+            self.data = grown
+        return False
+
+
+class FrameReader:
+    """One connection's place in the stream. scratch: shared with all others; limit: socket.request.max.bytes."""
+
+    __slots__ = ("_long", "_rest", "_scratch", "limit")
+
+    def __init__(self, scratch: memoryview, limit: int) -> None:
+        self._scratch, self.limit = scratch, limit
+        self._rest = b""
+        self._long: FrameBuffer | None = None
+
+    @property
+    def held(self) -> int:
+        """Bytes of a frame that is not whole yet."""
+        return len(self._rest) if self._long is None else self._long.filled
+
+    @property
+    def allocated(self) -> int:
+        """Bytes of memory that it takes."""
+        return len(self._rest) if self._long is None else len(self._long.data)
+
+    def buffer(self) -> memoryview:
+        """Where the next read goes."""
+        return self._scratch if self._long is None else self._long.buffer()
+
+    def take(self, count: int) -> Iterator[bytes | bytearray]:
+        """The frames, without their lengths, that `count` more bytes make whole. TooLongError."""
+        if self._long is not None:
+            if self._long.take(count):
+                whole, self._long = self._long.data, None
+                yield whole
+            return
+        data = self._rest + self._scratch[:count] if self._rest else bytes(self._scratch[:count])
+        self._rest = b""
+        start = 0
+        while len(data) - start >= 4:
+            size = int.from_bytes(data[start : start + 4], "big", signed=True)
+            if not 0 <= size <= self.limit:
+                raise TooLongError(size, self.limit)
+            if len(data) - start - 4 < size:
+                if size >= LONG:
+                    self._long = FrameBuffer(size, data[start + 4 :])
+                    return
+                break
+            frame = data[start + 4 : start + 4 + size]
+            start += 4 + size
+            yield frame
+        self._rest = data[start:]

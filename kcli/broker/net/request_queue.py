@@ -1,0 +1,59 @@
+"""The requests of one client that wait for their turn, and the memory that they take."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from kcli.broker.net.memory_quota import SMALL
+from kcli.broker.net.receiving import FrameReader
+
+# What may wait behind the request that is being answered; then the socket is not read any more.
+MOST, MOST_BYTES = 128, 4 << 20
+
+
+class RequestQueue:
+    """Whole requests in order, and the part of one that has come. scratch: the buffer to read into; limit: bytes."""
+
+    def __init__(self, scratch: memoryview, limit: int) -> None:
+        self._reader = FrameReader(scratch, limit)
+        self._waiting: deque[bytes | bytearray] = deque()
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def buffer(self) -> memoryview:
+        """Where the next read goes."""
+        return self._reader.buffer()
+
+    def receive(self, count: int) -> None:
+        """Queue the requests that these bytes in the buffer complete. TooLongError: one is longer than the limit."""
+        for frame in self._reader.take(count):
+            self._waiting.append(frame)
+            self._bytes += len(frame)
+
+    def take(self) -> bytes | bytearray:
+        """The oldest request. IndexError: there is none."""
+        frame = self._waiting.popleft()
+        self._bytes -= len(frame)
+        return frame
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._waiting.clear()
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory that it takes; 0 where that is too little to count."""
+        held = self._bytes + self._reader.allocated
+        return held if held > SMALL else 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more should be read for now."""
+        return len(self._waiting) > MOST or self._bytes > MOST_BYTES
+
+    @property
+    def has_room(self) -> bool:
+        """Whether reading can go on."""
+        return self._bytes <= MOST_BYTES // 2

@@ -1,0 +1,1 @@
+"""A broker rebuilt from a capture: its topics, batches, sessions and clock."""

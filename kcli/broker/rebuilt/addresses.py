@@ -1,0 +1,85 @@
+"""The addresses of the brokers in a capture: from metadata, coordinators, hints and registrations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from kcli.schemas.apikeys import BROKER_REGISTRATION, DESCRIBE_CLUSTER, FETCH, FIND_COORDINATOR, METADATA, PRODUCE
+
+Message = Mapping[str, Any]
+Row = tuple[int, str, int]
+
+
+class Addresses:
+    """The brokers' addresses that a capture shows. nodes: the ids of all brokers."""
+
+    def __init__(self) -> None:
+        self.nodes: set[int] = set()
+        self._by_address: dict[str, int] = {}
+        self._by_port: dict[int, set[int]] = {}
+
+    @staticmethod
+    def concerns(api_key: int) -> bool:
+        """Whether exchanges of this API have addresses."""
+        return api_key in ROWS
+
+    def take(self, api_key: int, request: Message, response: Message) -> None:
+        """Add the addresses of an exchange."""
+        for node, host, port in ROWS[api_key](request, response) if api_key in ROWS else ():
+            if node < 0:
+                continue
+            self.nodes.add(node)
+            self._by_address[f"[{host}]:{port}" if ":" in host else f"{host}:{port}"] = node
+            self._by_port.setdefault(port, set()).add(node)
+
+    def node(self, server: str) -> int | None:
+        """The broker at "address:port". Where brokers are listed by name, the one whose port no other broker has."""
+        if server in self._by_address:
+            return self._by_address[server]
+        same = self._by_port.get(int(server.rpartition(":")[2]), self.nodes)
+        return next(iter(same)) if len(same) == 1 else None
+
+    def assign(self, servers: Iterable[str]) -> None:
+        """Give a node id to each of these addresses that no node is known to have; where one node is known, it is its.
+
+        Two addresses that nothing connects are two brokers, each with sessions of its own.
+        """
+        unknown = sorted(server for server in set(servers) if self.node(server) is None)
+        if len(self.nodes) == 1 or (not self.nodes and len(unknown) == 1):
+            return
+        for server in unknown:
+            node = max(self.nodes, default=0) + 1
+            self.nodes.add(node)
+            self._by_address[server] = node
+
+
+def brokers(_request: Message, response: Message) -> Iterable[Row]:
+    return ((each["nodeId"], each.get("host", ""), each.get("port", -1)) for each in response.get("brokers") or ())
+
+
+def described(_request: Message, response: Message) -> Iterable[Row]:
+    return ((each["brokerId"], each["host"], each["port"]) for each in response.get("brokers") or ())
+
+
+def endpoints(_request: Message, response: Message) -> Iterable[Row]:
+    return ((each["nodeId"], each["host"], each["port"]) for each in response.get("nodeEndpoints") or ())
+
+
+def coordinators(_request: Message, response: Message) -> Iterable[Row]:
+    rows = response.get("coordinators") or ([response] if "nodeId" in response else [])
+    return ((each["nodeId"], each["host"], each["port"]) for each in rows)
+
+
+def registered(request: Message, _response: Message) -> Iterable[Row]:
+    return ((request["brokerId"], each["host"], each["port"]) for each in request.get("listeners") or ())
+
+
+ROWS: Mapping[int, Callable[[Message, Message], Iterable[Row]]] = {
+    PRODUCE: endpoints,
+    FETCH: endpoints,
+    METADATA: brokers,
+    FIND_COORDINATOR: coordinators,
+    DESCRIBE_CLUSTER: described,
+    BROKER_REGISTRATION: registered,
+}

@@ -1,0 +1,271 @@
+"""A rebuilt broker on the captured clock: the state of each partition at every moment of the capture.
+
+A fetch waits until its captured answer is due (`release`). Then the broker gets the state in which the captured one
+made that answer, and looks up, limits and encodes like at any other time. Its state is:
+
+* how far each log went, for consumers and for followers, and where it began: as in that answer;
+* the leader epoch that the node knew, and so the leader, as far as the answer shows them (`captured_partition`);
+* of partitions that an answer in a session leaves out, what was last reported to the fetcher: they are unchanged.
+  This is set only where the broker looks at such a partition: a fetch costs what it looks at, whoever else shares it;
+* the time, by which sessions get old, and the id that the next session gets, where one is granted
+  (`captured_sessions`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+from kcli.broker.broker import Broker
+from kcli.broker.fetch.conversion import newest_magic
+from kcli.broker.fetch.purgatory import CapturedMoment
+from kcli.broker.partition import Partition, Shown
+from kcli.broker.rebuilt.capture_history import CaptureHistory
+from kcli.broker.rebuilt.captured_partition import NOTHING_YET, Fetched, PartitionState, moved, state_behind
+from kcli.broker.rebuilt.captured_sessions import CapturedSessions, place_of
+from kcli.broker.rebuilt.record_spans import Span
+from kcli.broker.rebuilt.session_capacity import Place
+from kcli.client.replay.plan import Captured
+from kcli.sessions.cache import FetchSessionCache
+from kcli.sessions.epochs import FULL_EPOCH
+from kcli.sessions.trace import Key, Reported
+from kcli.sessions.values import Position
+from kcli.topic_names import lawful_name
+
+# The version of Fetch that came with KIP-283, by which the size of converted records is known before.
+LAZY_SINCE = 8
+
+
+class FetcherState:
+    """One fetcher: what it asked of each partition, and the state of each that was reported to it.
+
+    refused: partitions that the last answer had an error for
+    """
+
+    def __init__(self) -> None:
+        self.asked: dict[Key, Fetched] = {}
+        self.known: dict[Partition, PartitionState] = {}
+        self.refused: set[Key] = set()
+
+
+class CapturedState:
+    """The brokers of a capture, as a replay asks them (`kcli.client.replay.conducting.CapturedBrokers`)."""
+
+    def __init__(self, broker: Broker, history: CaptureHistory) -> None:
+        self.broker, self.history = broker, history
+        self.ns = 0
+        self.fetchers: dict[str, FetcherState] = {}
+        self._final: dict[Partition, PartitionState] = {}
+        self._begun: Callable[[], None] | None = None
+        self._gates: dict[str, asyncio.Future[CapturedMoment]] = {}
+        self._label = ""
+        self._nodes = tuple(broker.node_ids)
+        self.sessions = CapturedSessions(broker, history)
+        self._lacking: set[Place] = set()
+        self._converted = frozenset(history.uncertain())
+
+    # --- what the broker asks
+
+    def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
+        """What the current fetch waits for; None for one that was not announced."""
+        begun, self._begun = self._begun, None
+        if begun is None:
+            return None
+        self._gates[self._label] = gate = asyncio.get_running_loop().create_future()
+        begun()
+        return gate
+
+    # --- what a replay asks
+
+    def rewind(self) -> None:
+        """Start over: every partition as the capture left it, no sessions, nothing reported to fetchers."""
+        for partition, state in self._final.items():
+            self._set(partition, state)
+        self.sessions.rewind()
+        self.ns = 0
+        self.fetchers.clear()
+
+    def node(self, captured: Captured) -> int | None:
+        """The node id that a captured fetch went to; None where the capture does not show it."""
+        ids = self.broker.node_ids
+        return ids[0] if len(ids) == 1 else self.history.addresses.node(captured.server)
+
+    def carry(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> Mapping[Key, Position]:
+        """Set up a session that began before the capture. Returns where it stood in each partition.
+
+        steps: the session's fetches, in order; keys: its partitions.
+        """
+        first, fetcher = steps[0], self._fetcher(label)
+        self._tick(first.ns)
+        node = self.node(first)
+        made: dict[Key, Position] = {}
+        begun = self._first_offsets(steps)
+        for key in keys:
+            seen = self.history.find(key)
+            epoch = seen.first_epoch
+            fetcher.asked[key] = Fetched(epoch, begun.get(key, -1))
+            leader = seen.leaders.get(epoch, -1) if node is None else node
+            partition = self._partition(key)
+            if partition is not None:
+                state = PartitionState(epoch, leader, seen.replicas or self._nodes, NOTHING_YET)
+                fetcher.known[partition] = state
+                self._set(partition, state)
+            made[key] = Position(begun.get(key, seen.end), leader_epoch=epoch)
+        cache = self._cache(first)
+        shard = cache.shard_of(first.session_id) if cache is not None else None
+        if cache is not None and shard is not None and first.session_id:
+            cache.foresee(shard.number, first.session_id)
+        return made
+
+    def arrival(self, captured: Captured) -> int:
+        """When the broker took a request in (ns): when the capture has it, or later, as its answer shows."""
+        return self.sessions.arrival(captured)
+
+    def departure(self, captured: Captured) -> int:
+        """When the broker made an answer (ns): when the capture has it, or earlier, as the answers of others show."""
+        return self.sessions.departure(captured)
+
+    def key(self, captured: Key) -> Key:
+        """A captured partition as the brokers name it."""
+        return self.sessions.key(captured)
+
+    def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:
+        """A fetcher begins; keys: partitions of its session that were in it before the capture began."""
+        self.carry(label, steps, keys)
+        self.sessions.begin(label, steps)
+
+    def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
+        """Why the capture does not tell how a fetch is answered, "" where it does.
+
+        partitions: names ("topic[0]") of those of whose records or errors that is asked, none: of its session. To be
+        asked in the order of the capture.
+        """
+        if not partitions:
+            return self.sessions.unknown(captured)
+        if not self._converted.isdisjoint(partitions):
+            return "how the records are stored that old clients got converted"
+        if self._is_converted(captured):
+            return "what the broker's own compression made of records that it converted"
+        if self.sessions.is_older(captured):
+            return "the order and the positions of partitions in a session that it has only a part of"
+        return "records that no answer has" if place_of(captured) in self._lacking else ""
+
+    def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
+        """Announce the next fetch; `begun` is called when it has arrived."""
+        self._tick(captured.ns)
+        fetcher = self._fetcher(label)
+        if captured.session_epoch <= FULL_EPOCH:
+            fetcher.asked.clear()
+        fetcher.asked.update((key, Fetched(asked[3], asked[0], asked[2])) for key, asked in captured.asked)
+        self._move(captured, fetcher)
+        self._begun, self._label = begun, label
+        if captured.session_epoch > FULL_EPOCH:
+            self.sessions.resume(label, captured, partial(self._ends, fetcher), self.ns // 1_000_000)
+
+    def release(self, label: str, captured: Captured) -> None:
+        """Open the gate of a fetch: it is answered now, with the state at its captured response."""
+        self._begun = None
+        self._tick(captured.response_ns or captured.ns)
+        fetcher = self._fetcher(label)
+        place = place_of(captured)
+        spans, node = self.history.spans.get(place, {}), self.node(captured)
+        answered: list[Partition] = []
+        used = 0
+        for key, reported in captured.reported:
+            partition = self._partition(key)
+            if partition is None:
+                continue
+            asked, span = fetcher.asked.get(key, Fetched()), spans.get(key)
+            if span is not None and asked.offset >= 0:
+                # The records begin behind what was asked for: there are none between.
+                partition.unseen.remove(asked.offset, span.first)
+            used += reported[4]
+            if span is not None and used < captured.max_bytes and ends_early(captured, reported, asked, span):
+                partition.break_at(span.end)
+            end = span.end if span is not None else -1
+            before, seen = fetcher.known.get(partition), self.history.find(key)
+            fetcher.known[partition] = state_behind(reported, asked, end, before, seen, node, self._nodes)
+            answered.append(partition)
+        fetcher.refused.difference_update(key for key, _ in captured.asked)
+        gone = fetcher.refused.difference(key for key, _ in captured.reported)
+        self.sessions.settle(captured, {key: span.first for key, span in spans.items()}, gone)
+        fetcher.refused = {key for key, reported in captured.reported if reported[0]}
+        self.sessions.foresee(captured)
+        gate = self._gates.pop(label, None)
+        if gate is not None and not gate.done():
+            restore, lacks = partial(self._restore, fetcher), partial(self._lacking.add, place)
+            gate.set_result(CapturedMoment(answered, restore, captured.throttle_ms, lacks))
+
+    # --- states
+
+    def _is_converted(self, captured: Captured) -> bool:
+        """Whether a broker of a time before KIP-283 converted records for this fetch: its codecs made up their size."""
+        if not 0 <= self.history.sessions.newest_fetch < LAZY_SINCE:
+            return False
+        newest = newest_magic(captured.version)
+        return any(magic > newest for key, _ in captured.reported for magic, _ in self.history.find(key).batches)
+
+    def _first_offsets(self, steps: Sequence[Captured]) -> dict[Key, int]:
+        """Where a fetcher stood in each partition before the capture began: where the records begin that it got, before
+        it said itself where it was."""
+        made: dict[Key, int] = {}
+        asked: set[Key] = set()
+        for each in steps:
+            asked.update(key for key, _ in each.asked)
+            for key, span in self.history.spans.get(place_of(each), {}).items():
+                if key not in asked:
+                    made.setdefault(key, span.first)
+        return made
+
+    def _move(self, captured: Captured, fetcher: FetcherState) -> None:
+        """What a request shows of the partitions that it names: where no error comes, they went on that far."""
+        if captured.error:
+            return
+        refused = {key for key, reported in captured.reported if reported[0]}
+        for key, _ in captured.asked:
+            partition = self._partition(key) if key not in refused else None
+            state = fetcher.known.get(partition) if partition is not None else None
+            if partition is not None and state is not None:
+                fetcher.known[partition] = moved(state, fetcher.asked[key], self.node(captured))
+
+    def _fetcher(self, label: str) -> FetcherState:
+        return self.fetchers.setdefault(label, FetcherState())
+
+    def _restore(self, fetcher: FetcherState, partition: Partition) -> None:
+        """Bring a partition into the state that a fetcher knows."""
+        state = fetcher.known.get(partition)
+        if state is not None:
+            self._set(partition, state)
+
+    def _set(self, partition: Partition, state: PartitionState) -> None:
+        if partition not in self._final:
+            end = partition.end_offset
+            held = partition.visible or Shown(end, end, partition.start_offset, end)
+            self._final[partition] = PartitionState(partition.epoch, partition.leader, partition.replicas, held)
+        partition.epoch, partition.leader, partition.replicas, partition.visible, partition.refused = state
+
+    def _partition(self, key: Key) -> Partition | None:
+        topic = self.broker.topics.get(key[0]) or self.broker.topics.get(lawful_name(key[0]))
+        return topic.partition(key[1]) if topic is not None else None
+
+    def _tick(self, ns: int) -> None:
+        self.ns = max(self.ns, ns)
+
+    def _cache(self, captured: Captured) -> FetchSessionCache | None:
+        """The sessions of the node that this fetch goes to."""
+        node = self.sessions.node(captured)
+        return node.sessions.cache if node is not None else None
+
+    def _ends(self, fetcher: FetcherState) -> dict[Key, int]:
+        """Where each log of which a fetcher knows ends, as far as it knows."""
+        states = {key: fetcher.known.get(found) for key in fetcher.asked if (found := self._partition(key)) is not None}
+        return {key: max(state.shown.end, 0) for key, state in states.items() if state is not None}
+
+
+def ends_early(captured: Captured, reported: Reported, asked: Fetched, span: Span) -> bool:
+    """Whether there was more to read, and room for it in this partition, where its records end: a segment did, too."""
+    _, high, stable, _, size, *_ = reported
+    if captured.replica_id >= 0 or size >= asked.most:
+        return False
+    return span.end < (stable if captured.isolation and stable >= 0 else high)

@@ -1,0 +1,292 @@
+"""A cluster as a capture shows it: its topics, leaders and, as far as they were seen, records.
+
+Names, ids and leaders come from Metadata, DescribeTopicPartitions and CreateTopics, leaders also from responses to
+Fetch and Produce (KIP-951); record batches from Fetch responses, at their offsets and as they were stored,
+and from Produce requests whose response says where they came to be; the ends of a log from watermarks and ListOffsets.
+Batches wait in a temporary file (`seen_topics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+from kcli.broker.fetch.conversion import NEWEST_MAGIC, newest_magic
+from kcli.broker.rebuilt.addresses import Addresses
+from kcli.broker.rebuilt.captured_topics import BatchSpool, SeenPartition, SeenTopic, merge
+from kcli.broker.rebuilt.record_spans import LAST_END, Span, cut_batch, span_of
+from kcli.broker.rebuilt.seen_sessions import SeenSessions, place_of
+from kcli.broker.rebuilt.session_capacity import Place
+from kcli.broker.storage.incoming import numbered, read_incoming, stamped, stored
+from kcli.capture.kafka.exchange import Exchange
+from kcli.errors import InputError
+from kcli.records.acceptance import RefusedError
+from kcli.schemas.apikeys import (
+    API_VERSIONS,
+    CREATE_TOPICS,
+    DESCRIBE_TOPIC_PARTITIONS,
+    FETCH,
+    LIST_OFFSETS,
+    METADATA,
+    PRODUCE,
+)
+from kcli.sessions.trace import Key, topic_of
+
+NO_ID = "A" * 22
+RAFT_TOPICS = frozenset(["__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"])
+LATEST, EARLIEST = -1, -2
+LONGEST = (1 << 31) - 1
+NEWEST = 1 << 15
+
+
+class CaptureHistory:
+    """addresses: the brokers seen, and where they listen; sessions: the fetch sessions; spans: of the answers to
+    fetches, by partition as they name it; former: ids of topics that were deleted and made again."""
+
+    def __init__(self) -> None:
+        self.addresses = Addresses()
+        self.sessions = SeenSessions()
+        self.spans: dict[Place, dict[Key, Span]] = {}
+        self.names: dict[str, str] = {}
+        self.former: set[str] = set()
+        self._current: dict[str, str] = {}
+        self.topics: dict[str, SeenTopic] = {}
+        self.spool = BatchSpool()
+
+    @classmethod
+    def of(cls, exchanges: Iterable[object], problem: Callable[[InputError], None] | None = None) -> CaptureHistory:
+        """Build the history from the items of `Capture.items`. problem: takes the error that ends them early."""
+        made = cls()
+        try:
+            for item in exchanges:
+                if isinstance(item, Exchange):
+                    made.add(item)
+        except InputError as error:
+            if problem is None:
+                made.close()
+                raise
+            problem(error)
+        except BaseException:
+            made.close()
+            raise
+        made.settle()
+        return made
+
+    def add(self, item: Exchange) -> None:
+        """Take in what an exchange says; nothing where it was not answered, or can't be read."""
+        if not self.addresses.concerns(item.api_key) and item.api_key not in (FETCH, API_VERSIONS, *TAKE):
+            return
+        if item.request is None or item.response is None:
+            return
+        self.addresses.take(item.api_key, item.request, item.response)
+        self.sessions.take(item)
+        if item.api_key in TAKE:
+            TAKE[item.api_key](self, item.request, item.response)
+        if item.api_key == FETCH:
+            self.take_fetch(item.request, item.response, item.api_version)
+            self.take_spans(item.response, place_of(item))
+
+    def topic(self, row: Mapping[str, Any]) -> SeenTopic | None:
+        """The topic that a row of a message is about, by id or by name."""
+        topic_id = row.get("topicId", NO_ID)
+        key = topic_id if topic_id != NO_ID else row.get("topic") or row.get("name") or ""
+        if not key or key in RAFT_TOPICS:
+            return None
+        made = self.topics.setdefault(key, SeenTopic(key))
+        if topic_id != NO_ID:
+            made.topic_id = topic_id
+        return made
+
+    def settle(self) -> None:
+        """Merge what was seen of a topic by its id and by its name; an id without a name stands for itself."""
+        for topic_id, name in self.names.items():
+            if topic_id in self.former:
+                continue
+            seen = self.topics.pop(topic_id, None)
+            if name not in self.topics:
+                self.topics[name] = SeenTopic(name)
+            self.topics[name].topic_id = topic_id
+            if seen is not None:
+                merge(self.topics[name], seen)
+
+        self.sessions.settle(self.addresses)
+
+    def name(self, topic_id: str, name: str) -> None:
+        """A topic's id is known by this name. One of another id was deleted before: what was seen by name is its."""
+        if topic_id in self.names:
+            return
+        before = self._current.get(name)
+        if before is not None:
+            self.former.add(before)
+            older = self.topics.setdefault(before, SeenTopic(before, before))
+            merge(older, self.topics.pop(name, SeenTopic(name)))
+        self.names[topic_id], self._current[name] = name, topic_id
+
+    def find(self, key: Key) -> SeenPartition:
+        """A partition, by its topic's name or id; an unknown one is empty."""
+        topic = self.topics.get(key[0] if key[0] in self.former else self.names.get(key[0], key[0]))
+        return topic.partitions.get(key[1]) or SeenPartition() if topic is not None else SeenPartition()
+
+    def uncertain(self) -> list[str]:
+        """Partitions ("topic[0]") whose records were seen in an old magic only, and may have been stored in a newer."""
+        return sorted(
+            f"{topic.name}[{index}]"
+            for topic in self.topics.values()
+            for index, each in topic.partitions.items()
+            if any(one.magic < NEWEST_MAGIC and not one.certain for one in each.in_order())
+        )
+
+    def close(self) -> None:
+        """Delete the temporary file."""
+        self.spool.close()
+
+    # --- one method for each kind of exchange
+
+    def take_metadata(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+        """Metadata, DescribeTopicPartitions: names, ids, leaders and replicas."""
+        for row in response["topics"]:
+            topic_id = row.get("topicId", NO_ID)
+            if row["errorCode"] or not row.get("name") or not RAFT_TOPICS.isdisjoint((row["name"], topic_id)):
+                continue
+            if topic_id != NO_ID:
+                self.name(topic_id, row["name"])
+            key = topic_id if topic_id in self.former else row["name"]
+            seen = self.topics.setdefault(key, SeenTopic(key))
+            for each in row["partitions"]:
+                partition = seen.partition(each["partitionIndex"])
+                partition.lead(each.get("leaderEpoch", 0), each["leaderId"])
+                partition.replicas = tuple(each.get("replicaNodes") or partition.replicas)
+
+    def take_created(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+        """CreateTopics: ids of new topics."""
+        for row in response["topics"]:
+            if not row["errorCode"] and row.get("topicId", NO_ID) not in (NO_ID, *RAFT_TOPICS):
+                self.name(row["topicId"], row["name"])
+
+    def take_fetch(self, request: Mapping[str, Any], response: Mapping[str, Any], version: int = NEWEST) -> None:
+        """Fetch: batches, log ends, and leaders where the response has them."""
+        refused = {
+            (topic_of(row), each["partitionIndex"])
+            for row in response["responses"]
+            for each in row["partitions"]
+            if each["errorCode"]
+        }
+        for row in request.get("topics", ()):
+            seen = self.topic(row)
+            for each in row["partitions"] if seen is not None else ():
+                if (topic_of(row), each["partition"]) not in refused:
+                    partition = seen.partition(each["partition"])  # type: ignore[union-attr]
+                    # Where the session was refused, the partition is there, but nobody looked how far it goes.
+                    if not response.get("errorCode"):
+                        partition.end = max(partition.end, each["fetchOffset"])
+        for row in response["responses"]:
+            seen = self.topic(row)
+            for each in row["partitions"] if seen is not None else ():
+                partition = seen.partition(each["partitionIndex"])  # type: ignore[union-attr]
+                take_hint(partition, each)
+                if not each["errorCode"]:
+                    self.take_fetched(partition, each, version)
+
+    def take_fetched(self, partition: SeenPartition, row: Mapping[str, Any], version: int) -> None:
+        """A partition's row of a Fetch response without an error."""
+        partition.end = max(partition.end, row["highWatermark"])
+        start = row.get("logStartOffset", -1)
+        if start >= 0:
+            partition.start = max(partition.start, start)
+            partition.earliest = start if partition.earliest is None else min(partition.earliest, start)
+        records = row.get("records") or b""
+        if not records:
+            return
+        batches = stored(records)
+        self.spool.keep(partition, ((each, bytes(each.data)) for each in batches), certain_magic(version))
+        for one, other in pairwise(batches):
+            if one.head.magic == other.head.magic == 2 and one.head.last_offset + 1 < other.head.base_offset:
+                partition.holes.append((one.head.last_offset + 1, other.head.base_offset))
+        cut = cut_batch(records, batches[-1].head.last_offset + 1 if batches else -1)
+        if cut is not None and 0 <= cut.base < LAST_END:
+            known = partition.cut.get(cut.base)
+            if known is None or (known.size, known.last) < (cut.size, cut.last):
+                partition.cut[cut.base] = cut
+
+    def take_spans(self, response: Mapping[str, Any], place: Place) -> None:
+        """How far the records of one answer go."""
+        spans = {
+            (topic_of(row), each["partitionIndex"]): span
+            for row in response["responses"]
+            for each in row["partitions"]
+            if (span := span_of(each.get("records") or b"")) is not None
+        }
+        if spans:
+            self.spans[place] = spans
+
+    def take_produce(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+        """Produce: batches whose response gives their offsets."""
+        answers = {}
+        for row in response["responses"]:
+            for each in row["partitionResponses"]:
+                answers[row.get("topicId"), row.get("name"), each["index"]] = each
+        for row in request["topicData"]:
+            seen = self.topic(row)
+            for each in row["partitionData"] if seen is not None else ():
+                answer = answers.get((row.get("topicId"), row.get("name"), each["index"]))
+                take_hint(seen.partition(each["index"]), answer or {})  # type: ignore[union-attr]
+                if answer is not None and not answer["errorCode"] and answer["baseOffset"] >= 0:
+                    self.take_produced(seen.partition(each["index"]), each["records"] or b"", answer)  # type: ignore[union-attr]
+
+    def take_produced(self, partition: SeenPartition, records: bytes, answer: Mapping[str, Any]) -> None:
+        """The batches of one partition, at the offset of its row of the response."""
+        time = answer.get("logAppendTimeMs", -1)
+        try:
+            batches = read_incoming(records, LONGEST)
+        except RefusedError:
+            return
+        offset = answer["baseOffset"]
+        for each in batches if offset + sum(each.offsets for each in batches) <= LAST_END else ():
+            ready = each if time < 0 else stamped(each, time)
+            parts, _ = numbered(ready, offset, max(partition.epoch, 0), 0)
+            self.spool.keep(partition, [(ready, b"".join(parts))])
+            offset += each.offsets
+
+    def take_offsets(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+        """ListOffsets: first offsets and log ends."""
+        asked = {
+            (row["name"], each["partitionIndex"]): each["timestamp"]
+            for row in request["topics"]
+            for each in row["partitions"]
+        }
+        for row in response["topics"]:
+            seen = self.topic(row)
+            for each in row["partitions"] if seen is not None else ():
+                offset = each.get("offset", -1)
+                if each["errorCode"] or offset < 0:
+                    continue
+                partition = seen.partition(each["partitionIndex"])  # type: ignore[union-attr]
+                when = asked.get((row["name"], each["partitionIndex"]))
+                if when == LATEST:
+                    partition.end = max(partition.end, offset)
+                elif when == EARLIEST:
+                    partition.start = max(partition.start, offset)
+
+
+TAKE: Mapping[int, Callable[[CaptureHistory, Mapping[str, Any], Mapping[str, Any]], None]] = {
+    PRODUCE: CaptureHistory.take_produce,
+    LIST_OFFSETS: CaptureHistory.take_offsets,
+    METADATA: CaptureHistory.take_metadata,
+    CREATE_TOPICS: CaptureHistory.take_created,
+    DESCRIBE_TOPIC_PARTITIONS: CaptureHistory.take_metadata,
+}
+
+
+def take_hint(partition: SeenPartition, row: Mapping[str, Any]) -> None:
+    """The current leader, named along with an error (KIP-951)."""
+    hint = row.get("currentLeader")
+    if hint:
+        partition.lead(hint["leaderEpoch"], hint["leaderId"])
+
+
+def certain_magic(version: int) -> int:
+    """The newest magic that a fetch of this version gets for no other reason than that it is stored so: the newest that
+    it knows may be what newer ones were converted to."""
+    newest = newest_magic(version)
+    return newest if newest == NEWEST_MAGIC else newest - 1

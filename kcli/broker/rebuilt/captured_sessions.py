@@ -1,0 +1,199 @@
+"""The fetch sessions of captured brokers, in a replay of their capture: whose turn it is, and what the capture lacks.
+
+A session of which it lacks the beginning or a part goes on where the capture has it again: with the epoch that is
+named, each partition from where the records begin that the next answer has of it. Partitions that were in it before are
+in the order in which they turn up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from kcli.broker.broker import Broker
+from kcli.broker.node import Node
+from kcli.broker.rebuilt.capture_history import CaptureHistory
+from kcli.broker.rebuilt.session_capacity import Place
+from kcli.client.replay.plan import Captured
+from kcli.sessions.cached_session import CachedSession
+from kcli.sessions.epochs import FULL_EPOCH, ID_NOT_FOUND
+from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
+from kcli.sessions.values import FetchRequest, Position
+from kcli.topic_names import lawful_name
+
+# max.partition.fetch.bytes as clients have it by default.
+DEFAULT_BYTES = 1 << 20
+
+
+class CapturedSessions:
+    """older: ids of sessions of which the capture lacks the beginning or a part, or that a difference ended."""
+
+    def __init__(self, broker: Broker, history: CaptureHistory) -> None:
+        self.broker, self.history = broker, history
+        self.older: set[int] = set()
+        self._steps: dict[str, Sequence[Captured]] = {}
+        # Session id -> partitions whose position in it is not known.
+        self._stale: dict[int, set[Key]] = {}
+        # Ids of sessions that the broker ended, and the captured one did not; shards of which more is not known.
+        self._ended: set[int] = set()
+        self._unclear: set[tuple[str, int]] = set()
+        self._turns: dict[Place, int] = {}
+        for each in self.history.sessions.by_server.values():
+            self._turns |= each.turns
+
+    def rewind(self) -> None:
+        """Start over, without sessions."""
+        for node in self.broker.nodes:
+            node.evict_sessions()
+        self._stale.clear()
+        self._ended.clear()
+        self._unclear.clear()
+
+    def node(self, captured: Captured) -> Node | None:
+        """The node that a fetch went to; None where the capture does not show it."""
+        ids = self.broker.node_ids
+        number = ids[0] if len(ids) == 1 else self.history.addresses.node(captured.server)
+        return self.broker.node(number) if number is not None else None
+
+    def key(self, captured: Key) -> Key:
+        """A captured partition as the brokers name it: a topic with a name that Kafka refuses has another one here."""
+        topic, index = captured
+        return captured if topic in self.broker.topics.by_id else (lawful_name(topic), index)
+
+    def arrival(self, captured: Captured) -> int:
+        """When the broker took a request in (ns): when the capture has it, or later, as its answer shows."""
+        asked, answered = captured.ns, captured.response_ns or captured.ns
+        if captured.error == ID_NOT_FOUND:
+            return answered
+        slots = self.history.sessions.by_server.get(captured.server)
+        if slots is None or not slots.full or not captured.session_id:
+            return asked
+        return slots.taken_in(captured.session_id, asked, answered, ends=captured.session_epoch <= FULL_EPOCH)
+
+    def departure(self, captured: Captured) -> int:
+        """When the broker made an answer (ns): when the capture has it, or earlier, as the answers of others show."""
+        answered = captured.response_ns or captured.ns
+        slots = self.history.sessions.by_server.get(captured.server)
+        if slots is None or not slots.full or not captured.granted:
+            return answered
+        return slots.granted_at(place_of(captured), answered)
+
+    def foresee(self, captured: Captured) -> None:
+        """Let the session that this fetch may get be of the shard whose turn it was, with the captured id."""
+        node, turn = self.node(captured), self._turns.get(place_of(captured))
+        if node is not None and turn is not None:
+            node.sessions.cache.foresee(turn, captured.granted)
+
+    def begin(self, label: str, steps: Sequence[Captured]) -> None:
+        """A fetcher begins with these fetches."""
+        self._steps[label] = steps
+
+    def resume(self, label: str, captured: Captured, ends: Callable[[], Mapping[Key, int]], now: int) -> None:
+        """Before a fetch: where the capture lacks what its session did before, the session is what the fetch says.
+
+        ends: where the fetcher stands in each partition where nothing else says it; now: in ms
+        """
+        node, slots = self.node(captured), self.history.sessions.by_server.get(captured.server)
+        if node is None or slots is None or captured.session_epoch <= FULL_EPOCH or captured.error:
+            return
+        if label not in self._steps:
+            return
+        session = node.sessions.cache.get(captured.session_id)
+        if session is None and slots.granted(captured.session_id) and captured.session_id not in self._ended:
+            self._ended.add(captured.session_id)
+        elif session is None:
+            self._adopt(label, captured, node, ends(), now)
+        elif session is not None and session.epoch != captured.session_epoch:
+            self._catch_up(session, captured, ends())
+        session = node.sessions.cache.get(captured.session_id)
+        if session is not None and not captured.granted:
+            session.partial = False
+        stale = self._stale.get(captured.session_id)
+        if stale:
+            stale.difference_update(self.key(key) for key, _ in captured.asked)
+
+    def settle(self, captured: Captured, firsts: Mapping[Key, int], gone: Iterable[Key]) -> None:
+        """Before an answer: a partition whose position was not known is fetched from where its records begin.
+
+        gone: what had an error, which each answer would repeat; a fetch that the capture lacks has dropped it
+        """
+        stale, node = self._stale.get(captured.session_id), self.node(captured)
+        session = node.sessions.cache.get(captured.session_id) if stale is not None and node is not None else None
+        if stale is None or session is None:
+            return
+        for key in gone:
+            session.drop(self.key(key))
+        for key, reported in captured.reported:
+            live = self.key(key)
+            if live in session.partitions and live not in stale:
+                continue
+            cached = session.partitions.get(live)
+            position = cached.position if cached is not None else Position(0, max_bytes=self._most(captured))
+            session.put(live, position._replace(fetch_offset=firsts.get(key, max(reported[1], 0))))
+            stale.discard(live)
+
+    def is_older(self, captured: Captured) -> bool:
+        """Whether the capture has only a part of the fetch's session."""
+        return bool(captured.session_id) and captured.session_id in self.older
+
+    def unknown(self, captured: Captured) -> str:
+        """Why the capture does not tell whether a fetch has a session, "" where it does."""
+        slots = self.history.sessions.by_server.get(captured.server)
+        if slots is None or not slots.full:
+            return ""
+        if any(not slots.granted(session) for session in self.older):
+            return "which sessions there were before, and since when"
+        session = captured.granted or captured.session_id
+        shard = session // slots.id_range if session else self._turns.get(place_of(captured), -1)
+        if (captured.server, shard) in self._unclear:
+            return "what followed from something else that it does not tell"
+        reason = slots.unclear(shard, captured.ns, captured.response_ns or captured.ns)
+        if reason:
+            self._unclear.add((captured.server, shard))
+        return reason
+
+    def _adopt(self, label: str, captured: Captured, node: Node, ends: Mapping[Key, int], now: int) -> None:
+        """Take in a session that was there before its first fetch in the capture."""
+        positions = dict.fromkeys(map(self.key, self._members(label, captured)))
+        most = self._most(captured)
+        request = FetchRequest(
+            captured.session_id,
+            captured.session_epoch,
+            topic_ids=captured.version >= TOPIC_IDS_SINCE,
+            replica_id=captured.replica_id,
+        )
+        where = {self.key(key): end for key, end in ends.items()}
+        node.sessions.adopt(request, {key: Position(where.get(key, 0), max_bytes=most) for key in positions}, now)
+        self._stale[captured.session_id] = set(positions)
+        self.older.add(captured.session_id)
+
+    def _catch_up(self, session: CachedSession, captured: Captured, ends: Mapping[Key, int]) -> None:
+        session.epoch = captured.session_epoch
+        self._stale[session.id] = set(session.partitions)
+        self.older.add(session.id)
+        for key, end in ends.items():
+            cached = session.partitions.get(self.key(key))
+            if cached is not None:
+                session.put(self.key(key), cached.position._replace(fetch_offset=end))
+
+    def _members(self, label: str, captured: Captured) -> Iterable[Key]:
+        """The partitions that are in a session before this fetch: those that turn up in it and that no request adds."""
+        added: set[Key] = set()
+        for each in self._steps.get(label, ()):
+            if each.ns < captured.ns or each.session_id != captured.session_id or each.session_epoch <= FULL_EPOCH:
+                continue
+            first = each.session_epoch == captured.session_epoch
+            reported = [key for key, _ in each.reported]
+            added.update(key for key, _ in each.asked if not (first and key not in reported))
+            yield from (key for key in (*reported, *each.forgotten) if key not in added)
+            if first:
+                yield from (key for key, _ in each.asked if key not in reported)
+
+    def _most(self, captured: Captured) -> int:
+        """max.partition.fetch.bytes of the client, as far as its other fetches show it."""
+        same = (each for steps in self._steps.values() for each in steps if each.client_id == captured.client_id)
+        return next((asked[2] for each in same for _, asked in each.asked), DEFAULT_BYTES)
+
+
+def place_of(captured: Captured) -> Place:
+    """Where a fetch was said."""
+    return Place(captured.connection, captured.correlation_id, captured.ns)

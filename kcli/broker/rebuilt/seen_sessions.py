@@ -1,0 +1,72 @@
+"""The fetch sessions of a capture's brokers: how much room each had for them, and whose turn it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kcli.broker.rebuilt.addresses import Addresses
+from kcli.broker.rebuilt.session_capacity import SHARDS, Place, SessionSlots
+from kcli.capture.kafka.exchange import Exchange
+from kcli.schemas.apikeys import API_VERSIONS, FETCH
+from kcli.sessions.trace import SESSIONS_SINCE
+
+# The cache has shards since Kafka 3.8. Fetch v17 came later; v16 was there before and after.
+SHARDED_SINCE, PERHAPS_SHARDED = 17, 16
+
+
+class SeenSessions:
+    """by_server: by address; addresses of one broker have the same in the end. shards: of each broker's cache.
+
+    newest_fetch: the newest version of Fetch that a broker knows, as far as the capture shows it, or -1
+    """
+
+    def __init__(self) -> None:
+        self.by_server: dict[str, SessionSlots] = {}
+        self.shards = SHARDS
+        self.newest_fetch = -1
+
+    @property
+    def slots(self) -> int | None:
+        """The number of fetch session slots that a broker had; None: always enough."""
+        return max((each.slots for each in self.by_server.values() if each.slots is not None), default=None)
+
+    def take(self, item: Exchange) -> None:
+        """Take in a whole exchange."""
+        request, response = item.request, item.response
+        assert request is not None and response is not None
+        if item.api_key == API_VERSIONS:
+            ranges = {row["apiKey"]: row["maxVersion"] for row in response["apiKeys"]}
+            self.newest_fetch = max(self.newest_fetch, ranges.get(FETCH, -1))
+        elif item.api_key == FETCH and item.api_version >= SESSIONS_SINCE and "sessionId" in request:
+            self.newest_fetch = max(self.newest_fetch, item.api_version)
+            slots = self.by_server.setdefault(item.link.server, SessionSlots())
+            slots.take(place_of(item), item.response_ns or item.request_ns, request, response)
+
+    def settle(self, addresses: Addresses) -> None:
+        """Put together what came to one broker at several addresses, and find out how many shards there are."""
+        addresses.assign(self.by_server)
+        alone = next(iter(addresses.nodes)) if len(addresses.nodes) == 1 else None
+        by_node: dict[int | None, SessionSlots] = {}
+        for server, each in sorted(self.by_server.items()):
+            first = by_node.setdefault(addresses.node(server) if alone is None else alone, each)
+            if first is not each:
+                first.merge(each)
+                self.by_server[server] = first
+        self.shards = shards_of(self.newest_fetch, by_node.values())
+        for each in by_node.values():
+            each.shards = self.shards
+
+
+def place_of(item: Exchange) -> Place:
+    """Where an exchange was said."""
+    return Place(item.connection, item.correlation_id, item.request_ns)
+
+
+def shards_of(newest_fetch: int, brokers: Iterable[SessionSlots]) -> int:
+    """How many shards a session cache has. newest_fetch: the newest version of Fetch that a broker knows, or -1."""
+    if newest_fetch >= SHARDED_SINCE or newest_fetch < 0:
+        return SHARDS
+    if newest_fetch < PERHAPS_SHARDED:
+        return 1
+    steps = [step for each in brokers for step in each.steps()]
+    return SHARDS if steps.count(1) * 2 >= len(steps) else 1

@@ -1,0 +1,163 @@
+"""The exchanges of captures, for programs and notebooks: one after another, or as Arrow and pandas tables."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from os import PathLike, fsdecode
+from typing import TYPE_CHECKING, Any, Self
+
+from kcli.arguments import need
+from kcli.capture.counters import Tally
+from kcli.capture.decoder import MEMORY, CaptureDecoder, Item, with_failures
+from kcli.capture.filters import Name, Time, chosen
+from kcli.capture.kafka.bodies import RECORDS
+from kcli.capture.kafka.exchange import Exchange
+from kcli.counting import counted
+from kcli.errors import UsageError
+from kcli.extras import require
+from kcli.filelike import Files, Stream, files_of
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+class Capture:
+    """One or more captures, read once, as a generator is: by `for`, `items`, `to_arrow` or `to_pandas`.
+
+    Iterating gives the exchanges in the order in which they complete, in memory that does not grow with the captures.
+    What is no exchange (a gap, bytes that can't be decoded) is counted in `counts`, and given by `items`.
+    Raises InputError at the end, when all that could be read was, for files that are no captures or damaged.
+    """
+
+    def __init__(self, files: Sequence[str | Stream], **options: Any) -> None:
+        """options: as for `kcli.capture.decoder.CaptureDecoder`."""
+        self.files, self.options = files, options
+        self.source = CaptureDecoder(files, **options)
+        self._taken = False
+        self._exchanges = self._read()
+
+    def __repr__(self) -> str:
+        names, more = ", ".join(self.source.file_names[:3]), len(self.source.file_names) - 3
+        files = f"{names} and {more} more" if more > 0 else names
+        return f"<Capture of {files}: {counted(self.counts.exchanges, 'exchange')} so far>"
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Exchange:
+        return next(self._exchanges)
+
+    @property
+    def counts(self) -> Tally:
+        """Exchanges, events by kind, and bytes that have been read so far, whether they passed the filter or not."""
+        return self.source.tally
+
+    def items(self) -> Iterator[Item]:
+        """The exchanges, and events for every byte that is none, in order; bodies are decoded at once."""
+        self._take()
+        for items in self.source.wanted():
+            for item in items:
+                yield from with_failures(item)
+
+    def to_arrow(self) -> pyarrow.RecordBatchReader:
+        """A pyarrow.RecordBatchReader, which reads the captures while it is read: a row for each exchange and event.
+
+        The columns are those of `kcli decode pcap --format parquet`; request and response are JSON text. UsageError:
+        pyarrow or numpy is missing.
+        """
+        require("to_arrow", "parquet")
+        import pyarrow
+
+        from kcli.capture.tables.arrow import TableDecoder
+
+        self._take()
+        self.source = source = TableDecoder(self.files, **self.options)
+        return pyarrow.RecordBatchReader.from_batches(source.schema, source.batches())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas.DataFrame of the same rows, all in memory. UsageError: pandas, pyarrow or numpy is missing."""
+        require("to_pandas", "pandas")
+        return self.to_arrow().read_pandas()
+
+    def close(self) -> None:
+        """Close the files before their end."""
+        self._exchanges.close()
+
+    def _read(self) -> Generator[Exchange, None, None]:
+        self._take()
+        for items in self.source.wanted():
+            yield from (item for item in items if isinstance(item, Exchange))
+
+    def _take(self) -> None:
+        if self._taken:
+            raise UsageError("this capture has been read: read_capture(...) gives it anew")
+        self._taken = True
+
+
+def read_capture(
+    files: Files,
+    *,
+    api: Name | Iterable[Name] | None = None,
+    client_id: str | None = None,
+    topic: str | None = None,
+    errors: bool | str = False,
+    since: Time | None = None,
+    until: Time | None = None,
+    ports: int | Iterable[int] = (),
+    dialect: str | None = None,
+    records: str = "none",
+    secrets: bool = False,
+    memory: int = MEMORY,
+    key_logs: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
+) -> Capture:
+    """Read captures (pcap, pcapng, either in gzip or zstd), several as one, in order of time.
+
+    files: a path, a file opened in binary mode, or several of these; "-" is standard input.
+    api: only these APIs, by name ("Fetch") or key (1). client_id: only this client. topic: only what names this topic.
+    errors: only what was answered with an error, or with the error of this name or code ("NOT_LEADER_OR_FOLLOWER").
+    since, until: by the request's time: a datetime, ISO 8601 text (UTC where there is no zone), or seconds since 1970.
+    ports: of servers; connections without one are left out.
+    dialect: the name or directory of message definitions laid over Kafka's own.
+    records: what JSON text and tables show of records: "none" (their size), "batches", "full" or "raw".
+    secrets: JSON text shows passwords, keys and tokens, too; values always have them.
+    key_logs: files with the secrets of TLS connections, as SSLKEYLOGFILE has them.
+    memory: bytes held of connections at most: packets out of order, parts of frames, requests without an answer.
+
+    UsageError: an argument makes no sense. What is wrong with the files shows when they are read (see `Capture`).
+    """
+    if records not in RECORDS:
+        raise UsageError(f"records {records!r}: one of {', '.join(RECORDS)} expected")
+    need("memory", memory, int, "a number of bytes")
+    if memory < 0:
+        raise UsageError(f"memory {memory}: 0 or more bytes expected")
+    if not isinstance(errors, bool | str):
+        raise UsageError(f"errors {errors!r}: True, or the name of an error expected")
+    named = errors if isinstance(errors, str) else None
+    return Capture(
+        files_of(files, "read_capture"),
+        ports=ports_of(ports),
+        dialect=dialect,
+        records=records,
+        memory=memory,
+        chosen=chosen(api, client_id, topic, errors is True, since, until, dialect, error=named),
+        secrets=secrets,
+        key_logs=paths_of(key_logs),
+    )
+
+
+def paths_of(key_logs: Any) -> list[str]:
+    one = isinstance(key_logs, str | PathLike)
+    need("key_logs", key_logs, (str, PathLike, Iterable), "paths")
+    found = [key_logs] if one else list(key_logs)
+    for each in found:
+        need("key_logs", each, (str, PathLike), "paths")
+    return [fsdecode(each) for each in found]
+
+
+def ports_of(ports: Any) -> list[int]:
+    given = [ports] if isinstance(ports, int) else list(ports) if isinstance(ports, Iterable) else [ports]
+    for port in given:
+        if not isinstance(port, int) or not 0 < port < 65536:
+            raise UsageError(f"ports: {port!r} is no port (1 to 65535)")
+    return given

@@ -1,0 +1,79 @@
+"""What came out of a capture, counted, and whether every captured byte of TCP's is accounted for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of exchanges and events; bytes are of TCP payload."""
+
+    exchanges: int = 0
+    answered: int = 0
+    exchange_bytes: int = 0
+    apis: Counter[int] = field(default_factory=Counter)
+    events: Counter[str] = field(default_factory=Counter)
+    event_bytes: Counter[str] = field(default_factory=Counter)
+    captured: int = 0  # bytes of events that are in the capture
+    decrypted: int = 0  # TLS connections
+    protection_bytes: int = 0  # of these, what is TLS's own: handshakes, headers of records, tags
+    mid_stream: int = 0  # connections that were under way when the capture began
+
+    def add(self, item: Exchange | Event) -> None:
+        """Count an exchange or event."""
+        if isinstance(item, Exchange):
+            self.exchanges += 1
+            self.answered += item.response_frame is not None
+            self.exchange_bytes += item.request_bytes + (item.response_bytes or 0)
+            self.apis[item.api_key] += 1
+            return
+        self.events[item.kind] += 1
+        self.event_bytes[item.kind] += item.size
+        self.captured += item.size if item.captured and item.connection is not None else 0
+
+    def add_decrypted(self, count: int) -> None:
+        """Count a TLS connection, with the bytes that are TLS's own."""
+        self.decrypted += 1
+        self.protection_bytes += count
+
+    def add_steady(self, engine: Any) -> None:
+        """What the compiled engine counted by itself, where it wrote lines without values."""
+        self.exchanges += engine.exchanges
+        self.answered += engine.answered
+        self.exchange_bytes += engine.message_bytes
+        self.apis.update(engine.counts())
+
+    def include(self, other: Tally) -> None:
+        """Add what was counted of other connections of the same capture."""
+        for each in fields(self):
+            ours, theirs = getattr(self, each.name), getattr(other, each.name)
+            setattr(self, each.name, ours + theirs)
+
+    def unaccounted(self, engine: Any) -> int:
+        """Captured bytes of TCP's that are in no exchange, no event, and are no repetition: 0, or there is a bug."""
+        known = (
+            self.exchange_bytes
+            + self.captured
+            + self.protection_bytes
+            + engine.duplicate
+            + engine.stray
+            + engine.ignored
+        )
+        return int(engine.payload - known)
+
+
+def bytes_text(count: int) -> str:
+    """ "812 B", "1.4 kB", "12.4 MB": at most four characters of number."""
+    if count < 1000:
+        return f"{count} B"
+    size, units = count / 1000, ["kB", "MB", "GB"]
+    while size >= 999.5 and len(units) > 1:
+        size /= 1000
+        del units[0]
+    return f"{size:.1f} {units[0]}" if size < 99.95 else f"{size:.0f} {units[0]}"

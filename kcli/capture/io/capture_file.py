@@ -1,0 +1,176 @@
+"""The bytes of one capture file: opened, decompressed, and kept until they are used.
+
+A file is a path ("-": standard input) or a `Stream`; what can't be read twice is read from where it stands.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any, cast
+
+from kcli.filelike import STDIN, Stream, name_of
+
+PACKED = 1 << 14  # bytes decompressed at a time: no more than these are lost to damage
+PIECE = 1 << 20  # bytes read at a time; fits the processor's cache, so that a packet's bytes are touched while warm
+
+
+class CaptureFile:
+    """One file's bytes behind its compression, with what is not yet used of them in `data`."""
+
+    def __init__(self, path: str | Stream) -> None:
+        self.name = name_of(path)
+        self.path = path
+        self.piped = is_piped(path)
+        self.room = bytearray(PIECE)
+        self.start = self.end = 0
+        self.offset = 0  # of `start`, in the decompressed file
+        self.reported = 0  # the place when `moved` was last asked
+        self.failure: str | None = None
+        self.breaks: tuple[type[Exception], ...] = ()  # what a decompressor raises
+        self.stream = self.open()
+
+    def open(self) -> Any:
+        """The stream of decompressed bytes, by the first bytes of the file."""
+        raw = self.open_raw()
+        self.raw = raw
+        self.read_some(raw, 4)
+        head = bytes(self.data[:4])
+        if head[:2] == b"\x1f\x8b":
+            from isal import isal_zlib
+
+            self.breaks = (EOFError, isal_zlib.error)  # type: ignore[assignment]
+            return Inflated(self.rewound(raw))
+        if head == b"\x28\xb5\x2f\xfd":
+            import zstandard
+
+            self.breaks = (zstandard.ZstdError,)
+            return zstandard.ZstdDecompressor().stream_reader(self.rewound(raw), read_across_frames=True)
+        return raw
+
+    def open_raw(self) -> Any:
+        """The bytes as they are stored; a subclass may have them from elsewhere."""
+        if isinstance(self.path, Stream):
+            return self.path
+        return StandardInput() if self.path == STDIN else io.FileIO(self.path)
+
+    def rewound(self, raw: Any) -> Any:
+        """The compressed stream from its first byte on, also where it cannot be sought in (a pipe)."""
+        head = bytes(self.data)
+        self.start = self.end = 0
+        return Rejoined(head, raw)
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes that were read and not yet used."""
+        return memoryview(self.room)[self.start : self.end]
+
+    def read_some(self, stream: Any, least: int) -> None:
+        """Read until at least so many bytes are there, or the stream ends."""
+        while self.end < least:
+            count = stream.readinto(memoryview(self.room)[self.end :])
+            if not count:
+                return
+            self.end += count
+
+    @property
+    def place(self) -> int:
+        """How far the file itself, compressed or not, has been read; 0 for a pipe."""
+        return 0 if self.piped else int(self.raw.tell())
+
+    def moved(self) -> int:
+        """Bytes of the file itself that were read since this was last asked."""
+        before, self.reported = self.reported, self.place
+        return self.reported - before
+
+    def use(self, count: int) -> None:
+        """Let go of so many bytes at the start of `data`."""
+        self.start += count
+        self.offset += count
+
+    def fill(self) -> bool:
+        """More bytes behind those in `data`; False at the end. What breaks decompression is one too (`failure`)."""
+        left = self.end - self.start
+        room = self.room if left * 2 <= len(self.room) else bytearray(len(self.room) * 2)
+        room[:left] = self.room[self.start : self.end]
+        self.room, self.start, self.end = room, 0, left
+        try:
+            count = self.stream.readinto(memoryview(room)[left:])
+        except self.breaks as error:
+            self.failure = str(error)
+            return False
+        self.end += count or 0
+        return bool(count)
+
+    def close(self) -> None:
+        """Close the file, if it was opened here."""
+        if not self.piped:
+            self.raw.close()
+
+
+def is_piped(path: str | Stream) -> bool:
+    """Whether a file can be read only once."""
+    return isinstance(path, Stream) or path == STDIN
+
+
+class StandardInput(io.RawIOBase):
+    """What is left of standard input, at whose beginning somebody may have looked."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        return cast(io.BufferedReader, sys.stdin.buffer).readinto1(room)
+
+
+class Rejoined(io.RawIOBase):
+    """A byte stream with its first bytes put back."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        self.head, self.rest = head, rest
+
+    def readinto(self, room: Any) -> int:
+        if not self.head:
+            return int(self.rest.readinto(room) or 0)
+        count = min(len(room), len(self.head))
+        room[:count] = self.head[:count]
+        self.head = self.head[count:]
+        return count
+
+    def readable(self) -> bool:
+        return True
+
+
+class Inflated(io.RawIOBase):
+    """The bytes of a gzip stream of any number of members, as far as they go: what comes before damage is not lost."""
+
+    def __init__(self, packed: Any) -> None:
+        self.packed = packed
+        self.input = b""
+        self.member = self.new_member()
+
+    @staticmethod
+    def new_member() -> Any:
+        from isal import isal_zlib
+
+        return isal_zlib.decompressobj(wbits=31)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        """EOFError: the stream is cut; isal_zlib.error: it is damaged."""
+        while True:
+            if not self.input:
+                self.input = self.packed.read(PACKED) or b""
+            if self.member.eof and not self.input.startswith(b"\x1f\x8b"):
+                return 0  # the end, or padding behind it, as tar and tapes leave
+            if not self.input:
+                raise EOFError("it ends in the middle")
+            if self.member.eof:
+                self.member = self.new_member()
+            found = self.member.decompress(self.input, len(room))
+            self.input = self.member.unused_data if self.member.eof else self.member.unconsumed_tail
+            if found:
+                room[: len(found)] = found
+                return len(found)

@@ -1,0 +1,40 @@
+"""Which file each row of a record batch is of, while several captures are read as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kcli.capture.tables.arrays import chosen, texts
+
+
+class FileMarks:
+    """Where among the rows of a batch to come the files changed. Files go by their numbers, the first one's is 0."""
+
+    def __init__(self) -> None:
+        self.marks: list[tuple[int, int]] = [(0, 0)]  # (row, the file's number from there on)
+
+    @property
+    def number(self) -> int:
+        """Of the file whose packets go through."""
+        return self.marks[-1][1]
+
+    def enter(self, number: int, row: int) -> None:
+        """The next packets are those of another file; so many rows are there by now."""
+        if number != self.marks[-1][1]:
+            self.marks.append((row, number))
+
+    def column(self, names: Sequence[str], count: int, kind: Any) -> Any:
+        """The file of each of the batch's rows, as an Arrow array of that type. names: of the files."""
+        return chosen(texts(names), self.numbers(count), kind)
+
+    def numbers(self, count: int) -> Any:
+        """The number of each row's file, as a numpy.ndarray."""
+        import numpy
+
+        starts, numbers = (numpy.array(each) for each in zip(*self.marks, strict=True))
+        return numbers[numpy.searchsorted(starts, numpy.arange(count), side="right") - 1]
+
+    def restart(self) -> None:
+        """A new batch begins."""
+        self.marks = [(0, self.marks[-1][1])]

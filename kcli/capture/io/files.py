@@ -1,0 +1,269 @@
+"""Capture files read through an engine as one: in order of time, in pieces, past what is damaged."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+from kcli.capture.io.capture_file import CaptureFile, is_piped
+from kcli.capture.kafka.events import Event
+from kcli.errors import InputError, all_of
+from kcli.filelike import Stream, name_of
+
+EXPECTED = "(pcap, pcapng, or either in gzip or zstd expected)"
+FOREVER = (1 << 64) - 1  # no packet is later: the core counts nanoseconds in 64 bits
+
+
+S = TypeVar("S")
+
+
+class PacketReader(Protocol):
+    """Where one file stands: kcli.core.capture.packets.PacketReader, or its interpreted twin."""
+
+    problem: str | None
+
+    def peek(self, data: memoryview) -> int | None:
+        """The time (ns) of the first packet; None: not in these bytes."""
+
+    def resume(self, data: memoryview) -> int:
+        """Bytes of damage to pass over."""
+
+
+class CaptureEngine(Protocol):
+    """kcli.core.capture.engine.CaptureEngine, or its interpreted twin."""
+
+    next_ns: int
+
+    def run(self, reader: Any, data: memoryview, limit: int) -> tuple[int, str]:
+        """Read packets up to a time (ns): bytes used, and why it stopped: "end", "limit" or "damage"."""
+
+    def finish(self) -> None:
+        """End what is under way: there are no more packets."""
+
+
+class FileCursor:
+    """A file on its way through the engine. open_file: by its path."""
+
+    def __init__(
+        self,
+        path: str | Stream,
+        number: int,
+        new_reader: Callable[[], PacketReader],
+        open_file: Callable[[Any], CaptureFile] = CaptureFile,
+    ) -> None:
+        self.path, self.number, self.new_reader, self.open_file = path, number, new_reader, open_file
+        self.file: CaptureFile | None = None
+        self.reader = new_reader()
+        self.first = self.look()
+
+    def look(self) -> int:
+        """Nanoseconds of the first packet; 0 for a file without any. InputError: not a capture."""
+        self.file = self.open_file(self.path)
+        if is_piped(self.path):
+            return 0  # a pipe may take its time, and can't be read twice
+        try:
+            return self.probe(self.file)
+        finally:
+            self.file.close()
+            self.file = None
+
+    def probe(self, file: CaptureFile) -> int:
+        """The time (ns) of the first packet, 0 without one. InputError: not a capture."""
+        probe = self.new_reader()
+        at = probe.peek(file.data)
+        while at is None and probe.problem is None and file.end < (1 << 20) and file.fill():
+            probe = self.new_reader()
+            at = probe.peek(file.data)
+        if file.failure is not None and not len(file.data):
+            raise InputError(f"can't be decompressed: {file.failure}", file=file.name)
+        if at is None:
+            check_start(file, probe)
+        return at or 0
+
+    def close(self) -> None:
+        """Close the file, if it is open."""
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+
+    def opened(self) -> CaptureFile:
+        """The file, opened at its start or where it was left."""
+        if self.file is None:
+            self.file = self.open_file(self.path)
+        return self.file
+
+
+def check_start(file: CaptureFile, probe: PacketReader) -> None:
+    """InputError for what does not even begin as a capture."""
+    if probe.problem is not None and probe.problem.startswith("starts with"):
+        raise no_capture(probe.problem, file)
+    if len(file.data) < 24:
+        raise no_capture(f"only {len(file.data)} bytes" if len(file.data) else "empty", file)
+
+
+def no_capture(problem: str, file: CaptureFile) -> InputError:
+    """The error for what begins as no capture does; it says what it looks like instead."""
+    from kcli.capture.io.recognition import recognized
+
+    kind = recognized(file.data)
+    known = kind is not None and "capture" not in kind  # not the first bytes of one
+    return InputError(f"not a capture: {problem} {f'({kind})' if known else EXPECTED}", file=file.name)
+
+
+def drive(
+    paths: Sequence[str | Stream],
+    engine: CaptureEngine,
+    new_reader: Callable[[], PacketReader],
+    emit: Callable[[Event], None],
+    moved: Callable[[int], None] = lambda count: None,
+    entered: Callable[[int], None] = lambda number: None,
+) -> Iterator[None]:
+    """Run captures through the engine as one, in order of time; yields after each piece of a file, not each turn.
+
+    moved: called with the number of bytes read. entered: called with a file's number, from 0 on (a file that is named
+    again counts once), before its packets go through.
+
+    Raises InputError at the end, when all that could be read was, for files that were no captures or damaged.
+    """
+    failures: list[InputError] = []
+    queue: list[tuple[int, int, FileCursor]] = []
+    for number, path in enumerate(dict.fromkeys(paths)):
+        try:
+            source = FileCursor(path, number, new_reader)
+            queue.append((source.first, number, source))
+        except InputError as error:
+            failures.append(error)
+        except OSError as error:
+            failures.append(InputError(error.strerror or str(error), file=name_of(path)))
+    heapq.heapify(queue)
+    sources = [entry[2] for entry in queue]
+    try:
+        while queue:
+            take_turns(queue, engine, entered)
+            _, number, source = heapq.heappop(queue)
+            limit = queue[0][0] if queue else FOREVER
+            for after in run_source(source, engine, limit, emit, failures, moved):
+                if after is None:
+                    yield
+                else:
+                    heapq.heappush(queue, (after, number, source))
+    finally:
+        for source in sources:
+            source.close()
+    engine.finish()
+    yield
+    if failures:
+        raise all_of(failures)
+
+
+def first_time(paths: Sequence[str | Stream], new_reader: Callable[[], PacketReader]) -> int | None:
+    """Nanoseconds of the earliest file's first packet; None where no file can be read twice, or has none."""
+    found = list[int]()
+    for number, path in enumerate(paths):
+        try:
+            cursor = FileCursor(path, number, new_reader)
+        except (InputError, OSError):
+            continue  # whoever reads the file says what is wrong with it
+        found.append(cursor.first)
+        cursor.close()
+    return min((first for first in found if first), default=None)
+
+
+def take_turns(queue: list[tuple[int, int, FileCursor]], engine: CaptureEngine, entered: Callable[[int], None]) -> None:
+    """Read a heap's files by time, packet by packet if need be, until the first of them has no whole packet at hand.
+
+    Captures of several brokers at one time take as many turns as there are packets: a turn does no more than it must.
+    """
+    while True:
+        _, number, source = queue[0]
+        entered(number)
+        if len(queue) == 1:
+            return
+        limit = queue[1][0]
+        if len(queue) > 2 and queue[2][0] < limit:
+            limit = queue[2][0]
+        file = source.opened()
+        used, why = engine.run(source.reader, file.data, limit)
+        file.use(used)
+        if why != "limit":
+            return
+        heapq.heapreplace(queue, (engine.next_ns, number, source))
+
+
+def by_time(queue: list[tuple[int, int, S]], until: int = FOREVER) -> Iterator[tuple[int, S, int]]:
+    """(number, source, up to when it is to be read) of a heap's first source, again and again, as long as there is one
+    with packets up to `until`; whoever reads it puts it back, if there is more."""
+    while queue and queue[0][0] <= until:
+        _, number, source = heapq.heappop(queue)
+        yield number, source, min(until, queue[0][0] if queue else FOREVER)
+
+
+def run_source(
+    source: FileCursor,
+    engine: CaptureEngine,
+    limit: int,
+    emit: Callable[[Event], None],
+    failures: list[InputError],
+    moved: Callable[[int], None],
+) -> Iterator[int | None]:
+    """Read a file up to `limit`; the last thing yielded is the time of its next packet where that stopped it."""
+    file, reader = source.opened(), source.reader
+    while True:
+        used, why = engine.run(reader, file.data, limit)
+        file.use(used)
+        if why == "limit":  # many files take turns packet by packet
+            yield engine.next_ns
+            return
+        moved(file.moved())
+        if why == "damage":
+            if not skip_damage(source, file, emit, failures):
+                break
+            continue
+        yield None
+        if not file.fill():
+            break
+    report_end(file, reader, emit, failures)
+    source.close()
+    yield None
+
+
+def skip_damage(
+    source: FileCursor, file: CaptureFile, emit: Callable[[Event], None], failures: list[InputError]
+) -> bool:
+    """Pass over bytes that are no packet, up to where packets go on. False: this is no capture at all."""
+    problem = source.reader.problem or ""
+    if problem.startswith("starts with"):
+        failures.append(no_capture(problem, file))
+        file.use(len(file.data))
+        return False
+    offset, count = file.offset, 0
+    while True:
+        step = source.reader.resume(file.data)
+        whole = step < len(file.data)
+        file.use(step)
+        count += step
+        if whole or not file.fill():
+            break
+    emit(Event("undecodable", None, 0, offset, count, problem, file=file.name))
+    failures.append(InputError(f"{problem} at {offset:#x}; {count:,} bytes passed over", file=file.name))
+    return True
+
+
+def report_end(
+    file: CaptureFile, reader: PacketReader, emit: Callable[[Event], None], failures: list[InputError]
+) -> None:
+    left = len(file.data)
+    if file.failure is not None:
+        failures.append(
+            InputError(f"can't be decompressed beyond {file.offset + left:,} bytes: {file.failure}", file=file.name)
+        )
+        emit(Event("truncated", None, 0, file.offset, left, f"can't be decompressed: {file.failure}", file=file.name))
+    elif file.piped and not file.offset and left < 24:
+        failures.append(
+            InputError(f"not a capture: {'empty' if not left else f'only {left} bytes'} {EXPECTED}", file=file.name)
+        )
+    elif left:
+        why = f"the file ends in the middle of a packet, {left} bytes into it"
+        failures.append(InputError(f"{why}, at {file.offset:#x}", file=file.name))
+        emit(Event("truncated", None, 0, file.offset, left, why, file=file.name))

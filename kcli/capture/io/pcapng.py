@@ -1,0 +1,75 @@
+"""The blocks of a pcapng file, as they are written: a section, interfaces, packets with times in nanoseconds.
+
+Source: draft-ietf-opsawg-pcapng. Written with `struct`, as every piece of live traffic is; `kcli.grammar.files.network`
+reads it.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import BinaryIO
+
+from kcli.grammar.files.network import BYTE_ORDER, SECTION
+from kcli.version import __version__
+
+INTERFACE, ENHANCED = 1, 6  # block types
+COMMENT, END, NAME, RESOLUTION, APPLICATION = 1, 0, 2, 9, 4  # option codes
+ANY_LENGTH = (1 << 64) - 1
+BLOCK = struct.Struct("<II")
+PACKET = struct.Struct("<IIIIIII")  # type, size, interface, time (high, low), captured, length
+
+
+class PcapngWriter:
+    """Writes packets of any link types to a binary file. One without packets is a capture, too."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self.out = out
+        self.interfaces: dict[int, int] = {}  # number by link type
+        out.write(section_block())
+
+    def packet(self, ns: int, link: int, data: bytes | bytearray, length: int) -> None:
+        """Write a packet. ns: since 1970; link: LINKTYPE_; length: on the wire."""
+        interface = self.interfaces.get(link)
+        if interface is None:
+            interface = self.interfaces[link] = len(self.interfaces)
+            self.out.write(interface_block(link))
+        self.out.write(packet_block(interface, ns, data, length))
+
+
+def section_block() -> bytes:
+    """The start of a file."""
+    start = struct.pack("<IHHQ", BYTE_ORDER, 1, 0, ANY_LENGTH)
+    return block(SECTION, start + options((APPLICATION, f"kcli {__version__}".encode())))
+
+
+def interface_block(link: int, name: str | None = None) -> bytes:
+    """An interface of a LINKTYPE_, whose times are in nanoseconds."""
+    named = () if name is None else ((NAME, name.encode()),)
+    return block(INTERFACE, struct.pack("<HHI", link, 0, 0) + options(*named, (RESOLUTION, b"\t")))
+
+
+def packet_block(interface: int, ns: int, data: bytes | bytearray, length: int, comment: str = "") -> bytes:
+    """A packet. interface: by its number; ns: since 1970; length: on the wire."""
+    head, tail = packet_ends(interface, ns, len(data), length, comment)
+    return b"".join((head, data, tail))
+
+
+def packet_ends(interface: int, ns: int, size: int, length: int, comment: str = "") -> tuple[bytes, bytes]:
+    """What stands before and behind so many bytes of a packet; the rest as for `packet_block`."""
+    behind = options((COMMENT, comment.encode())) if comment else b""
+    total = PACKET.size + size + -size % 4 + len(behind) + 4
+    head = PACKET.pack(ENHANCED, total, interface, ns >> 32 & 0xFFFF_FFFF, ns & 0xFFFF_FFFF, size, length)
+    return head, bytes(-size % 4) + behind + total.to_bytes(4, "little")
+
+
+def block(kind: int, body: bytes) -> bytes:
+    size = len(body) + 12
+    return BLOCK.pack(kind, size) + body + size.to_bytes(4, "little")
+
+
+def options(*given: tuple[int, bytes]) -> bytes:
+    return b"".join(struct.pack("<HH", code, len(value)) + padded(value) for code, value in (*given, (END, b"")))
+
+
+def padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 4)

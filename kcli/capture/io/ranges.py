@@ -1,0 +1,103 @@
+"""A capture file in parts: the packets whose records begin in a range of its bytes, for readers that share a file.
+
+Only plain pcap can be cut: a part that starts in mid-file finds the first place where packet after packet makes sense.
+A pcapng file, or a compressed one, is one part.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kcli.capture.io.capture_file import CaptureFile
+from kcli.core import COMPILED
+from kcli.errors import InputError
+from kcli.grammar.files.network import pcap_magic
+
+HEADER = 24
+PROBED = 1 << 20  # bytes in which a packet's start is looked for
+
+
+class Row(NamedTuple):
+    """A packet. connection: the same bytes for both directions of a connection, empty where there is no TCP."""
+
+    ns: int
+    link: int
+    length: int
+    connection: bytes
+    data: bytes
+
+
+def new_reader() -> Any:
+    """A reader of packets, compiled where the core is built."""
+    if COMPILED:
+        from kcli.core.capture.packets import PacketReader
+
+        return PacketReader()
+    from kcli.capture.tcp import packets
+
+    return packets.ReferenceReader()
+
+
+def cut(path: str, size: int) -> list[tuple[int, int | None]]:
+    """Ranges (start, end) of about `size` bytes that `rows` takes; one, without an end, where the file can't be cut."""
+    whole = Path(path).stat().st_size
+    with Path(path).open("rb") as file:
+        plain = file.read(4) in pcap_magic
+    if not plain or whole <= size:
+        return [(0, None)]
+    parts = -(-whole // size)
+    edges = [whole * number // parts for number in range(parts + 1)]
+    return list(itertools.pairwise(edges))
+
+
+def rows(path: str, start: int = 0, end: int | None = None) -> Iterator[Row]:
+    """The packets whose records begin at or after `start` and before `end`, in the file's order.
+
+    Ranges that touch give every packet once. What is damaged is passed over. InputError: this is no capture.
+    """
+    file = CaptureFile(path)
+    try:
+        reader = new_reader()
+        if start <= HEADER or skip_to(file, reader, start):
+            yield from read(file, reader, end)
+    finally:
+        file.close()
+
+
+def skip_to(file: CaptureFile, reader: Any, start: int) -> bool:
+    """Stand at the first packet at or behind `start`; False when there is none."""
+    while len(file.data) < HEADER and file.fill():
+        pass
+    reader.rows(file.data[:HEADER])
+    file.raw.seek(start - 1)  # `resume` looks behind the first byte
+    file.start = file.end = 0
+    file.offset = start - 1
+    while len(file.data) < PROBED and file.fill():
+        pass
+    step = reader.resume(file.data)
+    while step == len(file.data):
+        file.use(step)
+        if not file.fill():
+            return False
+        step = reader.resume(file.data)
+    file.use(step)
+    return True
+
+
+def read(file: CaptureFile, reader: Any, end: int | None) -> Iterator[Row]:
+    while True:
+        used, found = reader.rows(file.data)
+        for at, *row in found:
+            if end is not None and file.offset + at >= end:
+                return
+            yield Row(*row)
+        file.use(used)
+        if reader.problem is not None:
+            if not file.offset:
+                raise InputError(f"not a capture: {reader.problem}", file=file.name)
+            file.use(reader.resume(file.data))
+        elif not file.fill():
+            return

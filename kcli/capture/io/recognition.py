@@ -1,0 +1,82 @@
+"""What bytes look like that are not what was asked for: a capture given to `decode request`, hex text, a message."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import re
+import zlib
+
+from kcli.errors import KcliError
+
+LOOKED_AT = 1 << 18  # bytes: a block of zstd is smaller
+ENOUGH = 64  # bytes inside gzip or zstd
+LARGEST_BATCH = 1 << 30  # bytes
+HEX_TEXT = re.compile(rb"(?:0x|\\x)?[0-9a-fA-F]{2}[0-9a-fA-FxX\\:,\s]{6,}")
+# The columns of xxd (`00000000: 0003 0001  ....`), hexdump -C and tshark -x (`00000000  00 03 00 01  |....|`).
+DUMP = re.compile(rb"\s*[0-9a-fA-F]{4,16}(?::\s|\s{2,})(?:[0-9a-fA-F]{2}){1,4}[ \r\n]")
+PCAP = re.compile(rb"(?:\xa1\xb2(?:\xc3\xd4|\x3c\x4d|\xcd\x34)\x00\x02|(?:\xd4\xc3|\x4d\x3c|\x34\xcd)\xb2\xa1\x02\x00)")
+PCAPNG = re.compile(rb"\n\r\r\n.{4}(?:\x1a\x2b\x3c\x4d|\x4d\x3c\x2b\x1a)", re.DOTALL)
+JSON = re.compile(rb"\s*\{\s*\"[A-Za-z]\w*\"\s*:")
+GZIP, ZSTD, PARQUET = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"PAR1"
+READERS = {
+    "a capture": "kcli decode pcap",
+    "hex text": "kcli decode request --hex",
+    "JSON": "kcli encode",
+    "a Parquet file": "kcli sql",
+    "record batches": "kcli decode segment",
+}
+
+
+def recognized(data: bytes | memoryview, *, certain: bool = False) -> str | None:
+    """What bytes look like, and what reads that: "looks like a capture: kcli decode pcap reads that".
+
+    None: like nothing that is known. certain: only what can't begin a message or a record batch.
+    """
+    start = bytes(data[:LOOKED_AT])
+    kind = kind_of(start) or (None if certain else kind_of_kafka(start))
+    if kind is None:
+        return None
+    return f"looks like {kind}: {READERS.get(kind, 'kcli decode request')} reads that"
+
+
+def kind_of(start: bytes) -> str | None:
+    if PCAP.match(start) or PCAPNG.match(start):
+        return "a capture"
+    if start.startswith((GZIP, ZSTD)):
+        inside = unpacked(start)
+        return "a capture" if PCAP.match(inside) or PCAPNG.match(inside) else None
+    if HEX_TEXT.fullmatch(start.strip()) or DUMP.match(start):
+        return "hex text"
+    if start.startswith(PARQUET):
+        return "a Parquet file"
+    return "JSON" if JSON.match(start) else None
+
+
+def unpacked(start: bytes) -> bytes:
+    """The first bytes inside gzip or zstd; none where there are none."""
+    with contextlib.suppress(zlib.error, OSError, EOFError):
+        if start.startswith(GZIP):
+            return gzip.GzipFile(fileobj=io.BytesIO(start)).read1(ENOUGH)
+        import zstandard
+
+        with contextlib.suppress(zstandard.ZstdError):
+            return zstandard.ZstdDecompressor().stream_reader(start).read(ENOUGH)
+    return b""
+
+
+def kind_of_kafka(start: bytes) -> str | None:
+    """ "a Metadata v12 request", with or without its length, or "record batches"; only whole ones count."""
+    from kcli.grammar.frames import decode_request
+    from kcli.schemas.catalog import catalog
+
+    for frame in (start, start[4:]):
+        with contextlib.suppress(KcliError):
+            request = decode_request(frame)
+            known = catalog().api(request.api_key)
+            if known is not None and request.api_version in known.versions and "_trailing" not in request.body:
+                return f"{'an' if request.title[0] in 'AEIOU' else 'a'} {request.title} request"
+    size = int.from_bytes(start[8:12], "big", signed=True)
+    most = LARGEST_BATCH if len(start) == LOOKED_AT else len(start) - 12
+    return "record batches" if start[:2] == b"\0\0" and start[16:17] <= b"\2" and 14 <= size <= most else None

@@ -1,0 +1,1 @@
+"""Frames, connections and exchanges of Kafka on ordered bytes."""

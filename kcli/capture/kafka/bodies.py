@@ -1,0 +1,284 @@
+"""What the grammar says of a capture's frames: values, JSON text, and whether bytes fit a message at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.kafka.names import new_names
+from kcli.errors import DecodeError
+from kcli.grammar import frames, messages
+from kcli.grammar.codec import MessageCodec, guarded
+from kcli.grammar.request_start import api_of
+from kcli.grammar.topics import annotate, teaches
+from kcli.jsontext import dumps
+from kcli.schemas.apikeys import API_VERSIONS, ENVELOPE, PRODUCE
+from kcli.schemas.catalog import catalog
+from kcli.schemas.secrets import secret_fields
+
+if TYPE_CHECKING:
+    from kcli.core.codec.messages import Node, Selection
+    from kcli.schemas.model import Api, Field
+
+RECORDS = ("none", "batches", "full", "raw")
+Texts = tuple[bytes | None, bytes | None, bytes | None]  # JSON of a request's header, its body, its response's body
+SPARE = 4  # bytes behind a message that are still believed: librdkafka sends up to three
+
+
+def records_hook(form: str, secrets: bool) -> Callable[[memoryview], bytes] | None:
+    """What turns a records field into the text of its batches; None where only its size or bytes are shown."""
+    if form not in ("batches", "full"):
+        return None
+    from kcli.records import batches_json
+
+    return lambda data: batches_json(data, form, secrets=secrets)
+
+
+class Bodies:
+    """Requests and responses of one capture under one dialect, with the topic names it has taught so far.
+
+    Frames are given without their length prefix. A message that the tables don't have (an unknown key, a version below
+    or beyond them) is a DecodeError that says which there are.
+    """
+
+    def __init__(
+        self, dialect: str | None = None, records: str = "none", annotated: bool = True, secrets: bool = False
+    ) -> None:
+        """annotated: values, too, show the topic's name beside its id. secrets: text shows them; values always do."""
+        self.dialect = dialect
+        self.annotated = annotated
+        self.apis = catalog(dialect).apis
+        self.names = new_names()
+        self.known: dict[bytes, tuple[MessageCodec, MessageCodec]] = {}  # by api key and version, as they are sent
+        self.answers: dict[tuple[int, int], tuple[MessageCodec, MessageCodec]] = {}  # of responses
+        self.naming: dict[tuple[int, int], bool] = {}  # by API key and version, what `teaches` has found
+        self.closings: dict[bytes, bytes] = {}  # of the text of request headers, by api key as it is sent
+        self.with_ids: dict[str, bool] = {}
+        self.form: dict[str, Any] = {
+            "records": records,
+            "hook": records_hook(records, secrets),
+            "names": self.names,
+            "whole": True,
+            "secrets": secrets,
+        }
+
+    def api(self, api_key: int) -> Api | None:
+        """The API of that key in the tables; None: there is none."""
+        return self.apis.get(api_key)
+
+    def name(self, api_key: int) -> str | None:
+        """As in a broker's log: "FETCH"."""
+        api = self.apis.get(api_key)
+        return api.log_name if api else None
+
+    def knows(self, api_key: int, version: int) -> bool:
+        """Whether the tables have that API in that version."""
+        api = self.apis.get(api_key)
+        return api is not None and version in api.versions
+
+    def codecs(self, frame: bytes) -> tuple[MessageCodec, MessageCodec]:
+        """Of a request's header and body."""
+        found = self.known.get(frame[:4])
+        if found is not None:
+            return found
+        header, body = frames.request_codecs(frame, 0, self.dialect)
+        if self.knows(*api_of(frame)):
+            self.known[frame[:4]] = header, body
+            return header, body
+        try:
+            header.skip(frame)
+        except DecodeError:
+            header = messages.data("RequestHeader", 1, self.dialect)
+        return header, body if api_of(frame)[0] in self.apis else guarded(body)
+
+    def exchange_nodes(self, api_key: int, version: int) -> tuple[Node | None, Node | None, Node | None, Node | None]:
+        """The core's nodes of request header, request, response header and response; None: the core has none.
+
+        SchemaError: the tables lack the key or version.
+        """
+        found = (
+            messages.request_header(api_key, version, self.dialect),
+            messages.request(api_key, version, self.dialect),
+            messages.response_header(api_key, version, self.dialect),
+            messages.response(api_key, version, self.dialect),
+        )
+        return found[0].node, found[1].node, found[2].node, found[3].node
+
+    def acks(self, version: int) -> Selection | None:
+        """The core's program that reads the acks of a Produce request: it stops behind them."""
+        return messages.request(PRODUCE, version, self.dialect).select(["acks?"]).head
+
+    def teaches(self, api_key: int, version: int) -> bool:
+        """Whether exchanges of a version may have topics' names beside their ids."""
+        found = self.naming.get((api_key, version))
+        if found is None:
+            sides = (messages.request, messages.response) if self.knows(api_key, version) else ()
+            found = self.naming[api_key, version] = bool(sides) and (
+                api_key == ENVELOPE or any(teaches(side(api_key, version, self.dialect).grammar) for side in sides)
+            )
+        return found
+
+    # Values
+
+    def read_header(self, frame: bytes) -> dict[str, Any]:
+        """A request header's value, with requestApiKeyName. DecodeError."""
+        header = self.codecs(frame)[0].read(frame)[0]
+        return header | {"requestApiKeyName": self.name(header["requestApiKey"])}
+
+    def read_request(self, frame: bytes) -> dict[str, Any]:
+        """A request body's value. DecodeError."""
+        self.check(frame)
+        header, body = self.codecs(frame)
+        return self.named(body, body.read_whole(frame, header.skip(frame)))
+
+    def check(self, frame: bytes) -> None:
+        """DecodeError: the tables don't have this request."""
+        if frame[:4] not in self.known and not self.knows(*api_of(frame)):
+            raise frames.unknown_version(*api_of(frame), self.dialect)
+
+    def read_response(self, frame: bytes, api_key: int, version: int) -> dict[str, Any]:
+        """A response body's value, by key and version of its request. DecodeError."""
+        codec, start = self.response_codec(frame, api_key, version)
+        return self.named(codec, codec.read_whole(frame, start))
+
+    def named(self, codec: MessageCodec, value: dict[str, Any]) -> dict[str, Any]:
+        """The value with topic names beside ids, where that is wanted; ids that it names are learnt."""
+        if self.annotated and self.has_topic_ids(codec.name):
+            annotate(value, self.names)
+        return value
+
+    def has_topic_ids(self, message: str) -> bool:
+        """Whether a message has a topic id anywhere: in most there is nothing to name, and no need to look."""
+        found = self.with_ids.get(message)
+        if found is None:
+            known = message in catalog(self.dialect).names
+            found = self.with_ids[message] = known and has_field(
+                catalog(self.dialect).message(message).fields, "topicId"
+            )
+        return found
+
+    def response_codec(self, frame: bytes, api_key: int, version: int) -> tuple[MessageCodec, int]:
+        """The codec of a response's body, and where that begins."""
+        found = self.answers.get((api_key, version))
+        if found is not None:
+            return found[1], found[0].skip(frame)
+        header = messages.response_header(api_key, version, self.dialect)
+        start = header.skip(frame)
+        body = frames.response_codec(frame, start, api_key, version, self.dialect, strict=True)
+        if api_key != API_VERSIONS:  # whose answer says itself which version it has
+            self.answers[api_key, version] = header, body
+        return body, start
+
+    def answer_codec(self, frame: bytes, api_key: int, version: int, request: bytes) -> tuple[MessageCodec, int]:
+        """As `response_codec`; that of an envelope knows from its request's frame what is inside."""
+        codec, start = self.response_codec(frame, api_key, version)
+        if api_key == ENVELOPE and self.request_decodes(request):
+            from kcli.grammar.envelopes import EnvelopeCodec
+
+            assert isinstance(codec, EnvelopeCodec)
+            codec = codec.answering(self.read_request(request))
+        return codec, start
+
+    @property
+    def secrets(self) -> bool:
+        """Whether text shows them."""
+        return bool(self.form["secrets"])
+
+    def hides(self, api_key: int | None) -> bool:
+        """Whether text hides bytes that could not be decoded: those of an API whose messages have secrets, and those of
+        which nothing is known (a SASL token whose handshake the capture lacks)."""
+        if self.secrets:
+            return False
+        api = None if api_key is None else self.apis.get(api_key)
+        return api is None or bool(secret_fields(api.request) or secret_fields(api.response))
+
+    # Text
+
+    def texts(
+        self, api_key: int, version: int, request: bytes, response: bytes | None
+    ) -> tuple[Texts, dict[str, DecodeError]]:
+        """The JSON text of a request's header, its body, and the body of the response to it: None for what is not there
+        or can't be decoded; and why it can't, by who sent it ("client", "server").
+        """
+        head = asked = answer = None
+        errors: dict[str, DecodeError] = {}
+        try:
+            head, start = self.header_text(request)
+            asked = self.request_text(request, start)
+        except DecodeError as error:
+            errors["client"] = error
+        if response is not None:
+            try:
+                answer = self.response_text(response, api_key, version, request)
+            except DecodeError as error:
+                errors["server"] = error
+        return (head, asked, answer), errors
+
+    def header_text(self, frame: bytes) -> tuple[bytes, int]:
+        """A request header's JSON text, and where the body begins. DecodeError."""
+        text, end = self.codecs(frame)[0].json(frame)
+        closing = self.closings.get(frame[:2])
+        if closing is None:
+            name = dumps(self.name(api_of(frame)[0]))
+            closing = self.closings[frame[:2]] = f',"requestApiKeyName":{name}}}'.encode()
+        return text[:-1] + closing, end
+
+    def request_text(self, frame: bytes, start: int) -> bytes:
+        """The JSON text of a request body that begins at `start`. DecodeError."""
+        self.check(frame)
+        return self.codecs(frame)[1].json(frame, start, **self.form)[0]
+
+    def response_text(self, frame: bytes, api_key: int, version: int, request: bytes = b"") -> bytes:
+        """A response body's JSON text, by key and version of its request. DecodeError.
+
+        request: its frame, which says what an envelope's answer has inside.
+        """
+        codec, start = self.answer_codec(frame, api_key, version, request)
+        return codec.json(frame, start, **self.form)[0]
+
+    # Judging bytes
+
+    def request_fits(self, frame: bytes) -> bool:
+        """Whether a request of a known version is all of these bytes."""
+        if len(frame) < 4 or not self.knows(*api_of(frame)):
+            return False
+        header, body = self.codecs(frame)
+        try:
+            return fills(body, frame, header.skip(frame))
+        except DecodeError:
+            return False
+
+    def request_decodes(self, frame: bytes) -> bool:
+        """Whether a request is of a known version and can be decoded, whatever stands behind it."""
+        try:
+            self.check(frame)
+            header, body = self.codecs(frame)
+            start = header.skip(frame)
+            if body.variants:
+                body.fit(frame, start)
+            else:
+                body.skip(frame, start)
+        except DecodeError:
+            return False
+        return True
+
+    def response_fits(self, frame: bytes, api_key: int, version: int) -> bool:
+        """Whether these bytes are a whole response to a request of that key and version."""
+        if not self.knows(api_key, version):
+            return len(frame) >= 4
+        try:
+            codec, start = self.response_codec(frame, api_key, version)
+            return fills(codec, frame, start)
+        except DecodeError:
+            return False
+
+
+def has_field(fields: tuple[Field, ...], name: str) -> bool:
+    return any(field.name == name or has_field(field.fields, name) for field in fields)
+
+
+def fills(codec: MessageCodec, frame: bytes, start: int) -> bool:
+    """Whether the message ends where the frame does, or so near that a client's spare bytes explain the rest."""
+    if codec.variants:
+        return codec.fit(frame, start)[2] == len(frame)
+    return len(frame) - codec.skip(frame, start) <= SPARE

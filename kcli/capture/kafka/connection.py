@@ -1,0 +1,142 @@
+"""One connection: frames out of its two streams, and exchanges out of its frames. The rules, in prose:
+
+- The client is who connected, or who was found to send requests, or who does not have a port that was pinned.
+- A connection whose client's first bytes make no request is not Kafka, TLS if they look like it: counted, not read. So
+  is one in which nothing proves to be Kafka's (kafka_probe.py); until then what comes out of it is held back.
+- Responses answer requests by correlation id, nearly always in order. A Produce with acks 0 has no response.
+- After a SaslHandshake v0 the frames are raw tokens, each way in turn, until a frame is a request again.
+- Bytes that a capture lacks (a gap, or a packet cut short) damage the frame they fall into. Its length says where the
+  next one starts if the loss ends within it; if not, the stream is searched for one.
+- After a loss on the server's side, an answer to a later request means that the earlier ones' answers were lost.
+- Every byte ends in an exchange or an event.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.capture.kafka.connection_state import ConnectionState
+from kcli.capture.kafka.correlation import add_request, add_response, end_pending
+from kcli.capture.kafka.events import Event, Kind
+from kcli.capture.kafka.frame_search import NOTHING, identify, synchronise
+from kcli.capture.kafka.frames import looks_like_tls, plausible_request
+from kcli.capture.kafka.gaps import WHY_GIVEN_UP, damage, give_up_buffer, leftover, report_damaged
+from kcli.capture.kafka.pending import PendingRequests
+from kcli.capture.kafka.probe_result import contradict, end_trial, judge, refuse
+
+
+class CapturedConnection(ConnectionState):
+    """Feed it ordered bytes of both directions (0 and 1: the two ends), losses, and the end."""
+
+    def restore(self, *state: Any) -> None:
+        """See ConnectionState.restore."""
+        super().restore(*state)
+        for request in list(self.pending):  # a verdict lets go of all
+            if self.foreign is None:
+                judge(self, request)
+        if self.client is not None and not self.spoke:
+            self.spoke = bool(plausible_request(self.streams[self.client].buffer, 0, self.bodies))
+
+    def data(self, d: int, ns: int, data: bytes) -> None:
+        """Bytes that end `d` sent."""
+        stream = self.streams[d]
+        stream.ns = ns
+        self.began = self.began or ns
+        if self.foreign is not None:
+            stream.foreign += len(data)
+            return
+        stream.receive(data)
+        self.advance(d)
+
+    def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
+        """Bytes that end `d` sent and the capture lacks; 0: the number is unknown."""
+        stream = self.streams[d]
+        stream.ns = ns
+        self.began = self.began or ns
+        if self.foreign is None:
+            if self.trial is not None:
+                self.trial.lossy = True
+            self.event(
+                kind, d, stream.offset + len(stream.buffer), count, reason + damage(self, d, count), captured=False
+            )
+        self.lossy = self.lossy or d != self.client
+        stream.offset += count
+
+    def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:
+        """The end of the connection, or of the capture; `extra`: bytes counted elsewhere once it was foreign."""
+        if self.foreign is None and not self.spoke and any(s.buffer or s.seen for s in self.streams):
+            refuse(self, NOTHING)
+        end_trial(self)
+        if self.foreign is not None:
+            self.close_foreign(ns, extra)
+            return
+        for d, stream in enumerate(self.streams):
+            if stream.damaged:
+                report_damaged(self, d)
+            if stream.buffer:
+                leftover(self, d, stream, why)
+        end_pending(self, why, ns)
+        self.pending.clear()
+
+    def give_up(self) -> None:
+        """Let go of what is held, as more is held in all than may be: what waits stays without an answer."""
+        if self.foreign is not None:
+            return
+        if self.trial is not None and self.trial.held:
+            end_trial(self)
+        for d, stream in enumerate(self.streams):
+            give_up_buffer(self, d, stream)
+        end_pending(self, WHY_GIVEN_UP, max(stream.ns for stream in self.streams))
+        self.pending = PendingRequests([request for request in self.pending if request.frame is None])
+
+    def advance(self, d: int) -> None:
+        """Read what the new bytes of end `d` make whole."""
+        if not self.spoke and not self.greet(d):
+            return
+        self.read(d)
+        if d == self.client:
+            self.read(1 - d)  # answers that were there first
+
+    def greet(self, d: int) -> bool:
+        """Whether a request has been found: the client's first bytes, where they were seen from the start."""
+        if self.client is None or not self.streams[self.client].synced:
+            return identify(self, d)
+        start = self.streams[self.client].buffer
+        verdict = not looks_like_tls(start) and plausible_request(start, 0, self.bodies)
+        if verdict is False:
+            return refuse(self, "TLS" if looks_like_tls(start) else f"begins with {bytes(start[:12])!r}")
+        self.spoke = bool(verdict)
+        return self.spoke
+
+    def read(self, d: int) -> None:
+        """All frames that are whole."""
+        stream = self.streams[d]
+        while stream.buffer:
+            if stream.skip:
+                stream.pass_damaged()
+                if not stream.skip:
+                    report_damaged(self, d)
+                continue
+            if not stream.synced and not synchronise(self, d):
+                return
+            offset, frame = stream.offset, stream.take_frame(self.least_size(d))
+            if frame is None:
+                return
+            if isinstance(frame, int):
+                self.event("undecodable", d, offset, 0, f"a frame cannot have a length of {frame}")
+                stream.unsync()
+                contradict(self)
+                continue
+            self.take_frame(d, frame, offset)
+
+    def take_frame(self, d: int, frame: bytes, offset: int) -> None:
+        """Take in a whole frame of end `d`. offset: of its length, in that end's bytes."""
+        if d == self.client:
+            add_request(self, frame, offset)
+        else:
+            add_response(self, frame, offset)
+
+    def close_foreign(self, ns: int, extra: tuple[int, int]) -> None:
+        """Report the end of a connection that is not Kafka's, with its bytes."""
+        count = sum(stream.foreign for stream in self.streams) + sum(extra)
+        self.emit(Event("not-kafka", str(self.link), self.began or ns, 0, count, self.foreign or ""))

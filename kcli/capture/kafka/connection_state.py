@@ -1,0 +1,167 @@
+"""What is under way on a connection: its streams, the requests that wait, what is known of it; and what it puts out.
+
+The compiled engine reads connections by itself while nothing odd happens: it takes a state over, and hands it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Event, Kind, Link
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.frames import LARGEST, FrameStream
+from kcli.capture.kafka.kafka_probe import Trial
+from kcli.capture.kafka.pending import Pending, PendingRequests
+
+PLENTY = 256  # waiting requests beyond which a connection is not steady
+MUCH = 1 << 18  # ... and bytes that it holds: handing them over has to cost little
+
+
+class ConnectionState:
+    """Streams and fields are numbered by end: 0 or 1, in the order of `ends`."""
+
+    def __init__(
+        self,
+        ends: tuple[str, str],
+        client: int | None,
+        started: tuple[bool, bool],
+        bodies: Bodies,
+        emit: Callable[[Exchange | Event], None],
+    ) -> None:
+        self.ends = ends
+        self.bodies = bodies
+        self.emit = emit
+        self.client = client
+        self.streams = (FrameStream(started[0]), FrameStream(started[1]))
+        self.pending = PendingRequests()
+        self.trial: Trial | None = Trial()  # None: it is proved to be Kafka's
+        self.searched = False  # its requests had to be looked for
+        self.spoke = False  # a request was found
+        self.tokens = False  # SASL tokens stand where requests did
+        self.lossy = False  # an answer may be missing
+        self.foreign: str | None = None  # why this is not Kafka
+        self.began = 0
+
+    @property
+    def steady(self) -> bool:
+        """Nothing odd is under way: frames follow each other in both directions, and each answer has its request."""
+        return (
+            self.trial is None and not self.tokens and not self.lossy and self.foreign is None
+            and all(stream.synced and not stream.skip for stream in self.streams)
+            and len(self.pending) < PLENTY and not self.pending.odd and self.weight < MUCH
+        )  # fmt: skip
+
+    @property
+    def fresh(self) -> bool:
+        """Nothing has come or is missing of a connection whose beginning is still to come."""
+        return (
+            self.client is not None and self.foreign is None and self.trial is not None and not self.trial.lossy
+            and all(stream.synced and not stream.received for stream in self.streams)
+        )  # fmt: skip
+
+    @property
+    def weight(self) -> int:
+        """Bytes of memory counted for what it holds."""
+        held = sum(len(stream.buffer) for stream in self.streams) + self.pending.size
+        return held if self.trial is None else held + self.trial.size
+
+    def restore(
+        self,
+        spoke: bool,
+        pending: list[tuple[int, int, int, int, bytes]],
+        buffers: list[bytes],
+        offsets: tuple[int, int],
+        heard: tuple[int, int],
+        began: int,
+        proved: bool,
+    ) -> None:
+        """Take over a connection that was steady, with what was under way.
+
+        heard: when each end last sent bytes. proved: an exchange was read to its last byte.
+        """
+        self.spoke = spoke
+        self.began = self.began or began
+        self.pending = PendingRequests(Pending(*request) for request in pending)
+        for stream, buffer, offset, ns in zip(self.streams, buffers, offsets, heard, strict=True):
+            stream.buffer[:] = buffer
+            stream.offset, stream.ns = offset, ns
+            stream.received = offset + len(buffer)
+        if proved:
+            self.trial = None
+
+    def release(self) -> tuple[list[tuple[int, int, int, int, bytes]], list[bytes], tuple[int, int]]:
+        """The reverse, for a connection that is steady: waiting requests, parts of frames that have come, and when."""
+        pending = [(p.correlation_id, p.api_key, p.api_version, p.ns, p.frame or b"") for p in self.pending]
+        buffers = [bytes(stream.buffer) for stream in self.streams]
+        self.pending.clear()
+        for stream in self.streams:
+            stream.buffer.clear()
+        return pending, buffers, (self.streams[0].ns, self.streams[1].ns)
+
+    @property
+    def link(self) -> Link:
+        """Server and client; a guess by port where nobody is known to be the client."""
+        client = self.client if self.client is not None else self.guess_client()
+        return Link(self.ends[1 - client], self.ends[client])
+
+    def guess_client(self) -> int:
+        """Servers have the lower port, as a rule."""
+        ports = [int(end.rpartition(":")[2]) for end in self.ends]
+        return 0 if ports[0] > ports[1] else 1
+
+    def least_size(self, d: int) -> int:
+        """The least length that a frame of end `d` may have."""
+        return 0 if self.tokens else 8 if d == self.client else 4
+
+    def plausible_size(self, d: int, size: int) -> bool:
+        """Whether a frame of end `d` may have this length."""
+        return self.least_size(d) <= size < LARGEST
+
+    # What comes out
+
+    def put(self, item: Exchange | Event) -> None:
+        """Emit it, or hold it back until the connection is known to be Kafka's."""
+        if self.trial is None:
+            self.emit(item)
+        elif self.foreign is None:
+            self.trial.hold(item)
+
+    def exchange(self, request: Pending, ns: int | None, frame: bytes | None) -> None:
+        """Put out a request with its response, or without one (None). ns: the response's time."""
+        assert request.frame is not None
+        self.put(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies))
+
+    def event(
+        self,
+        kind: Kind,
+        d: int,
+        offset: int,
+        size: int,
+        reason: str,
+        ns: int | None = None,
+        data: bytes | None = None,
+        captured: bool = True,
+        api_key: int | None = None,
+    ) -> None:
+        """Put out an event about bytes of end `d`. offset: of the first in that end's bytes. ns: None for the latest.
+
+        data: the bytes that could not be decoded. api_key: the API of these bytes; None where it is unknown.
+        """
+        link = self.link
+        sender = "server" if self.ends[d] == link.server else "client"
+        ns = self.streams[d].ns if ns is None else ns
+        hidden = data is not None and self.bodies.hides(api_key)
+        self.put(Event(kind, str(link), ns, offset, size, reason, sender, data=data, hidden=hidden, captured=captured))
+
+    def unread(self, d: int, count: int, why: str) -> None:
+        """Pass over bytes of end `d`, with an event."""
+        stream = self.streams[d]
+        offset = stream.offset
+        stream.take(count)
+        self.event("undecodable", d, offset, count, why)
+
+    def describe(self, request: Pending) -> str:
+        """A request's API, version and correlation id, for a reason."""
+        api = self.bodies.api(request.api_key)
+        return f"{api.name if api else request.api_key} v{request.api_version} request {request.correlation_id}"

@@ -1,0 +1,109 @@
+"""Pairs frames of a connection: requests wait for their responses, which name them by correlation id."""
+
+from __future__ import annotations
+
+from kcli.capture.kafka.connection_state import ConnectionState
+from kcli.capture.kafka.frames import acks_of, plausible_request
+from kcli.capture.kafka.pending import Pending
+from kcli.capture.kafka.probe_result import contradict, decide, judge, prove
+from kcli.grammar.request_start import PREFIX
+from kcli.schemas.apikeys import PRODUCE, SASL_HANDSHAKE
+
+UNANSWERED = 10_000  # requests that wait; the oldest gives up its place
+
+
+def end_pending(connection: ConnectionState, why: str, ns: int) -> None:
+    """Put out the requests that wait as exchanges without a response, and an event that lists them."""
+    waiting = [request for request in connection.pending if request.frame is not None]
+    for request in waiting:
+        connection.exchange(request, None, None)
+    if waiting:
+        count = sum(len(request.frame or b"") + PREFIX for request in waiting)
+        ids = ", ".join(str(request.correlation_id) for request in waiting[:8]) + (", ..." if len(waiting) > 8 else "")
+        assert connection.client is not None
+        connection.event(
+            "unanswered-at-end",
+            connection.client,
+            connection.streams[connection.client].offset,
+            count,
+            f"no response to {ids}: {why}",
+            ns,
+            captured=False,
+        )
+
+
+def add_request(connection: ConnectionState, frame: bytes, offset: int) -> None:
+    """Take in a frame of the client. offset: of its length, in the client's bytes."""
+    assert connection.client is not None
+    ns = connection.streams[connection.client].ns
+    if connection.tokens:
+        connection.tokens = not is_request(connection, frame)
+    if connection.tokens:
+        connection.pending.append(Pending(0, -1, -1, ns, None, token=True))
+        connection.event("not-kafka", connection.client, offset, len(frame) + PREFIX, "SASL token of the client")
+        return
+    if len(frame) < 8:
+        connection.event(
+            "undecodable", connection.client, offset, len(frame) + PREFIX, "too short for a request", data=frame
+        )
+        return
+    key, version, number = (int.from_bytes(frame[a:b], "big", signed=True) for a, b in ((0, 2), (2, 4), (4, 8)))
+    request = Pending(number, key, version, ns, frame)
+    if connection.trial is not None:
+        judge(connection, request)
+    if connection.foreign is not None:
+        return
+    if key == PRODUCE and connection.bodies.knows(key, version) and acks_of(frame, connection.bodies.dialect) == 0:
+        connection.exchange(request, None, None)
+        return
+    connection.tokens = key == SASL_HANDSHAKE and version == 0
+    connection.pending.append(request)
+    if len(connection.pending) > UNANSWERED:
+        oldest = connection.pending.popleft()
+        if oldest.frame is not None:
+            connection.exchange(oldest, None, None)
+
+
+def is_request(connection: ConnectionState, frame: bytes) -> bool:
+    """Whether a frame is a request to its last byte, and no SASL token."""
+    whole = len(frame).to_bytes(4, "big") + frame
+    return bool(plausible_request(whole, 0, connection.bodies)) and connection.bodies.request_fits(frame)
+
+
+def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None:
+    """Take in a frame of the server. offset: of its length, in the server's bytes."""
+    assert connection.client is not None
+    server = 1 - connection.client
+    ns = connection.streams[server].ns
+    oldest = connection.pending.first if connection.pending.odd else None  # tokens are odd
+    if oldest is not None and oldest.token:
+        connection.pending.popleft()
+        connection.event("not-kafka", server, offset, len(frame) + PREFIX, "SASL token of the server")
+        return
+    number = int.from_bytes(frame[:4], "big", signed=True)
+    if connection.lossy and connection.pending.find(number) is not None:
+        pass_unanswered(connection, number)
+    request = connection.pending.take(number)
+    if request is None:
+        why = f"answers request {number}, which is not in the capture"
+        connection.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame)
+        if not connection.searched:
+            contradict(connection)
+        return
+    if request.frame is None:
+        why = f"answers {connection.describe(request)}, which is not whole in the capture"
+        connection.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame, api_key=request.api_key)
+        return
+    if connection.trial is not None and connection.trial.see_response(request, frame, connection.bodies):
+        prove(connection)
+    connection.exchange(request, ns, frame)
+    if connection.trial is not None:
+        decide(connection)
+
+
+def pass_unanswered(connection: ConnectionState, number: int) -> None:
+    """Put out the requests before an answered one without a response: theirs were lost."""
+    for request in connection.pending.before(number):
+        if request.frame is not None:
+            connection.exchange(request, None, None)
+    connection.lossy = False

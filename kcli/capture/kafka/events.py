@@ -1,0 +1,77 @@
+"""Events: every byte of a capture that is in no exchange is in one of these."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from kcli.capture.kafka.clock import instant, moment
+from kcli.grammar.secrets import redacted
+from kcli.jsontext import dumps
+
+Kind = Literal["gap", "truncated", "undecodable", "not-kafka", "unanswered-at-end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The two ends of a connection, as "address:port" (IPv6 addresses in brackets)."""
+
+    server: str
+    client: str
+
+    def __str__(self) -> str:
+        return f"{self.server}-{self.client}"
+
+
+@dataclass(slots=True, repr=False)
+class Event:
+    """Bytes that are no exchange, or the news that an answer is missing.
+
+    kind: see Kind. offset: bytes from the start of that direction of the connection as captured, or from the start of
+    the file where there is no connection. size: bytes. data: those bytes, for what could not be decoded.
+    """
+
+    kind: Kind
+    connection: str | None
+    ns: int
+    offset: int
+    size: int
+    reason: str
+    sender: str | None = None
+    file: str | None = None
+    data: bytes | None = None
+    hidden: bool = False  # those bytes may hold a secret: `line` shows their number alone
+    captured: bool = True  # `size` counts bytes that are here; False: bytes that are missing, or are in an exchange too
+
+    def __repr__(self) -> str:
+        text = f"{self.kind} {self.timestamp} {self.connection or self.file}: {self.size} bytes: {self.reason}"
+        from kcli.notebook import shortened
+
+        return f"<Event {shortened(text)}>"
+
+    @property
+    def time(self) -> datetime:
+        """UTC, to the microsecond; `ns` has the rest."""
+        return moment(self.ns)
+
+    @property
+    def timestamp(self) -> str:
+        """ISO 8601, UTC, to the microsecond."""
+        return instant(self.ns)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The members of its line of JSON."""
+        made: dict[str, Any] = {"event": self.kind, "connection": self.connection, "timestamp": self.timestamp}
+        made |= {"offset": self.offset, "bytes": self.size, "reason": self.reason}
+        for name in ("sender", "file"):
+            if getattr(self, name) is not None:
+                made[name] = getattr(self, name)
+        if self.data is not None:
+            made["base64"] = redacted(len(self.data)) if self.hidden else base64.b64encode(self.data).decode()
+        return made
+
+    def line(self) -> bytes:
+        """The event as one line of JSON."""
+        return dumps(self.as_dict()).encode() + b"\n"

@@ -1,0 +1,211 @@
+"""Exchanges: a request with its response, decoded when first asked for."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.clock import instant, milliseconds, moment
+from kcli.capture.kafka.error_codes import error_codes
+from kcli.capture.kafka.events import Event, Link
+from kcli.errors import DecodeError
+from kcli.grammar.request_start import PREFIX, client_id_of
+from kcli.jsontext import dumps
+from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN
+from kcli.schemas.catalog import catalog
+
+MaybeNone: TypeAlias = Any  # None is so rare that type checkers don't ask for a look at each use
+
+
+class Exchange:
+    """A request, and its response where there is one.
+
+    Times are nanoseconds since 1970, of the packets that made the messages whole. Frames are without their length;
+    `request_bytes` and `response_bytes` (None without a response) are sizes on the wire, with it.
+    `header`, `request` and `response` are values as `kcli.grammar` reads them, decoded when first asked for; a body
+    that can't be decoded is None, and `failures` has the reason.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        request_ns: int,
+        request_frame: bytes,
+        response_ns: int | None,
+        response_frame: bytes | None,
+        bodies: Bodies,
+    ) -> None:
+        self.link = link
+        self.request_ns = request_ns
+        self.response_ns = response_ns
+        self.request_frame = request_frame
+        self.response_frame = response_frame
+        self.bodies = bodies
+        self.failures: list[Event] = []
+        self.api_key = int.from_bytes(request_frame[:2], "big", signed=True)
+        self.api_version = int.from_bytes(request_frame[2:4], "big", signed=True)
+        self.request_bytes = len(request_frame) + PREFIX
+        self.response_bytes = None if response_frame is None else len(response_frame) + PREFIX
+
+    def __repr__(self) -> str:
+        from kcli.notebook import quoted
+
+        client = "" if self.client_id is None else f" from {quoted(self.client_id)}"
+        return f"<Exchange {self.timestamp} {self.api} v{self.version}{client}: {self.outcome}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what `line` has, cut to some thousand characters."""
+        known, self.failures = self.failures, []
+        header, request, response = self.texts()
+        found, self.failures = self.failures, known
+        facts = {
+            "time": self.timestamp,
+            "connection": self.connection,
+            "client": self.client_id,
+            "outcome": self.outcome,
+            "bytes": f"request {self.request_bytes}, response {self.response_bytes or 0}",
+            "undecodable": "; ".join(failure.reason for failure in found) or None,
+        }
+        texts = {"header": header, "request": request, "response": response}
+        from kcli.notebook import card
+
+        return card(f"{self.api} v{self.version}", facts, texts)
+
+    @property
+    def outcome(self) -> str:
+        """In words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "no answer"."""
+        if self.response_frame is None:
+            return "no answer"
+        return ", ".join([f"{self.latency_ms} ms", *self.errors])
+
+    @property
+    def connection(self) -> str:
+        """ "server-client"."""
+        return f"{self.link.server}-{self.link.client}"
+
+    @property
+    def time(self) -> datetime:
+        """Of the request: UTC, to the microsecond; `request_ns` has the rest."""
+        return moment(self.request_ns)
+
+    @property
+    def timestamp(self) -> str:
+        """The same as text, ISO 8601."""
+        return instant(self.request_ns)
+
+    @property
+    def api(self) -> str:
+        """The API's name as in Kafka's documentation: "Fetch"; of an unknown key its number."""
+        api = self.bodies.api(self.api_key)
+        return api.name if api else str(self.api_key)
+
+    @property
+    def version(self) -> int:
+        """The API's version."""
+        return self.api_version
+
+    @property
+    def errors(self) -> list[str]:
+        """Names of the error codes in the response, each once: ["NOT_LEADER_OR_FOLLOWER"]."""
+        known = catalog(self.bodies.dialect)
+        return [known.error_name(code) for code in dict.fromkeys(error_codes(self.response or {}))]
+
+    @property
+    def correlation_id(self) -> int:
+        """The number by which the client finds the response to its request."""
+        return int.from_bytes(self.request_frame[4:8], "big", signed=True)
+
+    @property
+    def api_name(self) -> str:
+        """As in a broker's log: "FETCH"; of an unknown key its number."""
+        return self.bodies.name(self.api_key) or str(self.api_key)
+
+    @property
+    def client_id(self) -> str | None:
+        """From its fixed place, as most readers want it without the rest. ControlledShutdown v0 has none."""
+        if self.api_key == CONTROLLED_SHUTDOWN and self.api_version == 0:
+            return None
+        found = client_id_of(self.request_frame)
+        return None if found is None else found.decode("utf-8", "replace")
+
+    @property
+    def latency_ms(self) -> float | None:
+        """From the request to the response, in milliseconds to the microsecond; None without one."""
+        return None if self.response_ns is None else milliseconds(self.response_ns - self.request_ns)
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """The request's header; of one that can't be decoded what stands at fixed places."""
+        try:
+            return self.bodies.read_header(self.request_frame)
+        except DecodeError:
+            return self.bare_header()
+
+    @cached_property
+    def request(self) -> dict[str, Any] | MaybeNone:
+        """The request's body; None where it can't be decoded."""
+        try:
+            return self.bodies.read_request(self.request_frame)
+        except DecodeError as error:
+            self.fail("client", self.request_ns, self.request_frame, error)
+            return None
+
+    def bare_header(self) -> dict[str, Any]:
+        """What stands at fixed places in any header."""
+        keys = {
+            "requestApiKey": self.api_key,
+            "requestApiVersion": self.api_version,
+            "correlationId": self.correlation_id,
+        }
+        return keys | {"clientId": None, "requestApiKeyName": self.bodies.name(self.api_key)}
+
+    @cached_property
+    def response(self) -> dict[str, Any] | None:
+        """The response's body; None where there is none, or it can't be decoded."""
+        if self.response_frame is None:
+            return None
+        try:
+            return self.bodies.read_response(self.response_frame, self.api_key, self.api_version)
+        except DecodeError as error:
+            self.fail("server", self.response_ns or 0, self.response_frame, error)
+            return None
+
+    def fail(self, sender: str, ns: int, frame: bytes, error: DecodeError) -> None:
+        """Add an event for a body that can't be decoded to `failures`."""
+        side = "request" if sender == "client" else "response"
+        what = f"{side} {self.correlation_id}"
+        self.failures.append(
+            Event(
+                "undecodable",
+                self.connection,
+                ns,
+                error.offset,
+                len(frame) + PREFIX,
+                f"{what}: {error}",
+                sender,
+                data=frame,
+                hidden=self.bodies.hides(self.api_key),
+            )
+        )
+
+    def line(self) -> bytes:
+        """The exchange as one line of JSON; undecodable bodies are null, and fill `failures`."""
+        head, request, response = self.texts()
+        size = "null" if self.response_bytes is None else str(self.response_bytes)
+        took = self.latency_ms
+        latency = "null" if took is None else repr(took)
+        opening = f'{{"timestamp":"{self.timestamp}","connection":"{self.connection}","requestHeader":'
+        closing = f',"requestBytes":{self.request_bytes},"responseBytes":{size},"latencyMs":{latency}}}\n'
+        return b"".join((opening.encode(), head, b',"request":', request, b',"response":', response, closing.encode()))
+
+    def texts(self) -> tuple[bytes, bytes, bytes]:
+        """(header, request, response) as JSON text."""
+        texts, errors = self.bodies.texts(self.api_key, self.api_version, self.request_frame, self.response_frame)
+        if "client" in errors:
+            self.fail("client", self.request_ns, self.request_frame, errors["client"])
+        if "server" in errors:
+            self.fail("server", self.response_ns or 0, self.response_frame or b"", errors["server"])
+        head, request, response = texts
+        return head or dumps(self.bare_header()).encode(), request or b"null", response or b"null"

@@ -1,0 +1,53 @@
+"""Finds where frames begin in a connection that was under way when the capture began, and behind a loss."""
+
+from __future__ import annotations
+
+from kcli.capture.kafka.connection_state import ConnectionState
+from kcli.capture.kafka.frames import find_request, find_response, looks_like_tls
+from kcli.capture.kafka.probe_result import refuse
+
+NOTHING = "no request of Kafka's in it"
+STRANGE = 1 << 20  # bytes without any frame, in a connection never seen to speak Kafka, after which it is given up
+
+
+def identify(connection: ConnectionState, d: int) -> bool:
+    """Find the client of a connection that was under way: the end in whose bytes a request is found."""
+    stream = connection.streams[d]
+    if looks_like_tls(stream.buffer) and not stream.seen:
+        return refuse(connection, "TLS")
+    at = find_request(stream, connection.bodies) if connection.client in (None, d) else None
+    if at is None:
+        bound(connection, d)
+        if sum(s.seen for s in connection.streams) > STRANGE:
+            refuse(connection, NOTHING)
+        return False
+    connection.client, connection.spoke, connection.searched = d, True, True
+    return True
+
+
+def synchronise(connection: ConnectionState, d: int) -> bool:
+    """Find the next frame of end `d`, and pass over what comes before it. Returns whether there is one."""
+    stream = connection.streams[d]
+    if d == connection.client:
+        at = find_request(stream, connection.bodies)
+        connection.searched = connection.trial is not None
+    else:
+        at = find_response(stream, connection.pending, connection.bodies)
+    if at is None:
+        bound(connection, d)
+        return False
+    if at:
+        connection.unread(d, at, "before the first whole frame")
+    stream.synced = True
+    stream.end_search()
+    return True
+
+
+def bound(connection: ConnectionState, d: int) -> None:
+    """Give up the oldest bytes of a long search."""
+    stream = connection.streams[d]
+    count = stream.give_up()
+    if count:
+        stream.seen += count
+        connection.unread(d, count, "no frame found in it")
+        stream.dropped(count)

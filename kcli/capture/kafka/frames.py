@@ -1,0 +1,262 @@
+"""Length-prefixed frames: what makes bytes a plausible request, and finding frames in the middle of a stream.
+
+A frame is four bytes of length and that many bytes. Where a stream's beginning was seen, frames follow each other and
+the lengths alone say where each starts. Where it was not (a capture that starts in mid-stream, a gap), a request is
+found by a header that makes sense in a frame that decodes to its last byte, with another frame or the stream's present
+end behind it; a response by the correlation id of a request that waits for one, in a frame that decodes as its answer.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from functools import cache
+from heapq import heappop, heappush
+
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.pending import PendingRequests
+from kcli.errors import DecodeError
+from kcli.grammar import messages
+from kcli.grammar.files import tls
+from kcli.grammar.request_start import PREFIX
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.trace import DecodeTrace
+from kcli.schemas.apikeys import PRODUCE
+
+HEADER = 10  # key, version, correlation id, length of the client id
+LARGEST = 1 << 30  # bytes of a frame: more than any broker accepts
+LARGEST_FOUND = 1 << 27  # ... of one that is only being looked for
+SEARCHED = 1 << 22  # bytes of a stream in which a frame is looked for before the oldest are given up
+TRIED = 64  # unfinished candidates
+FEW = 32  # correlation ids that are looked for one by one
+EFFORT = 32  # bytes that may be decoded in search of a frame, for each that came
+HEAD_START = 1 << 20  # ... and these in any case
+ACKS = "acks"
+NUMBER = struct.Struct("=q")  # as the core has it in a column
+LARGEST_RECORD = 16384 + 256  # bytes of a TLS record's payload (RFC 8446, 5.2)
+
+# The first bytes of a response: a length below 2^27, a correlation id.
+RESPONSE = re.compile(rb"(?=[\0-\x07].{7})", re.DOTALL)
+# The first bytes of a request: a length below 2^27, a small key and version, a correlation id that is not negative.
+REQUEST = re.compile(rb"(?=[\0-\x07].{3}[\0-\x7f].\0[\0-\x1f][\0-\x7f].{3}(?:\xff\xff|[\0-\x7f].))", re.DOTALL)
+
+
+class FrameStream:
+    """One direction of a connection: bytes not yet read as frames, and where the reader stands.
+
+    offset: of buffer[0], bytes from the start of the direction. skip: bytes of a damaged frame that are still to come.
+    """
+
+    def __init__(self, synced: bool) -> None:
+        self.buffer = bytearray()
+        self.offset = 0
+        self.synced = synced
+        self.skip = 0
+        self.searched = 0
+        self.candidates: list[int] = []
+        self.ends: list[tuple[int, int]] = []  # (end, start) of frames that may be the response that is looked for
+        self.received = 0  # bytes in all
+        self.effort = HEAD_START
+        self.damaged = 0  # bytes of such a frame that came behind what is missing
+        self.seen = 0  # bytes that came while no frame was found
+        self.foreign = 0  # bytes of a connection that is not Kafka
+        self.ns = 0
+
+    def receive(self, data: bytes) -> None:
+        """Add the next bytes of the direction."""
+        self.buffer += data
+        self.received += len(data)
+
+    def may_try(self, size: int) -> bool:
+        """Whether decoding so many bytes is within bounds: else whoever sends frames in frames makes a search long."""
+        if size > self.effort + EFFORT * self.received:
+            return False
+        self.effort -= size
+        return True
+
+    def take(self, count: int) -> bytes:
+        """The first bytes of the buffer, which moves on."""
+        taken = bytes(self.buffer[:count])
+        del self.buffer[:count]
+        self.offset += count
+        return taken
+
+    def pass_damaged(self) -> None:
+        """Pass over what has come of a damaged frame."""
+        count = len(self.take(min(self.skip, len(self.buffer))))
+        self.skip -= count
+        self.damaged += count
+
+    def unsync(self) -> None:
+        """Where frames begin is no longer known."""
+        self.synced = False
+        self.skip = self.seen = 0
+        self.end_search()
+
+    def end_search(self) -> None:
+        """Forget what a search for a frame has found so far."""
+        self.searched = 0
+        self.candidates = []
+        self.ends = []
+
+    def frame_size(self) -> int | None:
+        """What the length in front says; None where it is not whole."""
+        return int.from_bytes(self.buffer[:PREFIX], "big", signed=True) if len(self.buffer) >= PREFIX else None
+
+    def take_frame(self, least: int) -> bytes | int | None:
+        """The frame in front, without its length; None: it is not whole. An int: the length, which no frame has."""
+        size = self.frame_size()
+        if size is not None and not least <= size < LARGEST:
+            return size
+        if size is None or len(self.buffer) < PREFIX + size:
+            return None
+        return self.take(PREFIX + size)[PREFIX:]
+
+    def give_up(self) -> int:
+        """How many bytes at the front are too many to go on searching in."""
+        waits = self.candidates or self.ends
+        return max(0, len(self.buffer) - (LARGEST_FOUND if waits else SEARCHED))
+
+    def dropped(self, count: int) -> None:
+        """Keep the search's places right after `take`."""
+        self.searched = max(0, self.searched - count)
+        self.candidates = [at - count for at in self.candidates if at >= count]
+        self.ends = [(end - count, at - count) for end, at in self.ends if at >= count]  # still a heap
+
+
+def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found: bool = False) -> bool | None:
+    """Whether a request's frame may begin here; None: too few bytes. found: one is looked for, so be strict."""
+    if len(data) - at < PREFIX + HEADER:
+        if len(data) - at >= PREFIX and not 8 <= int.from_bytes(data[at : at + PREFIX], "big") < LARGEST:
+            return False
+        return None
+    size = int.from_bytes(data[at : at + 4], "big")
+    key = int.from_bytes(data[at + 4 : at + 6], "big", signed=True)
+    version = int.from_bytes(data[at + 6 : at + 8], "big", signed=True)
+    api = bodies.api(key)
+    if not 8 <= size < (LARGEST_FOUND if found else LARGEST) or api is None or data[at + 8] > 0x7F:
+        return False
+    if found and version not in api.versions:
+        return False
+    if key == 7 and version == 0:
+        return True  # ControlledShutdown v0: its header has no client id
+    length = int.from_bytes(data[at + 12 : at + 14], "big", signed=True)
+    return -1 <= length <= size - HEADER
+
+
+def find_request(stream: FrameStream, bodies: Bodies) -> int | None:
+    """Where in the buffer a request begins for sure."""
+    data = stream.buffer
+    for at in list(stream.candidates):
+        verdict = confirmed(stream, at, bodies)
+        if verdict:
+            return at
+        if verdict is False:
+            stream.candidates.remove(at)
+    for match in REQUEST.finditer(data, max(0, stream.searched)):
+        at = match.start()
+        if len(stream.candidates) < TRIED and plausible_request(data, at, bodies, found=True):
+            verdict = confirmed(stream, at, bodies)
+            if verdict:
+                return at
+            if verdict is None:
+                stream.candidates.append(at)
+    stream.searched = max(0, len(data) - PREFIX - HEADER + 1)
+    return None
+
+
+def confirmed(stream: FrameStream, at: int, bodies: Bodies) -> bool | None:
+    """A candidate's frame decodes to its end, and what follows may be another; None: it is not whole yet."""
+    data = stream.buffer
+    end = at + PREFIX + int.from_bytes(data[at : at + PREFIX], "big")
+    if end > len(data):
+        return None
+    if not stream.may_try(end - at) or not bodies.request_fits(bytes(data[at + PREFIX : end])):
+        return False
+    return end == len(data) or plausible_request(data, end, bodies) is not False
+
+
+def find_response(stream: FrameStream, waiting: PendingRequests, bodies: Bodies) -> int | None:
+    """Where in the buffer an answer to a request that waits begins; the first that is whole."""
+    data = stream.buffer
+    if not stream.searched and answers(stream, 0, waiting, bodies):
+        return 0  # none can begin before it: no need to look for others
+    for at in response_starts(data, stream.searched, waiting):
+        size = int.from_bytes(data[at : at + PREFIX], "big", signed=True)
+        if 4 <= size < LARGEST_FOUND:
+            heappush(stream.ends, (at + PREFIX + size, at))
+    stream.searched = max(0, len(data) - 2 * PREFIX + 1)
+    whole = []
+    while stream.ends and stream.ends[0][0] <= len(data):
+        whole.append(heappop(stream.ends)[1])
+    return next((at for at in sorted(whole) if answers(stream, at, waiting, bodies)), None)
+
+
+def response_starts(data: bytearray, start: int, waiting: PendingRequests) -> Iterator[int]:
+    """Places from `start` on behind whose length the correlation id of a request that waits stands, in any order."""
+    if len(waiting.by_id) > FEW:  # one look at each place, whatever the number of requests
+        for match in RESPONSE.finditer(data, start):
+            at = match.start()
+            if int.from_bytes(data[at + PREFIX : at + 2 * PREFIX], "big", signed=True) in waiting.by_id:
+                yield at
+        return
+    for number in waiting.by_id:
+        needle = number.to_bytes(4, "big", signed=True)
+        at = data.find(needle, start + PREFIX)
+        while at >= 0:
+            yield at - PREFIX
+            at = data.find(needle, at + 1)
+
+
+def answers(stream: FrameStream, at: int, waiting: PendingRequests, bodies: Bodies) -> bool:
+    """Whether a whole frame here answers a request that waits."""
+    data = stream.buffer
+    size = int.from_bytes(data[at : at + PREFIX], "big", signed=True)
+    if not 4 <= size < LARGEST_FOUND or at + PREFIX + size > len(data):
+        return False
+    request = waiting.find(int.from_bytes(data[at + PREFIX : at + 2 * PREFIX], "big", signed=True))
+    if request is None or request.frame is None or not stream.may_try(size):
+        return False
+    return bodies.response_fits(bytes(data[at + PREFIX : at + PREFIX + size]), request.api_key, request.api_version)
+
+
+def acks_of(frame: bytes, dialect: str | None = None) -> int | None:
+    """The acks of a Produce request, None where what comes before is not whole: 0 asks for no response."""
+    return produce_head(int.from_bytes(frame[2:4], "big"), dialect).acks(frame)
+
+
+class ProduceHead:
+    """One version of a Produce request, as far as its acks."""
+
+    def __init__(self, version: int, dialect: str | None) -> None:
+        self.header = messages.request_header(PRODUCE, version, dialect)
+        self.request = messages.request(PRODUCE, version, dialect)
+        self.compiled = self.request.select([f"{ACKS}?"]).head
+
+    def acks(self, frame: bytes) -> int | None:
+        try:
+            start = self.header.skip(frame)
+            found = self.compiled.read(frame, start) if self.compiled is not None else None
+        except DecodeError:
+            found = None  # not whole, or only the interpreted grammar reads it
+        return NUMBER.unpack_from(found[0][0])[0] if found is not None else self.interpreted_acks(frame)
+
+    def interpreted_acks(self, frame: bytes) -> int | None:
+        try:
+            source = ByteSource(frame, self.header.skip(frame))
+            for field in self.request.grammar.fields:
+                value = field.subcon.parse_word(source, DecodeTrace(), field.name)
+                if field.name == ACKS:
+                    return int(value)
+        except DecodeError:
+            pass
+        return None
+
+
+produce_head = cache(ProduceHead)
+
+
+def looks_like_tls(data: bytes | bytearray) -> bool:
+    """Whether a TLS record's header is in front (RFC 8446, 5.1): type 20 to 23, version 3.x, a length within bounds."""
+    return tls.is_record_header(data, 0, LARGEST_RECORD)

@@ -1,0 +1,105 @@
+"""What missing bytes do to frames: they damage the frame that they fall into; its length says where the next starts.
+
+Where the loss goes beyond that frame, or its length is unknown, the stream is searched for the next frame.
+"""
+
+from __future__ import annotations
+
+from kcli.capture.kafka.connection_state import ConnectionState
+from kcli.capture.kafka.frames import FrameStream
+from kcli.capture.kafka.pending import Pending
+from kcli.capture.kafka.probe_result import judge
+from kcli.grammar.request_start import PREFIX
+
+WHY_GIVEN_UP = "given up, as more is held than --memory allows"
+
+
+def give_up_buffer(connection: ConnectionState, d: int, stream: FrameStream) -> None:
+    """Drop the part of a frame that end `d` has sent, as memory is short."""
+    if not stream.buffer or stream.skip:
+        return
+    have = len(stream.buffer)
+    if not stream.synced or not connection.spoke:
+        stream.seen += have
+        connection.unread(d, have, f"no frame found in it: {WHY_GIVEN_UP}")
+        stream.unsync()
+        return
+    size = stream.frame_size()
+    if size is not None and connection.plausible_size(d, size):
+        text = damaged_frame(connection, d, size)
+        offset = stream.offset
+        stream.take(have)
+        stream.skip = PREFIX + size - have
+        connection.event("truncated", d, offset, have, f"{have} of {PREFIX + size} bytes{text}: {WHY_GIVEN_UP}")
+
+
+def damage(connection: ConnectionState, d: int, count: int) -> str:
+    """Pass over the frame that a loss falls into. Returns what was damaged, as the end of the event's reason."""
+    stream = connection.streams[d]
+    have = len(stream.buffer)
+    if stream.skip > have and 0 < count <= stream.skip - have:
+        stream.skip -= count
+        if stream.damaged and not stream.skip:
+            report_damaged(connection, d)
+        return ", in the same frame"
+    if stream.damaged:
+        report_damaged(connection, d)
+    size = stream.frame_size() if stream.synced and not stream.skip else None
+    if size is None or not connection.plausible_size(d, size) or connection.client is None:
+        drop_partial(connection, d)
+        stream.unsync()
+        return ""
+    text = damaged_frame(connection, d, size)
+    missing = PREFIX + size - have - count
+    drop_partial(connection, d)
+    if missing < 0 or not count:
+        stream.unsync()
+    else:
+        stream.skip = missing
+    return text
+
+
+def report_damaged(connection: ConnectionState, d: int) -> None:
+    """Put out the event for the bytes of a damaged frame that came behind the loss."""
+    stream = connection.streams[d]
+    count, stream.damaged = stream.damaged, 0
+    connection.event("undecodable", d, stream.offset - count, count, "in a frame that is not whole")
+
+
+def drop_partial(connection: ConnectionState, d: int) -> None:
+    """Pass over the part of a frame that has come."""
+    stream = connection.streams[d]
+    if stream.buffer:
+        connection.unread(d, len(stream.buffer), "the rest of the frame is missing")
+
+
+def damaged_frame(connection: ConnectionState, d: int, size: int) -> str:
+    """Note the request or response that a loss made unreadable. Returns which, for the event's reason."""
+    head = bytes(connection.streams[d].buffer[PREFIX : PREFIX + 8])
+    if d != connection.client:
+        number = int.from_bytes(head[:4], "big", signed=True)
+        request = connection.pending.take(number) if len(head) >= 4 else None
+        if request is None:
+            return f", in a response of {size} bytes"
+        if request.frame is not None:
+            connection.exchange(request, None, None)
+        return f", in the response of {size} bytes to {connection.describe(request)}"
+    if len(head) < 8:
+        return f", in a request of {size} bytes"
+    key, version, number = (int.from_bytes(head[a:b], "big", signed=True) for a, b in ((0, 2), (2, 4), (4, 8)))
+    request = Pending(number, key, version, connection.streams[d].ns, None)
+    connection.pending.append(request)
+    judge(connection, request)
+    return f", in {connection.describe(request)}, {size} bytes"
+
+
+def leftover(connection: ConnectionState, d: int, stream: FrameStream, why: str) -> None:
+    """Put out the event for the bytes at the end that make no whole frame."""
+    if not stream.synced:
+        connection.unread(d, len(stream.buffer), "no frame found in it")
+        return
+    size = stream.frame_size()
+    have = len(stream.buffer)
+    says = f"{have} of {PREFIX + size} bytes of a frame" if size is not None else f"{have} bytes of a frame"
+    connection.event("truncated", d, stream.offset, have, f"{says}: {why}")
+    stream.buffer.clear()

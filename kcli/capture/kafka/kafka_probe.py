@@ -1,0 +1,107 @@
+"""Whether a connection is Kafka's at all. The rules, in prose:
+
+- What comes out of a connection is held back until something proves that it is Kafka's: a request and its response that
+  both decode to their last bytes, or requests that do, two more than there is against it. From then on nothing is held
+  back.
+- Against it speak whole messages of known versions that do not decode, responses to nothing, and lengths that no frame
+  has; these only where nothing is missing from the capture. Too many of them, and it is not Kafka's.
+- For it speak requests in versions beyond the tables, those that a loss or the capture's end cut short, and a single
+  request that decodes. At its end a connection is Kafka's if something speaks for it and nothing against it, or if its
+  first request decodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.pending import Pending
+from kcli.grammar.request_start import client_id_of
+
+MOST_AGAINST = 16
+ENOUGH_SIGNS = 16
+NEWER = 10  # versions beyond the tables that are believed from a header alone
+ITEM_SIZE = 64  # bytes of memory counted for what is held back besides its frames
+
+
+class Trial:
+    """Counts of what speaks for and against, and what is held back; `size`: bytes of memory counted for that."""
+
+    def __init__(self, state: tuple[int, int, int, bool, bool] = (0, 0, 0, False, False)) -> None:
+        """state: as the property gave it."""
+        self.fits, self.signs, self.against, self.lossy, self.began_well = state
+        self.held: list[Exchange | Event] = []
+        self.size = 0
+
+    @property
+    def state(self) -> tuple[int, int, int, bool, bool]:
+        """(fits, signs, contradictions, whether bytes are missing, whether the first request decodes)."""
+        return self.fits, self.signs, self.against, self.lossy, self.began_well
+
+    def hold(self, item: Exchange | Event) -> None:
+        """Hold an exchange or event back."""
+        self.held.append(item)
+        self.size += ITEM_SIZE
+        if isinstance(item, Exchange):
+            self.size += item.request_bytes + (item.response_bytes or 0)
+
+    def release(self) -> list[Exchange | Event]:
+        """What was held back, in order; it is held no more."""
+        held, self.held, self.size = self.held, [], 0
+        return held
+
+    def see_request(self, request: Pending, bodies: Bodies) -> None:
+        """Count what a request says, by its header and whether it decodes to its last byte."""
+        if request.frame is None:
+            self.see_header(request.api_key, request.api_version, bodies)
+        elif bodies.request_fits(request.frame):
+            self.began_well = self.began_well or not (self.fits or self.signs or self.against)
+            self.fits += 1
+        elif bodies.knows(request.api_key, request.api_version):
+            self.against += 1
+        else:
+            self.signs += names_client(request.frame)
+
+    def see_header(self, api_key: int, version: int, bodies: Bodies) -> None:
+        """Of a request that is not whole."""
+        api = bodies.api(api_key)
+        self.signs += api is not None and 0 <= version <= api.versions.hi + NEWER
+
+    def see_response(self, request: Pending, frame: bytes, bodies: Bodies) -> bool:
+        """Whether it and its request prove the connection to be Kafka's."""
+        if not bodies.knows(request.api_key, request.api_version):
+            self.signs += 1
+            return False
+        fits = bodies.response_fits(frame, request.api_key, request.api_version)
+        self.against += not fits
+        return fits and bodies.request_fits(request.frame or b"")
+
+    def see_contradiction(self) -> None:
+        """Count something that Kafka's connections don't have, unless bytes are missing."""
+        self.against += not self.lossy
+
+    @property
+    def proved(self) -> bool:
+        """Whether what was counted proves that the connection is Kafka's."""
+        return self.fits >= 2 + self.against or (self.signs >= ENOUGH_SIGNS and not self.against)
+
+    def convinces(self, searched: bool) -> bool:
+        """The verdict where nothing more will come. searched: its first request was looked for in mid-stream."""
+        if self.proved or (self.began_well and not searched):
+            return True
+        return not self.against and bool(self.fits or self.signs)
+
+    def fails(self, searched: bool) -> bool:
+        """Whether it is not worth going on."""
+        return self.against >= MOST_AGAINST and not self.convinces(searched)
+
+
+def names_client(frame: Any) -> bool:
+    """Whether a request of an unknown version has a client id that a person may have chosen."""
+    found = client_id_of(frame)
+    try:
+        return found is not None and found != b"" and str(found, "utf-8").isprintable()
+    except UnicodeDecodeError:
+        return False

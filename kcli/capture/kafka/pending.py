@@ -1,0 +1,98 @@
+"""Requests of one connection that wait for their responses, in order, found by correlation id in constant time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+REQUEST_SIZE = 64  # bytes of memory counted for a request besides its frame
+
+
+@dataclass(slots=True)
+class Pending:
+    """A request that waits for its response; frame None: damaged, or (token) a SASL token and no request."""
+
+    correlation_id: int
+    api_key: int
+    api_version: int
+    ns: int
+    frame: bytes | None
+    token: bool = False
+
+
+class PendingRequests:
+    """A queue of `Pending`. size: bytes of memory counted for it. odd: how many of them have no frame."""
+
+    def __init__(self, requests: Iterable[Pending] = ()) -> None:
+        self.requests: OrderedDict[int, Pending] = OrderedDict()
+        self.by_id: dict[int, deque[int]] = {}
+        self.number = self.size = self.odd = 0
+        for request in requests:
+            self.append(request)
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    def __iter__(self) -> Iterator[Pending]:
+        return iter(self.requests.values())
+
+    @property
+    def first(self) -> Pending | None:
+        """The oldest; None where there is none."""
+        return next(iter(self.requests.values()), None)
+
+    def append(self, request: Pending) -> None:
+        """Add a request behind all others."""
+        self.number += 1
+        self.requests[self.number] = request
+        if not request.token:
+            self.by_id.setdefault(request.correlation_id, deque()).append(self.number)
+        self.size += size_of(request)
+        self.odd += request.frame is None
+
+    def popleft(self) -> Pending:
+        """The oldest; IndexError: there is none."""
+        if not self.requests:
+            raise IndexError("no request waits")
+        return self.remove(next(iter(self.requests)))
+
+    def remove(self, number: int) -> Pending:
+        """Take out the request of this number in the queue. KeyError."""
+        request = self.requests.pop(number)
+        if not request.token:
+            same = self.by_id[request.correlation_id]
+            same.remove(number)  # the first, as a rule: the oldest of an id is answered first
+            if not same:
+                del self.by_id[request.correlation_id]
+        self.size -= size_of(request)
+        self.odd -= request.frame is None
+        return request
+
+    def take(self, correlation_id: int) -> Pending | None:
+        """The oldest request of this id, out of the queue; None: there is none."""
+        same = self.by_id.get(correlation_id)
+        return self.remove(same[0]) if same else None
+
+    def find(self, correlation_id: int) -> Pending | None:
+        """As `take`, but it stays."""
+        same = self.by_id.get(correlation_id)
+        return self.requests[same[0]] if same else None
+
+    def before(self, correlation_id: int) -> list[Pending]:
+        """The requests that came before the oldest of this id, out of the queue."""
+        same = self.by_id.get(correlation_id)
+        passed: list[Pending] = []
+        while same and next(iter(self.requests)) < same[0]:
+            passed.append(self.popleft())
+        return passed
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.requests.clear()
+        self.by_id.clear()
+        self.size = self.odd = 0
+
+
+def size_of(request: Pending) -> int:
+    return REQUEST_SIZE + len(request.frame or b"")

@@ -1,0 +1,77 @@
+"""Acts on a connection's trial: proved to be Kafka's, it emits what was held back; else its bytes are only counted."""
+
+from __future__ import annotations
+
+from kcli.capture.kafka.connection_state import ConnectionState
+from kcli.capture.kafka.frames import FrameStream
+from kcli.capture.kafka.pending import Pending
+from kcli.grammar.request_start import PREFIX
+
+UNPROVED = "nothing in it decodes to its last byte as Kafka's"
+
+
+def judge(connection: ConnectionState, request: Pending) -> None:
+    """Count what a request says for or against Kafka, and act on it."""
+    if connection.trial is None:
+        return
+    connection.trial.see_request(request, connection.bodies)
+    decide(connection)
+
+
+def decide(connection: ConnectionState) -> None:
+    """Act on the trial's verdict, if there is one."""
+    if connection.trial is None or connection.foreign is not None:
+        return
+    if connection.trial.proved:
+        prove(connection)
+    elif connection.trial.fails(connection.searched):
+        refuse(connection, UNPROVED)
+
+
+def prove(connection: ConnectionState) -> None:
+    """It is Kafka's: emit what was held back, and hold nothing back any more."""
+    if connection.trial is not None:
+        held = connection.trial.release()
+        connection.trial, connection.searched = None, False
+        for item in held:
+            connection.emit(item)
+
+
+def end_trial(connection: ConnectionState) -> None:
+    """Reach a verdict where no more bytes will come."""
+    if connection.trial is None or connection.foreign is not None:
+        return
+    if connection.client is not None and connection.spoke:
+        judge_rest(connection, connection.streams[connection.client])
+    if connection.trial.convinces(connection.searched) or not any(stream.received for stream in connection.streams):
+        prove(connection)
+    else:
+        refuse(connection, UNPROVED)
+
+
+def judge_rest(connection: ConnectionState, stream: FrameStream) -> None:
+    """Count the header of a request whose rest never came."""
+    head = stream.buffer[PREFIX : PREFIX + 4]
+    if connection.trial is not None and stream.synced and len(head) == 4 and not stream.skip:
+        key, version = (int.from_bytes(head[a : a + 2], "big", signed=True) for a in (0, 2))
+        connection.trial.see_header(key, version, connection.bodies)
+
+
+def contradict(connection: ConnectionState) -> None:
+    """Count something that Kafka's connections don't have, unless bytes are missing from the capture."""
+    if connection.trial is not None:
+        connection.trial.see_contradiction()
+        decide(connection)
+
+
+def refuse(connection: ConnectionState, why: str) -> bool:
+    """It is not Kafka's, for this reason: drop what was read, and only count bytes from now on. Returns False."""
+    connection.foreign = why
+    if connection.trial is not None:
+        connection.trial.release()
+    connection.pending.clear()
+    for stream in connection.streams:
+        stream.foreign = stream.received
+        stream.buffer.clear()
+        stream.unsync()
+    return False

@@ -1,0 +1,216 @@
+"""The records fields of captured exchanges: what Produce sent, and what Fetch and ShareFetch brought."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kcli.capture.decoder import CaptureDecoder, Item
+from kcli.capture.filters import matches
+from kcli.capture.kafka.exchange import Exchange
+from kcli.core import COMPILED
+from kcli.core.codec.values import uuid_bytes
+from kcli.errors import UsageError
+from kcli.grammar import messages
+from kcli.grammar.topics import NAME_FIELDS
+from kcli.jsontext import loads
+from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
+from kcli.schemas.secrets import METADATA_ID
+from kcli.topic_names import CLUSTER_METADATA
+
+MOST_TOPICS = 1000  # that are remembered
+APPEND_TIMES = 2  # the version of Produce from which on answers have the append time
+
+Row = dict[str, Any]
+
+
+class RecordField(NamedTuple):
+    """One partition's records in an exchange.
+
+    topic: its name; None where the capture never names its id. topic_id: None where the message has the name instead.
+    base_offset: of a Produce, where the broker put the first record; None where the answer does not say. append_time:
+    ms, that the broker gave to all of them; None: it did not. aborted: of a Fetch, the first offsets of transactions
+    that were aborted, by producer id.
+    """
+
+    topic: str | None
+    topic_id: str | None
+    partition: int
+    data: memoryview
+    base_offset: int | None = None
+    append_time: int | None = None
+    aborted: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The topic's name, or what is known of it."""
+        return self.topic or (CLUSTER_METADATA if self.topic_id == METADATA_ID else self.topic_id or "")
+
+
+class CapturedField(NamedTuple):
+    """A records field and where it was seen. file: by name."""
+
+    exchange: Exchange
+    file: str
+    field: RecordField
+
+
+def record_fields(exchange: Exchange) -> Iterator[RecordField]:
+    """Those of an exchange that hold something; none of an API without records, or of a body that can't be decoded."""
+    made = WITH_RECORDS.get(exchange.api_key)
+    if made is not None:
+        yield from made(exchange)
+
+
+def of_produce(exchange: Exchange) -> Iterator[RecordField]:
+    answers = {
+        (topic_id or topic, partition["index"]): partition
+        for topic, topic_id, partition in partitions_in(exchange, exchange.response, "responses", "partitionResponses")
+    }
+    for topic, topic_id, partition in partitions_in(exchange, exchange.request, "topicData", "partitionData"):
+        if data := partition.get("records"):
+            answer = answers.get((topic_id or topic, partition["index"]), {})
+            stored = not answer.get("errorCode", -1) and answer.get("baseOffset", -1) >= 0
+            time = answer.get("logAppendTimeMs", -1)
+            yield RecordField(
+                topic,
+                topic_id,
+                partition["index"],
+                memoryview(data),
+                answer["baseOffset"] if stored else None,
+                time if stored and time >= 0 else None,
+            )
+
+
+def of_fetch(exchange: Exchange) -> Iterator[RecordField]:
+    for topic, topic_id, partition in partitions_in(exchange, exchange.response, "responses", "partitions"):
+        if data := partition.get("records"):
+            aborted = partition.get("abortedTransactions") or ()
+            firsts = tuple(sorted((each["firstOffset"], each["producerId"]) for each in aborted))
+            yield RecordField(topic, topic_id, partition["partitionIndex"], memoryview(data), aborted=firsts)
+
+
+def partitions_in(
+    exchange: Exchange, body: Row | None, topics: str, inside: str
+) -> Iterator[tuple[str | None, str | None, Row]]:
+    """(topic, topic id, partition's value) of a body, in order. The name is the message's own, or what the capture has
+    taught; None where it has not."""
+    for topic in (body or {}).get(topics) or ():
+        name, topic_id = next((topic[field] for field in NAME_FIELDS if topic.get(field)), None), topic.get("topicId")
+        if name is None and topic_id is not None:
+            known = exchange.bodies.names.get(uuid_bytes(topic_id))
+            name = None if known is None else loads(known)
+        for partition in topic.get(inside) or ():
+            yield name, topic_id, partition
+
+
+WITH_RECORDS: Mapping[int, Callable[[Exchange], Iterator[RecordField]]] = {
+    PRODUCE: of_produce,
+    FETCH: of_fetch,
+    SHARE_FETCH: of_fetch,
+}
+
+
+# Where the core finds them, by API: whether in the response, the path of partitions, and of a partition's index.
+PATHS: Mapping[int, tuple[bool, str, str]] = {
+    PRODUCE: (False, "topicData[].partitionData[]", "index"),
+    FETCH: (True, "responses[].partitions[]", "partitionIndex"),
+    SHARE_FETCH: (True, "responses[].partitions[]", "partitionIndex"),
+}
+
+
+class RecordDecoder(CaptureDecoder):
+    """A capture whose records are wanted."""
+
+    def __init__(self, *paths: Any, topic: str | None = None, partition: int | None = None, **options: Any) -> None:
+        """As `CaptureDecoder`. chosen: which exchanges; errors among it: of those that were answered with one. topic,
+        partition: whose records; a topic by name or pattern. `topics` are those that have any, the first of many."""
+        self.topic, self.partition = topic, partition
+        self.topics: dict[str, None] = {}
+        self.client_timed: set[str] = set()  # topics whose records keep the client's time (CreateTime)
+        super().__init__(*paths, **options)
+        self.found: list[tuple[Exchange, str]] = []
+
+    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
+        """The engine, which drops what has no records that are wanted where the core is built."""
+        if COMPILED and self.chosen.where is None:
+            from kcli.core.columns.record_exchanges import RecordExchanges
+
+            partition = -1 if self.partition is None else self.partition
+            self.sink = RecordExchanges(self, self.bodies.names, partition)
+        return super().choose_engine(ports)
+
+    def emit(self, item: Item) -> None:
+        """Keep an exchange that may have records."""
+        self.learn_names(item)
+        if isinstance(item, Exchange) and item.api_key in WITH_RECORDS and self.chosen.wants(item):
+            self.found.append((item, self.file_name))
+
+    def fields(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[CapturedField]:
+        """The records fields of all exchanges, in order. InputError at the end for damaged files."""
+        for _ in self.read(moved):
+            found, self.found = self.found, []
+            for exchange, file in found:
+                for field in record_fields(exchange):
+                    if self.wants(field):
+                        yield CapturedField(exchange, file, self.timed(exchange, field))
+
+    def timed(self, exchange: Exchange, field: RecordField) -> RecordField:
+        """A field without the time of its answer, where the topic does not take that: a batch that was sent again is
+        answered with its own newest time (Kafka's UnifiedLog, of duplicates)."""
+        if field.append_time is not None and field.label in self.client_timed:
+            return field._replace(append_time=None)
+        dated = exchange.api_key == PRODUCE and exchange.api_version >= APPEND_TIMES
+        if (
+            dated
+            and field.base_offset is not None
+            and field.append_time is None
+            and len(self.client_timed) < MOST_TOPICS
+        ):
+            self.client_timed.add(field.label)
+        return field
+
+    def wants(self, field: RecordField) -> bool:
+        """Whether a field is of the topic and partition that are wanted."""
+        return self.wants_topic(field.label) and self.partition in (None, field.partition)
+
+    def wants_topic(self, name: str) -> bool:
+        """Whether a topic is wanted."""
+        if len(self.topics) < MOST_TOPICS:
+            self.topics[name] = None
+        return self.topic is None or matches(name, self.topic)
+
+    # Called by the core
+
+    def picked(self, link: bytes, *exchange: Any) -> None:
+        """Take an exchange with records that may be wanted."""
+        self.emit(self.exchange_of(link, *exchange))
+
+    def wants_name(self, name: bytes, quoted: bool) -> bool:
+        """Whether a topic is wanted, by its name's bytes. quoted: as JSON text."""
+        text = name.decode(errors="replace")
+        return self.wants_topic(loads(text) if quoted else text)
+
+    def layout(self, api_key: int, version: int) -> tuple[Any, Any, bool, bool] | bool | None:
+        """Where records stand in a version, for the core; False: nowhere; True: nowhere, but names are learnt from it.
+        None: it can't tell."""
+        if not self.bodies.knows(api_key, version):
+            return None
+        if api_key not in PATHS:
+            return self.bodies.teaches(api_key, version)
+        answered, partitions, index = PATHS[api_key]
+        header, body = (
+            (messages.response_header, messages.response) if answered else (messages.request_header, messages.request)
+        )
+        message = body(api_key, version, self.bodies.dialect)
+        topic, records = f"{partitions.partition('.')[0]}.topicId|topic|name", f"{partitions}.records"
+        try:
+            selection = message.select([partitions, topic, f"{partitions}.{index}", records])
+        except UsageError:
+            return None
+        head = header(api_key, version, self.bodies.dialect).node
+        if message.variants or head is None or selection.compiled is None:
+            return None
+        if not selection.slices_only({topic, records}):
+            return None
+        return head, selection.compiled, answered, selection.place(topic).type == "uuid"

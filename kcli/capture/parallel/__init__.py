@@ -1,0 +1,1 @@
+"""Captures read by several processes, each a share of the connections."""

@@ -1,0 +1,84 @@
+"""Processes that do a part of the work: forks of this one, and pipes to them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import struct
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from kcli.capture.filters import Filter
+from kcli.core import COMPILED
+
+LENGTH = struct.Struct("=q")
+
+
+def can_share(files: Sequence[str], chosen: Filter, key_logs: Sequence[str]) -> bool:
+    """Whether several processes can read these files: each more than once, by the core, and each process can tell what
+    is wanted without the others."""
+    if not COMPILED or not hasattr(os, "fork") or key_logs or chosen.where is not None or chosen.topic is not None:
+        return False
+    return "-" not in files and all(stat.S_ISREG(Path(name).stat().st_mode) for name in files if Path(name).exists())
+
+
+def fork_to(work: Callable[[], None], unused: Sequence[int]) -> int:
+    """The id of a process that does the work, and nothing else. unused: files that are this one's, not its."""
+    pid = os.fork()
+    if not pid:
+        for file in unused:
+            os.close(file)
+        do(work)
+    return pid
+
+
+def do(work: Callable[[], None]) -> NoReturn:
+    """All that a forked process does; nothing of the first one's runs in it, and nothing is written twice."""
+    code = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process says when it is over
+        work()
+        code = 0
+    except BrokenPipeError:
+        pass  # the first process has ended
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def stop(pid: int) -> None:
+    """End a process, whatever it is doing."""
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def write_packed(pipe: int, data: bytes) -> None:
+    """Write bytes behind their length."""
+    write_all(pipe, LENGTH.pack(len(data)) + data)
+
+
+def write_all(pipe: int, data: bytes) -> None:
+    """Write all of it."""
+    done = 0
+    while done < len(data):
+        done += os.write(pipe, memoryview(data)[done:])
+
+
+def read_packed(pipe: int) -> bytes:
+    """What `write_packed` wrote. BrokenPipeError: it does not come."""
+    return read_all(pipe, *LENGTH.unpack(read_all(pipe, LENGTH.size)))
+
+
+def read_all(pipe: int, size: int) -> bytes:
+    """So many bytes. BrokenPipeError: they do not come."""
+    found = bytearray()
+    while len(found) < size:
+        more = os.read(pipe, min(size - len(found), 1 << 20))
+        if not more:
+            raise BrokenPipeError
+        found += more
+    return bytes(found)

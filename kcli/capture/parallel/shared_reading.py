@@ -1,0 +1,162 @@
+"""`--jobs`: a capture that several processes read, each a share of the connections.
+
+This process reads the files, deals the TCP segments out, and puts in order what all make of one stretch of the capture
+after another; it has a share, too. Where they share more than they can tell each other, it goes on alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+from kcli.capture.parallel.worker import Share
+from kcli.capture.parallel.worker_process import AHEAD, LARGE, Desk, Helper, Part, StoppedError, part_of, rooms_of
+from kcli.errors import InputError
+
+ROOM = 1 << 21  # bytes of the segments in a stretch, for each file
+MOST_ROOM = 1 << 26
+WINDOW = 8  # stretches after which it is looked at who has more to do
+
+
+class TooMuchSharedError(Exception):
+    """The work can only be done by one process."""
+
+
+class SharedReading(Share):
+    """A capture that other processes help to read. jobs: how many there are, with this one."""
+
+    def __init__(self, *arguments: Any, jobs: int, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.jobs = jobs
+        self.helpers: list[Helper] = []
+        self.texts = rooms_of(LARGE)
+        self.own: deque[Part] = deque()  # what this process has made of the stretches that are under way
+        self.dealt = 0  # stretches
+        self.spent: list[int] = []  # by each process, when this was last looked at
+        self.learnt = b""  # names of topics that the others have not been told
+
+    def result(self) -> Any:
+        """What this process has counted."""
+        return self.share_counts
+
+    def conclude(self, results: Sequence[Any]) -> None:
+        """Take in the results of the others. TooMuchSharedError."""
+        for each in results:
+            self.include(each)
+
+    def read_together(
+        self,
+        write: Callable[[memoryview], Any],
+        moved: Callable[[int], None],
+        flush: Callable[[], None] | None = None,
+    ) -> Generator[None, None, None]:
+        """Read the files, and write all lines, which are valid until `flush`; yields after each stretch.
+
+        InputError: damaged files, at the end; another process ended early. TooMuchSharedError.
+        """
+        from kcli.core.capture.line_merger import LineMerger
+        from kcli.core.capture.segment_dealer import SegmentDealer
+
+        self.merger, self.dealer, self.flush = LineMerger(write), SegmentDealer(self.jobs), flush
+        room = min(ROOM * (2 + len(self.paths)), MOST_ROOM)
+        failure = None
+        try:
+            for _ in range(1, self.jobs):
+                self.helpers.append(Helper(self.help_out, room))
+            self.take_share(self.jobs, self.dealer)
+            self.open_rooms()
+            with contextlib.closing(self.stretches(moved)) as stretches:
+                try:
+                    for _ in stretches:
+                        self.pass_on(last=False)
+                        yield
+                except InputError as error:  # what could be read has been
+                    failure = error
+            self.pass_on(last=True)
+            self.conclude([helper.result(whole=True) for helper in self.helpers])
+        except (KeyboardInterrupt, GeneratorExit):
+            self.conclude_early()
+            raise
+        finally:
+            for helper in self.helpers:
+                helper.stop()
+        if failure is not None:
+            raise failure
+
+    def open_rooms(self) -> None:
+        """Have room for the next stretch: of segments for the others, of lines for this process."""
+        self.dealer.open([helper.room for helper in self.helpers])
+        self.engine.order.open(self.texts[self.dealt % AHEAD])
+
+    def pass_on(self, *, last: bool) -> None:
+        """Pass on what was dealt out, and write what all have made of the oldest stretches, so that there is room for
+        another one. last: of all stretches."""
+        if self.dealer.full or self.engine.order.exceeded:
+            raise TooMuchSharedError
+        large = self.put_own()
+        names, self.learnt = self.learnt, b""
+        for helper, size in zip(self.helpers, self.dealer.sizes(), strict=True):
+            try:
+                helper.deal(size, names, last=last)
+            except ValueError:
+                raise TooMuchSharedError from None
+        self.dealt += 1
+        while len(self.own) >= (1 if last or large else AHEAD):
+            self.merge()
+        self.open_rooms()
+
+    def put_own(self) -> bool:
+        """Keep what this process has made of the stretch that was read; whether it is large."""
+        order, spent = self.engine.order, time.process_time_ns()
+        sizes = order.close()
+        if sizes is None:
+            order.take(lambda *part: self.own.append(Part._make([*map(copied, part), spent, False])))
+            return True
+        self.own.append(part_of(self.texts[self.dealt % AHEAD], sizes, spent))
+        return False
+
+    def merge(self) -> None:
+        """Write the lines of the oldest stretch. TooMuchSharedError."""
+        parts = [self.own.popleft(), *(helper.take() for helper in self.helpers)]
+        if any(part.exceeded for part in parts):
+            raise TooMuchSharedError
+        learnt = self.merger.merge([part[:3] for part in parts])
+        if self.flush is not None:
+            self.flush()
+        if learnt is None:
+            raise TooMuchSharedError
+        self.bodies.names.take_in(learnt)
+        self.learnt += learnt
+        for helper in self.helpers:
+            helper.let_go()
+        if self.dealt % WINDOW == 0:
+            before, self.spent = self.spent, [part.spent for part in parts]
+            self.dealer.balance([after - each for after, each in zip(self.spent, before, strict=False)])
+
+    def conclude_early(self) -> None:
+        """Take in what the others have counted so far."""
+        results = []
+        for helper in self.helpers:
+            with contextlib.suppress(InputError):
+                results.append(helper.result(whole=False))
+        with contextlib.suppress(TooMuchSharedError):
+            self.conclude([result for result in results if result is not None])
+
+    def help_out(self, desk: Desk) -> None:
+        """Read another process's share; what is wrong with the input, the first one says."""
+        self.take_share(self.jobs)
+        order = self.engine.order
+        with contextlib.suppress(StoppedError):
+            for stretch in desk.stretches(order):
+                self.bodies.names.take_in(stretch.names)
+                self.receive_dealt(stretch.segments, last=stretch.last)
+                desk.put(order)
+        self.tally.add_steady(self.engine)
+        desk.give(self.result())
+
+
+def copied(data: memoryview) -> memoryview:
+    return memoryview(bytes(data))

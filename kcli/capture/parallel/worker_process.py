@@ -1,0 +1,240 @@
+"""Another process that reads a share of a capture, and what goes between it and this one.
+
+It is a fork of this one, which deals segments out to it, a stretch of the capture at a time, in memory that both see;
+what it makes of them it hands over likewise. Through pipes go sizes alone, so that a signal never cuts a message.
+"""
+
+from __future__ import annotations
+
+import enum
+import mmap
+import os
+import pickle
+import struct
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from kcli.capture.parallel.processes import fork_to, read_all, read_packed, stop, write_packed
+from kcli.errors import InputError
+
+if TYPE_CHECKING:
+    from kcli.core.capture.line_order import LineOrder
+
+AHEAD = 4  # stretches that are under way
+LARGE = 1 << 24  # bytes of what is made of a stretch: whoever has more at once is not ahead
+MESSAGE = struct.Struct("=Bqq")  # a Task; bytes of segments, and of names of topics behind them
+SIZES = struct.Struct("=3q?q?")  # bytes of text, marks, names; whether they are in the file; the rest of a `Part`
+
+
+class Task(enum.IntEnum):
+    """What the first process tells another one."""
+
+    READ = 0  # a stretch
+    FINISH = 1  # the last one
+    TAKEN = 2  # what was made of the oldest stretch
+    STOP = 3  # wherever you are
+
+
+class Stretch(NamedTuple):
+    """Segments as `SegmentDealer` writes them; a log of names of topics that others have learnt."""
+
+    segments: memoryview
+    names: bytes
+    last: bool
+
+
+class Part(NamedTuple):
+    """What a process made of a stretch, as `LineOrder.take` gives it.
+
+    spent: processor time of the process until then, ns. exceeded: it holds more than its part of all.
+    """
+
+    text: memoryview
+    marks: memoryview
+    names: memoryview
+    spent: int
+    exceeded: bool
+
+
+class StoppedError(Exception):
+    """Nothing more is to be read."""
+
+
+class Helper:
+    """Another process, seen from the first one. InputError, wherever it is met: it has ended."""
+
+    def __init__(self, help_out: Callable[[Desk], None], room: int) -> None:
+        """help_out: all that it does. room: bytes of segments in a stretch, at most."""
+        self.rooms, self.texts = rooms_of(room), rooms_of(LARGE)
+        self.file = memory_file()
+        messages, self.messages = os.pipe()
+        self.sizes, sizes = os.pipe()
+        self.results, results = os.pipe()
+        self.dealt = self.taken = 0  # stretches
+        self.is_asked = False
+        desk = Desk(self.rooms, self.texts, self.file.fileno(), messages, sizes, results)
+        self.pid = fork_to(lambda: help_out(desk), (self.messages, self.sizes, self.results))
+        for pipe in (messages, sizes, results):
+            os.close(pipe)
+
+    @property
+    def room(self) -> mmap.mmap:
+        """Where the segments of the next stretch belong."""
+        return self.rooms[self.dealt % AHEAD]
+
+    def deal(self, size: int, names: bytes, *, last: bool) -> None:
+        """Have it read what is in `room`. ValueError: the names have no room behind the segments."""
+        memoryview(self.room)[size : size + len(names)] = names
+        self.tell(Task.FINISH if last else Task.READ, size, len(names))
+        self.dealt += 1
+
+    def take(self) -> Part:
+        """What it made of the oldest stretch; valid until `let_go`."""
+        try:
+            *sizes, large, spent, exceeded = SIZES.unpack(read_all(self.sizes, SIZES.size))
+        except BrokenPipeError:
+            raise ended_early() from None
+        room = self.texts[self.taken % AHEAD]
+        if large:
+            room = mmap.mmap(self.file.fileno(), sum(sizes), access=mmap.ACCESS_READ)
+        return part_of(room, sizes, spent, exceeded=exceeded)
+
+    def let_go(self) -> None:
+        """Let it use the memory of the oldest stretch again."""
+        self.taken += 1
+        self.tell(Task.TAKEN)
+
+    def result(self, *, whole: bool) -> Any:
+        """What it says in the end; whole: of all that was dealt out, else so far. None: it was asked before."""
+        if self.is_asked:
+            return None
+        if not whole:
+            self.tell(Task.STOP)
+        self.is_asked = True
+        try:
+            return pickle.loads(read_packed(self.results))
+        except BrokenPipeError:
+            raise ended_early() from None
+
+    def tell(self, task: Task, *sizes: int) -> None:
+        """Send a message."""
+        try:
+            os.write(self.messages, MESSAGE.pack(task, *(sizes or (0, 0))))
+        except BrokenPipeError:
+            if task is not Task.TAKEN:  # it may have done all that there was
+                raise ended_early() from None
+
+    def stop(self) -> None:
+        """End it, whatever it is doing."""
+        stop(self.pid)
+        self.file.close()
+        for pipe in (self.messages, self.sizes, self.results):
+            os.close(pipe)
+
+
+class Desk:
+    """Where another process finds its stretches, and puts what it makes of them.
+
+    rooms: memory that both see, of segments; texts: of what is made of them. file: of what has no room there.
+    messages, sizes, results: pipes.
+    """
+
+    def __init__(
+        self,
+        rooms: Sequence[mmap.mmap],
+        texts: Sequence[mmap.mmap],
+        file: int,
+        messages: int,
+        sizes: int,
+        results: int,
+    ) -> None:
+        self.rooms, self.texts, self.file = rooms, texts, file
+        self.messages, self.sizes, self.results = messages, sizes, results
+        self.dealt: deque[tuple[Task, int, int]] = deque()
+        self.made = self.taken = 0  # stretches
+        self.is_filed = False  # what was made last
+
+    def stretches(self, order: LineOrder) -> Iterator[Stretch]:
+        """All that are dealt out; `put` is to be called for each. StoppedError; BrokenPipeError: the first process has
+        ended."""
+        task = Task.READ
+        while task is Task.READ:
+            while not self.dealt:
+                self.read_message()
+            task, size, names = self.dealt.popleft()
+            place = self.made % len(self.rooms)  # free, or this would not have been dealt out
+            order.open(self.texts[place])
+            room = memoryview(self.rooms[place])
+            yield Stretch(room[:size], bytes(room[size : size + names]), task is Task.FINISH)
+
+    def put(self, order: LineOrder) -> None:
+        """Hand over what was made of a stretch. StoppedError; BrokenPipeError: nobody reads any more."""
+        sizes = order.close()
+        if sizes is None:
+            order.take(partial(self.put_large, order.exceeded))
+        else:
+            self.say(sizes, large=False, exceeded=order.exceeded)
+
+    def put_large(self, exceeded: bool, *parts: memoryview) -> None:
+        """The same in the file, when all that was made before has been taken."""
+        while self.made > self.taken:
+            self.read_message()
+        sizes = [*map(len, parts)]
+        os.ftruncate(self.file, sum(sizes))
+        with mmap.mmap(self.file, sum(sizes)) as room:
+            for part in parts:
+                room.write(part)
+        self.is_filed = True
+        self.say(sizes, large=True, exceeded=exceeded)
+
+    def say(self, sizes: Sequence[int], *, large: bool, exceeded: bool) -> None:
+        """Tell the first process what is there for it; large: in the file."""
+        os.write(self.sizes, SIZES.pack(*sizes, large, time.process_time_ns(), exceeded))
+        self.made += 1
+
+    def read_message(self) -> None:
+        """StoppedError."""
+        number, size, names = MESSAGE.unpack(read_all(self.messages, MESSAGE.size))
+        task = Task(number)
+        if task is Task.STOP:
+            raise StoppedError
+        if task is not Task.TAKEN:
+            self.dealt.append((task, size, names))
+            return
+        self.taken += 1
+        if self.is_filed:
+            os.ftruncate(self.file, 0)
+            self.is_filed = False
+
+    def give(self, result: Any) -> None:
+        """Say what the first process asks for in the end."""
+        write_packed(self.results, pickle.dumps(result))
+
+
+def rooms_of(size: int) -> list[mmap.mmap]:
+    """Memory that forks see, too; what is not used takes none."""
+    return [mmap.mmap(-1, size) for _ in range(AHEAD)]
+
+
+def part_of(room: mmap.mmap | bytes, sizes: Sequence[int], spent: int, *, exceeded: bool = False) -> Part:
+    """What is in a room, as `LineOrder.close` gives it."""
+    data = memoryview(room)
+    text, marks, names = (data[start:end] for start, end in pairwise(accumulate(sizes, initial=0)))
+    return Part(text, marks, names, spent, exceeded)
+
+
+def memory_file() -> BinaryIO:
+    """A file that nobody else sees, in memory where the system has such."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("kcli-lines"), "w+b", 0)
+    import tempfile  # takes longer to load than all else here
+
+    return tempfile.TemporaryFile(buffering=0)
+
+
+def ended_early() -> InputError:
+    return InputError("--jobs: a process ended too early")

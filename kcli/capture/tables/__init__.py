@@ -1,0 +1,1 @@
+"""Exchanges as rows and Arrow columns."""

@@ -1,0 +1,122 @@
+"""What the core makes as columns, as Arrow arrays: without a Python object for a value.
+
+They are made of buffers: `pyarrow.array` imports pandas, where it is installed, which takes longer than most captures;
+so do `take` and `cast` with pyarrow.compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kcli.schemas.errors import error_name
+
+
+def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
+    """A column of text: where each row's ends (int32, behind a 0), and all of it. missing: rows without one."""
+    import pyarrow
+
+    ends, data = made
+    buffers = [validity(missing), pyarrow.py_buffer(ends), pyarrow.py_buffer(data)]
+    return pyarrow.Array.from_buffers(pyarrow.string(), len(ends) // 4 - 1, buffers)
+
+
+def texts(values: Iterable[str | bytes | None]) -> Any:
+    """A column of text out of values, which may be UTF-8 already."""
+    import numpy
+
+    given = list(values)
+    data = [b"" if value is None else value.encode() if isinstance(value, str) else value for value in given]
+    ends = numpy.cumsum([0, *map(len, data)], dtype=numpy.int32).tobytes()
+    return strings((ends, b"".join(data)), is_none(given))
+
+
+def column_of(values: Sequence[Any], kind: Any) -> Any:
+    """A column of that Arrow type out of values: text, bytes, lists of text, numbers, timestamps in microseconds."""
+    import numpy
+    import pyarrow
+
+    missing = is_none(values)
+    if pyarrow.types.is_string(kind):
+        return texts(values)
+    if pyarrow.types.is_binary(kind):
+        return texts(values).view(kind)
+    if pyarrow.types.is_dictionary(kind):
+        places: dict[str, int] = {}  # a dictionary has each once
+        given = [0 if value is None else places.setdefault(value, len(places)) for value in values]
+        return chosen(texts(places), numpy.array(given), kind, missing)
+    if pyarrow.types.is_list(kind):
+        ends = numpy.cumsum([0, *(len(value or ()) for value in values)], dtype=numpy.int32)
+        below = texts(text for value in values for text in value or ())
+        return pyarrow.Array.from_buffers(
+            kind, len(values), [validity(missing), pyarrow.py_buffer(ends)], children=[below]
+        )
+    numbers = numpy.array([0 if value is None else value for value in values])
+    if pyarrow.types.is_timestamp(kind):
+        return integers(numbers, "int64", missing).view(kind)
+    return integers(numbers, str(kind), missing)
+
+
+def batch_of_rows(rows: Sequence[Sequence[Any]], schema: Any) -> Any:
+    """A record batch of rows, each with its values in the order of the columns."""
+    return batch_of_columns([*zip(*rows, strict=True)] or [()] * len(schema), schema)
+
+
+def batch_of_columns(columns: Sequence[Sequence[Any]], schema: Any) -> Any:
+    """A record batch of the columns' values."""
+    import pyarrow
+
+    arrays = [column_of(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    return pyarrow.record_batch(arrays, schema=schema)
+
+
+def chosen(among: Any, places: Any, kind: Any, missing: Any = None) -> Any:
+    """A column of texts, by the place of each row's among those given. kind: its Arrow type, a dictionary or text.
+    missing: bool by row, where there is none."""
+    import pyarrow
+
+    index = integers(places, "int32", missing)
+    if pyarrow.types.is_dictionary(kind):
+        return pyarrow.DictionaryArray.from_arrays(index, among, safe=False)
+    return among.take(index)
+
+
+def is_none(values: Sequence[Any]) -> Any:
+    """Which of the values are None: bool by row."""
+    import numpy
+
+    return numpy.array([value is None for value in values], bool)
+
+
+def validity(missing: Any) -> Any:
+    """The bitmap of rows that have a value; None for all of them."""
+    import numpy
+    import pyarrow
+
+    if missing is None or not missing.any():
+        return None
+    return pyarrow.py_buffer(numpy.packbits(~missing, bitorder="little").tobytes())
+
+
+def integers(values: Any, kind: str, missing: Any = None) -> Any:
+    """A column of numbers of that numpy type. missing: rows without one."""
+    import numpy
+    import pyarrow
+
+    if kind == "bool":
+        bits = pyarrow.py_buffer(numpy.packbits(values.astype(bool), bitorder="little").tobytes())
+        return pyarrow.Array.from_buffers(pyarrow.bool_(), len(values), [validity(missing), bits])
+    data = numpy.ascontiguousarray(values, {"double": "float64"}.get(kind, kind))
+    buffers = [validity(missing), pyarrow.py_buffer(data)]
+    return pyarrow.Array.from_buffers(pyarrow.from_numpy_dtype(data.dtype), len(data), buffers)
+
+
+def error_names(ends: bytes, codes: bytes) -> Any:
+    """A column of lists, the names of each row's codes: where each row's end (int32), and all codes (int64)."""
+    import numpy
+    import pyarrow
+
+    given = numpy.frombuffer(codes, numpy.int64).tolist()
+    names = {code: error_name(code).encode() for code in set(given)}
+    offsets = integers(numpy.frombuffer(ends, numpy.int32), "int32")
+    return pyarrow.ListArray.from_arrays(offsets, texts(names[code] for code in given))

@@ -1,0 +1,207 @@
+"""Exchanges and events as Arrow record batches: the columns of `decode pcap --format parquet` and `Capture.to_arrow`.
+
+What the core reads by itself becomes columns without a Python object for a row. The rest comes as rows, each with its
+place among the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from kcli.capture.decoder import CaptureDecoder, Item, with_failures
+from kcli.capture.io.file_marks import FileMarks
+from kcli.capture.kafka.events import Event
+from kcli.capture.tables.arrays import integers
+from kcli.capture.tables.column_owner import ColumnOwner
+from kcli.capture.tables.columns import EVERY, batch_of, event_row, exchange_row, rows_batch, wanted_rows
+from kcli.core import COMPILED
+from kcli.errors import InputError
+from kcli.extras import require
+from kcli.filelike import Stream
+from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
+from kcli.tables.definition import Column, schema_of
+from kcli.tables.parquet import stored
+
+ROWS = 40_000  # in a record batch, at most
+ROW_BYTES = 80  # of the core's numbers
+TEXT_BYTES = 1 << 25  # of JSON in a record batch; one row may have more
+TEXTS = {"header": "request_header", "request": "request", "response": "response"}  # columns, as the core calls them
+
+
+class TableDecoder(CaptureDecoder, ColumnOwner):
+    """A capture whose exchanges and events become record batches (`batches`), of the columns in `schema`.
+
+    forwarded: API keys of exchanges that `more` takes, too; a subclass may have some.
+    """
+
+    forwarded: tuple[int, ...] = ()
+
+    def __init__(
+        self,
+        paths: Sequence[str | Stream],
+        columns: Sequence[Column] = PARQUET_COLUMNS,
+        wanted: Container[str] = EVERY,
+        bodies: bool = True,
+        for_file: bool = False,
+        **options: Any,
+    ) -> None:
+        """wanted: names of columns, those that are not stay null. bodies: whether messages are read behind
+        their headers, where the core does that; else there are no events of what can't be, and no names are learnt.
+        for_file: texts that repeat are dictionaries, as `parquet_writer` takes them.
+        options: as for `CaptureDecoder`.
+
+        UsageError: pyarrow or numpy is missing.
+        """
+        require("a table of exchanges", "parquet")
+        import numpy
+        import pyarrow
+
+        self.numpy, self.arrow = numpy, pyarrow
+        self.schema, self.exchanges = schema_of(columns), schema_of(EXCHANGE_COLUMNS)
+        if for_file:
+            self.schema = stored(self.schema)
+        self.columns_wanted, self.bodies_wanted = wanted, bodies
+        self.kept_texts = [name for name, column in TEXTS.items() if column in self.schema.names and column in wanted]
+        self.marks = FileMarks()
+        self.sink: Any = None
+        self.rows: list[dict[str, Any]] = []
+        self.places: list[int] = []  # of each of these, how many of the sink's rows stand before it
+        self.row_bytes = 0
+        self.ready: list[Any] = []
+        self.take_batch: Callable[[Any], Any] = self.ready.append
+        super().__init__(paths, **options)
+
+    def batches(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[Any]:
+        """The record batches, of ROWS rows at most. InputError at the end for damaged files."""
+        with contextlib.closing(self.steps(moved)) as steps:
+            for _ in steps:
+                yield from self.taken_batches()
+
+    def write(self, take: Callable[[Any], Any], moved: Callable[[int], None] = lambda count: None) -> None:
+        """Give the record batches to a function; each is valid during the call only: its text is where it was made."""
+        self.take_batch = take
+        for _ in self.steps(moved):
+            pass
+
+    def steps(self, moved: Callable[[int], None]) -> Generator[None, None, None]:
+        """Read the files piece by piece; what has been made of each is in `ready`."""
+        try:
+            yield from self.read(moved)
+        except InputError:
+            self.flush()
+            yield
+            raise
+        self.flush()
+        yield
+
+    def enter(self, number: int) -> None:
+        """The next packets are those of another file."""
+        super().enter(number)
+        self.marks.enter(number, 0 if self.sink is None else self.sink.count)
+
+    def taken_batches(self) -> list[Any]:
+        """The record batches that are ready, once."""
+        taken = self.ready[:]
+        self.ready.clear()
+        return taken
+
+    # What comes as rows
+
+    def emit(self, item: Item) -> None:
+        """Take an exchange or event that comes as a value."""
+        self.learn_names(item)
+        if not self.chosen.wants(item):
+            return
+        for each in with_failures(item):
+            self.put(event_row(each) if isinstance(each, Event) else exchange_row(each, self.engine.last_ns))
+        if len(self.rows) >= ROWS or self.row_bytes > TEXT_BYTES:
+            self.flush()
+
+    def put(self, row: dict[str, Any]) -> None:
+        """Keep a row, with its place among those of the core."""
+        row["file"] = self.file_name
+        self.rows.append(row)
+        self.places.append(0 if self.sink is None else self.sink.count)
+        self.row_bytes += len(row.get("request") or "") + len(row.get("response") or "")
+
+    def new_feed(self) -> None:
+        """The condition is asked for the columns that are made anyway."""
+
+    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
+        """The engine, with a sink of columns where the core is built."""
+        if COMPILED and self.chosen.is_plain:
+            from kcli.core.columns.exchange_columns import ExchangeRows
+
+            where = self.chosen.where
+            headed = "header" in self.kept_texts or (where is not None and "request_header" in where.wanted)
+            self.sink = ExchangeRows(
+                self, self.forwarded, ROWS, TEXT_BYTES, parted=False, headed=headed, bodies=self.bodies_wanted
+            )
+        chosen = super().choose_engine(ports)
+        if self.sink is not None:
+            self.sink.streams = chosen[0].streams
+        return chosen
+
+    def flush(self) -> None:
+        """All rows so far, as a record batch."""
+        rows, found = self.passing()
+        self.kept += sum("api" in row for row in rows)
+        places = self.numpy.array(found, self.numpy.int64)
+        self.rows, self.places, self.row_bytes = [], [], 0
+        batch = None
+        if self.sink is not None and self.sink.count:
+            taken = self.sink.take_columns()
+            if self.take_batch == self.ready.append:
+                taken |= {name: (taken[name][0], bytes(taken[name][1])) for name in self.kept_texts}
+            files = partial(self.marks.column, self.entered_names, len(taken["numbers"]) // ROW_BYTES)
+            batch = batch_of(taken, self.bodies.name, self.schema, self.columns_wanted, files)
+            if not self.chosen.takes_all:
+                kept = wanted_rows(self.chosen, taken, batch) & self.held(taken, files)
+                self.kept += int(kept.sum())
+                batch = batch.filter(integers(kept, "bool"))
+                places = self.numpy.concatenate(([0], self.numpy.cumsum(kept)))[places]
+        self.marks.restart()
+        if rows:
+            batch = self.merged(batch, rows_batch(rows, self.schema), places)
+        if batch is not None and batch.num_rows:
+            self.take_batch(batch)
+
+    def held(self, taken: dict[str, Any], files: Any) -> Any:
+        """For which of the sink's rows the filter's condition holds, where it has one."""
+        where = self.chosen.where
+        if where is None:
+            return True
+        return where.holds(batch_of(taken, self.bodies.name, self.exchanges, where.wanted, files))
+
+    def passing(self) -> tuple[list[dict[str, Any]], list[int]]:
+        """The rows that came as such and for which the condition holds, with their places."""
+        where = self.chosen.where
+        if where is None or not self.rows:
+            return self.rows, self.places
+        holds = iter(where.holds(rows_batch([row for row in self.rows if "api" in row], self.exchanges)).tolist()[::-1])
+        kept, passes = list[tuple[dict[str, Any], int]](), False
+        for row, place in zip(reversed(self.rows), reversed(self.places), strict=True):
+            if "api" in row:
+                passes = next(holds)
+            if passes:  # an event is about the exchange behind it: a condition leaves out all others
+                kept.append((row, place))
+        return [row for row, _ in reversed(kept)], [place for _, place in reversed(kept)]
+
+    def merged(self, batch: Any, rows: Any, places: Any) -> Any:
+        """Both as one, each of `rows` at its place among those of the batch."""
+        if batch is None or not batch.num_rows:
+            return rows
+        count = batch.num_rows
+        both = self.arrow.Table.from_batches([batch, rows]).combine_chunks()
+        if places[0] == count:
+            return both.to_batches()[0]
+        # Not by `take`: that needs pyarrow.compute, whose import takes as long as many a capture.
+        made = both.to_batches()[0]
+        order = self.numpy.insert(self.numpy.arange(count), places, self.numpy.arange(rows.num_rows) + count)
+        starts = [0, *(self.numpy.flatnonzero(self.numpy.diff(order) != 1) + 1).tolist(), len(order)]
+        runs = [made.slice(int(order[start]), stop - start) for start, stop in pairwise(starts)]
+        return self.arrow.Table.from_batches(runs).combine_chunks().to_batches()[0]

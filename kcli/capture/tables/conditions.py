@@ -1,0 +1,194 @@
+"""Exchanges on their way to a decoder that wants only those for which a condition on columns holds.
+
+They wait for each other: a condition is asked for many at once. What the core reads by itself waits as columns, and
+becomes a value only where the condition holds, or the decoder wants to hear of the others, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+from kcli.capture.filters import Filter
+from kcli.capture.io.file_marks import FileMarks
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.tables.column_owner import ColumnOwner
+from kcli.capture.tables.columns import batch_of, exchange_row, rows_batch, wanted_rows
+from kcli.capture.tcp.out_of_order_rows import HeldRows
+from kcli.core import COMPILED
+from kcli.tables.captured import EXCHANGE_COLUMNS
+from kcli.tables.definition import schema_of
+
+ROWS = 20_000  # that wait, at most
+TEXT_BYTES = 1 << 25  # of JSON or frames among them; one may have more
+KEYS = 128  # API keys that the core keeps frames of are below
+
+
+class Decoder(Protocol):
+    """What gets the exchanges. bodies, chosen, text, overhears and number: those of `CaptureDecoder`."""
+
+    bodies: Bodies
+    chosen: Filter
+    text: bool
+    overhears: frozenset[int]
+    entered_names: list[str]
+    number: int
+    engine: Any
+
+    def meet(self, connection: str) -> None: ...
+    def learn_names(self, item: Exchange) -> None: ...
+    def put_line(self, line: bytes, exchange: bool) -> None: ...
+    def emit(self, item: Exchange | Event) -> None: ...
+    def overlook(self, item: Exchange) -> None: ...
+    def enter(self, number: int) -> None: ...
+
+
+class Waiting(NamedTuple):
+    """An event, or an exchange that came as a value: which of the core's rows it stands before, and its file.
+
+    row: by column; None: of an event. line: as a line of JSON, where the decoder writes these.
+    """
+
+    place: int
+    number: int
+    item: Exchange | Event
+    row: dict[str, Any] | None
+    line: bytes
+
+
+class ConditionalFeed(ColumnOwner):
+    """What lies between an engine and its decoder: `put` and the sink take exchanges, `flush` hands them on in order.
+
+    The decoder's `emit` gets events, and the exchanges for which the condition holds; `overlook` the others, of APIs in
+    `overhears`; `enter` tells which file they are of.
+    """
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder, self.bodies, self.chosen = decoder, decoder.bodies, decoder.chosen
+        assert self.chosen.where is not None
+        self.condition = self.chosen.where
+        self.wanted = self.condition.wanted
+        if self.chosen.is_plain:
+            self.wanted |= {"client_id"} if self.chosen.client_id is not None else frozenset[str]()
+            self.wanted |= {"request", "response"} if self.chosen.topic is not None else frozenset[str]()
+        self.schema = schema_of(EXCHANGE_COLUMNS)
+        self.names = decoder.entered_names
+        self.marks = FileMarks()
+        self.as_lines = decoder.text and self.chosen.is_plain
+        self.waiting: list[Waiting] = []
+        self.size = 0
+        self.sink: Any = None
+        if COMPILED:
+            from kcli.core.columns.exchange_columns import ExchangeRows
+
+            framed = () if self.as_lines else range(KEYS)
+            headed = self.as_lines or "request_header" in self.wanted
+            self.sink = ExchangeRows(self, rows=ROWS, size=TEXT_BYTES, parted=False, framed=framed, headed=headed)
+
+    def enter(self, number: int) -> None:
+        """The next packets are those of another file."""
+        self.marks.enter(number, self.place)
+
+    @property
+    def place(self) -> int:
+        """How many of the core's rows there are."""
+        return 0 if self.sink is None else int(self.sink.count)
+
+    def put(self, item: Exchange | Event) -> None:
+        """Take an exchange or event that comes as a value."""
+        row, line = None, b""
+        if item.connection is not None:
+            self.decoder.meet(item.connection)
+        if isinstance(item, Exchange):
+            if self.decoder.text:
+                line = item.line()  # now, with the topic names that are known so far
+                line = b"".join(failure.line() for failure in item.failures) + line
+            else:
+                self.decoder.learn_names(item)
+            known, item.failures = item.failures, []
+            row = exchange_row(item, self.decoder.engine.last_ns, self.wanted)
+            row["file"] = self.names[self.marks.number]
+            item.failures = known
+            self.size += item.request_bytes + (item.response_bytes or 0) + len(line)
+            self.size += sum(len(row.get(side) or "") for side in ("request", "response"))
+        self.waiting.append(Waiting(self.place, self.marks.number, item, row, line))
+        if len(self.waiting) >= ROWS or self.size > TEXT_BYTES:
+            self.flush()
+
+    def voice(self, link: bytes) -> int:
+        """Let the decoder know of a connection that is new to the core."""
+        self.decoder.meet(link.decode())
+        return 0
+
+    def flush(self) -> None:
+        """Hand everything on. UsageError: the condition fails for a value, as a cast of text that is no number."""
+        waiting, self.waiting, self.size = self.waiting, [], 0
+        rows, kept, heard = self.taken_rows()
+        passed = iter(self.passing(waiting))
+        for each in in_order(waiting, heard):
+            if isinstance(each, Waiting):
+                self.tell_file(each.number)
+                self.give(each, each.row is None or next(passed))
+                continue
+            self.tell_file(int(self.numbers[each]))
+            if self.as_lines:
+                self.decoder.put_line(rows.line(each), True)
+            else:
+                self.hand_on(rows.exchange(each), bool(kept[each]))
+
+    def taken_rows(self) -> tuple[Any, Any, Sequence[int]]:
+        """The core's rows, for which of them the condition holds, and those of them that the decoder hears of."""
+        if self.sink is None or not self.sink.count:
+            return None, (), ()
+        import numpy
+
+        taken = self.sink.take_columns()
+        rows = HeldRows(taken, self.bodies)
+        self.numbers = self.marks.numbers(len(rows))
+        files = partial(self.marks.column, self.names, len(rows))
+        batch = batch_of(taken, self.bodies.name, self.schema, self.wanted, files)
+        self.marks.restart()
+        kept = self.condition.holds(batch)
+        if self.chosen.is_plain:
+            kept = kept & wanted_rows(self.chosen, taken, batch)
+        heard = kept | numpy.isin(rows.keys, [*self.decoder.overhears])
+        return rows, kept, numpy.flatnonzero(heard).tolist()
+
+    def passing(self, waiting: list[Waiting]) -> list[bool]:
+        """For which of the exchanges among these the condition holds."""
+        rows = [each.row for each in waiting if each.row is not None]
+        made: list[bool] = self.condition.holds(rows_batch(rows, self.schema)).tolist() if rows else []
+        return made
+
+    def give(self, each: Waiting, passes: bool) -> None:
+        """Hand on what came as a value."""
+        if not each.line:
+            self.hand_on(each.item, passes)
+        elif passes and self.chosen.wants(each.item):
+            self.decoder.put_line(each.line, each.row is not None)
+
+    def hand_on(self, item: Exchange | Event, passes: bool) -> None:
+        """Give it to the decoder, if it wants to have it."""
+        if passes:
+            self.decoder.emit(item)
+        elif isinstance(item, Exchange) and item.api_key in self.decoder.overhears:
+            self.decoder.overlook(item)
+
+    def tell_file(self, number: int) -> None:
+        """Tell the decoder of which file the next one is, where that is another."""
+        if number != self.decoder.number:
+            self.decoder.enter(number)
+
+
+def in_order(waiting: Sequence[Waiting], rows: Sequence[int]) -> Iterator[Waiting | int]:
+    """What came as values, and rows (ascending), as they came."""
+    at = 0
+    for each in waiting:
+        while at < len(rows) and rows[at] < each.place:
+            yield rows[at]
+            at += 1
+        yield each
+    yield from rows[at:]

@@ -1,0 +1,222 @@
+"""Which topics, partitions and groups a message names: in its value, or by what stands before each in its JSON text.
+
+Kafka's definitions mark a field that is a topic's name (`entityType`). The tables don't have that mark, so the field's
+name decides, and for `name` that of its array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from functools import cache
+from typing import Any, NamedTuple
+
+from kcli.grammar.topics import NAME_FIELDS
+from kcli.schemas.catalog import catalog
+from kcli.schemas.model import Field, Message
+
+TOPIC, TOPIC_ID, INDEX, GROUP = "topic", "topic id", "partition", "group"
+RESOURCE = "resource"  # a topic or a group, by the type beside it
+COORDINATOR = "coordinator key"  # a group, where `keyType` is 0
+RESOURCES = {2: TOPIC, 32: GROUP}  # ConfigResource.Type
+INDEXES = frozenset({"partition", "partitionIndex", "partitionId", "index"})
+GROUPS = frozenset({"groups", "groupIds", "groupsNames"})
+# Arrays of topics that don't say so.
+TOPICS = frozenset(
+    {
+        ("ProduceResponse", "responses"),
+        ("DeleteTopicsResponse", "responses"),
+        ("CreatePartitionsResponse", "results"),
+        ("AlterPartitionReassignmentsResponse", "responses"),
+    }
+)
+NO_PARTITIONS = "forgottenTopicsData"  # of a Fetch: those it asks for no more
+NO_TOPIC = "A" * 22
+
+Topic = str | tuple[str]  # a name; an id where there is no name
+
+
+class Named(NamedTuple):
+    """What a message names, each once. A partition is (topic, index); index None: the topic as a whole."""
+
+    topics: dict[Topic, None]
+    partitions: dict[tuple[Topic, int | None], None]
+    groups: dict[str, None]
+
+
+class Scan(NamedTuple):
+    """What stands before a topic, a partition's index and a group in a message's JSON text; None: it names none.
+
+    is_id: the topic's id, not its name. refused: where that stands in the text, only the values tell.
+    """
+
+    topic: bytes | None
+    is_id: bool
+    partition: bytes | None
+    group: bytes | None
+    refused: bytes | None
+
+
+def role_of(message: str, parent: str, field: Field) -> str | None:
+    """What a field of the array or struct `parent` names."""
+    name, element = field.name, field.element
+    if element == "uuid":
+        return TOPIC_ID if name == "topicId" else None
+    if element == "int32":
+        index = name in INDEXES or (field.is_array and name.startswith("partition") and parent != NO_PARTITIONS)
+        return INDEX if index else None
+    if element != "string":
+        return None
+    if ("opic" in name and "egex" not in name) or (
+        name == "name" and ("opic" in parent or (message, parent) in TOPICS)
+    ):
+        return TOPIC
+    if name == "groupId" or (field.is_array and name in GROUPS):
+        return GROUP
+    if name == "resourceName":
+        return RESOURCE
+    return COORDINATOR if message == "FindCoordinatorRequest" and name in ("key", "coordinatorKeys") else None
+
+
+# In values
+
+
+class Node(NamedTuple):
+    """A field that names something, or has fields below it that do."""
+
+    name: str
+    role: str | None
+    below: tuple[Node, ...]
+
+
+class Tree(NamedTuple):
+    """What in a message's value is worth a look. indexes: it names partitions, not only topics."""
+
+    nodes: tuple[Node, ...]
+    indexes: bool
+
+
+@cache
+def tree_of(name: str, dialect: str | None) -> Tree:
+    message = catalog(dialect).message(name)
+
+    def nodes(parent: str, fields: tuple[Field, ...]) -> Iterator[Node]:
+        for field in fields:
+            node = Node(field.name, role_of(name, parent, field), tuple(nodes(field.name, field.fields)))
+            if node.role or node.below:
+                yield node
+
+    return Tree(tuple(nodes("", message.fields)), any(role == INDEX for _, role, _ in all_fields(message, None)))
+
+
+def names_in(name: str, dialect: str | None, value: dict[str, Any] | None, named: Named) -> None:
+    """Add what the value of a message of that name names."""
+    if value is None:
+        return
+    tree = tree_of(name, dialect)
+    found: dict[tuple[Topic, int | None], None] = {}
+    walk(tree.nodes, value, None, named, found)
+    if tree.indexes:
+        found = {place: None for place in found if place[1] is not None}
+    named.partitions.update(found)
+
+
+def walk(
+    nodes: tuple[Node, ...],
+    value: dict[str, Any],
+    topic: Topic | None,
+    named: Named,
+    found: dict[tuple[Topic, int | None], None],
+) -> None:
+    own: list[Topic] = [text for node in nodes if is_topic(node.role, value) for text in texts(value.get(node.name))]
+    if not own:  # the id counts where there is no name
+        ids = [text for node in nodes if node.role == TOPIC_ID for text in texts(value.get(node.name))]
+        own = [(text,) for text in ids if text != NO_TOPIC]
+    topic = own[0] if own else topic
+    for each in own:
+        named.topics[each] = None
+        found[each, None] = None
+    for node in nodes:
+        item = value.get(node.name)
+        items = item if isinstance(item, list) else [item]
+        if is_group(node.role, value):
+            named.groups.update(dict.fromkeys(texts(item)))
+        elif node.role == INDEX and topic is not None:
+            found.update(dict.fromkeys((topic, index) for index in items if index is not None))
+        elif node.below:
+            for member in items:
+                if isinstance(member, dict):
+                    walk(node.below, member, topic, named, found)
+
+
+def is_topic(role: str | None, value: dict[str, Any]) -> bool:
+    return role == TOPIC or (role == RESOURCE and RESOURCES.get(value.get("resourceType", 0)) == TOPIC)
+
+
+def is_group(role: str | None, value: dict[str, Any]) -> bool:
+    if role == RESOURCE:
+        return RESOURCES.get(value.get("resourceType", 0)) == GROUP
+    return role == GROUP or (role == COORDINATOR and not value.get("keyType"))
+
+
+def texts(item: Any) -> list[str]:
+    return [each for each in (item if isinstance(item, list) else [item]) if isinstance(each, str)]
+
+
+# In text
+
+
+def scans(
+    api_key: int, version: int, wanted: AbstractSet[str], dialect: str | None = None
+) -> tuple[Scan | None, Scan | None] | None:
+    """How to find what request and response name in their JSON text; a side is None where it names none.
+
+    wanted: of TOPIC, INDEX and GROUP. None: only the values tell.
+    """
+    tables = catalog(dialect)
+    made: list[Scan | None] = []
+    for name in (tables.apis[api_key].request, tables.apis[api_key].response):
+        message = tables.message(name)
+        if any(version in variant.versions for variant in message.variants):
+            return None
+        scan = scan_of(list(all_fields(message, version)), wanted)
+        if scan is None:
+            return None
+        made.append(scan if any((scan.topic, scan.partition, scan.group)) else None)
+    return made[0], made[1]
+
+
+def scan_of(found: list[tuple[Field, str | None, tuple[Field, ...]]], wanted: AbstractSet[str]) -> Scan | None:
+    """None: a field's own name does not determine what it stands for."""
+    asked = {TOPIC, TOPIC_ID, RESOURCE} if TOPIC in wanted else set()
+    asked |= {INDEX} & wanted
+    asked |= {GROUP, RESOURCE, COORDINATOR} if GROUP in wanted else set()
+    roles: dict[str, str] = {}
+    refused = None
+    for field, role, beside in found:
+        if role not in asked:
+            continue
+        if role == TOPIC_ID and (names := [each.name for each in beside if each.name in NAME_FIELDS]):
+            refused = f'"{names[0]}":null'.encode()  # the id counts where there is no name
+            continue
+        if field.is_array or role in (RESOURCE, COORDINATOR) or roles.setdefault(role, field.name) != field.name:
+            return None
+    if TOPIC in roles and TOPIC_ID in roles:
+        return None
+    if any(field.name in roles.values() and role not in roles for field, role, _ in found):
+        return None
+    topic, index, group = roles.get(TOPIC) or roles.get(TOPIC_ID), roles.get(INDEX), roles.get(GROUP)
+    quoted = [None if name is None else f'"{name}":"'.encode() for name in (topic, group)]
+    return Scan(quoted[0], TOPIC_ID in roles, None if index is None else f'"{index}":'.encode(), quoted[1], refused)
+
+
+def all_fields(message: Message, version: int | None) -> Iterator[tuple[Field, str | None, tuple[Field, ...]]]:
+    """(field, what it names, the fields beside it) of a message, in that version or in any."""
+
+    def below(parent: str, fields: tuple[Field, ...]) -> Iterator[tuple[Field, str | None, tuple[Field, ...]]]:
+        there = tuple(field for field in fields if version is None or version in field.versions)
+        for field in there:
+            yield field, role_of(message.name, parent, field), there
+            yield from below(field.name, field.fields)
+
+    return below("", message.fields)

@@ -1,0 +1,1 @@
+"""`kcli broker`: serve and move-leader."""

@@ -1,0 +1,203 @@
+"""`kcli broker serve`: the embedded broker as a process."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kcli.broker import Broker
+from kcli.broker.metadata.registry import offered
+from kcli.broker.mock_rules import read_answers
+from kcli.cli.options.fault import fault_options, take_faults
+from kcli.cli.options.inputs import quiet_option, reading_options
+from kcli.cli.terminal.lines import print_line, print_note
+from kcli.counting import counted
+from kcli.errors import UsageError
+from kcli.schemas.ranges import Range
+from kcli.topic_names import CLUSTER_METADATA, name_fault
+
+MOST_NAMED = 6  # APIs of a draft
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@click.command()
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=9092, show_default=True, help="Port to listen on; 0: any free one."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--data", type=click.Path(file_okay=False, path_type=Path), help="Directory of the logs; temporary by default."
+)
+@click.option("--config", "settings", multiple=True, metavar="KEY=VALUE", help="Broker config, by Kafka's name.")
+@click.option("--topic", "topics", multiple=True, metavar="NAME[:PARTITIONS]", help="Topic to create at start.")
+@click.option(
+    "--nodes", type=click.IntRange(1), default=1, show_default=True, help="Number of brokers, on consecutive ports."
+)
+@fault_options("Fault rule, as in api=Fetch,delay=500.")
+@click.option(
+    "--answers",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File of answers to requests: JSON objects with api, versions, request (what it holds), answer, count.",
+)
+@click.option("--release", metavar="N.N", help="Serve only the API versions that this release of Kafka had.")
+@click.option(
+    "--from",
+    "captures",
+    multiple=True,
+    metavar="CAPTURE",
+    help="Start with the topics and records that this capture shows.",
+)
+@reading_options
+@quiet_option("Print only the address.")
+def serve(
+    port: int,
+    host: str,
+    data: Path | None,
+    settings: tuple[str, ...],
+    topics: tuple[str, ...],
+    nodes: int,
+    answers: Path | None,
+    release: str | None,
+    captures: tuple[str, ...],
+    dialect: str | None,
+    key_logs: tuple[str, ...],
+    memory: int,
+    quiet: bool,
+    **faults: Any,
+) -> None:
+    """Serve topics to any Kafka client, until Ctrl-C.
+
+    Once it listens, it prints `bootstrap.servers=HOST:PORT` as its first line. Segment files have Kafka's own layout
+    (`kcli decode segment` and kafka-dump-log read them). Topics are created when clients ask for them, unless
+    --config auto.create.topics.enable=false.
+
+    A fault RULE is KEY=VALUE pairs with commas between. Which requests: api, topic, partition, client, after, count,
+    every, probability. What happens: error=NAME, or delay=MS, ignore, drop, close[=BYTES], split=BYTES, evict,
+    move[=NODE].
+
+    With --dialect the APIs and versions that it defines are served as well: by --answers, else with every field at its
+    default (and, where the broker has the API in another version, as it answers that).
+
+    \b
+    kcli broker serve
+    kcli broker serve --port 0 --nodes 3 --topic orders:12 --data /tmp/kafka
+    kcli broker serve --from night.pcap
+    kcli broker serve --dialect greet --answers greet.jsonl
+    """
+    options: dict[str, Any] = {
+        "config": dict(map(setting, settings)),
+        "host": host,
+        "port": port,
+        **take_faults(faults),
+        "dialect": dialect,
+        "answers": [] if answers is None else read_answers(answers),
+        "release": release,
+        "note": ignore if quiet else tell,
+    }
+    broker = make_broker(data, nodes, captures, {"memory": memory, "key_logs": key_logs}, options)
+    asyncio.run(run(broker, [wanted_topic(each) for each in topics], data, quiet))
+
+
+def make_broker(
+    data: Path | None, nodes: int, captures: Sequence[str], reading: dict[str, Any], options: dict[str, Any]
+) -> Broker:
+    if not captures:
+        return Broker(data, nodes=nodes, **options)
+    if nodes != 1:
+        raise UsageError("--nodes: a broker rebuilt from a capture has the capture's nodes")
+    from kcli.broker.rebuilt.rebuild import rebuild
+
+    return rebuild(captures, data=data, **reading, **options)
+
+
+def setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--config {text}: KEY=VALUE expected")
+    return name.strip(), value.strip()
+
+
+def wanted_topic(text: str) -> tuple[str, int | None]:
+    name, _, count = text.partition(":")
+    fault = name_fault(name) or ("the metadata log goes by this name" if name == CLUSTER_METADATA else None)
+    if fault:
+        raise UsageError(f"--topic {text}: {fault}")
+    if count and not (count.isdigit() and int(count)):
+        raise UsageError(f"--topic {text}: NAME or NAME:PARTITIONS expected")
+    return name, int(count) if count else None
+
+
+async def run(broker: Broker, topics: Iterable[tuple[str, int | None]], data: Path | None, quiet: bool) -> None:
+    """Serve until a signal says stop."""
+    allow_files()
+    stopped = asyncio.Event()
+    for each in STOP_SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(each, stopped.set)
+    async with broker:
+        for name, count in topics:
+            if name not in broker.topics.by_name:
+                broker.create_topic(name, count)
+        print_line(f"bootstrap.servers={broker.bootstrap}")
+        sys.stdout.flush()
+        if not quiet:
+            for line in summary(broker, data):
+                tell(line)
+        await stopped.wait()
+
+
+def allow_files() -> None:
+    """As many open files as this process may have: each connection is one, each segment in use another."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def summary(broker: Broker, data: Path | None) -> list[str]:
+    """What is served, in lines."""
+    nodes = counted(len(broker.node_ids), "node")
+    topics = list(broker.topics)
+    partitions = sum(len(each.partitions) for each in topics)
+    where = f"data in {data}" if data else "data in a temporary folder (--data DIR keeps it)"
+    faults = f"; {counted(len(broker.faults.rules), 'fault rule')}" if broker.faults.rules else ""
+    apis = offered(broker.dialect, broker.release, broker.answers)
+    spoken = f"as Kafka {broker.release}" if broker.release else f"Produce v0-{apis[0].hi}, Fetch v0-{apis[1].hi}"
+    held = f"{counted(len(topics), 'topic')}, {counted(partitions, 'partition')}"
+    return [
+        f"serving {nodes}, {held}; {where}; {len(apis)} APIs, {spoken}{faults}",
+        *draft_of(broker.dialect),
+        f"try: echo hello | kcat -b {broker.bootstrap} -P -t greetings    (Ctrl-C stops)",
+    ]
+
+
+def draft_of(dialect: str | None) -> Iterator[str]:
+    """What a dialect adds to Apache's messages or puts in their place, and who is served it."""
+    from kcli.schemas.catalog import catalog
+
+    tables = catalog(dialect)
+
+    def named(versions: Mapping[int, Range]) -> str:
+        apis = ((tables.api(key), each) for key, each in sorted(versions.items()))
+        known = [f"{api.name} v{each}" for api, each in apis if api is not None]
+        more = len(known) - MOST_NAMED
+        return ", ".join(known[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+    if tables.drafted:
+        line = f"draft {dialect}: {named(tables.drafted)}"
+        if tables.rewritten:
+            line += f"; as it changes {named(tables.rewritten)}, only with clients that ask for it"
+        yield line
+
+
+def tell(text: str) -> None:
+    print_note(text)
+    sys.stderr.flush()
+
+
+def ignore(_text: str) -> None:
+    pass

@@ -1,0 +1,1 @@
+"""`kcli capture`: packets off an interface, shown and saved."""

@@ -1,0 +1,143 @@
+"""`kcli capture`: packets off an interface, shown as they come, and saved."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import signal
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from kcli.cli.capture.flight_recorder import MOST_MOMENTS, FlightRecorder
+from kcli.cli.capture.live_output import open_live_output
+from kcli.cli.capture.live_view import LiveView, view_options, view_words
+from kcli.cli.capture.packet_capture import PacketCapture, capture_words
+from kcli.cli.options.filter import FilterCommand
+from kcli.cli.options.inputs import Size, port_option, quiet_option
+from kcli.cli.terminal.lines import print_note
+from kcli.errors import InputError, UsageError
+
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, also as 90s, 10m, 2h, 1d."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds that are meant."""
+        match = re.fullmatch(r"(\d{1,9})\s*([smhd]?)", str(value).lower())
+        if not match or not int(match[1]):
+            self.fail(f"{value!r}: a duration expected, as 90s, 10m or 2h", param, ctx)
+        return int(match[1]) * UNITS[match[2]]
+
+
+@click.command(cls=FilterCommand)
+@click.option("-i", "--interface", metavar="IFACE", default="any", show_default=True, help="Where to capture.")
+@port_option
+@click.option(
+    "-o", "--output", metavar="OUT", help="Save the packets in OUT, a pcap file; with --last or --size, a directory."
+)
+@click.option("--last", type=Duration(), metavar="TIME", help="Keep only the packets of so long, as 10m.")
+@click.option("--size", type=Size(), metavar="SIZE", help="Keep only the latest packets, so many bytes, as 1GB.")
+@click.option("--when", metavar="EXPR", help="Save the packets around exchanges for which this SQL condition is true.")
+@view_options
+@quiet_option("No closing summary; rows only with --format.")
+def capture(
+    interface: str, output: str | None, last: float | None, size: int | None, when: str | None, **options: Any
+) -> None:
+    """Capture Kafka's traffic on an interface, until Ctrl-C, and show it as `kcli decode pcap` does.
+
+    tcpdump or dumpcap captures; it needs the right to (root, or the capability CAP_NET_RAW). All TCP packets are
+    captured, or those of --port. With --last or --size OUT is a flight recorder: a directory of files, of which the
+    oldest are given up for new ones. With --when it saves what it holds around such an exchange, as long before as
+    after, in a directory of its own.
+
+    \b
+    kcli capture -i eth0 --port 9092 --errors
+    kcli capture --port 9092 -o recorder --last 10m --quiet
+    """
+    quiet = options.pop("quiet")
+    keeps = last is not None or size is not None
+    if keeps and output in (None, "-"):
+        raise UsageError("--last, --size: -o DIR is missing, the directory to keep packets in")
+    if when is not None and not keeps:
+        raise UsageError("--when: --last or --size is missing, which say how much is held")
+    view = None
+    if options["format_"] or not (quiet or output == "-"):
+        if output == "-":
+            raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
+        view = LiveView(view_words(options) + ["--quiet"] * quiet)
+    packets = PacketCapture(capture_words(interface, options["ports"]))
+    with contextlib.ExitStack() as stack:
+        kept = FlightRecorder(Path(str(output)), last, size) if keeps else None
+        out = stack.enter_context(open_live_output(output)) if output and not keeps else None
+        watcher = watch(when, options, kept) if kept is not None and when is not None else None
+        if kept is not None:
+            kept.make_folder()
+            stack.callback(kept.close)
+        try:
+            asyncio.run(run(packets, view, watcher, out, kept))
+        finally:
+            tell_dropped(packets.dropped, quiet)
+
+
+def tell_dropped(count: int, quiet: bool) -> None:
+    """Write a line about packets that the kernel dropped."""
+    if count and not quiet:
+        print_note(f"kcli: the kernel dropped {count:,} packets that came too fast (--port takes fewer)")
+
+
+def watch(when: str, options: dict[str, Any], kept: FlightRecorder) -> LiveView:
+    """What has packets kept around exchanges for which a condition is true. UsageError: it is none."""
+    chosen = {name: options[name] for name in ("ports", "dialect", "memory")}
+    unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
+    words = view_words(unset | chosen | {"where": when, "format_": "jsonl"})
+
+    def found(line: bytes) -> None:
+        if line.startswith(b'{"timestamp"') and (folder := kept.keep()) is not None:
+            last = f"; no more are saved, this is number {MOST_MOMENTS}" if kept.moments == MOST_MOMENTS else ""
+            print_note(f"kcli: packets around an exchange of --when are saved in {folder}{last}")
+
+    return LiveView([*words, "--quiet"], found)
+
+
+async def run(
+    packets: PacketCapture,
+    view: LiveView | None,
+    watcher: LiveView | None,
+    out: BinaryIO | None,
+    kept: FlightRecorder | None,
+) -> None:
+    """Capture until a signal says stop, or nobody takes packets any more.
+
+    OSError: packets can't be saved. InputError: the watcher has ended before.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, packets.stop)
+    views = [each for each in (view, watcher) if each is not None]
+    async with contextlib.AsyncExitStack() as stack:
+        pieces = await stack.enter_async_context(contextlib.aclosing(packets.pieces()))
+        header = b""
+        async for piece in pieces:
+            data = piece.packets
+            if not header:
+                header = packets.reader.header
+                data = header + data
+                for each in views:
+                    await stack.enter_async_context(each)
+            for each in views:
+                each.write(data)
+            if out is not None:
+                out.write(data)
+                out.flush()
+            if kept is not None and piece.packets:
+                kept.write(header, piece)
+            if watcher is not None and watcher.is_over:
+                raise InputError("--when: what looks for such exchanges has ended, and so does the capture")
+            if view is not None and view.is_over and out is None and kept is None:
+                packets.stop()

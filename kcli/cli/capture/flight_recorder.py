@@ -1,0 +1,128 @@
+"""The latest packets in a directory of capture files: the oldest files are given up for new ones."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import io
+import os
+from collections import deque
+from pathlib import Path
+from typing import NamedTuple
+
+from kcli.cli.capture.packet_capture import Piece
+from kcli.cli.terminal.streams import NamedFile
+
+PARTS = 10  # files that the latest packets are in, about
+LEAST_BYTES = 1 << 20  # of a file
+MOST_MOMENTS = 100  # around which packets are saved: a fault that stays fills no disk
+KEPT_SECONDS = 60  # behind a moment, where --last says nothing
+
+
+class Part(NamedTuple):
+    """A file that is full. end: time of its last packet, seconds since 1970."""
+
+    path: Path
+    size: int
+    end: int
+
+
+class FlightRecorder:
+    """seconds: what is kept at least; size: bytes that are kept at most. None: any.
+
+    Its files are named by the time of their first packet: `kcli-20261121T091402Z-1.pcap`. `keep` saves those that are
+    there, and those of as long again, in a directory of their own: `kcli-20261121T091402Z`.
+    """
+
+    def __init__(self, folder: Path, seconds: float | None, size: int | None) -> None:
+        self.folder, self.seconds, self.size = folder, seconds, size
+        self.parts: deque[Part] = deque()
+        self._file: io.BufferedWriter[NamedFile] | None = None
+        self._path = folder
+        self._start = self._end = self._written = self._number = 0
+        self.moments = 0  # around which packets are saved
+        self._moment: Path | None = None  # the directory of what is kept around a moment
+        self._keep_until = 0.0
+
+    def make_folder(self) -> None:
+        """Make the directory, unless it is there. OSError."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def write(self, header: bytes, piece: Piece) -> None:
+        """Keep packets. header: of a capture file. OSError."""
+        if self._file is not None and self._is_full(piece):
+            self.close()
+        if self._file is None:
+            self._open(header, piece.time)
+        assert self._file is not None
+        self._file.write(piece.packets)
+        self._file.flush()
+        self._written += len(piece.packets)
+        self._end = piece.time
+        self._give_up()
+
+    def keep(self) -> Path | None:
+        """Save the packets around the latest one. OSError.
+
+        The directory; None: they are being saved already, or there are as many moments as are saved.
+        """
+        paths = [part.path for part in self.parts] + ([self._path] if self._file is not None else [])
+        if self._moment is not None or not paths or self.moments == MOST_MOMENTS:
+            return None
+        self.moments += 1
+        self._moment = self.folder / f"kcli-{stamp(self._end)}"
+        self._moment.mkdir(exist_ok=True)
+        self._keep_until = self._end + (self.seconds or KEPT_SECONDS)
+        for path in paths:
+            self._save(path)
+        return self._moment
+
+    def _save(self, path: Path) -> None:
+        """Give a file a second name, under which it stays, and grows."""
+        if self._moment is not None:
+            with contextlib.suppress(FileExistsError, FileNotFoundError):
+                (self._moment / path.name).hardlink_to(path)
+
+    def close(self) -> None:
+        """End the file that is being written."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            self.parts.append(Part(self._path, self._written, self._end))
+            file.close()
+
+    def _is_full(self, piece: Piece) -> bool:
+        late = self.seconds is not None and piece.time - self._start >= max(1, self.seconds / PARTS)
+        return late or (self.size is not None and self._written >= max(self.size // PARTS, LEAST_BYTES))
+
+    def _open(self, header: bytes, time: int) -> None:
+        self._file = io.BufferedWriter(NamedFile(self._new_file(time), str(self._path)))
+        self._file.write(header)
+        self._start, self._written = time, len(header)
+        if time > self._keep_until:
+            self._moment = None
+        self._save(self._path)
+
+    def _new_file(self, time: int) -> int:
+        """A file that was not there: one that ended in the same second may have left its own."""
+        while True:
+            self._number += 1
+            self._path = self.folder / f"kcli-{stamp(time)}-{self._number}.pcap"
+            with contextlib.suppress(FileExistsError):
+                return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+    def _give_up(self) -> None:
+        """Delete what is too old, and the oldest of what is too much."""
+        total = self._written + sum(part.size for part in self.parts)
+        while self.parts:
+            oldest = self.parts[0]
+            old = self.seconds is not None and self._end - oldest.end > self.seconds
+            if not old and (self.size is None or total <= self.size):
+                return
+            oldest.path.unlink(missing_ok=True)
+            total -= oldest.size
+            self.parts.popleft()
+
+
+def stamp(seconds: int) -> str:
+    """A time (UTC) as part of a name."""
+    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y%m%dT%H%M%SZ}"

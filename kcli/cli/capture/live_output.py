@@ -1,0 +1,56 @@
+"""A file of packets that grows while traffic goes on: what has come stays in it, whatever ends the command."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from kcli.cli.terminal.output import descriptor_of, is_stream, open_output
+from kcli.cli.terminal.streams import BUFFER, NamedFile
+
+
+class GrowingFile(NamedFile):
+    """What was in the file before stays until the first byte is written."""
+
+    began = False
+
+    def write(self, data: object) -> int:
+        if not self.began:
+            self.truncate(0)
+            self.began = True
+        return super().write(data)
+
+
+@contextlib.contextmanager
+def open_live_output(output: str) -> Iterator[BinaryIO]:
+    """Standard output for "-", a pipe or a device as it is, else a file under its own name.
+
+    `open_output` replaces OUT at the end by what is whole; of live traffic each packet counts, so that a file that is
+    written here is not given up when a disk is full or the capture fails. OSError: with the name as it was given.
+    """
+    path = Path(output)
+    if descriptor_of(output) is not None or is_stream(output):
+        with open_output(output, ()) as out:
+            yield out
+        return
+    is_new = not path.exists()
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, output) from None
+    raw = GrowingFile(handle, output)
+    writer = io.BufferedWriter(raw, BUFFER)
+    try:
+        yield cast(BinaryIO, writer)
+        writer.flush()
+    finally:
+        with contextlib.suppress(OSError):  # what could not be written has been reported
+            raw.close()
+        with contextlib.suppress(OSError, ValueError):
+            writer.close()
+        if is_new and not raw.began:
+            path.unlink(missing_ok=True)

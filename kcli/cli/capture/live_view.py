@@ -1,0 +1,136 @@
+"""Live traffic shown by `kcli decode pcap` in a process of its own: the same rows, filters and closing lines.
+
+What shows and what carries the traffic don't wait for each other: packets that the view is too slow for are left out of
+it, which it reports as gaps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import click
+
+import kcli
+from kcli.capture.kafka.bodies import RECORDS
+from kcli.cli.decode.pcap.command import TIMES
+from kcli.cli.options.filter import filter_of, filter_options
+from kcli.cli.options.inputs import dialect_option, format_option, memory_option, secrets_option
+from kcli.cli.terminal.lines import print_note
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMATS = ("table", "jsonl", "tree")
+PIPE_BYTES = 1 << 20  # that the system holds for the view
+MOST_WAITING = 64 << 20  # bytes that the view may be behind
+
+
+def view_options(command: Command) -> Command:
+    """The options of `kcli decode pcap` for live traffic; the command's class is FilterCommand."""
+    options = (
+        format_option(FORMATS, "How to show it; table by default."),
+        click.option(
+            "--records", type=click.Choice(RECORDS), help="What to show of records fields besides their size."
+        ),
+        click.option(
+            "--time", type=click.Choice(TIMES), help="Times in the table: seconds since the first packet, or UTC."
+        ),
+        filter_options,
+        secrets_option(),
+        dialect_option,
+        memory_option,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def view_words(options: dict[str, Any]) -> list[str]:
+    """The words of a command line that say these options of `view_options`. UsageError: a filter makes no sense."""
+    filter_of(options, ())
+    words: list[str] = []
+    for param in click.get_current_context().command.params:
+        value = options.get(param.name or "")
+        if value is None or value is False or value == ():
+            continue
+        given = value if isinstance(value, tuple) else (value,)
+        words += [param.opts[0]] if value is True else [word for each in given for word in (param.opts[0], str(each))]
+    return words
+
+
+class LiveView:
+    """A running `kcli decode pcap -`. words: its options; shown: gets its lines, None: standard output does."""
+
+    def __init__(self, words: Sequence[str], shown: Callable[[bytes], None] | None = None) -> None:
+        self.words, self.shown = words, shown
+        self._reading: asyncio.Task[None] | None = None
+        self._failure: OSError | None = None
+        self.left_out = 0  # bytes
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended by itself: it failed, or nobody takes what it shows."""
+        return self.process.returncode is not None or self._failure is not None
+
+    async def __aenter__(self) -> Self:
+        # Of this very kcli, whatever lies in the current directory; Ctrl-C is for whoever feeds it.
+        paths = [str(Path(kcli.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        self.process = await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-m", "kcli.cli", "decode", "pcap", *self.words, "-",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=None if self.shown is None else asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+            start_new_session=True,
+        )  # fmt: skip
+        assert self.process.stdin is not None
+        widen(self.process.stdin.get_extra_info("pipe").fileno())
+        if self.shown is not None:
+            self._reading = asyncio.get_running_loop().create_task(self._read(self.shown))
+        return self
+
+    async def _read(self, shown: Callable[[bytes], None]) -> None:
+        assert self.process.stdout is not None
+        rest = b""
+        while data := await self.process.stdout.read(1 << 16):
+            *lines, rest = (rest + data).split(b"\n")
+            try:
+                for line in lines if self._failure is None else ():
+                    shown(line)
+            except OSError as error:
+                self._failure = error
+
+    async def __aexit__(self, *_: object) -> None:
+        """Wait until it has shown everything. OSError: what `shown` raised."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        if self._reading is not None:
+            await self._reading
+        await self.process.wait()
+        if self.left_out:
+            print_note(f"kcli: {self.left_out:,} bytes of packets are not shown: they came faster than they could be")
+        if self._failure is not None:
+            raise self._failure
+
+    def write(self, data: bytes) -> None:
+        """Show what these blocks of a pcapng file hold. Nothing, where nobody looks any more."""
+        assert self.process.stdin is not None
+        transport = self.process.stdin.transport
+        if transport.is_closing():
+            return
+        if transport.get_write_buffer_size() > MOST_WAITING:
+            self.left_out += len(data)
+        else:
+            transport.write(data)
+
+
+def widen(pipe: int) -> None:
+    """Have the system take more of what goes through a pipe, where it can: less is copied twice."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)

@@ -1,0 +1,164 @@
+"""`kcli proxy`: a proxy before a Kafka cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import ssl
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from kcli.cli.broker.serve import allow_files
+from kcli.cli.capture.live_output import open_live_output
+from kcli.cli.capture.live_view import LiveView, view_options, view_words
+from kcli.cli.options.client import client_options, configure
+from kcli.cli.options.fault import fault_options, take_faults
+from kcli.cli.options.filter import FilterCommand
+from kcli.cli.options.inputs import quiet_option
+from kcli.cli.terminal.background_writer import BackgroundWriter
+from kcli.cli.terminal.lines import print_note
+from kcli.client.address import Address
+from kcli.errors import UsageError
+from kcli.extras import require
+from kcli.proxy import Proxy
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@click.command(cls=FilterCommand)
+@client_options
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    default="127.0.0.1:0",
+    show_default=True,
+    help="Where clients connect first; brokers have the ports behind it. Port 0: any free ones.",
+)
+@click.option("--tls", is_flag=True, help="Speak TLS with clients, by a CA made for this run; its path is printed.")
+@click.option("--tls-cert", metavar="FILE", help="Speak TLS with clients, with this certificate (PEM, with its chain).")
+@click.option("--tls-key", metavar="FILE", help="The key of --tls-cert, where that file does not hold it.")
+@fault_options("Fault rule, as for kcli broker serve.")
+@click.option("-o", "--output", metavar="OUT", help="Save everything that passes in OUT, a pcapng file, as packets.")
+@view_options
+@quiet_option("Print only the address; rows only with --format.")
+def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: bool, **options: Any) -> None:
+    """Stand between clients and a Kafka cluster, until Ctrl-C, and show what they say.
+
+    Clients whose bootstrap.servers is --listen reach every broker of the cluster through the proxy: each has a listener
+    of its own, whose address stands in responses instead of the broker's. All else passes as it is, SASL, too. Once it
+    listens, it prints `bootstrap.servers=HOST:PORT` on standard error; exchanges are shown as by `kcli decode pcap`,
+    whose options say which and how. OUT gets all of them, with the addresses of clients and brokers.
+
+    \b
+    kcli proxy --bootstrap localhost:9092 --listen 127.0.0.1:19092
+    kcli proxy --bootstrap localhost:9092 -o session.pcapng --api Produce
+    """
+    config = configure(bootstrap, settings, quiet=quiet)
+    host, port = listen_address(listen)
+    output, certificate, key = (options.pop(name) for name in ("output", "tls_cert", "tls_key"))
+    makes_authority, faults = options.pop("tls"), take_faults(options)
+    if key and not certificate:
+        raise UsageError("--tls-key: --tls-cert is missing")
+    view = None
+    if options["format_"] or not (quiet or output == "-"):
+        if output == "-":
+            raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
+        view = LiveView(view_words(options) + ["--quiet"] * quiet)
+    with contextlib.ExitStack() as stack:
+        tls = stack.enter_context(listener_tls(certificate, key, host)) if makes_authority or certificate else None
+        out = stack.enter_context(open_live_output(output)) if output else None
+        serving = Serving(view, out)
+        made = Proxy(
+            config,
+            host=host,
+            port=port,
+            dialect=options["dialect"],
+            tls=tls,
+            **faults,
+            note=ignore if quiet else tell,
+            record=serving.record if view or out else None,
+        )
+        asyncio.run(serving.run(made))
+
+
+def listen_address(text: str) -> Address:
+    """HOST:PORT, an IPv6 host in brackets; without a host all addresses of the machine. UsageError."""
+    host, colon, port = text.strip().rpartition(":")
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if not colon or not port.isdecimal() or int(port) >= 1 << 16 or (":" in bare) != (bare != host):
+        raise UsageError(f"--listen {text}: HOST:PORT expected (an IPv6 host in brackets: [::1]:9192)")
+    return Address(bare, int(port))
+
+
+@contextlib.contextmanager
+def listener_tls(certificate: str | None, key: str | None, host: str) -> Iterator[ssl.SSLContext]:
+    """What the listeners speak: with that certificate, or one of a CA whose own lies in a file for as long."""
+    require("TLS with clients", "tls")
+    from kcli.proxy.listener_tls import made_authority, read_pair, server_context
+
+    if certificate is not None:
+        yield server_context(read_pair(certificate, key), certificate)
+        return
+    with tempfile.TemporaryDirectory(prefix="kcli-proxy-") as folder:
+        authority = made_authority([host, socket.gethostname()])
+        path = Path(folder) / "ca.pem"
+        path.write_text(authority.certificate)
+        tell(f"ssl.truststore.location={path} (the CA that clients have to trust; ssl.ca.location of librdkafka)")
+        yield server_context(authority.pair, "the proxy's own certificate")
+
+
+class Serving:
+    """A proxy while it runs. view: shows what passes; out: keeps it."""
+
+    def __init__(self, view: LiveView | None, out: BinaryIO | None) -> None:
+        self.view, self.out = view, out
+        self.stopped = asyncio.Event()
+        self.writer: BackgroundWriter | None = None
+
+    async def run(self, made: Proxy) -> None:
+        """Serve until a signal says stop; a second one does not wait for requests under way.
+
+        OSError: what passes can't be written.
+        """
+        allow_files()
+        async with contextlib.AsyncExitStack() as stack:
+            if self.view is not None:
+                await stack.enter_async_context(self.view)
+            if self.out is not None:
+                loop = asyncio.get_running_loop()
+                failed = partial(loop.call_soon_threadsafe, self.stopped.set)
+                self.writer = stack.enter_context(BackgroundWriter(self.out, failed))
+            await stack.enter_async_context(made)
+            on_signals(self.stopped.set)
+            tell(f"bootstrap.servers={made.bootstrap}")
+            await self.stopped.wait()
+            on_signals(made.abort)
+
+    def record(self, data: bytes) -> None:
+        """Take blocks of a pcapng file."""
+        if self.view is not None:
+            self.view.write(data)
+        if self.writer is not None:
+            self.writer.write(data)
+
+
+def on_signals(call: Callable[[], None]) -> None:
+    for each in STOP_SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(each, call)
+
+
+def tell(text: str) -> None:
+    print_note(text)
+    sys.stderr.flush()
+
+
+def ignore(_text: str) -> None:
+    pass

@@ -1,0 +1,1 @@
+"""`kcli decode`: messages, batches, segments and data; captures in `pcap/`."""

@@ -1,0 +1,104 @@
+"""`kcli decode batch`: record batches and message sets."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import click
+
+from kcli.cli.decode.batch_findings import report_findings
+from kcli.cli.decode.batch_formats import RECORDS, hook_of, write_lines, write_table
+from kcli.cli.decode.batch_sources import memory_source
+from kcli.cli.decode.coprocess import answer_lines, check_lines
+from kcli.cli.decode.lines_option import lines_option
+from kcli.cli.decode.slip_hints import MOST_LINES, SlipNamer, batch_text
+from kcli.cli.options.file_type import name_of
+from kcli.cli.options.inputs import (
+    binary_input,
+    dialect_option,
+    format_option,
+    quiet_option,
+    read_message,
+    secrets_option,
+)
+from kcli.cli.terminal.lines import Lines
+from kcli.cli.terminal.output import open_output, output_option
+from kcli.errors import InputError
+
+
+@click.command()
+@click.argument("file", default="-")
+@binary_input
+@dialect_option
+@click.option(
+    "--records", type=RECORDS, default="full", show_default=True, help="Batches alone, or with their records."
+)
+@format_option(
+    ("json", "jsonl", "table", "tree", "hexdump"),
+    "json and jsonl: a batch on each line. tree, hexdump: each field with its bytes.",
+    default="json",
+)
+@click.option("--topic", help="The internal topic of the batches: its records are decoded, too.")
+@output_option
+@lines_option("Answer each line of text, a batch, by a line of JSON")
+@quiet_option("No warnings.")
+@secrets_option()
+def batch(
+    file: str,
+    hex_: bool,
+    base64_: bool,
+    dialect: str | None,
+    records: str,
+    format_: str,
+    topic: str | None,
+    output: str | None,
+    quiet: bool,
+    secrets: bool,
+    lines: bool,
+) -> None:
+    """Decode record batches or message sets, as in a Produce request, a Fetch response or a log segment.
+
+    FILE holds their bytes ("-", the default: standard input). With --records full, `kcli encode batch` gives the same
+    bytes again.
+
+    \b
+    kcli decode batch batch.bin
+    echo 0000 0000 ... | kcli decode batch --hex --format tree
+    """
+    if lines:
+        from kcli.cli.decode.lines import batch_reply
+
+        check_lines({"hex_": hex_, "base64_": base64_, "format_": format_}, ("json", "jsonl"))
+        full, hook, slips = records == "full", hook_of(topic, dialect, secrets), SlipNamer(batch_text, MOST_LINES)
+        answer_lines(file, lambda text, n: batch_reply(text, n, base64_, full, secrets, hook, slips), output)
+        return
+    data = read_message(file, hex_, base64_)
+    if not data:
+        raise InputError("no bytes: record batches expected", file=name_of(file))
+    with open_output(output, [file]) as out:
+        if format_ in ("tree", "hexdump"):
+            show_spans(data, format_, out, name_of(file), secrets, quiet)
+            return
+        source = memory_source(data)
+        if format_ == "table":
+            found = write_table(source, out)
+        else:
+            hook = hook_of(topic, dialect, secrets)
+            found = write_lines(source, out, records == "full", payloads=True, record=hook, secrets=secrets)
+    from kcli.records.record_faults import field_faults
+
+    report_findings(found, name_of(file), quiet, field_faults(data, checked=True), lambda: batch_text(data, 0, {}))
+
+
+def show_spans(data: bytes, format_: str, out: BinaryIO, name: str, secrets: bool, quiet: bool) -> None:
+    from kcli.cli.decode.spans import hexdump_lines, tree_lines
+    from kcli.cli.terminal.error_summary import conclude
+    from kcli.records.record_faults import field_faults
+    from kcli.records.spans import batch_spans
+
+    spans, problem = batch_spans(data, secrets)
+    Lines(out).lines((tree_lines if format_ == "tree" else hexdump_lines)(data, spans))
+    lines = [*field_faults(data), *([str(problem)] if problem is not None else [])]
+    if lines:
+        lines[-1] += batch_text(data, 0, {})
+    conclude([InputError(line, file=name) for line in lines], quiet)

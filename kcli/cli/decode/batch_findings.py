@@ -1,0 +1,42 @@
+"""What was wrong with batches that were decoded, as warnings and as the command's error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from kcli.cli.terminal.console import warn
+from kcli.cli.terminal.error_summary import conclude
+from kcli.counting import counted
+from kcli.errors import InputError
+
+if TYPE_CHECKING:
+    from kcli.records.text import Findings
+
+
+def report_findings(
+    found: Findings, name: str, quiet: bool, faults: Iterable[str] = (), slip: Callable[[], str] = str
+) -> None:
+    """Warn of each problem on stderr; the last ends the command. Raises InputError (exit 3).
+
+    faults: more of them. slip: gives what is put behind the last, where there is a problem."""
+    for damage in found.damages:
+        if damage.lawful and damage.start:
+            text = f"at 0x{damage.start:x}: {damage.reason}"
+            warn(f"{name}: {text} (a cut batch: what follows it was not written, or not fetched)", quiet)
+    lines = error_lines(found, faults)
+    if lines:
+        lines[-1] += slip()
+    conclude([InputError(line, file=name) for line in lines], quiet)
+
+
+def error_lines(found: Findings, faults: Iterable[str] = ()) -> list[str]:
+    """What is wrong, a line for each problem; a batch cut at the end is none. faults: more, some of them the same."""
+    lines = [f"{path}: {reason}" if path else reason for _at, path, reason in found.problems]
+    for damage in found.damages:
+        if not (damage.lawful and damage.start):
+            size = counted(damage.end - damage.start, "byte")
+            lines.append(f"at 0x{damage.start:x}: {damage.reason}; {size} passed over")
+    if found.wrong_checksums:
+        lines.append(f"{counted(found.wrong_checksums, 'batch has', 'batches have')} a wrong checksum (crcValid false)")
+    return [*(fault for fault in faults if not fault.endswith(tuple(lines))), *lines]

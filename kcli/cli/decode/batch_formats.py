@@ -1,0 +1,110 @@
+"""Batches as lines of JSON, and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from kcli.cli.decode.batch_sources import OpenSource
+from kcli.cli.terminal.lines import Lines
+from kcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from kcli.records.text import Findings, Hook
+
+RECORDS = click.Choice(["none", "batches", "full"])
+HEADINGS = ("position", "offsets", "count", "magic", "codec", "time", "latest", "size", "crc", "")
+TABLE = "{:>12}  {:>25}  {:>7}  {:>5}  {:<6}  {:<6}  {:<24}  {:>9}  {:<8}  {}"
+
+
+def hook_of(topic: str | None, dialect: str | None, secrets: bool) -> Hook | None:
+    """What decodes the records of an internal topic; None without a topic. Raises UsageError: not an internal topic."""
+    if topic is None:
+        return None
+    from kcli.records.internal import TOPICS, record_members
+
+    if topic not in TOPICS:
+        raise UsageError(f"--topic {topic}: no internal topic ({', '.join(TOPICS)} expected)")
+    return record_members(topic, dialect, secrets)
+
+
+def write_lines(
+    source: OpenSource,
+    out: BinaryIO,
+    full: bool,
+    *,
+    payloads: bool,
+    record: Hook | None = None,
+    positions: bool = False,
+    secrets: bool = False,
+    bar: Callable[[int], None] | None = None,
+) -> Findings:
+    """A line of JSON for each batch. full: with its records; record: decodes them further. Returns what was wrong."""
+    from kcli.records.parallel_json import write_json_lines
+
+    return write_json_lines(
+        source.read,
+        out.write,
+        full,
+        seekable=source.seekable,
+        record=record,
+        payloads=payloads,
+        positions=positions,
+        progress=bar,
+        size=source.size,
+        secrets=secrets,
+    )
+
+
+def write_table(source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | None = None) -> Findings:
+    """A line for each batch, below HEADINGS. Returns what was wrong."""
+    from kcli.jsontext import loads
+    from kcli.records.parallel_json import write_json_lines
+
+    write = Lines(out).lines
+    write([TABLE.format(*HEADINGS)])
+
+    def emit(text: memoryview) -> None:
+        write(table_line(loads(line)) for line in bytes(text).splitlines())
+
+    return write_json_lines(
+        source.read, emit, False, seekable=source.seekable, positions=True, progress=bar, size=source.size
+    )
+
+
+def table_line(row: dict[str, Any]) -> str:
+    if "event" in row:
+        return f"{row['offset']:>12}  {row['event']}: {row['bytes']} bytes: {row['reason']}"
+    marks = [name for name, flag in (("txn", "isTransactional"), ("control", "isControl")) if row[flag]]
+    if (row["producerId"] or -1) >= 0:
+        marks.append(f"producer {row['producerId']}:{row['producerEpoch']} seq {row['baseSequence']}")
+    if row["partitionLeaderEpoch"] is not None:
+        marks.append(f"epoch {row['partitionLeaderEpoch']}")
+    marks += [f"{row['_error']['path']}: {row['_error']['reason']}"] if "_error" in row else []
+    return TABLE.format(
+        row["_position"],
+        f"{'?' if row['baseOffset'] is None else row['baseOffset']}-{row['lastOffset']}",
+        "?" if row["count"] is None else row["count"],
+        row["magic"],
+        row["compression"],
+        {"CreateTime": "create", "LogAppendTime": "append"}.get(row["timestampType"], "-"),
+        time_text(row["maxTimestamp"]),
+        row["sizeInBytes"],
+        f"{row['crc']:08x}" if row["crcValid"] else "WRONG",
+        ", ".join(marks),
+    ).rstrip()
+
+
+def time_text(milliseconds: int) -> str:
+    """A timestamp as UTC with milliseconds; as it is where no calendar has it."""
+    from datetime import UTC, datetime, timedelta
+
+    if milliseconds < 0:
+        return "-"
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return str(milliseconds)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}Z"

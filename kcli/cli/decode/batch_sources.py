@@ -1,0 +1,65 @@
+"""Where `kcli decode batch` and `kcli decode segment` read batches from: a file, a pipe, bytes in memory."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kcli.cli.terminal.streams import standard_input
+from kcli.errors import InputError
+
+if TYPE_CHECKING:
+    from kcli.records.chunks import ReadInto
+
+LOOKED_AT = 4096  # bytes
+
+
+class OpenSource:
+    """Where batches are read from: `read` for positions, or in order where `seekable` is False."""
+
+    def __init__(self, read: ReadInto, size: int | None, seekable: bool) -> None:
+        self.read, self.size, self.seekable = read, size, seekable
+
+    def start(self) -> bytes:
+        """The first bytes, 4,096 at most; none where they can't be read twice."""
+        room = bytearray(LOOKED_AT)
+        return bytes(room[: self.read(memoryview(room), 0)]) if self.seekable else b""
+
+
+@contextmanager
+def open_source(path: str) -> Iterator[OpenSource]:
+    """Open a file, a pipe, or standard input ("-"). Raises OSError."""
+    if path == "-":
+        yield OpenSource(lambda into, _position: standard_input().readinto1(into), None, False)
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        status = os.fstat(handle)
+        if stat.S_ISREG(status.st_mode):
+            yield OpenSource(lambda into, position: os.preadv(handle, [into], position), status.st_size, True)
+        else:
+            yield OpenSource(lambda into, _position: os.readv(handle, [into]), None, False)
+    finally:
+        os.close(handle)
+
+
+def memory_source(data: bytes) -> OpenSource:
+    """Read from bytes in memory."""
+    from kcli.records.conversion import Slice
+
+    return OpenSource(Slice.of(data).read, len(data), True)
+
+
+def segments_in(files: tuple[str, ...]) -> tuple[str, ...]:
+    """The files as they are; of a directory the log segments in it and below, by name. InputError: it has none."""
+    found: list[str] = []
+    for file in files:
+        inside = sorted(map(str, Path(file).rglob("*.log"))) if file != "-" and Path(file).is_dir() else [file]
+        if not inside:
+            raise InputError("no log segment (*.log) in this directory", file=file)
+        found += inside
+    return tuple(found)

@@ -1,0 +1,178 @@
+"""`--lines`: a message on each line of the input, each answered by one line as soon as it is there.
+
+What stands on one line ends with it: a line that can't be read is answered by {"error", "line"}, and the next goes on.
+Answers are written when no whole line of input is left to answer, so that a program may wait for each; lines that come
+in bulk are answered in bulk.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kcli.cli.options.file_type import name_of
+from kcli.cli.options.inputs import plain_line, unbase64
+from kcli.cli.terminal.output import open_output
+from kcli.cli.terminal.streams import standard_input
+from kcli.counting import counted
+from kcli.errors import DecodeError, EncodeError, InputError, KcliError, UsageError
+from kcli.jsontext import dumps, loads
+
+CHUNK = 1 << 16  # bytes read at once
+LONGEST = 1 << 26  # bytes of a line
+AWAKE = 100_000  # ns for which a program's next line is waited for awake: to wake a core takes longer than most answers
+FORMS = ("hex", "base64")
+
+
+class Line(NamedTuple):
+    """A line of the input, without its end. text: None where it is longer than LONGEST."""
+
+    number: int
+    text: bytes | None
+
+
+class Reply(NamedTuple):
+    """A line of the output, without its end. problem: why the input has no better one. is_no: the answer is "no"."""
+
+    text: bytes
+    problem: str = ""
+    is_no: bool = False
+
+
+def check_lines(options: dict[str, Any], forms: tuple[str, ...] = ("json",)) -> None:
+    """UsageError: options that --lines has no use for. forms: values of --format that it takes."""
+    if options.get("hex_") and options.get("base64_"):
+        raise UsageError("--hex and --base64: one of them at most")
+    if (form := options.get("format_", forms[0])) not in forms:
+        raise UsageError(f"--format {form}: with --lines all answers are lines of JSON")
+
+
+def answer_lines(file: str, answer: Callable[[bytes, int], Reply], output: str | None = None) -> int:
+    """Answer each line of a file, or of standard input ("-"); 1: an answer was "no".
+
+    answer: gives the reply to (text, number of the line); KcliError: the line is bad. InputError at the end: some were.
+    """
+    found, bad, first, refused = 0, 0, "", False
+    with opened(file) as source, open_output(output, [file]) as out:
+        wait = waiting(source)
+        for lines in whole_lines(source):
+            for number, text in lines:
+                reply = reply_to(text, number, answer)
+                out.write(reply.text)
+                out.write(b"\n")
+                refused = refused or reply.is_no
+                if reply.problem:
+                    bad, first = bad + 1, first or f"line {number}: {reply.problem}"
+            found += len(lines)
+            out.flush()
+            wait()
+        if bad:
+            raise InputError(f"{bad:,} of {counted(found, 'line')} can't be answered: {first}", file=name_of(file))
+    return int(refused)
+
+
+@contextmanager
+def opened(file: str) -> Iterator[io.BufferedReader]:
+    if file == "-":
+        yield standard_input()
+        return
+    with Path(file).open("rb") as source:
+        yield source
+
+
+def waiting(source: io.BufferedReader) -> Callable[[], None]:
+    """Waits awake until there is more to read, for AWAKE at most; not at all with one core, which the writer needs."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    poll, now = select.poll(), time.perf_counter_ns
+    try:
+        poll.register(source, select.POLLIN)
+    except io.UnsupportedOperation:  # no file of the system's
+        cores = 1
+    if cores == 1:
+        return lambda: None
+
+    def wait() -> None:
+        end = now() + AWAKE
+        while not poll.poll(0) and now() < end:
+            pass
+
+    return wait
+
+
+def whole_lines(source: io.BufferedReader) -> Iterator[list[Line]]:
+    """The lines that came with each read, without those still under way; the last one need not have an end."""
+    number, size = 0, 0  # of the lines that have ended; bytes of the one under way
+    held = bytearray()  # the start of that one; nothing where it is too long
+    while chunk := source.read1(CHUNK):
+        first, *others = chunk.split(b"\n")
+        size += len(first)
+        if size <= LONGEST:
+            held += first
+        else:
+            held.clear()
+        if not others:
+            continue
+        *whole, rest = others
+        texts = [bytes(held) if size <= LONGEST else None, *whole]
+        yield [*map(Line, count(number + 1), texts)]
+        number += len(texts)
+        size, held = len(rest), bytearray(rest)
+    if size:
+        yield [Line(number + 1, bytes(held) if size <= LONGEST else None)]
+
+
+def reply_to(text: bytes | None, number: int, answer: Callable[[bytes, int], Reply]) -> Reply:
+    try:
+        if text is None:
+            raise InputError(f"longer than {LONGEST >> 20} MiB")
+        return answer(text, number)
+    except KcliError as error:
+        return error_reply(error, number)
+    except RecursionError:
+        return error_reply(InputError("nested too deep"), number)
+
+
+def error_reply(error: KcliError, number: int, row: dict[str, Any] | None = None) -> Reply:
+    """What answers a bad line. row: what could be read of it, which stands in front."""
+    text = str(error)
+    said: dict[str, Any] = {"error": text, "line": number}
+    if isinstance(error, DecodeError | EncodeError):
+        said["path"] = error.path
+    if isinstance(error, DecodeError):
+        said["offset"] = error.offset
+    return Reply(dumps((row or {}) | said).encode(), text)
+
+
+def message_of(text: bytes, number: int, base64_: bool) -> tuple[bytes, dict[str, Any]]:
+    """(bytes, JSON) of a line: hex or base64 text, or a JSON object that has it as "hex" or "base64". InputError."""
+    if text[:1] == b"{":
+        row = loads(text, line=number)
+        return bytes_in(row, number), row
+    return bytes_of(text, number, base64_), {}
+
+
+def bytes_in(row: dict[str, Any], number: int) -> bytes:
+    """The bytes of a JSON object that has them as "hex" or "base64". InputError."""
+    named = [(form, row[form]) for form in FORMS if form in row]
+    if len(named) != 1 or not isinstance(named[0][1], str):
+        raise InputError('an object needs the message as text, "hex" or "base64"')
+    [(form, text)] = named
+    return bytes_of(text.encode(errors="replace"), number, form == "base64")
+
+
+def bytes_of(text: bytes, number: int, base64_: bool) -> bytes:
+    if not text.strip():
+        raise InputError("no bytes: a message expected")
+    if base64_:
+        return unbase64(text)
+    try:
+        return bytes.fromhex(text.decode("ascii"))
+    except ValueError:
+        return plain_line(text.decode("latin-1"), number)

@@ -1,0 +1,156 @@
+"""`kcli decode request|response|batch --lines`: the JSON of the message on each line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcli.cli.decode.coprocess import Reply, error_reply, message_of
+from kcli.cli.decode.message_formats import PaddingError, Shape, Wrong, read_json
+from kcli.cli.decode.message_input import Frame, frames_of
+from kcli.errors import DecodeError, InputError, all_of
+from kcli.grammar import frames, messages
+from kcli.grammar.codec import MessageCodec
+from kcli.grammar.group_data import GROUPS
+from kcli.grammar.request_start import PREFIX, api_of, starts_with_length
+from kcli.jsontext import dumps, loads
+from kcli.schemas.catalog import catalog
+
+if TYPE_CHECKING:
+    from kcli.cli.decode.slip_hints import SlipNamer
+    from kcli.records.text import Hook
+
+KEY, VERSION = "requestApiKey", "requestApiVersion"
+TRAILING = b'"_trailing":'  # as a key: within a string the quotes would be escaped
+
+Reads = Callable[[bytes], bool]
+ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
+Finish = Callable[[InputError, bytes, int, dict[str, Any]], InputError]
+
+
+class Plan(NamedTuple):
+    """How the messages of one API and version become text: codecs, and what stands around the two texts.
+
+    trim: bytes at the end of the header's text that `between` has again. None for a body: it depends on the bytes.
+    """
+
+    header: MessageCodec
+    body: MessageCodec | None
+    start: bytes
+    trim: int
+    between: bytes
+
+
+class DecodedLines:
+    """Answers lines with the JSON of their messages, as `kcli decode` prints it; plans are kept by API and version."""
+
+    def __init__(self, options: dict[str, Any], shape_of: ShapeOf, finish: Finish, *, requests: bool) -> None:
+        """options: those of `kcli decode request`. finish: gives a problem with a frame, and its start, more words."""
+        self.options, self.shape_of, self.finish, self.requests = options, shape_of, finish, requests
+        self.plans: dict[Any, Plan] = {}
+
+    def answer(self, text: bytes, number: int) -> Reply:
+        """The reply to a line. KcliError: it is bad."""
+        data, row = message_of(text, number, self.options["base64_"])
+        options = self.options | api_in(row) if row and not self.requests else self.options
+        try:
+            made = self.fast(data, options)
+        except DecodeError:
+            made = None
+        return self.careful(data, number, options) if made is None else Reply(made)
+
+    def fast(self, data: bytes, options: dict[str, Any]) -> bytes | None:
+        """The text of a message that is as it should be; None: it may not be. DecodeError: it is not."""
+        start = PREFIX if options["framed"] is not False and starts_with_length(data) else 0
+        if options["framed"] and not start:
+            return None
+        key = data[start : start + 4] if self.requests else (options["api"], options["api_version"])
+        plan = self.plans.get(key)
+        if plan is None:
+            plan = self.plans[key] = self.request_plan(data, start) if self.requests else self.response_plan(*key)
+        head, at = plan.header.json(data, start)
+        body = plan.body or self.response_codec(data, at, *key)
+        records = options["records"]
+        if options["embedded"] and body.name in GROUPS:
+            return None
+        wrong = Wrong(options, body)
+        text, _ = body.json(data, at, whole=True, records=records, hook=wrong.hook, secrets=options["secrets"])
+        if TRAILING in text or (wrong.hook is not None and wrong.in_records()):
+            return None
+        return b"%b%b%b%b}" % (plan.start, head[: -plan.trim] if plan.trim else head, plan.between, text)
+
+    def request_plan(self, data: bytes, start: int) -> Plan:
+        """DecodeError: the tables lack the message. UsageError: it is none of those that the options say."""
+        shape = self.shape_of(data, Frame(start, len(data)), self.options)
+        known = catalog(self.options["dialect"]).known(api_of(data, start)[0])
+        name = f',"requestApiKeyName":{dumps(known.log_name)}}},"request":'
+        return Plan(shape.header, shape.body(0), b'{"requestHeader":', 1, name.encode())
+
+    def response_plan(self, api: str | None, version: int | None) -> Plan:
+        """InputError: nobody said what it answers."""
+        if api is None or version is None:
+            raise InputError(f'of which request? --api and --api-version, or "{KEY}" and "{VERSION}" in the line')
+        key = catalog(self.options["dialect"]).api_key(api)
+        between = f',"{KEY}":{key},"{VERSION}":{version},"response":'
+        header = messages.response_header(key, version, self.options["dialect"])
+        return Plan(header, None, b'{"responseHeader":', 0, between.encode())
+
+    def response_codec(self, data: bytes, start: int, api: str, version: int) -> MessageCodec:
+        """Of the body at `start`. DecodeError."""
+        dialect = self.options["dialect"]
+        return frames.response_codec(data, start, catalog(dialect).api_key(api), version, dialect, strict=True)
+
+    def careful(self, data: bytes, number: int, options: dict[str, Any]) -> Reply:
+        """The reply to any message: with what is wrong, and what could be read before that."""
+        frame = frame_of(data, options["framed"])
+        try:
+            shape = self.shape_of(data, frame, options)
+            row, problems = read_json(data, frame, shape, options)
+        except DecodeError as error:
+            row, problems = {}, [error]
+        found = [each for each in problems if not isinstance(each, PaddingError)]
+        if not found:
+            return Reply(dumps(row).encode())
+        problem = self.finish(found[0], data[slice(*frame)], frame.start, options)
+        return error_reply(problem if len(found) == 1 else all_of([problem, *found[1:]]), number, row)
+
+
+def api_in(row: dict[str, Any]) -> dict[str, Any]:
+    """The API and version that a line of JSON names, as options. InputError."""
+    said: dict[str, Any] = {}
+    if (api := row.get(KEY)) is not None:
+        if not isinstance(api, str | int) or isinstance(api, bool):
+            raise InputError(f"{KEY}: needs an API's name or key, not {api!r}")
+        said["api"] = str(api)
+    if (version := row.get(VERSION)) is not None:
+        if not isinstance(version, int) or isinstance(version, bool) or not 0 <= version <= 32767:
+            raise InputError(f"{VERSION}: needs a number, not {version!r}")
+        said["api_version"] = version
+    return said
+
+
+def frame_of(data: bytes, framed: bool | None) -> Frame:
+    """The one message of a line. InputError: its length is wrong; there are several."""
+    found = list(frames_of(data, framed or None, lambda data: True, lambda error: None)) if framed is not False else []
+    if len(found) > 1:
+        raise InputError(f"{len(found)} messages on one line: one expected")
+    return found[0] if found else Frame(0, len(data))
+
+
+def batch_reply(
+    text: bytes, number: int, base64_: bool, full: bool, secrets: bool, record: Hook | None, slips: SlipNamer
+) -> Reply:
+    """The batch on a line, or a list of those that stand there; with what is wrong. KcliError: the line is bad.
+
+    full: with records, which `record` decodes further. slips: names what a batch that is wrong looks like."""
+    from kcli.cli.decode.batch_findings import error_lines
+    from kcli.records.record_faults import field_faults
+    from kcli.records.text import Findings, batches_json
+
+    data, _ = message_of(text, number, base64_)
+    found = Findings()
+    made = batches_json(data, "full" if full else "batches", found, secrets, record)
+    if lines := error_lines(found, field_faults(data, checked=True)):
+        lines[-1] += slips.text(data, 0, {})
+        return error_reply(all_of([InputError(line) for line in lines]), number, {"batches": loads(made)})
+    return Reply(made[1:-1] if found.batches == 1 and not found.damages else made)

@@ -1,0 +1,15 @@
+"""The option of commands that answer each line of their input (`kcli.cli.decode.coprocess`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def lines_option(text: str) -> Callable[[Command], Command]:
+    """--lines, as `lines`. text: what stands on a line and what answers it."""
+    return click.option("--lines", is_flag=True, help=f"{text}, at once: for a program that asks again and again.")

@@ -1,0 +1,258 @@
+"""`kcli decode request` and `kcli decode response`: one message, or several behind their lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import click
+
+from kcli.cli.decode.lines_option import lines_option
+from kcli.cli.decode.message_formats import PaddingError, Shape, is_whole, show
+from kcli.cli.decode.message_input import Frame, frames_of, pieces
+from kcli.cli.decode.slip_hints import MOST_LINES, SlipNamer, batch_text, request_text, response_text
+from kcli.cli.options.inputs import (
+    binary_input,
+    dialect_option,
+    embedded_option,
+    format_option,
+    quiet_option,
+    secrets_option,
+)
+from kcli.cli.terminal.console import warn
+from kcli.cli.terminal.error_summary import conclude
+from kcli.errors import DecodeError, InputError, UsageError
+from kcli.grammar import frames, messages
+from kcli.grammar.codec import MessageCodec
+from kcli.grammar.request_start import PREFIX, api_of
+from kcli.schemas.catalog import catalog
+
+ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
+FORMATS = ("json", "tree", "hexdump", "table")
+RECORDS = click.Choice(["none", "raw", "batches", "full"])
+MOST_SHAPES = 256  # of requests that are kept
+
+
+def message_options(api: str, version: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The options of both commands. api, version: help of --api and --api-version."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in options_of(api, version):
+            command = option(command)
+        return command
+
+    return add
+
+
+def options_of(api: str, version: str) -> tuple[Callable[..., Any], ...]:
+    return (
+        quiet_option("No warnings."),
+        lines_option("Answer each line of text, a message, by a line of JSON"),
+        click.option(
+            "--records", type=RECORDS, default="none", help="What to show of records fields besides their size."
+        ),
+        embedded_option,
+        format_option(FORMATS, "The form of the output.", default="json"),
+        click.option(
+            "--framed/--unframed",
+            default=None,
+            help="Whether the message's int32 length stands in front of it (default: detect).",
+        ),
+        click.option("--api-version", type=click.IntRange(0, 32767), help=version),
+        click.option("--api", metavar="NAME", help=api),
+        dialect_option,
+        secrets_option(),
+        binary_input,
+        click.argument("file", default="-"),
+    )
+
+
+@click.command()
+@message_options(
+    "Refuse a request of another API than this one (name or key); a request names its own.",
+    "Refuse a request in another version.",
+)
+def request(**options: Any) -> None:
+    """Decode a request: header and body, by the api key and version that it starts with.
+
+    FILE holds the request's bytes ("-", the default: standard input), with or without the length in front; several
+    framed requests one after another are decoded one after another, and so are lines of hex or base64 text.
+    Of a damaged one what could be read is printed; that, and bytes left over, end the command with 3.
+
+    \b
+    kcli decode request request.bin
+    kcli decode request --hex --format tree <<< '0003 0001 00000007 0003 636c69 00000001 0006 6f7264657273'
+    """
+    decode(options, request_shape)
+
+
+@click.command()
+@message_options("The API of the response, by name or key.", "The API version of its request.")
+def response(**options: Any) -> None:
+    """Decode a response, which does not name its API: --api and --api-version are those of its request.
+
+    FILE holds the response's bytes ("-", the default: standard input), with or without the length in front.
+
+    \b
+    kcli decode response --api Metadata --api-version 12 response.bin
+    kcli decode response --api Fetch --api-version 17 --records full --format hexdump response.bin
+    """
+    if not options["lines"] and (options["api"] is None or options["api_version"] is None):
+        raise UsageError("a response does not name its API: --api NAME and --api-version N expected")
+    decode(options, response_shape)
+
+
+def decode(options: dict[str, Any], shape_of: ShapeOf) -> None:
+    """Show the messages of the input. options: those of the command. InputError at the end: something is wrong."""
+    if options["lines"]:
+        decode_lines(options, shape_of)
+        return
+    file, problems = options["file"], list[InputError]()
+
+    def reads(data: bytes) -> bool:
+        try:
+            return is_whole(data, shape_of(data, Frame(0, len(data)), options))
+        except (DecodeError, UsageError):
+            return False
+
+    def begins(data: bytes) -> bool:
+        return shape_of is request_shape and begins_request(data, options["dialect"])
+
+    slips, batch_slips = SlipNamer(slips_for(shape_of)), SlipNamer(batch_text)
+    for piece in pieces(file, options["hex_"], options["base64_"], reads, begins):
+        data = piece.data
+        if isinstance(data, InputError):
+            found = [data]
+        else:
+            found = decode_piece(data, reads, shape_of, options, slips, batch_slips)
+        for each in found:
+            each = each.within(piece.source(file))
+            if isinstance(each, PaddingError):
+                warn(str(each), options["quiet"])
+            else:
+                problems.append(each)
+    conclude(problems, options["quiet"])
+
+
+def decode_lines(options: dict[str, Any], shape_of: ShapeOf) -> None:
+    from kcli.cli.decode.coprocess import answer_lines, check_lines
+    from kcli.cli.decode.lines import DecodedLines
+
+    check_lines(options)
+    requests = shape_of is request_shape
+    slips = SlipNamer(slips_for(shape_of), most=MOST_LINES)
+    lines = DecodedLines(options, shape_of, slips.named, requests=requests)
+    answer_lines(options["file"], lines.answer)
+
+
+def slips_for(shape_of: ShapeOf) -> Callable[[bytes, int, dict[str, Any]], str]:
+    """What finds the likely slip in such messages."""
+    if shape_of is request_shape:
+        return request_text
+    return response_text if shape_of is response_shape else lambda _data, _start, _options: ""
+
+
+def decode_piece(
+    data: bytes,
+    reads: Callable[[bytes], bool],
+    shape_of: ShapeOf,
+    options: dict[str, Any],
+    slips: SlipNamer,
+    batch_slips: SlipNamer,
+) -> list[InputError]:
+    """Show each message, and return what is wrong."""
+    found: list[InputError] = []
+    try:
+        for frame in frames_of(data, options["framed"], reads, found.append):
+            try:
+                wrong = show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
+            except DecodeError as error:
+                wrong = [error]
+            if wrong and type(wrong[-1]) is InputError and batch_slips.left:  # in records
+                message = data[: frame.end]
+                text = batch_slip(message, frame, shape_of(message, frame, options), batch_slips)
+                wrong[-1] = InputError(wrong[-1].text + text)
+            found += [slips.named(each, data[slice(*frame)], frame.start, options) for each in wrong]
+    except InputError as error:
+        found.append(error)
+    return found
+
+
+def batch_slip(data: bytes, frame: Frame, shape: Shape, slips: SlipNamer) -> str:
+    """The likely slip in the first of a message's records fields that has one, behind "; "; "" without any."""
+    start = shape.header.skip(data, frame.start)
+    for span in shape.body(start).spans(data, start, secrets=True):
+        if span.type.endswith("records") and span.value and (text := slips.text(bytes(span.value), 0, {})):
+            return text
+    return ""
+
+
+def begins_request(data: bytes, dialect: str | None) -> bool:
+    """Whether data starts with an API and version that the tables have, behind its length or not."""
+    for start in (0, PREFIX) if len(data) >= 2 * PREFIX else (0,) if len(data) >= PREFIX else ():
+        api_key, version = api_of(data, start)
+        known = catalog(dialect).api(api_key)
+        if known is not None and version in known.versions:
+            return True
+    return False
+
+
+def reads_request(data: bytes, dialect: str | None) -> bool:
+    """Whether data is one request to its last byte."""
+    options = {"dialect": dialect, "api": None, "api_version": None}
+    try:
+        return is_whole(data, request_shape(data, Frame(0, len(data)), options))
+    except DecodeError:
+        return False
+
+
+def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
+    """How a request frame is read. options: dialect, api, api_version. DecodeError, UsageError."""
+    api_key, version = api_of(data, frame.start)
+    check_said(api_key, version, options)
+    return shape_of_requests(api_key, version, options["dialect"])
+
+
+@lru_cache(MOST_SHAPES)
+def shape_of_requests(api_key: int, version: int, dialect: str | None) -> Shape:
+    """How requests of an API and version are read. DecodeError: no such API or, of the body, no such version."""
+    known = catalog(dialect).api(api_key)
+    if known is None:
+        raise frames.unknown_version(api_key, version, dialect)
+    body, name = frames.request_codec(api_key, version, dialect), known.log_name
+
+    def body_at(_start: int) -> MessageCodec:
+        if version not in known.versions:
+            raise frames.unknown_version(api_key, version, dialect)
+        return body
+
+    return Shape(
+        messages.request_header(api_key, version, dialect),
+        body_at,
+        lambda head, value: {"requestHeader": head | {"requestApiKeyName": name}, "request": value},
+    )
+
+
+def check_said(api_key: int, version: int, options: dict[str, Any]) -> None:
+    """--api and --api-version add nothing to a request's own; where they contradict it something is amiss."""
+    if options["api"] is not None and catalog(options["dialect"]).api_key(options["api"]) != api_key:
+        raise UsageError(f"--api {options['api']}: the request's header has API key {api_key}")
+    if options["api_version"] not in (None, version):
+        raise UsageError(f"--api-version {options['api_version']}: the request's header has version {version}")
+
+
+def response_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
+    """How a response frame is read. options: dialect, api, api_version. UsageError."""
+    dialect, version = options["dialect"], options["api_version"]
+    api_key = catalog(dialect).api_key(options["api"])
+    return Shape(
+        messages.response_header(api_key, version, dialect),
+        lambda start: frames.response_codec(data, start, api_key, version, dialect, strict=True),
+        lambda head, value: {
+            "responseHeader": head,
+            "requestApiKey": api_key,
+            "requestApiVersion": version,
+            "response": value,
+        },
+    )

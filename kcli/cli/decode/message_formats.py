@@ -1,0 +1,293 @@
+"""One message as JSON, as a table of paths and values, or with the bytes of each field; and what is wrong with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcli.cli.decode.message_input import Frame
+from kcli.cli.terminal.console import console, is_terminal
+from kcli.cli.terminal.lines import print_line
+from kcli.counting import counted
+from kcli.errors import DecodeError, InputError, UsageError
+from kcli.grammar.codec import MessageCodec
+from kcli.grammar.secrets import Hidden, hide_span
+from kcli.grammar.words.trace import Span
+from kcli.grammar.words.word import JsonForm
+from kcli.jsontext import dumps, loads
+
+if TYPE_CHECKING:
+    from kcli.records.text import Findings
+
+PRODUCE = "ProduceRequest"
+TRAILING, ERROR = "_trailing", "_error"
+# What librdkafka sends behind a message, and brokers pass over: message -> versions, bytes.
+PADDING = {"MetadataRequest": (range(11, 14), b"\1\0\0")}
+EMPTY_SECTION = b"\0"  # a tag section too many: AlterUserScramCredentials of librdkafka, DescribeAcls of kafka-go
+
+
+class Shape(NamedTuple):
+    """How the parts of a frame are read: header and body codec, and the JSON around them."""
+
+    header: MessageCodec
+    body: Callable[[int], MessageCodec]
+    wrap: Callable[[dict[str, Any], Any], dict[str, Any]]
+
+
+class PaddingError(InputError):
+    """Bytes behind a message that are known, and do no harm."""
+
+
+def is_whole(data: bytes, shape: Shape) -> bool:
+    """Whether data is this message and nothing else. DecodeError."""
+    start = shape.header.skip(data)
+    codec = shape.body(start)
+    end = codec.fit(data, start)[2] if codec.variants else codec.skip(data, start)
+    return end == len(data) or is_padding(codec, data[end:])
+
+
+def is_padding(codec: MessageCodec, rest: bytes) -> bool:
+    """Whether these bytes behind a message are some that clients send, and brokers pass over."""
+    versions, padding = PADDING.get(codec.name, ((), b""))
+    return (codec.version in versions and rest == padding) or (codec.grammar.flexible and rest == EMPTY_SECTION)
+
+
+def show(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
+    """Print the message; what could be read of it, before DecodeError says why not all. Returns what else is wrong."""
+    if options["format_"] == "json":
+        return show_json(data, frame, shape, options)
+    if options["format_"] == "table":
+        return show_table(data, frame, shape, options)
+    return show_spans(data, frame, shape, options)
+
+
+def show_json(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
+    made, problems = read_json(data, frame, shape, options)
+    print_json(made)
+    return problems
+
+
+def read_json(
+    data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]
+) -> tuple[dict[str, Any], list[InputError]]:
+    """The JSON of a message, or of what could be read of it, and what is wrong. DecodeError: nothing could be read."""
+    try:
+        header, start = shape.header.read(data, frame.start)
+        codec = shape.body(start)
+        found = Wrong(options, codec)
+        text, _ = codec.json(
+            data, start, whole=True, records=options["records"], hook=found.hook, secrets=options["secrets"]
+        )
+    except DecodeError as error:
+        if (partial := partly(data, frame, shape, options)) is None:
+            raise
+        return partial | {ERROR: {"path": error.path, "offset": error.offset, "reason": error.reason}}, [error]
+    body = loads(text)
+    problems = found.problems(data, body)
+    add_embedded(codec, body, options)
+    return shape.wrap(shape.header.json_value(header), body), problems
+
+
+def add_embedded(codec: MessageCodec, body: Any, options: dict[str, Any]) -> None:
+    """Add to a body's JSON what members of a group say to each other, where --embedded asks for it."""
+    if options.get("embedded"):
+        from kcli.grammar.group_data import add_group_data
+
+        add_group_data(codec.name, body, options["dialect"])
+
+
+def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> dict[str, Any] | None:
+    """The JSON of what can be read of a message that does not decode; None where that is nothing."""
+    from kcli.grammar.partial import partial_json
+
+    header, body = list[Span](), list[Span]()
+    form = JsonForm(options["records"], records_hook(options["records"], options["secrets"]))
+    reached = False
+    try:
+        shape.header.spans(data, frame.start, header)
+        codec = shape.body(start := header[-1].end if header else frame.start)
+        reached = True
+        codec.spans(data, start, body, secrets=options["secrets"])
+    except DecodeError:
+        pass
+    if not header:
+        return None
+    return shape.wrap(partial_json(header, form), partial_json(body, form) if reached else None)
+
+
+def print_json(made: dict[str, Any]) -> None:
+    if is_terminal(sys.stdout):
+        from rich.highlighter import JSONHighlighter
+
+        console().print(JSONHighlighter()(dumps(made, indent=2)))
+    else:
+        print_line(dumps(made))
+
+
+def records_hook(
+    records: str, secrets: bool = False, findings: Findings | None = None
+) -> Callable[[memoryview], bytes] | None:
+    """What turns the bytes of a records field into JSON, for a value of --records. findings: takes what is wrong."""
+    if records in ("none", "raw"):
+        return None
+    from kcli.records import batches_json
+
+    return lambda data: batches_json(data, records, findings, secrets)
+
+
+class Wrong:
+    """What is wrong with a message that decodes: bytes behind it, and batches in its records."""
+
+    def __init__(self, options: dict[str, Any], codec: MessageCodec) -> None:
+        self.codec = codec
+        self.faults: list[str] = []
+        self.hook = None
+        if (records := options["records"]) in ("batches", "full"):
+            from kcli.records.record_faults import field_faults
+            from kcli.records.text import Findings
+
+            self.findings = Findings()
+            write = records_hook(records, options["secrets"], self.findings)
+            assert write is not None
+
+            def checked(data: memoryview) -> bytes:
+                self.faults += field_faults(data, produced=codec.name == PRODUCE, checked=True)
+                return write(data)
+
+            self.hook = checked
+
+    def problems(self, data: bytes, body: dict[str, Any]) -> list[InputError]:
+        """body: the message's JSON."""
+        codec, found = self.codec, self.in_records()
+        if (rest := body.get(TRAILING)) is not None:
+            size = rest["redacted"] if isinstance(rest, dict) else len(rest) // 4 * 3 - rest.count("=")
+            found.append(left_over(codec, data, len(data) - size))
+        return found
+
+    def in_records(self) -> list[InputError]:
+        """What is wrong with batches."""
+        if self.hook is None:
+            return []
+        from kcli.cli.decode.batch_findings import error_lines
+
+        lines = error_lines(self.findings, self.faults)
+        return [InputError(f"{self.codec.what}: records: {line}") for line in lines]
+
+
+def left_over(codec: MessageCodec, data: bytes, end: int) -> InputError:
+    size = counted(len(data) - end, "byte")
+    if is_padding(codec, data[end:]):
+        sent = "as some clients send (_trailing)"
+        slip = ": is it a tag section too many?" if data[end:] == EMPTY_SECTION else ""
+        return PaddingError(f"{codec.what}: {size} behind the message at {end:#x}, {sent}{slip}")
+    return DecodeError(TRAILING, end, f"{size} left behind the message at {end:#x}", what=codec.what)
+
+
+def show_table(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
+    """Path and value, a line each."""
+    header, start = shape.header.read(data, frame.start)
+    codec = shape.body(start)
+    found = Wrong(options, codec)
+    value = codec.read_whole(data, start)
+    body = codec.json_value(value, records=options["records"], hook=found.hook, secrets=options["secrets"])
+    add_embedded(codec, body, options)
+    rows = list(leaves(shape.wrap(shape.header.json_value(header), body)))
+    width = max((len(path) for path, _ in rows), default=0)
+    for path, item in rows:
+        print_line(f"{path:<{width}}  {dumps(item)}")
+    return found.problems(data, body)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for name, item in value.items():
+            yield from leaves(item, f"{path}.{name}" if path else name)
+    elif isinstance(value, list) and value:
+        for index, item in enumerate(value):
+            yield from leaves(item, f"{path}[{index}]")
+    else:
+        yield path, value
+
+
+def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
+    """Every field's bytes; those before an error are shown before it is raised."""
+    from kcli.cli.decode.spans import failure_line, hexdump_lines, tree_lines
+
+    if options["records"] == "raw" and options["format_"] == "tree":
+        raise UsageError("--records raw: a tree shows records as batches or full (--format hexdump: all bytes)")
+    spans, found = list[Span](), list[InputError]()
+    hidden = False
+    failure: DecodeError | None = None
+    what = shape.header.what
+    try:
+        shape.header.spans(data, frame.start, spans)
+        start = spans[-1].end if spans else frame.start
+        codec = shape.body(start)
+        what = codec.what
+        hidden = codec.guarded and not options["secrets"]
+        codec.spans(data, start, spans, secrets=options["secrets"])
+        end = spans[-1].end if spans else start
+        if options["format_"] == "tree" or options.get("embedded"):
+            from kcli.grammar.group_data import group_data_spans
+
+            spans = group_data_spans(codec.name, spans, options["dialect"])
+        if options["records"] in ("batches", "full"):
+            spans, found = with_batches(spans, options, what)
+        if end < len(data):
+            rest = Span(TRAILING, end, len(data), "bytes behind the message", bytes(data[end:]))
+            spans.append(hide_span(rest) if hidden else rest)
+            found.append(left_over(codec, data, end))
+    except DecodeError as error:
+        failure = error
+    print_line(f"{what}, {frame.end - frame.start} bytes")
+    lines = tree_lines if options["format_"] == "tree" else hexdump_lines
+    for line in lines(data, spans, options["dialect"]):
+        print_line(line)
+    if failure is not None:
+        print_line(failure_line(data, failure, hidden, options["format_"]))
+        raise failure
+    return found
+
+
+def with_batches(spans: list[Span], options: dict[str, Any], what: str) -> tuple[list[Span], list[InputError]]:
+    """The spans with those of each batch behind the field that holds it, and what is wrong with the batches."""
+    from kcli.records.record_faults import field_faults
+    from kcli.records.spans import batch_spans
+
+    made, found = list[Span](), list[InputError]()
+    for span in spans:
+        if not (span.type.endswith("records") and isinstance(span.value, bytes)):
+            made.append(span)
+            continue
+        start = span.end - len(span.value)
+        made.append(span._replace(end=start))
+        inside, problem = batch_spans(span.value, options["secrets"])
+        faults = field_faults(span.value, produced=what.startswith(PRODUCE))
+        found += [InputError(f"{what}: {span.path}: {line}") for line in faults]
+        shown = inside if options["records"] == "full" else folded(inside, span.value)
+        made += [
+            each._replace(path=f"{span.path}.{each.path}", start=each.start + start, end=each.end + start)
+            for each in shown
+        ]
+        if problem is not None:
+            at = problem.offset + start
+            found.append(DecodeError(f"{span.path}.{problem.path}", at, problem.reason, what=what))
+    return made, found
+
+
+def folded(spans: list[Span], data: bytes) -> list[Span]:
+    """The spans of batches with one for all the records of a batch."""
+    made: list[Span] = []
+    for span in spans:
+        path, records, _ = span.path.partition(".records")
+        if not records:
+            made.append(span)
+            continue
+        start, hidden = span.start, isinstance(span.value, Hidden)
+        if made and made[-1].path == path + records:
+            last = made.pop()
+            start, hidden = last.start, hidden or isinstance(last.value, Hidden)
+        whole = Span(path + records, start, max(start, span.end), "bytes", data[start : span.end])
+        made.append(hide_span(whole) if hidden else whole)
+    return made

@@ -1,0 +1,120 @@
+"""The messages in what `decode request` and `decode response` read: lines of text, frames behind their lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from kcli.cli.options.file_type import is_batch, name_of, refuse_others
+from kcli.cli.options.inputs import is_dump, read_text, unbase64, unhex
+from kcli.errors import DecodeError, InputError, UsageError
+
+Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the last
+LOOKED_AT = 20  # lines
+
+
+class Frame(NamedTuple):
+    """Where a message's frame lies in the input: `start` to `end`, without the length prefix."""
+
+    start: int
+    end: int
+
+
+class Piece(NamedTuple):
+    """Bytes to look for messages in. place: where in the input they stand ("line 3"), "" where they are all of it."""
+
+    place: str
+    data: bytes | InputError
+
+    def source(self, file: str) -> str:
+        """How problems with it name where it comes from."""
+        return f"{name_of(file)}: {self.place}" if self.place else name_of(file)
+
+
+def pieces(
+    file: str, hex_: bool, base64_: bool, reads: Reads, begins: Reads, *, batches: bool = False
+) -> Iterator[Piece]:
+    """The input as a whole, or each line of hex or base64 text where lines are messages of their own.
+
+    reads: whether bytes are a whole message; begins: whether they start as one. batches: they may be record batches.
+    UsageError, InputError.
+    """
+    if hex_ and base64_:
+        raise UsageError("--hex and --base64: one of them at most")
+    data = read_text(file)
+    if not data.strip():
+        raise InputError(f"no bytes: {'record batches' if batches else 'a message'} expected", file=name_of(file))
+    if not (hex_ or base64_):
+        refuse_others(data, name_of(file))
+        if not batches and is_batch(data):
+            raise InputError("no message (record batches: kcli decode segment reads that)", file=name_of(file))
+        yield Piece("", data)
+        return
+    bytes_of = unhex if hex_ else unbase64
+    lines = [(number, line) for number, line in enumerate(data.splitlines(), 1) if line.strip()]
+    if are_messages([line for _, line in lines], bytes_of, reads, begins):
+        for number, line in lines:
+            yield Piece(f"line {number}", decoded(line, bytes_of))
+        return
+    yield Piece("", decoded(data, bytes_of))
+
+
+def decoded(text: bytes, bytes_of: Callable[[bytes], bytes]) -> bytes | InputError:
+    """The bytes that the text says, or what is wrong with it."""
+    try:
+        return bytes_of(text)
+    except InputError as error:
+        return error
+
+
+def are_messages(lines: list[bytes], bytes_of: Callable[[bytes], bytes], reads: Reads, begins: Reads) -> bool:
+    """Whether each line is a message: not a hex dump, nor one message over several lines (`xxd -p`, `base64`)."""
+    if len(lines) < 2 or is_dump(lines[0]):
+        return False
+    whole = decoded(b"\n".join(lines), bytes_of)
+    if isinstance(whole, bytes) and reads(whole):
+        return False
+    made = [decoded(line, bytes_of) for line in lines[:LOOKED_AT]]
+    single = [data for data in made if isinstance(data, bytes)]
+    return any(reads(data) for data in single) or (len(single) > 1 and all(begins(data) for data in single))
+
+
+def frames_of(data: bytes, framed: bool | None, reads: Reads, note: Callable[[InputError], None]) -> Iterator[Frame]:
+    """The frames in a piece. By default framed when lengths lead exactly to the end of it.
+
+    Frames behind lengths that count themselves or are little endian are found, too, which `note` gets. DecodeError.
+    """
+    fits = framed is not False and chain_fits(data)
+    if framed is not False and not fits:
+        from kcli.grammar.slips.framings import framings
+
+        for frames, slip in framings(data):
+            if not reads(data) and reads(data[slice(*frames[0])]):
+                note(DecodeError("", 0, slip))
+                yield from (Frame(*each) for each in frames)
+                return
+    if not (framed or fits):
+        yield Frame(0, len(data))
+        return
+    at = 0
+    while at < len(data) or not data:
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        left = len(data) - at - 4
+        if left < 0:
+            raise DecodeError("", at, f"needs a length of 4 bytes at {at:#x}, {len(data) - at} left")
+        if size < 0:
+            raise DecodeError("", at, f"length {size} at {at:#x}")
+        if size > left:
+            raise DecodeError("", at, f"the length at {at:#x} says {size} bytes, {left} are left")
+        yield Frame(at + 4, at + 4 + size)
+        at += 4 + size
+
+
+def chain_fits(data: bytes) -> bool:
+    at = 0
+    while at + 8 <= len(data):
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        if size < 4:
+            return False
+        at += 4 + size
+    return at == len(data) and at > 0

@@ -1,0 +1,1 @@
+"""`kcli decode pcap`: the command, its rows, table, tree, layout and closing lines."""

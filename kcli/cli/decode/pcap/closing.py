@@ -1,0 +1,114 @@
+"""What `decode pcap` says at the end: how much there was, what was odd, and whether every byte is accounted for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.counters import Tally, bytes_text
+from kcli.counting import counted
+from kcli.filelike import name_of
+from kcli.schemas.catalog import catalog
+
+if TYPE_CHECKING:
+    from kcli.cli.decode.pcap.table import Table
+
+SECOND = 1_000_000_000
+STANDARD_INPUT = name_of("-")  # can't be read again
+LEGEND = 8  # connections that are named
+
+
+def closing(
+    tally: Tally,
+    engine: Any,
+    table: Table | None,
+    files: tuple[str, ...],
+    *,
+    shown: int | None = None,
+    interrupted: bool = False,
+) -> list[str]:
+    """The last lines: how much there was, what was odd, whether every byte is accounted for, and what to try next.
+
+    shown: how many exchanges a filter left; None: there is none. interrupted: the engine has not come to the end, so
+    that bytes may wait in it.
+    """
+    first = f"{counted(tally.exchanges, 'exchange')} on {counted(engine.connections, 'connection')}"
+    if table is not None and table.exchanges < tally.exchanges:
+        first = f"{table.exchanges:,} of {first.replace(' on ', f', on {len(table.shown):,} of ')}"
+    if table is not None:
+        first += f", {counted(len(table.clients), 'client')}; {table.failed:,} with errors" if tally.exchanges else ""
+    elif shown is not None:
+        first = f"{shown:,} of {first}"
+    elif tally.exchanges:
+        first += f" ({apis_text(tally)})"
+    span = (engine.last_ns - engine.first_ns) if engine.first_ns is not None else 0
+    parts = [first, *oddities(tally, engine)]
+    lines = ["; ".join(parts) + ";"]
+    all_there = accounted(tally.unaccounted(engine), interrupted)
+    lines.append(
+        f"{counted(engine.packets, 'packet')}, {bytes_text(engine.wire_bytes)} over {span_text(span)}; {all_there}."
+    )
+    if table is not None and tally.exchanges:
+        lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
+        lines += legend(table, files)
+        word = "port" if len(table.ports) == 1 else "ports"
+        ports = f"Brokers on {word} {', '.join(sorted(table.ports, key=int))}. " if table.ports else ""
+        explain = [] if STANDARD_INPUT in files else [f"kcli fetch-session explain {' '.join(files)}"]
+        lines.append(f"{ports}Next: {', '.join(['--errors', '--api Fetch', '--format tree', *explain])}")
+    return lines
+
+
+def legend(table: Table, files: tuple[str, ...]) -> list[str]:
+    """Who is who in the table; of many connections the first ones."""
+    more = len(table.shown) - LEGEND
+    where = "" if STANDARD_INPUT in files else f": kcli stats --by connection {' '.join(files)}"
+    rest = [f"and {more:,} more{where}"] if more > 0 else []
+    return [f"  {each}" for each in [*table.legend(LEGEND), *rest]]
+
+
+def accounted(missing: int, interrupted: bool) -> str:
+    if interrupted:
+        return f"interrupted: {max(missing, 0):,} bytes read and not yet used"
+    return "every byte accounted for" if not missing else f"{missing:,} bytes NOT accounted for: please report it"
+
+
+def slow_text(latency: float) -> str:
+    return f"{latency / 1000:.1f} s" if latency >= 1000 else f"{latency:.1f} ms"
+
+
+def apis_text(tally: Tally) -> str:
+    apis = catalog().apis
+    most = sorted(tally.apis.items(), key=lambda each: (-each[1], each[0]))
+    top = [f"{apis[key].name if key in apis else key} {number:,}" for key, number in most[:4]]
+    return ", ".join(top) + (f" and {counted(len(tally.apis) - 4, 'more API')}" if len(tally.apis) > 4 else "")
+
+
+def oddities(tally: Tally, engine: Any) -> list[str]:
+    """What a reader has to know about the capture, a phrase for each thing that is there."""
+    events, sizes = tally.events, tally.event_bytes
+    phrases = (
+        (tally.decrypted, f"{counted(tally.decrypted, 'TLS connection')} decrypted"),
+        (tally.mid_stream, f"{counted(tally.mid_stream, 'connection')} began before the capture"),
+        (tally.exchanges - tally.answered, f"{tally.exchanges - tally.answered:,} without a response"),
+        (events["gap"], f"{counted(events['gap'], 'gap')} ({bytes_text(sizes['gap'])})"),
+        (events["truncated"], f"{events['truncated']:,} cut short ({bytes_text(sizes['truncated'])})"),
+        (events["undecodable"], f"{events['undecodable']:,} not decodable ({bytes_text(sizes['undecodable'])})"),
+        (events["not-kafka"], f"{events['not-kafka']:,} not Kafka ({bytes_text(sizes['not-kafka'])})"),
+        (engine.duplicate, f"{bytes_text(engine.duplicate)} sent again"),
+        (engine.ignored, f"{bytes_text(engine.ignored)} on other ports"),
+        (engine.others, f"{counted(engine.others, 'packet')} not TCP"),
+        (engine.cuts, f"{counted(engine.cuts, 'packet')} cut before the TCP header's end"),
+        (engine.fragments, f"{counted(engine.fragments, 'IP fragment')} not joined"),
+        (engine.unknown_links, f"{counted(engine.unknown_links, 'packet')} of an unknown link type"),
+    )
+    return [text for number, text in phrases if number]
+
+
+def span_text(ns: int) -> str:
+    seconds = ns / SECOND
+    return (
+        f"{seconds:.1f} s"
+        if seconds < 100
+        else f"{seconds / 60:.1f} min"
+        if seconds < 6000
+        else f"{seconds / 3600:.1f} h"
+    )

@@ -1,0 +1,285 @@
+"""`kcli decode pcap`: what was said in captures of Kafka's traffic."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.filters import Filter
+from kcli.capture.kafka.bodies import RECORDS
+from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
+from kcli.cli.options.inputs import (
+    dialect_option,
+    embedded_option,
+    files_argument,
+    format_option,
+    jobs_option,
+    key_log_option,
+    memory_option,
+    port_option,
+    quiet_option,
+    secrets_option,
+)
+from kcli.cli.terminal.console import is_terminal, note, progress, terminal_room
+from kcli.cli.terminal.lines import Lines
+from kcli.cli.terminal.output import open_output, output_option
+from kcli.cli.terminal.streams import write_all
+from kcli.errors import InputError, UsageError
+
+TIMES = ("relative", "absolute")  # the first one on a terminal, the second elsewhere
+FORMATS = ("table", "jsonl", "tree", "parquet")
+
+
+@click.command(cls=FilterCommand)
+@files_argument("FILE|DIR...", expand=captures_in)
+@port_option
+@format_option(FORMATS, "How to show it.", default="table")
+@click.option(
+    "--records",
+    type=click.Choice(RECORDS),
+    default="none",
+    show_default=True,
+    help="What to show of records fields besides their size.",
+)
+@click.option(
+    "--time",
+    type=click.Choice(TIMES),
+    help="Times in the table: seconds after the first packet (on a terminal) or UTC (elsewhere).",
+)
+@filter_options
+@embedded_option
+@output_option
+@quiet_option("No progress, no closing summary.")
+@secrets_option()
+@dialect_option
+@key_log_option
+@jobs_option("make lines of JSON; the same lines in the same order, whatever N")
+@memory_option
+def pcap(files: tuple[str, ...], **options: Any) -> int:
+    """Decode captures: every request and response of every connection, whatever its port.
+
+    FILE is a pcap or pcapng file, also in gzip or zstd, or "-" for standard input, as in `tcpdump -w - | kcli decode
+    pcap -`; DIR a directory with captures in it or below. Several files are read as one capture, in order of time. Exit
+    code 1: the options that choose exchanges leave none.
+
+    \b
+    Columns: time of the request; conn, a label that the last lines explain; the
+    client id; API and version; what is asked -> answered; ms until the response;
+    bytes of request / response.
+    Events, which are rows of the table and lines of JSON, too:
+      gap                bytes that were not captured
+      truncated          a packet, file or message that is cut short
+      undecodable        bytes that are no message of Kafka's, or of a version not known
+      not-kafka          a connection without one message that decodes
+      unanswered-at-end  a request whose response the capture does not have
+
+    \b
+    kcli decode pcap night.pcap
+    kcli decode pcap night.pcap --errors --since +22.4
+    kcli decode pcap captures/ --api Fetch --topic 'orders*' --format jsonl
+    tcpdump -i any -w - port 9092 | kcli decode pcap -
+    """
+    output = options["output"]
+    if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):
+        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
+    if options["embedded"] and options["format_"] not in ("jsonl", "tree"):
+        raise UsageError("--embedded: needs --format jsonl (a tree has them always)")
+    chosen = filter_of(options, files)
+    source = source_class(options["format_"], chosen, files, options["jobs"], options["key_logs"])(
+        files,
+        ports=options["ports"],
+        dialect=options["dialect"],
+        records=options["records"],
+        memory=options["memory"],
+        key_logs=options["key_logs"],
+        chosen=chosen,
+        secrets=options["secrets"],
+    )
+    with open_output(output, (*files, *options["key_logs"])) as out, reading(files, options["quiet"]) as moved:
+        watched = WatchedOutput(out)
+        WRITERS[options["format_"]](source, watched, moved, options)  # type: ignore[arg-type]
+    if watched.used or source.chosen.takes_all:
+        return 0
+    say_what_there_is(files, source.chosen, options)
+    return 1
+
+
+class WatchedOutput:
+    """An output that knows whether something was written to it."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self.out, self.used, self.flush = out, False, out.flush
+
+    def write(self, data: Any) -> int:
+        """Write to the output."""
+        self.used = True
+        return self.out.write(data)
+
+    def write_all(self, pieces: list[memoryview]) -> None:
+        """Write them to the output at once."""
+        self.used = self.used or bool(pieces)
+        write_all(self.out, pieces)
+
+
+class GatheredOutput:
+    """Writes at each `flush` what was given since the last one, all at once: it must be valid until then."""
+
+    def __init__(self, out: WatchedOutput) -> None:
+        self.out = out
+        self.pieces: list[memoryview] = []
+        self.write = self.pieces.append
+
+    def flush(self) -> None:
+        """Write what was given."""
+        self.out.write_all(self.pieces)
+        self.pieces.clear()
+
+
+@contextlib.contextmanager
+def reading(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A progress bar over the files' bytes, where standard output is not a terminal that it would disturb."""
+    sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
+    done = 0
+    with progress(sum(sizes) or None, "reading", quiet or "-" in files or is_terminal(sys.stdout)) as update:
+
+        def moved(count: int) -> None:
+            nonlocal done
+            done += count
+            update(done)
+
+        yield moved
+
+
+@contextlib.contextmanager
+def summed_up(source: CaptureDecoder, options: dict[str, Any], table: Any = None) -> Iterator[None]:
+    """The closing summary on standard error, when everything was read, damaged files included."""
+    try:
+        yield
+    except (InputError, KeyboardInterrupt) as end:
+        sum_up(source, options, table, interrupted=isinstance(end, KeyboardInterrupt))
+        raise
+    sum_up(source, options, table)
+
+
+def sum_up(source: CaptureDecoder, options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
+    if options["quiet"] or not source.engine.packets:
+        return
+    from kcli.cli.decode.pcap.closing import closing
+
+    sys.stdout.flush()
+    shown = None if source.chosen.takes_all else source.passed
+    for line in closing(source.tally, source.engine, table, source.file_names, shown=shown, interrupted=interrupted):
+        note(line)
+
+
+def write_lines(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+    """Lines of JSON, at the engine's own speed; it does the filtering."""
+    assert isinstance(out, WatchedOutput)
+    with summed_up(source, options):
+        if not options["embedded"]:
+            gathered = GatheredOutput(out)
+            source.lines(gathered.write, moved, gathered.flush)
+            return
+        from kcli.cli.decode.pcap.embedded import EmbeddedLines
+
+        flush = out.flush if "-" in source.paths else None
+        source.lines(EmbeddedLines(out.write, options["dialect"]).write, moved, flush)
+
+
+def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+    from kcli.cli.decode.pcap.rows import RowDecoder
+    from kcli.cli.decode.pcap.table import Table, opening
+
+    assert isinstance(source, RowDecoder)
+    room = terminal_room(options["output"])
+    colour = room is not None and "NO_COLOR" not in os.environ
+
+    lines = Lines(out)
+    write = lines.line
+    table = Table(
+        write, lines.later, width=room, colour=colour, absolute=(options["time"] or TIMES[room is None]) == "absolute"
+    )
+    if options["records"] in ("batches", "full"):
+        from kcli.cli.decode.pcap.records import record_lines
+
+        def show_records(exchange: Exchange) -> None:
+            for line in record_lines(exchange, options["records"]):
+                write(line)
+
+        source.beside = show_records
+    with summed_up(source, options, table):
+        try:
+            for _ in source.show(table, moved, opening(source.file_names) if room else ""):
+                lines.flush()
+                out.flush()
+        finally:
+            lines.flush()
+
+
+def write_tree(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+    from kcli.cli.decode.pcap.tree import tree
+    from kcli.cli.decode.slip_hints import SlipNamer, message_text
+
+    write, slips = Lines(out).lines, SlipNamer(message_text)
+    with summed_up(source, options):
+        for items in source.wanted(moved):
+            for item in items:
+                write(tree(item, slips))
+            out.flush()
+
+
+def write_parquet(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+    """A row for each exchange and event, a row group for each batch of them."""
+    from kcli.capture.tables.arrow import TableDecoder
+    from kcli.tables.parquet import parquet_file, parquet_writer
+
+    assert isinstance(source, TableDecoder) and isinstance(out, WatchedOutput)
+
+    def write(batch: Any) -> None:
+        writer().write_batch(batch)
+        out.used = True
+
+    with summed_up(source, options), parquet_file(out.out, source.schema, parquet_writer) as writer:
+        source.write(write, moved)
+
+
+def source_class(
+    format_: str, chosen: Filter, files: tuple[str, ...], jobs: int, key_logs: tuple[str, ...]
+) -> Callable[..., CaptureDecoder]:
+    """What reads captures for that format."""
+    if format_ == "parquet":
+        from kcli.capture.tables.arrow import TableDecoder
+
+        return partial(TableDecoder, for_file=True)
+    if format_ == "table":
+        from kcli.cli.decode.pcap.rows import RowDecoder
+
+        return RowDecoder
+    if format_ == "tree":
+        return CaptureDecoder
+    if jobs > 1:
+        from kcli.capture.parallel.processes import can_share
+
+        if can_share(files, chosen, key_logs):
+            from kcli.capture.parallel.pcap_jobs import SharedDecoder
+
+            return partial(SharedDecoder, jobs=jobs)
+    return partial(CaptureDecoder, text=True)
+
+
+WRITERS: dict[str, Callable[[CaptureDecoder, BinaryIO, Callable[[int], None], dict[str, Any]], None]] = {
+    "jsonl": write_lines,
+    "table": write_table,
+    "tree": write_tree,
+    "parquet": write_parquet,
+}

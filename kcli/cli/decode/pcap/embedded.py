@@ -1,0 +1,39 @@
+"""`decode pcap --format jsonl --embedded`: lines with what members of groups say to each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from kcli.grammar.group_data import GROUPS, add_group_data
+from kcli.jsontext import dumps, loads
+from kcli.schemas.catalog import catalog
+
+# The key stands in front of all that the messages say; a text would have its quotes escaped.
+KEY = re.compile(rb'"requestHeader":\{"requestApiKey":(-?\d+)')
+
+
+class EmbeddedLines:
+    """Whole lines of JSON on their way to an output, those of exchanges of groups with what is in their bytes."""
+
+    def __init__(self, write: Callable[[bytes], object], dialect: str | None) -> None:
+        self.out, self.dialect = write, dialect
+        apis = catalog(dialect).apis
+        self.names = {key: sides for key, api in apis.items() if {*(sides := (api.request, api.response))} & {*GROUPS}}
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Write lines."""
+        lines = bytes(data).splitlines(keepends=True)
+        self.out(b"".join(map(self.line, lines)))
+        return len(data)
+
+    def line(self, line: bytes) -> bytes:
+        """The line, with more in it where it is of such an exchange."""
+        found = KEY.search(line)
+        names = self.names.get(int(found[1])) if found else None
+        if names is None:
+            return line
+        row = loads(line)
+        for name, side in zip(names, ("request", "response"), strict=True):
+            add_group_data(name, row.get(side), self.dialect)
+        return dumps(row).encode() + b"\n"

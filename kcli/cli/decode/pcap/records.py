@@ -1,0 +1,73 @@
+"""`decode pcap --records batches|full` in the table: what the records fields of an exchange hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.decode.pcap.summaries.phrases import cut
+from kcli.cli.decode.pcap.summaries.topic_partitions import partition_number, topic_name
+from kcli.counting import counted
+from kcli.jsontext import dumps, loads
+
+INDENT = " " * 13
+RECORDS = ("records", "unalignedRecords")
+
+
+def record_lines(exchange: Exchange, form: str) -> Iterator[str]:
+    """A line for each batch, and with "full" one for each record: where, offset, key and value."""
+    from kcli.records import batches_json
+
+    for message in (exchange.request, exchange.response):
+        for place, data in fields_of(message, "", {}):
+            for batch in loads(batches_json(memoryview(data), form, secrets=exchange.bodies.secrets)):
+                yield INDENT + batch_line(place, batch)
+                for record in batch.get("records") or ():
+                    words = f"{text_of(record.get('key'))}: {text_of(record.get('value'))}"
+                    yield f"{INDENT}  {place} {record['offset']}  {words}"
+
+
+def fields_of(value: Any, name: str, topic: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """(place, bytes) of each records field that holds something."""
+    if isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict):
+                yield from fields_of(item, name, topic)
+    elif isinstance(value, dict):
+        if topic_name(value) != "?":
+            topic = value
+        for key, item in value.items():
+            if key in RECORDS and isinstance(item, (bytes, memoryview)) and len(item):
+                yield f"{topic_name(topic)}[{partition_number(value)}]", bytes(item)
+            elif isinstance(item, (dict, list)):
+                yield from fields_of(item, key, topic)
+
+
+def batch_line(place: str, batch: dict[str, Any]) -> str:
+    """A batch; or the event of bytes that are none, as a batch that the broker cut at the fetch's limit."""
+    if "event" in batch:
+        return f"{place} {batch['event']}: {batch['bytes']:,} bytes: {batch['reason']}"
+    wrong = "" if batch.get("crcValid", True) else ", CRC WRONG"
+    control = ", control" if batch.get("isControl") else ", transactional" if batch.get("isTransactional") else ""
+    offsets = f"{known(batch['baseOffset'])}-{batch['lastOffset']}"
+    records = "? records" if batch["count"] is None else counted(batch["count"], "record")
+    size = counted(batch["sizeInBytes"], "byte")
+    return f"{place} {offsets}  {records}, {size}, {batch['compression']}{control}{wrong}{unread(batch)}"
+
+
+def known(value: int | None) -> int | str:
+    """A number that a compressed message set has only inside what it wraps; "?" where that can't be read."""
+    return "?" if value is None else value
+
+
+def unread(batch: dict[str, Any]) -> str:
+    error = batch.get("_error")
+    return f", {error['path']}: {error['reason']}" if error else ""
+
+
+def text_of(value: Any) -> str:
+    """A key or value: text as it is, bytes as base64, null as null."""
+    if isinstance(value, str):
+        return cut(value, 80)
+    return cut(dumps(value), 80)

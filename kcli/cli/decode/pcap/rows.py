@@ -1,0 +1,164 @@
+"""Captures as rows of `decode pcap`'s table, each shown when it comes out of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.decoder import CaptureDecoder, Item, with_failures
+from kcli.capture.kafka.events import Link
+from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.decode.pcap.table import MOST_SPEAKERS, Said, Speaker, Table, sizes, words_of
+from kcli.core import COMPILED
+from kcli.errors import UsageError
+from kcli.grammar import messages
+from kcli.schemas.apikeys import FETCH, PRODUCE
+
+if TYPE_CHECKING:
+    from kcli.grammar.codec import MessageCodec
+
+# What the core reads of each side of Produce and Fetch: its rows have these columns, in this order.
+TOPIC = "topicId|topic|name"
+PATHS = {
+    PRODUCE: (
+        ("acks", "topicData[].partitionData[]", f"topicData[].{TOPIC}", "topicData[].partitionData[].index",
+         "topicData[].partitionData[].records"),
+        ("responses[].partitionResponses[]", f"responses[].{TOPIC}", "responses[].partitionResponses[].index",
+         "responses[].partitionResponses[].errorCode", "responses[].partitionResponses[].baseOffset"),
+    ),
+    FETCH: (
+        ("sessionId?", "sessionEpoch?", "topics[].partitions[]", f"topics[].{TOPIC}", "topics[].partitions[].partition",
+         "forgottenTopicsData[].partitions[]?"),
+        ("errorCode?", "sessionId?", "responses[].partitions[]", f"responses[].{TOPIC}",
+         "responses[].partitions[].partitionIndex", "responses[].partitions[].errorCode",
+         "responses[].partitions[].records"),
+    ),
+}  # fmt: skip
+SLICED = ("records", TOPIC)
+
+
+class RowDecoder(CaptureDecoder):
+    """A capture whose exchanges and events go to a table that passes the filter. options: as for `CaptureDecoder`.
+
+    With `records` other than "none" each exchange becomes a value; `beside` then gets those that were shown.
+    """
+
+    table: Table
+    opening = ""
+    beside: Callable[[Exchange], None] | None = None
+
+    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
+        """The engine, with a sink that makes words where the core is built."""
+        self.apis, self.takes_all = self.bodies.apis, self.chosen.takes_all
+        if COMPILED and self.bodies.form["records"] == "none" and self.chosen.where is None:
+            from kcli.core.columns.exchange_summaries import ExchangeSummaries
+
+            self.sink = ExchangeSummaries(self)
+        return super().choose_engine(ports)
+
+    def show(
+        self, table: Table, moved: Callable[[int], None] = lambda count: None, opening: str = ""
+    ) -> Iterator[None]:
+        """Read the files piece by piece into the table. opening: see `Table.begin`. InputError at the end for damaged
+        files."""
+        self.table, self.opening = table, opening
+        self.speaker = lru_cache(MOST_SPEAKERS)(self.make_speaker)
+        return self.read(moved)
+
+    def meet(self, connection: str) -> None:
+        """Label a connection."""
+        self.table.label(connection)
+
+    # Exchanges as values
+
+    def emit(self, item: Item) -> None:
+        """Take an exchange or event that comes as a value."""
+        self.learn_names(item)
+        if item.connection is not None:
+            self.table.label(item.connection)
+        if not self.chosen.wants(item):
+            return
+        self.begin()
+        for each in with_failures(item):
+            self.table.show(each)
+            if self.beside is not None and isinstance(each, Exchange):
+                self.beside(each)
+
+    def begin(self) -> None:
+        """The headings, before the first row."""
+        if self.table.start is None and self.engine.first_ns is not None:
+            self.table.begin(self.engine.first_ns, self.opening)
+
+    # Called by the core
+
+    @cached_property
+    def looks(self) -> bool:
+        """Whether the filter looks into bodies for more than whether something failed."""
+        return self.chosen.topic is not None or self.chosen.error is not None
+
+    def layout(self, api_key: int, version: int) -> Any:
+        """What the core reads of that version; None: it does not."""
+        if self.bodies.dialect is not None or self.looks:
+            return None
+        asked, answered = PATHS[api_key]
+        request = side(messages.request(api_key, version), asked)
+        response = side(messages.response(api_key, version), answered)
+        return (request[0], response[0], request[1]) if request and response else None
+
+    def summary(self, link: bytes, *exchange: Any) -> Said | None:
+        """The words for an exchange; None: it has to be shown as a value."""
+        made = self.exchange(link, *exchange)
+        said = words_of(made)
+        if made.failures:
+            return None
+        return said._replace(fits=self.chosen.fits_bodies(made))
+
+    def make_speaker(self, link: bytes, client: bytes | None) -> Speaker:
+        """A client on a connection, which gets its label."""
+        return self.table.speaker(link.decode(), None if client is None else client.decode())
+
+    def row(
+        self,
+        link: bytes,
+        ns: int,
+        key: int,
+        version: int,
+        client: bytes | None,
+        words: Said | str,
+        answered: int | None,
+        asked_size: int,
+        answered_size: int | None,
+    ) -> None:
+        """An exchange with its words: those of `summary`, or text of one that went well."""
+        table, chosen = self.table, self.chosen
+        speaker = self.speaker(link, client)
+        text, failed, fits = (words, False, not chosen.errors) if isinstance(words, str) else words
+        if not self.takes_all and not (fits and chosen.fits(ns, answered, key, speaker.client, speaker.connection)):
+            return
+        if table.start is None:
+            self.begin()
+        table.failed += failed
+        latency = None if answered is None else (answered - ns) // 1000 / 1000
+        size, colour = sizes(asked_size, answered_size), "red" if failed else None
+        table.row(speaker, ns, self.apis[key].name, version, text, latency, size, colour)
+
+    def exchange(
+        self, link: bytes, key: int, version: int, ts: int, request: bytes, answered: int | None, response: bytes | None
+    ) -> Exchange:
+        """An exchange as a value."""
+        server, _, client = link.decode().partition("-")
+        return Exchange(Link(server, client), ts, request, answered, response, self.bodies)
+
+
+def side(message: MessageCodec, paths: Sequence[str]) -> tuple[Any, bool] | None:
+    """(the core's selection, whether topics go by ids); None where the core can't read that version by these paths."""
+    try:
+        selection = message.select(paths)
+    except UsageError:
+        return None
+    slices = [path for path in paths if path.endswith(SLICED)]
+    if message.variants or selection.compiled is None or not selection.slices_only(slices):
+        return None
+    topic = next(path for path in paths if path.endswith(TOPIC))
+    return selection.compiled, selection.place(topic).type == "uuid"

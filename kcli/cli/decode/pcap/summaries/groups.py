@@ -1,0 +1,89 @@
+"""Summaries of the APIs of groups and their committed offsets."""
+
+from __future__ import annotations
+
+from kcli.cli.decode.pcap.summaries import Message, Summary
+from kcli.cli.decode.pcap.summaries.phrases import cut, listed
+from kcli.cli.decode.pcap.summaries.topic_partitions import partitions_of, places, topic_name, topics_of
+from kcli.counting import counted
+
+COORDINATORS = {0: "group", 1: "transaction", 2: "share group"}
+
+
+def find_coordinator(request: Message, response: Message) -> tuple[str, str]:
+    keys = request.get("coordinatorKeys") or [request.get("key", "")]
+    results = response.get("coordinators") or [response]
+    found = [f"{each['nodeId']} at {each['host']}:{each['port']}" for each in results if each.get("nodeId", -1) >= 0]
+    return f"{COORDINATORS.get(request.get('keyType', 0), '?')} {listed(keys)}", listed(dict.fromkeys(found))
+
+
+def join_group(request: Message, response: Message) -> tuple[str, str]:
+    who = cut(request["memberId"]) or "new member"
+    answer = f"generation {response.get('generationId')}, {response.get('protocolName') or 'no protocol'}"
+    members = len(response.get("members", ()))
+    return f"{request['groupId']} as {who}", answer + (f", leads {counted(members, 'member')}" if members else "")
+
+
+def sync_group(request: Message, response: Message) -> tuple[str, str]:
+    given = len(request["assignments"])
+    asked = f"{request['groupId']} generation {request['generationId']}"
+    return asked + (
+        f", assigns {counted(given, 'member')}" if given else ""
+    ), f"assignment of {len(response.get('assignment', b'')):,} bytes"
+
+
+def heartbeat(request: Message, response: Message) -> tuple[str, str]:
+    return f"{request['groupId']} generation {request['generationId']}", ""
+
+
+def leave_group(request: Message, response: Message) -> tuple[str, str]:
+    members = [each["memberId"] for each in request.get("members", ())] or [request.get("memberId", "")]
+    return f"{request['groupId']}: {listed(members)}", ""
+
+
+def group_heartbeat(request: Message, response: Message) -> tuple[str, str]:
+    epoch = request["memberEpoch"]
+    state = {0: "joins", -1: "leaves", -2: "leaves for a while"}.get(epoch, f"epoch {epoch}")
+    names = request.get("subscribedTopicNames")
+    asked = f"{request['groupId']} {state}" + (f", {listed(names)}" if names else "")
+    given = response.get("assignment")
+    partitions = sum(len(each["partitions"]) for each in (given or {}).get("topicPartitions", ()))
+    answer = f"epoch {response.get('memberEpoch')}"
+    return asked, answer + (f", {counted(partitions, 'partition')} assigned" if given is not None else "")
+
+
+def offset_commit(request: Message, response: Message) -> tuple[str, str]:
+    offsets = [
+        f"{topic_name(topic)}[{each['partitionIndex']}] {each['committedOffset']}"
+        for topic in topics_of(request) for each in partitions_of(topic)
+    ]  # fmt: skip
+    return f"{request['groupId']}: {listed(offsets)}", ""
+
+
+def offset_fetch(request: Message, response: Message) -> tuple[str, str]:
+    groups = request.get("groups", [request])
+    results = [
+        each
+        for group in response.get("groups", [response])
+        for topic in topics_of(group)
+        for each in partitions_of(topic)
+    ]
+    known = sum(each["committedOffset"] >= 0 for each in results)
+    return "; ".join(
+        f"{each['groupId']}: {places(each) or 'all'}" for each in groups
+    ), f"{known:,} of {counted(len(results), 'partition')} committed"
+
+
+SUMMARIES: dict[str, Summary] = {
+    "CONSUMER_GROUP_HEARTBEAT": group_heartbeat,
+    "FIND_COORDINATOR": find_coordinator,
+    "HEARTBEAT": heartbeat,
+    "JOIN_GROUP": join_group,
+    "LEAVE_GROUP": leave_group,
+    "OFFSET_COMMIT": offset_commit,
+    "OFFSET_FETCH": offset_fetch,
+    "SHARE_GROUP_HEARTBEAT": group_heartbeat,
+    "STREAMS_GROUP_HEARTBEAT": group_heartbeat,
+    "SYNC_GROUP": sync_group,
+    "TXN_OFFSET_COMMIT": offset_commit,
+}

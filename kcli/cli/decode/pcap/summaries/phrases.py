@@ -1,0 +1,20 @@
+"""Values, counts and lists as short text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SHOWN = 3  # names of a list; the rest is counted
+LONG = 40  # characters of one value
+
+
+def cut(text: str, size: int = LONG) -> str:
+    """The text, or its first characters and how many there are."""
+    return text if len(text) <= size else f"{text[:size]}… ({len(text)} characters)"
+
+
+def listed(names: Iterable[str]) -> str:
+    """ "orders, refunds, audit and 4 more" """
+    found = [cut(name) for name in names]
+    more = len(found) - SHOWN
+    return ", ".join(found) if more <= 0 else ", ".join(found[:SHOWN]) + f" and {more} more"

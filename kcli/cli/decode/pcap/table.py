@@ -1,0 +1,239 @@
+"""`decode pcap` for people: a line for each exchange, and colours for what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from kcli.capture.counters import bytes_text
+from kcli.capture.kafka.clock import instant
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.decode.pcap.layout import layout
+from kcli.cli.decode.pcap.summary import answer_of, errors_text, summarize
+from kcli.cli.terminal.cells import cut, fit
+from kcli.cli.terminal.lines import paint
+from kcli.schemas.catalog import catalog
+
+SECOND = 1_000_000_000
+LONGEST = 40  # cells of a client's name in the legend
+MOST_SPEAKERS = 1 << 14  # remembered
+
+
+class Said(NamedTuple):
+    """What an exchange says, in words. failed: the answer has an error; fits: the bodies pass a filter."""
+
+    text: str
+    failed: bool = False
+    fits: bool = True
+
+
+class Speaker:
+    """A client on a connection, as rows name it. client: its id, None for none; cells: of both columns."""
+
+    __slots__ = ("cells", "client", "connection", "label", "shown")
+
+    def __init__(self, label: str, connection: str, client: str | None, size: int) -> None:
+        self.label, self.connection, self.client = label, connection, client
+        self.cells = f"{label:<5} {fit(client or '-', size)}"
+        self.shown = False
+
+
+class Table:
+    """Lines out of exchanges and events. width: columns of the terminal, None: lines are not broken (a pipe).
+
+    absolute: times are not seconds since the first packet but the time of day, in a pipe with the date (UTC).
+    """
+
+    def __init__(
+        self,
+        write: Callable[..., None],
+        later: Callable[[str], None] | None = None,
+        *,
+        width: int | None = None,
+        colour: bool = False,
+        absolute: bool = False,
+    ) -> None:
+        """write: takes the parts of a line, as `Lines.line` does; later: a line that may wait."""
+        self.write, self.later = write, later or write
+        self.colour = colour
+        self.absolute = absolute
+        self.layout = layout(width, absolute)
+        self.second, self.second_text = -1, ""  # the last time's
+        self.start: int | None = None
+        self.connections: dict[str, str] = {}  # labels of all that were met
+        self.shown: dict[str, tuple[str, str | None]] = {}  # those in the table, by label, and their clients
+        self.speaker = lru_cache(MOST_SPEAKERS)(self.make_speaker)
+        self.clients: set[str] = set()
+        self.exchanges = self.failed = 0
+        self.slowest: tuple[float, str] = (0.0, "")
+
+    @property
+    def ports(self) -> set[str]:
+        """Those of the servers in the table."""
+        shown = self.shown.values() if self.exchanges else ()
+        return {connection.partition("-")[0].rpartition(":")[2] for connection, _ in shown}
+
+    def legend(self, most: int) -> list[str]:
+        """Who the connections in the table are: "c1 10.0.0.7:41202 to 10.0.0.2:9092, checkout-1"."""
+        made = []
+        for label, (connection, client) in sorted(self.shown.items(), key=lambda each: int(each[0][1:]))[:most]:
+            server, _, end = connection.partition("-")
+            made.append(f"{label} {end} to {server}" + (f", {cut(client, LONGEST)}" if client else ""))
+        return made
+
+    def note(self, label: str, connection: str, client: str | None) -> None:
+        """A row of that connection is shown."""
+        known = self.shown.get(label)
+        if known is None or (known[1] is None and client is not None):
+            self.shown[label] = connection, client
+
+    def begin(self, ns: int, opening: str = "") -> None:
+        """The headings; times are shown from here. opening: what is being read, for a terminal."""
+        self.start = ns
+        if opening:
+            self.write(f"{opening}  from {instant(ns)[:-4].replace('T', ' ')}")
+        what = f"{'what':<{self.layout.room}}" if self.layout.room else ""
+        headings = self.layout.left("time", "conn", "client", "api") + what + self.layout.right("ms", "bytes")
+        self.write(paint(headings, self.colour, bold=True))
+
+    def show(self, item: Exchange | Event) -> None:
+        """A line for an exchange or event."""
+        if self.start is None:
+            self.begin(item.ns if isinstance(item, Event) else item.request_ns)
+        if isinstance(item, Exchange):
+            self.show_exchange(item)
+        else:
+            self.show_event(item)
+
+    def time(self, ns: int) -> str:
+        """Seconds since the first packet, or the time itself, as the table shows them."""
+        if not ns:
+            return ""
+        if not self.absolute:
+            return f"{(ns - (self.start or 0)) / SECOND:+.3f} s"
+        second, rest = divmod(ns, SECOND)
+        if second != self.second:
+            self.second, self.second_text = second, instant(ns)[:-7]
+        text = f"{self.second_text}{rest // 1000:06d}Z"
+        return text if self.layout.width is None else text[11:23]
+
+    def label(self, connection: str) -> str:
+        """A short name for a connection: c1, c2, ... by when it was first met, shown or not."""
+        known = self.connections.get(connection)
+        if known is None:
+            known = self.connections[connection] = f"c{len(self.connections) + 1}"
+        return known
+
+    def show_exchange(self, exchange: Exchange) -> None:
+        """A line for an exchange that comes as a value."""
+        said = words_of(exchange)
+        colour = "red" if said.failed or exchange.failures else None
+        api = catalog(exchange.bodies.dialect).api(exchange.api_key)
+        name = api.name if api else f"key {exchange.api_key}"
+        client = exchange.header.get("clientId")
+        self.failed += said.failed
+        size = sizes(exchange.request_bytes, exchange.response_bytes)
+        speaker = self.speaker(exchange.connection, client)
+        self.row(speaker, exchange.request_ns, name, exchange.api_version, said.text, exchange.latency_ms, size, colour)
+
+    def make_speaker(self, connection: str, client: str | None) -> Speaker:
+        """How rows name a client on a connection."""
+        return Speaker(self.label(connection), connection, client, self.layout.client)
+
+    def row(
+        self,
+        speaker: Speaker,
+        ns: int,
+        api: str,
+        version: int,
+        text: str,
+        latency: float | None,
+        size: str,
+        colour: str | None,
+    ) -> None:
+        """A line for an exchange. latency: ms; size: as `sizes` has it."""
+        self.exchanges += 1
+        if latency is not None and latency > self.slowest[0]:
+            self.slowest = latency, api.removeprefix("key ")
+        if not speaker.shown:
+            speaker.shown = True
+            self.clients.add(speaker.client or "")
+            self.note(speaker.label, speaker.connection, speaker.client)
+        layout = self.layout
+        left = f"{self.time(ns).rjust(layout.time)}  {speaker.cells} {api_cell(api, version, layout.api)} "
+        if layout.width is None and not self.colour and text.isascii():
+            self.later(f"{left}{text.ljust(layout.room)} {milliseconds(latency):>8}  {size}")
+        else:
+            self.line(left, text, milliseconds(latency), size, colour)
+
+    def show_event(self, event: Event) -> None:
+        """A line for an event."""
+        where = event.file or (event.sender or "")
+        label = "" if event.connection is None else self.label(event.connection)
+        if event.connection is not None:
+            self.note(label, event.connection, None)
+        left = self.layout.left(self.time(event.ns), label, where, event.kind)
+        self.line(left, event.reason, "-", short(event.size), "yellow")
+
+    def line(self, left: str, text: str, ms: str, size: str, colour: str | None) -> None:
+        """Write a line; text that is too long for its column goes on below, where lines are broken."""
+        first, *below = self.layout.broken(text, left)
+        self.write(self.paint(left + first, colour), self.layout.right(ms, size))
+        for part in below:
+            self.write(self.paint(part, colour))
+
+    def paint(self, text: str, colour: str | None) -> str:
+        """Text in a colour, where there are colours."""
+        return paint(text, self.colour and colour is not None, fg=colour)
+
+
+@lru_cache(1 << 12)
+def api_cell(name: str, version: int, size: int) -> str:
+    return fit(f"{cut(name, size - 3)} {version}", size)
+
+
+def words_of(exchange: Exchange) -> Said:
+    """What was asked, and what was answered."""
+    asked, answered = summarize(exchange)
+    errors = errors_text(exchange.response)
+    answer = compose(exchange, answered, errors)
+    return Said((f"{asked} -> {answer}" if answer else asked).strip(), bool(errors))
+
+
+def compose(exchange: Exchange, answered: str, errors: str) -> str:
+    """The answer's words: what was said, which errors, and the broker's own words for the first."""
+    if exchange.response_frame is None:
+        return "no response asked for" if (exchange.request or {}).get("acks") == 0 else "no response"
+    if not errors:
+        return answered
+    leader = answered[answered.find("leader is") :] if "leader is" in answered else ""
+    words = answer_of(exchange.response)
+    return errors + (f", {leader}" if leader else "") + (f": {words}" if words else "")
+
+
+def milliseconds(latency: float | None) -> str:
+    if latency is None:
+        return "-"
+    return f"{latency:.1f}" if latency < 1000 else f"{latency:,.0f}"
+
+
+def short(count: int | None) -> str:
+    """ "812", "33 k" """
+    return "-" if count is None else bytes_text(count).removesuffix("B").rstrip()
+
+
+@lru_cache(1 << 16)
+def sizes(request: int, response: int | None) -> str:
+    """Of a request and its response: "812 / 33 k"."""
+    return f"{short(request)} / {short(response)}"
+
+
+def opening(files: tuple[str, ...]) -> str:
+    """The first line: what is being read."""
+    names = [Path(name).name if name != "-" else "standard input" for name in files]
+    sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{', '.join(names[:3])}{more}  {bytes_text(sum(sizes)) if sizes else ''}".rstrip()

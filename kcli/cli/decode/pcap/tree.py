@@ -1,0 +1,73 @@
+"""`decode pcap --format tree`: each field of each message with its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.decode.slip_hints import SlipNamer
+from kcli.cli.decode.spans import failure_line, tree_lines
+from kcli.errors import DecodeError
+from kcli.grammar import messages
+from kcli.grammar.codec import MessageCodec
+from kcli.grammar.group_data import group_data_spans
+from kcli.grammar.secrets import hide_span
+from kcli.grammar.words.trace import Span
+
+
+def tree(item: Exchange | Event, slips: SlipNamer) -> Iterator[str]:
+    """A heading, and a line for each value of the request and the response; offsets are from the frame's start.
+
+    slips: names those of messages that do not decode (`message_text`)."""
+    if isinstance(item, Event):
+        yield f"{item.timestamp} {item.connection or item.file} {item.kind}: {item.reason} ({item.size:,} bytes)"
+        yield ""
+        return
+    what = f"{item.bodies.name(item.api_key) or f'key {item.api_key}'} v{item.api_version}"
+    number = f"correlation id {item.correlation_id}"
+    yield f"{item.timestamp} {item.connection} {what} request, {number}, {item.request_bytes:,} bytes"
+    header, body = item.bodies.codecs(item.request_frame)
+    yield from message(item.request_frame, header, body, item.bodies, slips, {})
+    if item.response_frame is None:
+        yield "no response"
+    else:
+        yield f"{what} response after {item.latency_ms} ms, {item.response_bytes:,} bytes"
+        yield from response(item, item.response_frame, slips)
+    yield ""
+
+
+def response(item: Exchange, frame: bytes, slips: SlipNamer) -> Iterator[str]:
+    header = messages.response_header(item.api_key, item.api_version, item.bodies.dialect)
+    try:
+        body = item.bodies.answer_codec(frame, item.api_key, item.api_version, item.request_frame)[0]
+    except DecodeError:
+        body = header
+    asked = {"api": str(item.api_key), "api_version": item.api_version}
+    yield from message(frame, header, body, item.bodies, slips, asked)
+
+
+def message(
+    frame: bytes, header: MessageCodec, body: MessageCodec, bodies: Bodies, slips: SlipNamer, asked: dict[str, Any]
+) -> Iterator[str]:
+    """asked: API and version of the request that it answers, if it is a response."""
+    spans: list[Span] = []
+    failure = ""
+    try:
+        header.spans(frame, 0, spans)
+        start = spans[-1].end if spans else 0
+        body.spans(frame, start, spans, secrets=bodies.secrets)
+        end = spans[-1].end if spans else start
+        spans = group_data_spans(body.name, spans, bodies.dialect)
+        if end < len(frame):
+            rest = Span("_trailing", end, len(frame), "bytes behind the message", frame[end:])
+            spans.append(hide_span(rest) if body.guarded and not bodies.secrets else rest)
+    except DecodeError as error:
+        failure = failure_line(frame, error, body.guarded and not bodies.secrets)
+        failure += slips.text(frame, 0, asked | {"dialect": bodies.dialect})
+    for line in tree_lines(frame, spans, bodies.dialect):
+        yield "  " + line
+    if failure:
+        yield "  " + failure

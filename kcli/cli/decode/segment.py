@@ -1,0 +1,182 @@
+"""`kcli decode segment`: log segments, and the files beside them in a partition's folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from kcli.cli.decode.batch_findings import report_findings
+from kcli.cli.decode.batch_formats import RECORDS, hook_of, write_lines, write_table
+from kcli.cli.decode.batch_sources import open_source
+from kcli.cli.decode.segment_verification import run_verify
+from kcli.cli.options.file_type import name_of, refuse_others
+from kcli.cli.options.inputs import dialect_option, files_argument, format_option, quiet_option, secrets_option
+from kcli.cli.terminal.console import is_terminal, progress, warn
+from kcli.cli.terminal.lines import Lines
+from kcli.cli.terminal.output import open_output, output_option
+from kcli.errors import DecodeError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from kcli.records.text import Hook
+
+
+@click.command()
+@files_argument("FILE|DIR...")
+@dialect_option
+@click.option(
+    "--records", type=RECORDS, default="batches", show_default=True, help="Batches alone, or with their records."
+)
+@format_option(
+    ("table", "jsonl", "parquet"),
+    "jsonl: an object for each batch or entry; parquet: a row for each record.",
+    default="table",
+)
+@click.option(
+    "--verify", is_flag=True, help="Check batches, records and the files beside the log; exit code 1 on errors."
+)
+@click.option("--topic", help="The internal topic of the batches (default: by the directory's name).")
+@click.option("--position", is_flag=True, help='Show the position of each batch in its file ("_position").')
+@click.option("--exact", is_flag=True, help="Keep what an exact encode needs: stored payloads of compressed batches.")
+@output_option
+@quiet_option("No progress, no warnings.")
+@secrets_option()
+def segment(
+    files: tuple[str, ...],
+    dialect: str | None,
+    records: str,
+    format_: str,
+    verify: bool,
+    topic: str | None,
+    position: bool,
+    exact: bool,
+    output: str | None,
+    quiet: bool,
+    secrets: bool,
+) -> int:
+    """Decode the files of a partition's folder.
+
+    FILE is a log segment (.log), an .index, .timeindex or .txnindex, a producer .snapshot or a leader-epoch-checkpoint;
+    DIR a folder of them. Records of __consumer_offsets, __transaction_state, __share_group_state and __cluster_metadata
+    are decoded to their own form with --records full.
+
+    \b
+    Columns: position in the file (bytes), offsets, records, magic, codec, whose time
+    (create or append), the latest time, size (bytes), checksum, and what is special.
+
+    \b
+    kcli decode segment data/orders-0
+    kcli decode segment data/orders-0/00000000000000000000.log --records full --format jsonl
+    kcli decode segment data/orders-0 --verify
+    """
+    paths = expand(files)
+    if verify:
+        return run_verify(paths, [*files, *paths], format_, output, quiet)
+    if format_ == "parquet":
+        return write_parquet(paths, [*files, *paths], output, quiet, secrets)
+    failure: InputError | None = None
+    with open_output(output, [*files, *paths]) as out:
+        for path in paths:
+            if len(paths) > 1:
+                title(out, path, format_)
+            try:
+                hook = hook_of(topic or folder_topic(path), dialect, secrets) if records == "full" else None
+                decode_file(path, out, format_, records == "full", hook, exact, position, quiet, secrets)
+            except InputError as error:
+                if failure:
+                    warn(str(failure), quiet)
+                failure = error.within(path)
+    if failure is not None:
+        raise failure
+    return 0
+
+
+def expand(files: tuple[str, ...]) -> list[str]:
+    """The files; for a folder the files of logs in it, by name, each log before the files beside it."""
+    from kcli.records.segments import kind_of
+
+    paths: list[str] = []
+    for file in files:
+        if file == "-" or not Path(file).is_dir():
+            paths.append(file)
+            continue
+        inside = sorted(path for path in Path(file).rglob("*") if path.is_file() and kind_of(path.name))
+        if not inside:
+            raise InputError("no log segment in this directory", file=file)
+        inside.sort(key=lambda path: (path.parent, path.name.partition(".")[0], path.suffix != ".log", path.name))
+        paths += map(str, inside)
+    return paths
+
+
+def title(out: BinaryIO, path: str, format_: str) -> None:
+    from kcli.jsontext import dumps
+
+    Lines(out).line(dumps({"event": "file", "file": path}) if format_ == "jsonl" else f"{path}:")
+
+
+def folder_topic(path: str) -> str | None:
+    from kcli.records.internal import topic_of
+
+    return topic_of(Path(path).absolute().parent.name)
+
+
+def decode_file(
+    path: str,
+    out: BinaryIO,
+    format_: str,
+    full: bool,
+    hook: Hook | None,
+    exact: bool,
+    position: bool,
+    quiet: bool,
+    secrets: bool,
+) -> None:
+    from kcli.records.segments import kind_of, read_rows
+
+    kind = kind_of(path)
+    if kind in (None, "log"):
+        with open_source(path) as source, progress(source.size, path, quiet or is_terminal(sys.stdout)) as bar:
+            refuse_others(source.start(), name_of(path))
+            if format_ == "table":
+                found = write_table(source, out, bar)
+            else:
+                form = {"payloads": exact, "positions": position, "secrets": secrets}
+                found = write_lines(source, out, full, record=hook, bar=bar, **form)
+        report_findings(found, name_of(path), quiet)
+        return
+    assert kind is not None
+    for number, row in enumerate(read_rows(kind, Path(path).read_bytes(), path)):
+        write_row(out, row, number, format_)
+
+
+def write_row(out: BinaryIO, row: dict[str, Any], number: int, format_: str) -> None:
+    from kcli.jsontext import dumps
+
+    if format_ == "jsonl":
+        out.write(dumps(row).encode() + b"\n")
+        return
+    if number == 0:
+        Lines(out).line("  ".join(f"{name:>20}" for name in row))
+    Lines(out).line("  ".join(f"{value:>20}" for value in row.values()))
+
+
+def write_parquet(paths: list[str], inputs: list[str], output: str | None, quiet: bool, secrets: bool) -> int:
+    if output is None or output == "-":
+        raise UsageError("--format parquet writes a file: -o OUT expected")
+    from kcli.records.columns import write_parquet as write
+    from kcli.records.segments import kind_of
+
+    logs = [path for path in paths if kind_of(path) in (None, "log")]
+    failure = None
+    with open_output(output, inputs) as out, write(out, secrets) as append:
+        for path in logs:
+            with open_source(path) as source, progress(source.size, path, quiet) as bar:
+                try:
+                    append(source.read, path, bar)
+                except DecodeError as error:
+                    failure = error.within(path)
+        if failure is not None:
+            raise failure
+    return 0

@@ -1,0 +1,1 @@
+"""`kcli diff`: two encodings of the same, field by field."""

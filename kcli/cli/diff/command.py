@@ -1,0 +1,190 @@
+"""`kcli diff message` and `kcli diff batch`: two encodings of the same, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from kcli.cli.decode.coprocess import Reply, answer_lines, check_lines
+from kcli.cli.decode.lines_option import lines_option
+from kcli.cli.diff.sides import Side, batch_side, message_side, unframed
+from kcli.cli.options.file_type import name_of
+from kcli.cli.options.inputs import (
+    binary_input,
+    dialect_option,
+    format_option,
+    quiet_option,
+    read_message,
+    read_text,
+    secrets_option,
+    unbase64,
+    unhex,
+)
+from kcli.cli.terminal.lines import print_line
+from kcli.errors import InputError, UsageError
+from kcli.grammar.difference import Difference, differences
+from kcli.grammar.secrets import Hidden
+from kcli.grammar.words.trace import Span
+from kcli.jsontext import dumps, loads
+
+Command = Callable[..., int]
+Given = bytes | dict[str, Any] | list[Any]
+PairReply = Callable[[bytes, int, dict[str, Any]], Reply]
+SHOWN = 16  # bytes of a field
+
+
+def diff_options(command: Command) -> Command:
+    for option in (
+        quiet_option("No warnings.", used=False),
+        lines_option("Answer each line, EXPECTED and GOT as text or JSON, by a line of JSON"),
+        format_option(("text", "jsonl"), "The form of the output.", default="text"),
+        click.option(
+            "--as",
+            "as_",
+            type=click.Choice(["java"]),
+            help="Compare with what Kafka's Java client would send: of EXPECTED, bytes or JSON; without it of GOT.",
+        ),
+        dialect_option,
+        secrets_option(),
+        binary_input,
+        click.argument("got", required=False),
+        click.argument("expected", required=False),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@diff_options
+@click.option("--api", metavar="NAME", help="The messages are responses to this API, by name or key.")
+@click.option(
+    "--api-version", type=click.IntRange(0, 32767), metavar="N", help="The version of the responses' request."
+)
+def message(expected: str | None, got: str | None, format_: str, lines: bool, **options: Any) -> int:
+    """The fields whose bytes differ between two messages: path, both offsets, both bytes, both values.
+
+    EXPECTED and GOT are files with a request each, or with --api and --api-version a response ("-": standard input).
+    With --as java EXPECTED is what Kafka's Java client would send for it: no defaults of tagged fields, no ignorable
+    fields that the version lacks, shortest encodings. It may be JSON as `kcli encode` takes it, or is left out for
+    GOT's own. With --lines the one file ("-", the default) has both on each line. Exit 1: they differ.
+
+    \b
+    kcli diff message java.bin mine.bin
+    kcli diff message --as java request.json mine.bin
+    kcli diff message --hex --api Metadata --api-version 12 expected.hex got.hex
+    """
+    if (options["api"] is None) != (options["api_version"] is None):
+        raise UsageError("--api and --api-version go together: responses name neither")
+    if lines:
+        from kcli.cli.diff.lines import messages_reply
+
+        return answer_pairs(expected, got, messages_reply, options)
+    return show(sides_of(expected, got, "request" if options["api"] is None else "response", options), format_)
+
+
+@click.command()
+@diff_options
+def batch(expected: str | None, got: str | None, format_: str, lines: bool, **options: Any) -> int:
+    """The fields whose bytes differ between record batches: path, both offsets, both bytes, both values.
+
+    EXPECTED and GOT are files with batches ("-": standard input); with --lines the one file ("-", the default) has both
+    on each line. With --as java EXPECTED, or GOT where that is all, is written anew as Kafka's Java producer does.
+    Exit 1: they differ.
+
+    \b
+    kcli diff batch java.bin mine.bin
+    kcli diff batch --as java mine.bin
+    """
+    if lines:
+        from kcli.cli.diff.lines import batches_reply
+
+        return answer_pairs(expected, got, batches_reply, options)
+    return show(sides_of(expected, got, "batch", options), format_)
+
+
+def answer_pairs(file: str | None, other: str | None, reply: PairReply, options: dict[str, Any]) -> int:
+    """Answer the lines of a file that has both sides on each. UsageError: there are two files."""
+    check_lines(options)
+    if other is not None:
+        raise UsageError(f"{other}: with --lines one file has both sides, on each line")
+    return answer_lines(file or "-", lambda text, number: reply(text, number, options))
+
+
+def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str, Any]) -> list[Side]:
+    """Both sides; with --as java the first as Kafka's Java client would send it. kind: as for `java_bytes`."""
+    java = options["as_"] is not None
+    if java and got is None:
+        expected, got = None, expected
+    if got is None or (expected is None and not java):
+        raise UsageError("what is to be compared? EXPECTED and GOT expected, or with --as java GOT alone")
+    if expected == got == "-":
+        raise UsageError("EXPECTED and GOT: only one of them can be standard input")
+    other = read_message(got, options["hex_"], options["base64_"])
+    one: Given = other if expected is None else read_given(expected, options, java)
+    sides: list[Side] = []
+    for file, given, as_java in ((expected or got, one, java), (got, other, False)):
+        try:
+            sides.append(side_of(given, kind, options, as_java))
+        except InputError as error:
+            raise error.within(name_of(file)) from None
+    return sides
+
+
+def read_given(file: str, options: dict[str, Any], java: bool) -> Given:
+    """A message's bytes; java: or its JSON."""
+    hex_, base64_ = options["hex_"], options["base64_"]
+    if not java:
+        return read_message(file, hex_, base64_)
+    text = read_text(file)
+    try:
+        if text.lstrip()[:1] in (b"{", b"["):
+            value: Given = loads(text)
+            return value
+        return unhex(text) if hex_ else unbase64(text) if base64_ else text
+    except InputError as error:
+        raise error.within(name_of(file)) from None
+
+
+def side_of(given: Given, kind: str, options: dict[str, Any], java: bool) -> Side:
+    """The fields of one side. InputError."""
+    data = given
+    if isinstance(data, bytes) and kind != "batch":
+        data = unframed(data)
+    if java:
+        from kcli.cli.diff.java import java_bytes
+
+        data = java_bytes(data, kind, options)
+    assert isinstance(data, bytes)
+    return batch_side(data, options["secrets"]) if kind == "batch" else message_side(data, options)
+
+
+def show(sides: list[Side], format_: str) -> int:
+    """Print what differs; 1: something does."""
+    (one, expected, wrong), (other, got, broken) = sides
+    from kcli.cli.diff.lines import difference_row
+
+    found = [*differences(expected, one, got, other)]
+    for each in found:
+        print_line(dumps(difference_row(each, one, other)) if format_ == "jsonl" else text_line(each, one, other))
+    for side, problem in (("expected", wrong), ("got", broken)):
+        if problem:
+            row = dumps({"path": "_error", side: problem})
+            print_line(row if format_ == "jsonl" else f"{side} ends early: {problem}")
+    return int(bool(found or wrong or broken))
+
+
+def text_line(difference: Difference, one: bytes, other: bytes) -> str:
+    def side(span: Span | None, data: bytes) -> str:
+        from kcli.cli.decode.spans import text_of
+
+        if span is None:
+            return "not there"
+        if isinstance(span.value, Hidden):
+            return f"{span.start:#06x} ({span.value!r})"
+        digits = data[span.start : min(span.end, span.start + SHOWN)].hex(" ")
+        more = span.end - span.start - SHOWN
+        return f"{span.start:#06x} {digits}{f' +{more}' if more > 0 else ''} = {text_of(span.value)}"
+
+    return f"{difference.path}: {side(difference.expected, one)} | {side(difference.got, other)}"

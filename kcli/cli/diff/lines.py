@@ -1,0 +1,143 @@
+"""`kcli diff message|batch --lines`: what differs between the two messages on each line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kcli.cli.decode.coprocess import Reply, bytes_in, bytes_of
+from kcli.cli.decode.lines import api_in
+from kcli.cli.decode.message_formats import is_whole
+from kcli.cli.diff.sides import (
+    Side,
+    batch_differences,
+    batch_side,
+    message_differences,
+    message_side,
+    shape_of,
+    unframed,
+)
+from kcli.cli.encode.message import message_bytes
+from kcli.cli.encode.records import batch_bytes
+from kcli.errors import DecodeError, InputError
+from kcli.grammar.difference import Difference, differences
+from kcli.grammar.secrets import Hidden
+from kcli.grammar.words.trace import Span
+from kcli.jsontext import dumps, loads
+
+Given = bytes | dict[str, Any] | list[Any]
+SIDES = ("expected", "got")
+SAME = Reply(b'{"same":true}')
+
+
+def messages_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
+    """The answer to a line with two messages. options: those of `kcli diff message`. KcliError: the line is bad."""
+    row = row_of(text, number)
+    options = options | api_in(row)
+    side = "request" if options["api"] is None else "response"
+    one, other = (unframed(each) for each in pair(row, text, number, options, side))
+    if one == other and reads_whole(one, options):
+        return SAME
+    found = message_differences(one, other, options)
+    if found is not None:
+        return differences_reply(found, one, other)
+    return reply(message_side(one, options), message_side(other, options))
+
+
+def batches_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
+    """The answer to a line with batches twice. KcliError: the line is bad."""
+    one, other = pair(row_of(text, number), text, number, options, "batch")
+    found = batch_differences(one, other, options["secrets"])
+    if found is not None:
+        return differences_reply(found, one, other)
+    return reply(batch_side(one, options["secrets"]), batch_side(other, options["secrets"]))
+
+
+def row_of(text: bytes, number: int) -> dict[str, Any]:
+    """The line as JSON, where it is an object; none otherwise. InputError."""
+    return loads(text, line=number) if text[:1] == b"{" else {}
+
+
+def pair(row: dict[str, Any], text: bytes, number: int, options: dict[str, Any], kind: str) -> list[bytes]:
+    """The bytes of both sides: two words of text, or what the object has as "expected" and "got".
+
+    With --as java the first may be missing. kind: "request", "response", "batch".
+    """
+    java = options["as_"] is not None
+    if row:
+        expected, got = (given(row, side, number, options["base64_"]) for side in SIDES)
+    else:
+        words = [bytes_of(word, number, options["base64_"]) for word in text.split()]
+        if len(words) != len(SIDES) and not (java and len(words) == 1):
+            raise InputError(f"{len(words)} words on this line: two expected, EXPECTED and GOT")
+        expected, got = words[0], words[-1]
+    other = as_bytes(got, "got", number, options, kind)
+    if java and expected is None:
+        expected = other
+    return [as_bytes(expected, "expected", number, options, kind, java=java), other]
+
+
+def given(row: dict[str, Any], side: str, number: int, base64_: bool) -> Given | None:
+    """What the object has for one side: bytes of its text, or JSON; None: nothing."""
+    value = row.get(side)
+    if isinstance(value, str):
+        return bytes_of(value.encode(errors="replace"), number, base64_)
+    if isinstance(value, dict) and ("hex" in value or "base64" in value):
+        return bytes_in(value, number)
+    if value is not None and not isinstance(value, dict | list):
+        raise InputError(f"{side}: bytes as text or JSON expected")
+    return value
+
+
+def as_bytes(
+    value: Given | None, side: str, number: int, options: dict[str, Any], kind: str, *, java: bool = False
+) -> bytes:
+    """The bytes of one side; JSON is what `kcli encode` takes. java: those that Kafka's Java client would send."""
+    if value is None:
+        raise InputError(f"{side}: bytes as text or JSON expected")
+    try:
+        if java:
+            from kcli.cli.diff.java import java_bytes
+
+            return java_bytes(unframed(value) if isinstance(value, bytes) else value, kind, options)
+        if isinstance(value, bytes):
+            return value
+        return batch_bytes(value, number) if kind == "batch" else message_bytes(value, number, kind, options["dialect"])
+    except InputError as error:
+        raise error.within(side) from None
+
+
+def reads_whole(data: bytes, options: dict[str, Any]) -> bool:
+    try:
+        return is_whole(data, shape_of(data, options))
+    except DecodeError:
+        return False
+
+
+def reply(*sides: Side) -> Reply:
+    """The answer to a line: {"same"}, and where that is false "differences", as --format jsonl has them."""
+    (one, expected, wrong), (other, got, broken) = sides
+    problems = [{"path": "_error", side: text} for side, text in (("expected", wrong), ("got", broken)) if text]
+    return differences_reply(differences(expected, one, got, other), one, other, problems)
+
+
+def differences_reply(
+    found: Iterable[Difference], one: bytes, other: bytes, problems: list[dict[str, str]] | None = None
+) -> Reply:
+    rows = [*(difference_row(each, one, other) for each in found), *(problems or ())]
+    if not rows:
+        return SAME
+    return Reply(dumps({"same": False, "differences": rows}).encode(), is_no=True)
+
+
+def difference_row(difference: Difference, one: bytes, other: bytes) -> dict[str, Any]:
+    """A difference as JSON: path, and of both sides offset and bytes. one, other: the messages."""
+
+    def side(span: Span | None, data: bytes) -> dict[str, Any] | None:
+        if span is None:
+            return None
+        if isinstance(span.value, Hidden):
+            return {"offset": span.start, "bytes": {"redacted": span.end - span.start}}
+        return {"offset": span.start, "bytes": data[span.start : span.end].hex()}
+
+    return {"path": difference.path, "expected": side(difference.expected, one), "got": side(difference.got, other)}

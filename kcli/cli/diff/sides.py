@@ -1,0 +1,112 @@
+"""The two sides that `kcli diff` compares: the bytes of messages or batches, and their fields."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kcli.cli.decode.message import request_shape, response_shape
+from kcli.cli.decode.message_formats import Shape, with_batches
+from kcli.cli.decode.message_input import Frame
+from kcli.errors import DecodeError
+from kcli.grammar.difference import Difference, core_batch_differences, core_differences, differences, in_order
+from kcli.grammar.request_start import PREFIX, starts_with_length
+from kcli.grammar.secrets import hide_span
+from kcli.grammar.words.trace import Span
+
+TRAILING = "_trailing"
+
+
+class Side(NamedTuple):
+    """Bytes, their fields, and why there are no more of them."""
+
+    data: bytes
+    spans: list[Span]
+    problem: str
+
+
+def unframed(data: bytes) -> bytes:
+    """A message without its length, where that stands in front."""
+    return data[PREFIX:] if starts_with_length(data) else data
+
+
+def message_side(data: bytes, options: dict[str, Any]) -> Side:
+    """A message's fields, with those of the batches in it. DecodeError: it is of no known API and version."""
+    spans: list[Span] = []
+    problem = ""
+    shape = shape_of(data, options)
+    shape.header.spans(data, 0, spans)
+    spans[:] = [span._replace(path=f"header.{span.path}") for span in spans]
+    start = spans[-1].end if spans else 0
+    codec = shape.body(start)
+    try:
+        codec.spans(data, start, spans, secrets=options["secrets"])
+        rest = trailing(data, spans[-1].end if spans else 0)
+        spans += map(hide_span, rest) if codec.guarded and not options["secrets"] else rest
+    except DecodeError as error:
+        problem = str(error)
+    form = {"records": "full", "secrets": options["secrets"]}
+    return Side(data, with_batches(spans, form, codec.what)[0], problem)
+
+
+def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> list[Difference] | None:
+    """The fields that differ, as `differences` has them of both sides' fields, without these; None: the core can't say.
+
+    DecodeError: a message is of no known API and version.
+    """
+    shape, twin = shape_of(one, options), shape_of(other, options)
+    header = core_differences(shape.header, one, 0, other, 0) if shape.header is twin.header else None
+    if header is None:
+        return None
+    found, start, other_start = header
+    codec = shape.body(start)
+    body = core_differences(codec, one, start, other, other_start) if codec is twin.body(other_start) else None
+    if body is None:
+        return None
+    fields, end, other_end = body
+    made = [inside(each, f"header.{each.path}") for each in found]
+    made += fields if options["secrets"] else hidden(fields, one, other)
+    made += differences(trailing(one, end), one, trailing(other, other_end), other)
+    return in_order(made)
+
+
+def inside(difference: Difference, path: str) -> Difference:
+    """The difference, at that path."""
+    expected, got = (span and span._replace(path=path) for span in difference[1:])
+    return Difference(path, expected, got)
+
+
+def hidden(found: list[Difference], one: bytes, other: bytes) -> list[Difference]:
+    """The differences, without the secrets that records of Kafka's metadata log have."""
+    from kcli.records.spans import shown_span
+
+    def shown(each: Difference) -> Difference:
+        if "batches[" not in each.path:
+            return each
+        expected = each.expected and shown_span(each.expected, one)
+        return Difference(each.path, expected, each.got and shown_span(each.got, other))
+
+    return [shown(each) for each in found]
+
+
+def trailing(data: bytes, end: int) -> list[Span]:
+    """The bytes behind the message that ends there, if there are some."""
+    return [Span(TRAILING, end, len(data), "bytes behind the message", data[end:])] if end < len(data) else []
+
+
+def batch_differences(one: bytes, other: bytes, secrets: bool) -> list[Difference] | None:
+    """The fields of batches that differ, as `message_differences` has those of messages."""
+    found = core_batch_differences(one, other)
+    return found if found is None or secrets else hidden(found, one, other)
+
+
+def shape_of(data: bytes, options: dict[str, Any]) -> Shape:
+    """How a message is read: as a response where the options name an API. DecodeError, UsageError."""
+    return (request_shape if options["api"] is None else response_shape)(data, Frame(0, len(data)), options)
+
+
+def batch_side(data: bytes, secrets: bool) -> Side:
+    """The fields of batches."""
+    from kcli.records.spans import batch_spans
+
+    spans, problem = batch_spans(data, secrets)
+    return Side(data, spans, "" if problem is None else str(problem))

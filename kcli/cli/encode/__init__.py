@@ -1,0 +1,1 @@
+"""`kcli encode`: messages and record batches from JSON."""

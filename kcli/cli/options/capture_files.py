@@ -1,0 +1,53 @@
+"""Which captures are meant by the files and directories that a command is given."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import zlib
+from pathlib import Path
+from typing import Literal
+
+from kcli.errors import InputError
+
+ORDERS: tuple[Literal["big", "little"], ...] = ("big", "little")
+# What captures begin with: pcap with either clock, in the modified form, and pcapng.
+STARTS = frozenset(
+    magic.to_bytes(4, order) for magic in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x0A0D0D0A) for order in ORDERS
+)
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+def captures_in(files: tuple[str, ...]) -> tuple[str, ...]:
+    """The files as they are; of a directory the captures in it and below, by name. InputError: it has none."""
+    found: list[str] = []
+    for file in files:
+        if file == "-" or not Path(file).is_dir():
+            found.append(file)
+            continue
+        inside = [str(path) for path in sorted(Path(file).rglob("*")) if path.is_file() and is_capture(path)]
+        if not inside:
+            raise InputError("no capture in this directory (pcap, pcapng, or either in gzip or zstd)", file=file)
+        found += inside
+    return tuple(found)
+
+
+def is_capture(path: Path) -> bool:
+    """Whether a file begins as a capture does, inside gzip or zstd, too. OSError."""
+    with path.open("rb") as file:
+        start = file.read(4)
+        file.seek(0)
+        if start.startswith(GZIP):
+            with gzip.GzipFile(fileobj=file) as unpacked, contextlib.suppress(EOFError, OSError, zlib.error):
+                start = unpacked.read(4)
+        elif start == ZSTD:
+            import zstandard
+
+            with contextlib.suppress(zstandard.ZstdError):
+                start = zstandard.ZstdDecompressor().stream_reader(file).read(4)
+    return start in STARTS
+
+
+def starts_capture(start: bytes) -> bool:
+    """Whether these bytes are the start of a capture, or of what may hold one: a file in gzip or zstd."""
+    return start[:4] in STARTS or start[:4] == ZSTD or start[:2] == GZIP

@@ -1,0 +1,37 @@
+"""Options of every command that talks to brokers, and the configuration they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import click
+
+from kcli.cli.terminal.console import warn
+from kcli.client.properties import ClientConfig, load
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def client_options(command: F) -> F:
+    """--bootstrap and --config; the function gets `bootstrap` and `settings`."""
+    bootstrap = click.option(
+        "--bootstrap", metavar="HOST:PORT[,...]", help="Broker to connect to first (bootstrap.servers)."
+    )
+    config = click.option(
+        "--config",
+        "settings",
+        multiple=True,
+        metavar="FILE|KEY=VALUE",
+        help="Client properties by Kafka's names, from a file or one by one; the last value wins.",
+    )
+    return bootstrap(config(command))
+
+
+def configure(bootstrap: str | None, settings: Iterable[str], *, quiet: bool = False) -> ClientConfig:
+    """The configuration; properties that mean nothing to kcli are named on stderr."""
+    config = load(settings, bootstrap)
+    if config.ignored and not quiet:
+        names = ", ".join(config.ignored)
+        warn(f"properties that kcli does not use, ignored: {names}")
+    return config

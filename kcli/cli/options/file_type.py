@@ -1,0 +1,68 @@
+"""Whether files are of the kind that a command reads: one of another kind is refused by what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+from kcli.cli.terminal.streams import standard_input
+from kcli.errors import InputError
+
+LOOKED_AT = 1 << 12  # bytes of a file, to say what it is
+HEADER = 61  # bytes, of a record batch
+
+
+def name_of(file: str) -> str:
+    """What an input is called in messages; "-" is standard input."""
+    return "standard input" if file == "-" else file
+
+
+def refuse_others(data: bytes, name: str, why: str = "neither a message nor record batches") -> None:
+    """InputError: what should be a message or record batches is a capture, JSON, or text without --hex.
+
+    why: what it is not.
+    """
+    if data[:1] == b"\0":
+        return  # as most messages and batches begin: they are spared the import
+    from kcli.capture.io.recognition import recognized
+
+    if kind := recognized(data, certain=True):
+        raise InputError(f"{why} ({kind})", file=name)
+
+
+def refuse_other_files(files: Iterable[str], why: str) -> None:
+    """`refuse_others` of the first bytes of files and of standard input, which lose none; pipes are not looked at."""
+    for file in files:
+        start = start_of(file)
+        if start:
+            refuse_others(start, name_of(file), why)
+
+
+def refuse_other_snapshots(file: str) -> None:
+    """The same of what should be a snapshot, which is never empty, or a segment of the metadata log, which may be."""
+    if start_of(file) == b"" and not file.endswith(".log"):
+        raise InputError("no snapshot (empty)", file=name_of(file))
+    refuse_other_files([file], "no snapshot")
+
+
+def start_of(file: str) -> bytes | None:
+    """A file's first bytes, or standard input's, which loses none; None: a pipe, or a directory."""
+    if file == "-":
+        return standard_input().peek(LOOKED_AT)[:LOOKED_AT]
+    if not Path(file).is_file():
+        return None
+    with Path(file).open("rb") as opened:
+        return opened.read(LOOKED_AT)
+
+
+def is_batch(data: bytes) -> bool:
+    """Whether bytes begin with a record batch, by its checksum. Most begin as a Produce request does."""
+    if data[:2] != b"\0\0" or data[16:17] != b"\2" or len(data) < HEADER:
+        return False
+    from kcli.records.batches import scan
+
+    try:
+        return any(batch.crc_valid for batch in islice(scan(data), 1))
+    except InputError:
+        return False

@@ -1,0 +1,213 @@
+"""Which exchanges of captures a command takes: the options, their filter, and what to say where nothing fits."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from kcli.capture.filters import ALL, Filter, chosen
+from kcli.capture.kafka.clock import parse_instant
+from kcli.cli.terminal.console import note
+from kcli.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kcli.capture.statistics import StatisticsDecoder
+    from kcli.sql.conditions import SqlCondition
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+RELATIVE = re.compile(r"\+(\d{1,10}(?:\.\d{1,9})?) ?s?")
+NAMED = 5  # names that are shown where nothing fits
+WHEN = "ISO 8601, seconds since 1970, or +22.4: seconds after the first packet"
+FORMS = "2026-11-21T09:14:02.5Z, seconds since 1970, or +22.4 for seconds after the first packet expected"
+# What a filter asks for, by the column of `kcli stats` that has what there is.
+ASKED = (
+    ("client_id", "client"), ("topic", "topic"), ("apis", "api"), ("connection", "connection"), ("error", "error"),
+    ("errors", "error"),
+)  # fmt: skip
+# The same by the columns that a condition looks at.
+LOOKED_AT = (
+    ("client_id", "client"), ("api", "api"), ("api_key", "api"), ("connection", "connection"), ("client", "connection"),
+    ("server", "broker"), ("error", "error"), ("errors", "error"),
+)  # fmt: skip
+
+OPTIONS = (
+    click.option("--api", "apis", multiple=True, metavar="NAME", help="Only this API (by name or key)."),
+    click.option("--client-id", "--client", metavar="ID", help="Only this client; * and ? stand for other characters."),
+    click.option(
+        "--topic", metavar="T", help="Only exchanges that name this topic; * and ? stand for other characters."
+    ),
+    click.option("--connection", metavar="TEXT", help="Only connections with this text in an address: 10.0.0.7:41202."),
+    click.option(
+        "--errors", is_flag=True, help="Only exchanges with an error in the response; --errors=NAME: with that error."
+    ),
+    click.option("--error", metavar="NAME", help="Only exchanges with this error in the response, as --errors=NAME."),
+    click.option(
+        "--slower-than", type=click.FloatRange(0, 1e12), metavar="MS", help="Only exchanges that took longer."
+    ),
+    click.option(
+        "--where",
+        metavar="EXPR",
+        help="Only exchanges for which this SQL condition is true, on columns of kcli sql: latency_ms > 100.",
+    ),
+)
+TIMES = (
+    click.option("--since", metavar="T", help=f"Only requests at or after this time ({WHEN})."),
+    click.option("--until", metavar="T", help="Only requests at or before this time."),
+)
+
+
+class FilterCommand(click.Command):
+    """A command with these options: `--errors=NAME` is `--error NAME`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the arguments apart."""
+        end = args.index("--") if "--" in args else len(args)
+        mended = [
+            f"--error={each.partition('=')[2]}" if at < end and each.startswith("--errors=") else each
+            for at, each in enumerate(args)
+        ]
+        return super().parse_args(ctx, mended)
+
+
+def filter_options(command: Command) -> Command:
+    """The options that choose exchanges; the command's class is FilterCommand."""
+    return with_options(command, (*OPTIONS, *TIMES))
+
+
+def time_options(command: Command) -> Command:
+    """Those of them that choose exchanges by time, for commands that have other ways for the rest."""
+    return with_options(command, TIMES)
+
+
+def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def words_of(options: dict[str, Any]) -> list[str]:
+    """Those options as they were given: "--topic orders"."""
+    made = []
+    for param in click.command()(filter_options(lambda: None)).params:
+        value = options[param.name or ""]
+        for each in value if isinstance(value, tuple) else (value,):
+            if each is not None and each is not False:
+                made.append(param.opts[0] if each is True else f"{param.opts[0]} {each}")
+    return made
+
+
+def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
+    """What those options say, and --dialect. files: that times like +22.4 are counted from.
+
+    UsageError: no such API or error, or no time.
+    """
+    made = chosen(
+        options["apis"],
+        options["client_id"],
+        options["topic"],
+        options["errors"],
+        dialect=options["dialect"],
+        error=options["error"],
+        slower_than=options["slower_than"],
+        connection=options["connection"],
+    )
+    where = None if options["where"] is None else opened_condition(options["where"], options["dialect"])
+    times = filter_of_times(options, files)
+    return replace(made, since=times.since, until=times.until, where=where)
+
+
+def filter_of_times(options: dict[str, Any], files: Sequence[str]) -> Filter:
+    """What --since and --until say, of a command that has `time_options`. UsageError: no time."""
+    since, until = (moment(name, options[name], files) for name in ("since", "until"))
+    return Filter(since=since, until=until)
+
+
+def opened_condition(text: str, dialect: str | None) -> SqlCondition:
+    """Closed when the command ends."""
+    from kcli.sql.conditions import SqlCondition
+
+    context = click.get_current_context(silent=True)
+    made = SqlCondition(text, dialect)
+    return made if context is None else context.with_resource(made)
+
+
+def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
+    """Nanoseconds of a time that an option of that name gives."""
+    if when is None:
+        return None
+    relative = RELATIVE.fullmatch(when)
+    if relative is None:
+        try:
+            return parse_instant("" if when.startswith("+") else when)
+        except UsageError:
+            raise UsageError(f"--{name} {when}: no time ({FORMS})") from None
+    from kcli.capture.io.files import first_time
+    from kcli.capture.io.ranges import new_reader
+
+    first = first_time([file for file in files if file != "-"], new_reader)
+    if first is None:
+        why = "times like this are counted from a capture's first packet, and no file has one"
+        raise UsageError(f"--{name} {when}: {why}")
+    whole, _, part = relative[1].partition(".")
+    return first + int(whole) * 1_000_000_000 + int(part.ljust(9, "0"))
+
+
+def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter = ALL) -> None:
+    """One line on stderr: nothing passed the filter, and what there is of what it asks for. among: in which exchanges;
+    "-" is not read again."""
+    if not options["quiet"]:
+        there = () if "-" in files else what_there_is(files, asked, options, among)
+        note("; ".join(["kcli: nothing matches", *there]))
+
+
+def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter) -> Iterator[str]:
+    """What captures have of what a filter asks for: names by their kind, the longest latency, the time."""
+    from kcli.capture.kafka.clock import instant
+
+    looked_at = frozenset[str]() if asked.where is None else asked.where.wanted
+    timed = asked.since is not None or asked.until is not None or "timestamp" in looked_at
+    slow = asked.slower_than is not None or "latency_ms" in looked_at
+    for column in columns_asked(asked, looked_at):
+        rows = counted_by(column, files, options, among).rows()
+        names = [str(row.group[column]) for row in rows if row.group and row.group[column] is not None]
+        plural = {"api": "APIs"}.get(column, f"{column}s")
+        yield f"{plural} here: {few_of(names)}" if names else f"no {plural} here"
+    if not timed and not slow:
+        return
+    source = counted_by("api", files, options, among)
+    if slow:
+        most = max((row.figures.max_ms for row in source.rows() if row.figures.max_ms is not None), default=None)
+        yield "no response here" if most is None else f"the slowest here: {most:.1f} ms"
+    if timed and source.engine.packets:
+        first, last = (f"{instant(ns)[:23]}Z" for ns in (source.engine.first_ns, source.engine.last_ns))
+        yield f"packets here: {first} to {last}"
+
+
+def counted_by(column: str, files: Sequence[str], options: dict[str, Any], among: Filter) -> StatisticsDecoder:
+    """The exchanges of captures, counted."""
+    from kcli.capture.statistics import StatisticsDecoder
+
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    source = StatisticsDecoder(files, (column,), chosen=among, **read)
+    with contextlib.suppress(InputError):
+        for _ in source.read():
+            pass
+    return source
+
+
+def few_of(names: Sequence[str]) -> str:
+    """The first names of many."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
+
+
+def columns_asked(asked: Filter, looked_at: Container[str]) -> dict[str, None]:
+    """The columns of `kcli stats` that a filter asks for. looked_at: columns that its condition looks at."""
+    named = [column for name, column in ASKED if getattr(asked, name) not in (None, False, frozenset())]
+    return dict.fromkeys([*named, *(column for name, column in LOOKED_AT if name in looked_at)])

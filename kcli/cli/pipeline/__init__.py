@@ -1,0 +1,1 @@
+"""`kcli pipeline`: run and report."""

@@ -1,0 +1,109 @@
+"""`kcli pipeline report`: what the tables show, as a page or on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from kcli.cli.options.inputs import check_files, quiet_option
+from kcli.cli.terminal.columns import print_rows
+from kcli.cli.terminal.lines import print_line, print_note
+from kcli.cli.terminal.output import open_output, refuse_inputs
+from kcli.extras import require
+
+UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+NUMBERED = ("partition", "end_offset", "epoch", "replica_id")  # columns of numbers that count nothing
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "-o", "--output", metavar="FILE",
+    help="Write one self-contained HTML page instead of tables. An existing FILE is replaced at the end.",
+)  # fmt: skip
+@click.option("--sql", is_flag=True, help="Print the SQL of each question. Without -o, print nothing else.")
+@click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
+@quiet_option("Do not print where the page is.")
+def report(folder: str, output: str | None, sql: bool, master: str | None, quiet: bool) -> None:
+    """Report what the tables in DIR (of `kcli pipeline run`) show.
+
+    Clients that an upgrade refuses, down-conversion, fetch sessions, leader changes, remote fetches, and whether all
+    packets and bytes are accounted for.
+
+    \b
+    kcli pipeline report tables/
+    kcli pipeline report tables/ -o report.html
+    """
+    if sql and output is None:
+        print_sql()
+        return
+    if "://" not in folder:
+        check_files([folder])
+    require("kcli pipeline", "spark")
+    if output is not None:
+        refuse_inputs(output, [folder])
+    from kcli.pipeline.report import ask, open_tables, stored_bytes
+    from kcli.pipeline.spark import BRIEF_BYTES, log_beside, session
+
+    spark = session(master, log=log_beside(folder), brief=stored_bytes(folder) < BRIEF_BYTES)
+    if output is None:
+        open_tables(spark, folder)
+        print_answers(list(ask(spark)))
+        return
+    write_page(spark, folder, output, quiet=quiet)
+    if sql:
+        print_sql()
+
+
+def write_page(spark: Any, folder: str, output: str, *, quiet: bool) -> None:
+    """The report as a page, into a file or to standard output."""
+    from kcli.cli.report import command as pages
+    from kcli.pipeline.report import SparkTables, open_tables
+    from kcli.report.asking import ask_all
+    from kcli.report.questions import FLEET
+
+    open_tables(spark, folder)
+    with SparkTables(spark) as tables:
+        answers = ask_all(tables, FLEET)
+    with open_output(output, [folder]) as out:
+        size = pages.write_page(out, answers, f"What the wire says: {folder}")
+    if output != "-" and not quiet:
+        print_note(f"report in {output} ({size // 1000:,} kB)")
+
+
+def print_sql() -> None:
+    from kcli.pipeline.queries import QUESTIONS
+
+    for question in QUESTIONS:
+        sys.stdout.write(f"-- {question.title}\n{question.sql.strip()};\n\n")
+
+
+def print_answers(answers: list[Any]) -> None:
+    for each in answers:
+        if not each.rows:
+            for line in (each.question.title, each.question.empty, ""):
+                print_line(line)
+            continue
+        rows = [[cell(name, value) for name, value in zip(each.columns, row, strict=True)] for row in each.rows]
+        print_rows([name.replace("_", " ") for name in each.columns], rows, title=each.question.title)
+        print_line()
+
+
+def cell(name: str, value: Any) -> str:
+    """A value as a person reads it; bytes by their column's name."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and name.endswith("bytes"):
+        return bytes_text(value)
+    if isinstance(value, float):
+        return f"{value:,.2f}".rstrip("0").rstrip(".")
+    return f"{value:,}" if isinstance(value, int) and name not in NUMBERED else str(value)
+
+
+def bytes_text(size: int) -> str:
+    unit, name = next((each for each in UNITS if abs(size) >= each[0]), (1, "B"))
+    return f"{size / unit:,.1f} {name}" if unit > 1 else f"{size:,} B"

@@ -1,0 +1,183 @@
+"""`kcli pipeline`: fleets of captures into tables, by Spark, and what the tables say."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+from kcli.cli.options.inputs import port_option, quiet_option, reading_options, secrets_option
+from kcli.cli.terminal.console import console, is_terminal, warn
+from kcli.cli.terminal.lines import print_note
+from kcli.cli.terminal.output import refuse_inputs
+from kcli.core import COMPILED
+from kcli.counting import counted
+from kcli.errors import InputError, UsageError
+from kcli.extras import require
+
+
+@click.command()
+@click.option(
+    "--input", "inputs", multiple=True, required=True, metavar="PATH",
+    help="A capture, or a folder of captures: a path or a URI (s3://, gs://, hdfs://). May be given more than once.",
+)  # fmt: skip
+@click.option("--output", required=True, metavar="DIR", help="The folder of the tables; a path or a URI.")
+@click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
+@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
+@click.option("--py-files", metavar="FILE,...", help="Archives for workers on which kcli is not installed.")
+@port_option
+@click.option(
+    "--shares",
+    type=click.IntRange(0, 10_000),
+    default=0,
+    metavar="N",
+    help="Number of tasks to share the connections among; 0: by size and cores.",
+)
+@click.option("--stream", is_flag=True, help="Keep running: read captures as they arrive, until interrupted.")
+@click.option(
+    "--every",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --stream: how often to look for captures.",
+)
+@click.option(
+    "--settle",
+    type=click.FloatRange(0),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --stream: how long the newest capture must stay unchanged before it is read.",
+)
+@click.option(
+    "--idle",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="With --stream: end when no capture has arrived for so long.",
+)
+@click.option(
+    "--report",
+    "page",
+    metavar="FILE",
+    help="Write the report as an HTML page at the end, as `kcli pipeline report -o FILE` does.",
+)
+@click.option("--wait", is_flag=True, help="If another run writes to DIR, wait until it has ended.")
+@quiet_option("No progress, no closing summary.")
+@secrets_option()
+@reading_options
+def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
+    """Read captures into tables: exchanges, fetches, sessions, clients and more (see `kcli pipeline tables`).
+
+    Connections are put together over all files, rotated ones and those of several hosts. What was read before is not
+    read again: run it once more for new files. One run at a time writes to DIR: a second one ends with exit code 4.
+
+    \b
+    kcli pipeline run --input captures/ --output tables/ --report report.html
+    """
+    from kcli.capture.tls.keylog import KeyLog
+    from kcli.pipeline.holding import holding
+    from kcli.pipeline.storage import gather
+
+    if not COMPILED:
+        raise UsageError("kcli pipeline run needs the compiled core, which is not built (see `kcli --version`)")
+    require("kcli pipeline", "spark")
+    KeyLog(options["key_logs"])  # what is wrong with one is said before anything begins
+    files = gather(list(inputs))
+    if options["page"]:
+        refuse_inputs(options["page"], [*inputs, *(file.uri for file in files)])
+    with holding(output, wait=options["wait"], notify=warn):
+        summary = run_on_spark(inputs, output, sum(file.size for file in files), options)
+    if summary.problems:
+        more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
+        raise InputError(f"{summary.problems[0]}{more}")
+
+
+def run_on_spark(inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any]) -> Any:
+    """The runs, their summary on stderr, and the page that is asked for. size: bytes of captures."""
+    from kcli.pipeline.context import Options
+    from kcli.pipeline.run import run_pipeline
+    from kcli.pipeline.spark import BRIEF_BYTES, log_beside, session
+
+    given = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory", "key_logs")}
+    chosen = Options(output, **given)
+    brief = size < BRIEF_BYTES and not options["stream"]
+    spark = session(options["master"], log=log_beside(output), settings=settings(options), brief=brief)
+    if options["stream"]:
+        from kcli.pipeline.streaming import stream
+
+        report_run = (lambda _made: None) if options["quiet"] else (lambda made: say(made, output))
+        timing = {"settle": options["settle"], "idle": options["idle"]}
+        summary = stream(spark, inputs, chosen, options["every"], report=report_run, held=True, **timing)
+    else:
+        with progress_bar(options["quiet"]) as progress:
+            summary = run_pipeline(spark, inputs, chosen, progress, held=True)
+    if not options["quiet"] and not options["stream"]:
+        say(summary, output, bool(options["page"]))
+    if options["page"]:
+        from kcli.cli.pipeline.report import write_page
+
+        write_page(spark, output, options["page"], quiet=options["quiet"])
+    return summary
+
+
+def settings(options: dict[str, Any]) -> dict[str, str]:
+    made = dict(each.partition("=")[::2] for each in options["confs"])
+    if options["py_files"]:
+        made["spark.submit.pyFiles"] = options["py_files"]
+    return made
+
+
+@contextlib.contextmanager
+def progress_bar(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar of tasks on a terminal's stderr."""
+    if quiet or not is_terminal(sys.stderr):
+        yield lambda what, done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting Spark", total=None)
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+
+
+def say(summary: Any, output: str, reported: bool = False) -> None:
+    """reported: the next step is done already."""
+    from kcli.pipeline.tables import TABLES
+
+    if not summary.files:
+        print_note(f"nothing new: {counted(summary.skipped, 'file was', 'files were')} read before")
+        return
+    rows = ", ".join(f"{name} {summary.rows[name]:,}" for name in TABLES if summary.rows.get(name))
+    print_note(
+        f"{counted(summary.files, 'capture')}, {counted(summary.packets, 'packet')}, "
+        f"{counted(summary.exchanges, 'exchange')}, {counted(summary.events, 'event')}"
+    )
+    print_note(f"rows: {rows}")
+    if not reported:
+        print_note(f"Next: kcli pipeline report {output} -o report.html")
+
+
+@click.command()
+@click.argument("name", required=False)
+@quiet_option("No warnings.", used=False)
+def tables(name: str | None) -> None:
+    """Say what the tables of `kcli pipeline run` hold: every one, or the columns of table NAME.
+
+    \b
+    kcli pipeline tables
+    kcli pipeline tables exchanges
+    """
+    from kcli.cli.terminal.columns import print_rows
+    from kcli.pipeline.tables import TABLES
+
+    if name is None:
+        print_rows(("table", "rows"), [(each.name, each.text) for each in TABLES.values()])
+        return
+    if name not in TABLES:
+        raise UsageError(f"{name}: no such table (there are: {', '.join(TABLES)})")
+    print_rows(("column", "type", ""), [(column.name, column.kind, column.text) for column in TABLES[name].columns])

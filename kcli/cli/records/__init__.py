@@ -1,0 +1,1 @@
+"""`kcli records`: the command, where it finds records, and its formats."""

@@ -1,0 +1,142 @@
+"""`kcli records`: every record that captures and log segments hold, one a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from kcli.capture.filters import matches
+from kcli.cli.decode.pcap.command import reading
+from kcli.cli.options.filter import FilterCommand, few_of, filter_of, filter_options, words_of
+from kcli.cli.options.inputs import (
+    files_argument,
+    format_option,
+    port_option,
+    quiet_option,
+    reading_options,
+    secrets_option,
+)
+from kcli.cli.records.formats import FORMATS, write_values
+from kcli.cli.records.sources import Problems, inputs_of, record_rows
+from kcli.cli.terminal.console import is_terminal, terminal_room, warn
+from kcli.cli.terminal.error_summary import conclude
+from kcli.cli.terminal.output import open_output, output_option
+from kcli.errors import UsageError
+from kcli.records.rows import SeenOffsets
+
+MOST_TOPICS = 1000  # that are remembered, to name some where none matches
+
+Row = dict[str, Any]
+
+
+@click.command(cls=FilterCommand)
+@files_argument("FILE|DIR...")
+@click.option("--partition", type=click.IntRange(0, 2**31 - 1), metavar="P", help="Only this partition.")
+@click.option("--key", metavar="K", help="Only records with this key.")
+@click.option("--distinct", is_flag=True, help="Show each offset of a partition once, however often it was seen.")
+@click.option("--control", is_flag=True, help="Show control records, too: the markers of transactions.")
+@format_option(FORMATS, "How to show them.", default="table")
+@click.option("--values", is_flag=True, help="Print values only, one a line.")
+@port_option
+@filter_options
+@output_option
+@quiet_option("No progress, no warnings.")
+@secrets_option()
+@reading_options
+def records(files: tuple[str, ...], **options: Any) -> int:
+    """Show the records that captures and log segments hold, one a line: from Produce, Fetch and ShareFetch alike.
+
+    FILE is a capture, as `kcli decode pcap` reads them, a log segment, or "-" for either on standard input; DIR a
+    directory with captures or segments. A record that was sent and fetched stands once for each, unless --distinct. Its
+    offset is the one that the answer gave; none where it gave none. `"aborted": true` stands where the Fetch said so.
+    --since and --until: when it was asked for; in log segments, the record's own time. Exit code 1: no record matches.
+
+    \b
+    Columns: topic[partition], offset, the record's timestamp (UTC), key, value, and
+    which API and client it was seen with.
+
+    \b
+    kcli records night.pcap --topic orders --values
+    kcli records night.pcap --key customer-7 --format jsonl
+    kcli records data/orders-0 --format parquet -o orders.parquet
+    """
+    if options["values"] and options["format_"] == "parquet":
+        raise UsageError("--values are lines of text: no --format parquet with them")
+    if options["format_"] == "parquet" and options["output"] is None and is_terminal(sys.stdout):
+        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
+    chosen = replace(filter_of(options, files), topic=None)
+    problems, choice = Problems(), RecordChoice(options)
+    with (
+        open_output(options["output"], [*inputs_of(files), *options["key_logs"]]) as out,
+        reading(files, options["quiet"]) as moved,
+    ):
+        found = record_rows(
+            files,
+            problems,
+            options["secrets"],
+            moved,
+            choice.topics,
+            topic=options["topic"],
+            partition=options["partition"],
+            ports=options["ports"],
+            dialect=options["dialect"],
+            memory=options["memory"],
+            key_logs=options["key_logs"],
+            chosen=chosen,
+        )
+        rows = choice.wanted(found)
+        if options["values"]:
+            write_values(rows, out)
+        else:
+            FORMATS[options["format_"]](rows, out, terminal_room(options["output"]))
+        out.flush()
+        conclude(problems.failures, options["quiet"], count=problems.count)
+    if choice.asks and not choice.count:
+        warn(f"no record matches; {choice.there()}", options["quiet"])
+        return 1
+    return 0
+
+
+class RecordChoice:
+    """Which records are wanted, how many of them there were, and which topics there are."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.topic, self.partition, self.key = options["topic"], options["partition"], options["key"]
+        self.control, self.seen = options["control"], SeenOffsets() if options["distinct"] else None
+        kinds = (self.topic, self.partition, self.key)
+        self.asks = any(each is not None for each in kinds) or bool(words_of(options))
+        self.count = 0
+        self.topics: dict[str, None] = {}
+
+    def wanted(self, rows: Iterator[Row]) -> Iterator[Row]:
+        """Those that pass."""
+        for row in rows:
+            if row["topic"] is not None and len(self.topics) < MOST_TOPICS:
+                self.topics[row["topic"]] = None
+            if self.wants(row):
+                self.count += 1
+                yield row
+
+    def wants(self, row: Row) -> bool:
+        """Whether a record passes."""
+        if (self.topic is not None and not matches(row["topic"], self.topic)) or (
+            "_control" in row and not self.control
+        ):
+            return False
+        if self.partition is not None and row["partition"] != self.partition:
+            return False
+        if self.key is not None and row["key"] != self.key:
+            return False
+        if self.seen is None or row["offset"] is None or row["topic"] is None:
+            return True
+        return self.seen.add((row["topic"], row["partition"]), row["offset"])
+
+    def there(self) -> str:
+        """What there is instead."""
+        if not self.topics:
+            return "no records were read"
+        return f"topics here: {few_of([*self.topics])}"

@@ -1,0 +1,195 @@
+"""`kcli records` in its formats: each takes rows, and writes them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, BinaryIO, NamedTuple
+
+from kcli.capture.kafka.clock import LAST_MS, instant
+from kcli.cli.terminal.cells import cut, fit, pad, width
+from kcli.cli.terminal.lines import Lines, csv_line
+from kcli.counting import counted
+from kcli.extras import require
+from kcli.jsontext import dumps
+
+COLUMNS = (
+    "topic", "partition", "offset", "timestamp", "key", "value", "headers",
+    "api", "client_id", "connection", "file",
+)  # fmt: skip
+GROUP = 20_000  # rows of a row group
+MEASURED = 500  # rows whose values say how wide columns are on a terminal
+GAPS = 7  # cells between the columns of the table
+LONGEST_VALUE = 120  # cells of a value, where lines are not broken
+LEAST_VALUE = 30  # ... beside what else is said of a record
+NARROW = 110  # cells of a line, below which a time has no day
+DAYTIME = 12  # cells of such a time: 01:22:07.846
+Row = dict[str, Any]
+Rows = Iterator[Row]
+
+
+class Sizes(NamedTuple):
+    """Cells of the table's columns before the value."""
+
+    place: int
+    offset: int
+    time: int
+    key: int
+
+
+WIDE = Sizes(24, 12, 23, 16)
+
+
+def write_jsonl(rows: Rows, out: BinaryIO, _room: int | None) -> None:
+    """An object a line."""
+    for row in rows:
+        out.write(dumps(row).encode("utf-8", "surrogatepass") + b"\n")
+
+
+def write_csv(rows: Rows, out: BinaryIO, _room: int | None) -> None:
+    """COLUMNS under their names; what is no text, and headers, as JSON."""
+    write = Lines(out).lines
+
+    def lines() -> Iterator[str]:
+        yield csv_line(COLUMNS)
+        for row in rows:
+            values = row | {"headers": dumps(row["headers"]) if row["headers"] else None}
+            yield csv_line([text_of(values[name]) if name in ("key", "value") else values[name] for name in COLUMNS])
+
+    write(lines())
+
+
+def text_of(value: Any) -> str | None:
+    """A key or value: text as it is, None as None, all else as JSON."""
+    return value if value is None or isinstance(value, str) else dumps(value)
+
+
+def write_table(rows: Rows, out: BinaryIO, room: int | None) -> None:
+    """A line for each record. room: cells that it has at most; None: as many as it takes."""
+
+    def lines() -> Iterator[str]:
+        first = [] if room is None else [*islice(rows, MEASURED)]
+        sizes = WIDE if room is None else measured(first, room)
+        place = "topic[partition]" if sizes.place >= len("topic[partition]") else "topic"
+        yield line_of(place, "offset", "time", "key", sizes, "value")
+        for row in chain(first, rows):
+            line = table_line(row, sizes, room)
+            yield line if room is None else cut(line, room)
+
+    Lines(out).lines(lines())
+
+
+def measured(first: Sequence[Row], room: int) -> Sizes:
+    """Columns as wide as the first values need; on a narrow terminal the time is without its day."""
+    named = [width(each) for each in map(place_text, first)]
+    offsets = [len(offset_text(row)) for row in first]
+    keys = [width(shown(row["key"])) for row in first]
+    time = DAYTIME if room < NARROW else WIDE.time
+    sizes = (max([9, *named]), max([6, *offsets]), max([3, *keys]))
+    place, offset, key = map(min, sizes, (room // 4, WIDE.offset, max(room // 8, 3)))
+    return Sizes(place, offset, time, key)
+
+
+def line_of(place: str, offset: str, time: str, key: str, sizes: Sizes, value: str) -> str:
+    left = f"{fit(place, sizes.place)} {pad(offset, sizes.offset, right=True)}  {fit(time, sizes.time)}"
+    return f"{left}  {fit(key, sizes.key)}  {value}"
+
+
+def table_line(row: Row, sizes: Sizes, room: int | None) -> str:
+    time = time_text(row["timestamp"])
+    time = time[-sizes.time :] if len(time) == WIDE.time else time
+    cells = place_text(row), offset_text(row), time, shown(row["key"]), sizes
+    left = LONGEST_VALUE if room is None else max(room - sum(sizes) - GAPS, 1)
+    value = shown(row["value"])
+    enough = min(width(value), LEAST_VALUE)
+    tail = next(each for each in tails(row) if room is None or left - width(each) >= enough or not each)
+    return line_of(*cells, cut(value, left if room is None else left - width(tail)) + tail)
+
+
+def place_text(row: Row) -> str:
+    return "-" if row["topic"] is None else f"{row['topic']}[{row['partition']}]"
+
+
+def offset_text(row: Row) -> str:
+    return "-" if row["offset"] is None else str(row["offset"])
+
+
+def tails(row: Row) -> Iterator[str]:
+    """What else there is to say of a record, then less where there is no room for it, at last nothing."""
+    marks = ["aborted"] if row.get("aborted") else []
+    marks += [f"control {row['_control'].get('type')}"] if "_control" in row else []
+    headers = [counted(len(row["headers"]), "header")] if row["headers"] else []
+    api = [row["api"]] if row["api"] else []
+    by = [f"{row['api']} by {row['client_id'] or '-'}"] if row["api"] else []
+    for each in ([*headers, *marks, *by], [*marks, *api], marks):
+        yield f"  ({', '.join(each)})" if each else ""
+    yield ""
+
+
+def shown(value: Any) -> str:
+    text = text_of(value)
+    return "null" if text is None else text
+
+
+def time_text(ms: int | None) -> str:
+    """ "2026-11-21 01:22:07.846", as it is where no calendar has it."""
+    if ms is None or ms < 0:
+        return "-"
+    return instant(ms * 1_000_000)[:23].replace("T", " ") if ms <= LAST_MS else str(ms)
+
+
+def write_values(rows: Rows, out: BinaryIO) -> None:
+    """Each value alone on a line, as kcat prints it; nothing for null. What steers a terminal is escaped."""
+    Lines(out).lines(text_of(row["value"]) or "" for row in rows)
+
+
+def write_parquet(rows: Rows, out: BinaryIO, _room: int | None) -> None:
+    """A row for each record; key, value and headers are bytes, of a secret its JSON."""
+    require("a table of records", "parquet")
+    import pyarrow
+
+    from kcli.tables.parquet import parquet_file
+
+    binary, text = pyarrow.binary(), pyarrow.string()
+    header = pyarrow.struct([("key", text), ("value", binary)])
+    types = {
+        "partition": pyarrow.int32(),
+        "offset": pyarrow.int64(),
+        "timestamp": pyarrow.timestamp("ms", "UTC"),
+        "key": binary,
+        "value": binary,
+        "headers": pyarrow.list_(header),
+        "aborted": pyarrow.bool_(),
+    }
+    schema = pyarrow.schema([(name, types.get(name, text)) for name in (*COLUMNS, "aborted")])
+    with parquet_file(out, schema) as writer:
+        while some := [parquet_row(row) for row in islice(rows, GROUP)]:
+            writer().write_batch(pyarrow.RecordBatch.from_pylist(some, schema=schema))
+
+
+def parquet_row(row: Row) -> Row:
+    time = row["timestamp"]
+    return row | {
+        "key": bytes_of(row["key"]),
+        "value": bytes_of(row["value"]),
+        "timestamp": time if time is not None and 0 <= time <= LAST_MS else None,
+        "headers": [{"key": text_of(each["key"]), "value": bytes_of(each["value"])} for each in row["headers"]],
+        "aborted": bool(row.get("aborted")),
+    }
+
+
+def bytes_of(value: Any) -> bytes | None:
+    """A key or value as it was on the wire."""
+    if isinstance(value, dict) and set(value) == {"base64"}:
+        return base64.b64decode(value["base64"])
+    text = text_of(value)
+    return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+FORMATS: dict[str, Callable[[Rows, BinaryIO, int | None], None]] = {
+    "table": write_table,
+    "jsonl": write_jsonl,
+    "csv": write_csv,
+    "parquet": write_parquet,
+}

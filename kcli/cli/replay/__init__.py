@@ -1,0 +1,1 @@
+"""`kcli replay`: the command and its view."""

@@ -1,0 +1,90 @@
+"""A replay beside its captures, on a screen: each API in two rows, what differs, and pairs of exchanges in full."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.terminal.console import console
+from kcli.cli.terminal.screen import shown
+from kcli.counting import counted
+from kcli.replay.outcome import ApiOutcome, Difference, Outcome, Side
+
+LISTED = 20  # lines of differences
+HEADINGS = ("API", "", "exchanges", "errors", "asked", "answered", "records", "p50 ms", "p99 ms")
+LEFT = ("API", "", "errors")
+
+
+def show_outcome(outcome: Outcome, requests: int, seconds: float) -> None:
+    """The verdict, the table, what differs, and the pairs that are kept."""
+    out = console()
+    lines = [f"{api.api}: {text}" for api in outcome.apis.values() for text in texts_of(api, outcome)]
+    verdict = counted(len(lines), "difference") if lines else "no differences"
+    if outcome.level == "none":
+        verdict = "not compared"
+    lacking = sum(api.lacking.total() for api in outcome.apis.values())
+    verdict += f", {lacking:,} not compared" if lacking else ""
+    done = sum(api.live.exchanges for api in outcome.apis.values())
+    rate = f", {done / seconds:,.0f} a second" if seconds > 0 else ""
+    out.print(f"{counted(done, 'request')} sent{rate}: {verdict}", style="red" if lines else "green")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in HEADINGS:
+        table.add_column(heading, justify="left" if heading in LEFT else "right")
+    for name in sorted(outcome.apis):
+        api = outcome.apis[name]
+        table.add_row(name, *map(shown, cells("captured", api.captured)))
+        table.add_row("", *map(shown, cells("live", api.live)))
+    out.print(table)
+    list_lines(out, lines)
+    for name in sorted(outcome.apis):
+        for text, count in outcome.apis[name].problems.items():
+            out.print(shown(f"  {name}: {counted(count, 'request')} without an answer: {text}"))
+        for text, count in outcome.apis[name].lacking.items():
+            out.print(shown(f"  {name}: {count:,} not compared: {text}"))
+    for each in outcome.kept:
+        show_pair(out, each)
+
+
+def texts_of(api: ApiOutcome, outcome: Outcome) -> list[str]:
+    """What differs in an API, the sums first."""
+    found = list(api.verdicts(outcome.level))
+    return found + [f"{text}" + (f" ({count} times)" if count > 1 else "") for text, count in api.differences.items()]
+
+
+def cells(side: str, figures: Side) -> list[str]:
+    """A row's cells behind the API's name."""
+    errors = ", ".join(f"{count} {name}" for name, count in sorted(figures.errors.items())) or "-"
+    if figures.unanswered:
+        errors = f"{errors}, {figures.unanswered} unanswered".removeprefix("-, ")
+    times = [figures.latencies.percentile(part) for part in (0.5, 0.99)]
+    return [
+        side,
+        f"{figures.exchanges:,}",
+        errors,
+        f"{figures.request_bytes:,}",
+        f"{figures.response_bytes:,}",
+        f"{figures.records:,}" if figures.records else "-",
+        *("-" if each is None else f"{each:,.1f}" for each in times),
+    ]
+
+
+def list_lines(out: Console, lines: list[str]) -> None:
+    """What differs, as far as a screen has room."""
+    for line in lines[:LISTED]:
+        out.print(shown(f"  differs: {line}"))
+    if len(lines) > LISTED:
+        out.print(f"  and {len(lines) - LISTED:,} more (--format jsonl has them all)")
+
+
+def show_pair(out: Console, difference: Difference) -> None:
+    """Both exchanges in full, as `kcli decode pcap --format jsonl` prints them."""
+    out.print(shown(f"{difference.api}: {difference.text}", "bold"))
+    for side, exchange in (("captured", difference.captured), ("live", difference.live)):
+        line = text_of(exchange) if exchange is not None else "not sent"
+        out.print(shown(f"  {side}: {line}"), soft_wrap=True)
+
+
+def text_of(exchange: Exchange) -> str:
+    """An exchange's line of JSON."""
+    return exchange.line().decode().rstrip("\n")

@@ -1,0 +1,1 @@
+"""`kcli report`: captures or metadata logs as one page."""

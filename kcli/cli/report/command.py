@@ -1,0 +1,139 @@
+"""`kcli report`: captures as one HTML page."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kcli.capture.filters import Filter
+from kcli.cli.decode.pcap.command import reading
+from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is, words_of
+from kcli.cli.options.inputs import (
+    files_argument,
+    port_option,
+    quiet_option,
+    reading_options,
+)
+from kcli.cli.report.metadata import are_metadata, write_metadata
+from kcli.cli.terminal.lines import print_note
+from kcli.cli.terminal.output import open_output
+from kcli.errors import InputError, UsageError
+from kcli.extras import require
+
+JOURNAL = "_kcli"  # in the output of `kcli pipeline run`
+NAMED = 3  # files in the page's head
+
+
+@click.command(cls=FilterCommand)
+@files_argument("FILE|DIR...")
+@click.option(
+    "-o", "--output", required=True, metavar="OUT",
+    help="The page. An existing OUT is replaced when all is written, never before.",
+)  # fmt: skip
+@port_option
+@filter_options
+@quiet_option("No progress; do not print where the page is.")
+@reading_options
+def report(files: tuple[str, ...], output: str, **options: Any) -> int:
+    """Report what captures show as one HTML page: a verdict, errors and latency over time, top talkers and more.
+
+    FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it, or the output of `kcli
+    pipeline run`. Of a `__cluster_metadata-0`, or the log directory around it (several: of one quorum's nodes), the
+    page shows the metadata log: brokers, leaders, partitions and changes over time, growth. The page needs nothing but
+    a browser, and loads nothing. Tables are made in a temporary folder (TMPDIR) on the way. The options that choose
+    exchanges are for captures. Exit code 1: they leave none.
+
+    \b
+    kcli report night.pcap -o report.html
+    kcli report /var/kafka/data/__cluster_metadata-0 -o quorum.html
+    """
+    require("kcli report", "report")
+    if are_metadata(files):
+        if words_of(options):
+            raise UsageError(f"{files[0]}: a metadata log; the options that choose exchanges are for captures")
+        return write_metadata(files, output, options["dialect"], options["quiet"])
+    if len(files) == 1 and (Path(files[0]) / JOURNAL).is_dir():
+        if words_of(options):
+            raise UsageError(f"{files[0]}: tables; the options that choose exchanges are for captures")
+        with open_output(output, files) as out:
+            size = write_tables(out, files[0])
+        found = True
+    else:
+        paths = captures_in(files)
+        chosen = filter_of(options, paths)
+        with (
+            open_output(output, [*files, *paths, *options["key_logs"]]) as out,
+            tempfile.TemporaryDirectory(prefix="kcli-report-") as folder,
+        ):
+            found, damage = build(paths, folder, chosen, options)
+            size = write_captures(out, folder, f"{listed(files)}{', only '.join(['', *words_of(options)])}")
+            if damage is not None:
+                raise damage
+    if output != "-" and not options["quiet"]:
+        print_note(f"report in {output} ({size // 1000:,} kB)")
+    if found:
+        return 0
+    say_what_there_is(paths, chosen, options)
+    return 1
+
+
+def build(
+    paths: tuple[str, ...], folder: str, chosen: Filter, options: dict[str, Any]
+) -> tuple[bool, InputError | None]:
+    """The tables of captures, into a folder: whether the filter left any exchange, and what is wrong with the
+    captures."""
+    from kcli.report.building import TableBuilder
+
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    source = TableBuilder(paths, folder, chosen, **read)
+    with reading(paths, options["quiet"]) as moved:
+        try:
+            for _ in source.read(moved):
+                pass
+        except InputError as error:
+            if not source.engine.packets:
+                raise  # nothing at all could be read
+            return source.built or chosen.takes_all, error
+    return source.built or chosen.takes_all, None
+
+
+def write_captures(out: Any, folder: str, name: str) -> int:
+    from kcli.report.asking import ask_all
+    from kcli.report.questions import CAPTURED
+    from kcli.report.tables import Tables
+
+    with Tables(folder) as tables:
+        tables.derive()
+        answers = ask_all(tables, CAPTURED)
+    return write_page(out, answers, f"What the wire says: {name}")
+
+
+def write_tables(out: Any, folder: str) -> int:
+    from kcli.report.asking import ask_all
+    from kcli.report.questions import FLEET
+    from kcli.report.tables import Tables
+
+    with Tables(folder) as tables:
+        return write_page(out, ask_all(tables, FLEET), f"What the wire says: {folder}")
+
+
+def write_page(out: Any, answers: Any, title: str) -> int:
+    """Write the page; its size in bytes."""
+    from kcli.capture.kafka.clock import instant
+    from kcli.report.page import render
+
+    spans = [each for each in (answers.first_ns, answers.last_ns) if each is not None]
+    page = render(answers, title, " to ".join(f"{instant(ns)[:19].replace('T', ' ')} UTC" for ns in spans)).encode()
+    out.write(page)
+    return len(page)
+
+
+def listed(files: tuple[str, ...]) -> str:
+    """The files' names, the first ones of many."""
+    names = ["standard input" if file == "-" else Path(file).name or file for file in files]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

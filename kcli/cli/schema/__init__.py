@@ -1,0 +1,1 @@
+"""`kcli schema`: a module for each command, with its view."""

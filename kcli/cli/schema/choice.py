@@ -1,0 +1,59 @@
+"""Which messages a command about definitions means: by the name of a message or API, or a folder of definitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kcli.errors import UsageError
+from kcli.schemas.catalog import catalog
+from kcli.schemas.lookup import Catalog, unknown
+from kcli.schemas.model import Message
+
+
+def bare(name: str) -> str:
+    """A name without what people write differently."""
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def named(tables: Catalog, name: str) -> list[str]:
+    """The messages that a name means: one by its own name, however written, or both of an API. UsageError."""
+    wanted = bare(name)
+    found = next((each for each in tables.names if each.lower() == wanted), None) or tables.current_names.get(name)
+    if found is not None:
+        return [found]
+    if wanted not in tables.keys_by_name and not wanted.isdigit():
+        raise UsageError(unknown("message or API", name, [*(api.name for api in tables.apis.values()), *tables.names]))
+    api = tables.known(tables.api_key(name))
+    return [api.request, api.response]
+
+
+def is_named(tables: Catalog, name: str) -> bool:
+    """Whether a message or an API has this name; a folder of that name is named with its path, as in ./fetch."""
+    try:
+        return bool(named(tables, name))
+    except UsageError:
+        return False
+
+
+def known_version(message: Message, version: int | None) -> None:
+    """UsageError: the message has no such version."""
+    if version is not None and version not in message.versions:
+        raise UsageError(f"{message.name} has no version {version} (versions {message.versions})")
+
+
+def chosen(name: str, version: int | None, dialect: str | None) -> tuple[str | None, Catalog, list[Message]]:
+    """The dialect, its tables, and the messages that a name means, or all that a folder defines.
+
+    UsageError: there is none, or not in that version, or a folder under another dialect.
+    """
+    if not name or not Path(name).is_dir() or is_named(catalog(dialect), name):
+        tables = catalog(dialect)
+        found = [tables.message(each) for each in named(tables, name)]
+    elif dialect is not None:
+        raise UsageError(f"{name}: a folder of definitions, so --dialect can't be another")
+    else:
+        dialect, tables = name, catalog(name)
+        found = [tables.message(each) for each in sorted(tables.laid or tables.names)]
+    for message in found:
+        known_version(message, version)
+    return dialect, tables, found

@@ -1,0 +1,1 @@
+"""`kcli fetch-session`: explain, lint and replay, with their views."""

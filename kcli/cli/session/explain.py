@@ -1,0 +1,226 @@
+"""`kcli fetch-session explain` and `lint`: the fetch sessions (KIP-227) of captures, and the rules they break."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.exchange_sources import rows
+from kcli.cli.options.filter import FilterCommand, filter_options
+from kcli.cli.options.inputs import (
+    files_argument,
+    format_option,
+    port_option,
+    quiet_option,
+    reading_options,
+)
+from kcli.cli.session.choice import SessionChoice
+from kcli.cli.terminal.console import is_terminal, progress, warn
+from kcli.cli.terminal.error_summary import conclude
+from kcli.cli.terminal.lines import print_line
+from kcli.counting import counted
+from kcli.errors import InputError
+from kcli.jsontext import dumps
+from kcli.sessions.explain import session_dict, sessionless_dict, when
+from kcli.sessions.feeder import Feeder
+from kcli.sessions.findings import SessionFinding
+from kcli.sessions.session import ObservedSession
+from kcli.sessions.state import new_kernel
+from kcli.sessions.tracker import Tracker
+
+FILES = files_argument("FILE|DIR...", expand=captures_in)
+QUIET = quiet_option("No progress, no summary.")
+
+
+@click.command(cls=FilterCommand)
+@FILES
+@port_option
+@format_option(("table", "jsonl"), "A table, or an object for each session.", default="table")
+@click.option(
+    "--session",
+    "session_ids",
+    type=int,
+    multiple=True,
+    metavar="ID",
+    help="Only this session; may be given more than once.",
+)
+@filter_options
+@reading_options
+@QUIET
+def explain(
+    files: tuple[str, ...],
+    format_: str,
+    session_ids: tuple[int, ...],
+    **options: Any,
+) -> int:
+    """Explain the fetch sessions of captures: who, which partitions, how many bytes they saved, why they ended.
+
+    FILE: a capture (pcap, pcapng, either in gzip or zstd), or the lines that `kcli decode pcap --format jsonl` or a
+    broker's request log printed; - is standard input; DIR: a directory with captures. Several captures are read as one.
+    All sessions are followed from their beginning, by all their fetches; the options that choose exchanges choose what
+    is shown: sessions with a fetch among these, as --topic those that asked for the topic, --slower-than those that had
+    to wait. Exit code 1: none has.
+
+    \b
+    kcli fetch-session explain night.pcap
+    kcli fetch-session explain night.pcap --session 118273 --format jsonl
+    """
+    choice = SessionChoice(options, files, session_ids)
+    table = format_ == "table"
+    ended: list[ObservedSession] = []
+
+    def end(session: ObservedSession) -> None:
+        if not choice.wants(session):
+            return
+        if table:
+            ended.append(session)
+        else:
+            print_line(dumps(session_dict(session, tracker.offsets.names)))
+
+    tracker = Tracker(on_end=end, kernel=new_kernel(options["dialect"]))
+    problems = follow(files, Feeder(tracker, choice.filter), choice.rows, **read_options(options, prints=not table))
+    sessionless = [it for it in tracker.sessionless.values() if choice.wants(it)]
+    if table:
+        from kcli.cli.session.view import show
+
+        show(ended, sessionless, tracker, files)
+    else:
+        for it in sessionless:
+            print_line(dumps(sessionless_dict(it)))
+    conclude(problems, options["quiet"])
+    return choice.conclude()
+
+
+@click.command(cls=FilterCommand)
+@FILES
+@port_option
+@format_option(("text", "jsonl"), "Findings to read, or one JSON object a line.", default="text")
+@click.option(
+    "--notes/--no-notes", default=True, help="Report wasteful behaviour, too; it does not change the exit code."
+)
+@filter_options
+@reading_options
+@QUIET
+def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> int:
+    """Judge both sides of each fetch session of captures; exit 1 when a rule of KIP-227 is broken.
+
+    One line for each finding: the frame (time, connection, correlation id), the session, the rule and who broke it.
+    What a capture does not show (its beginning, gaps) is not judged. FILE, DIR: as for `explain`. All sessions are
+    followed, by all their fetches; the options that choose exchanges choose findings: those of frames among these. Exit
+    code 1 also where they choose no session's fetch.
+
+    \b
+    kcli fetch-session lint night.pcap
+    kcli fetch-session lint captures/ --no-notes --format jsonl
+    """
+    choice = SessionChoice(options, files)
+    counts = {"error": 0, "note": 0}
+
+    def find(finding: SessionFinding) -> None:
+        if not feeder.choosing:
+            return
+        severity = finding.verdict.severity
+        counts[severity] += 1
+        if severity == "error" or notes:
+            print_line(line_of(finding, tracker, format_))
+
+    def end(session: ObservedSession) -> None:
+        choice.wants(session)
+
+    on_end = None if choice.takes_all else end
+    tracker = Tracker(on_finding=find, on_end=on_end, kernel=new_kernel(options["dialect"]))
+    feeder = Feeder(tracker, choice.filter)
+    problems = follow(files, feeder, choice.rows, **read_options(options, prints=True))
+    if tracker.fetches or not problems:
+        warn(summary(feeder, counts, choice), options["quiet"])
+    conclude(problems, options["quiet"])
+    for it in tracker.sessionless.values():
+        choice.wants(it)
+    return 1 if counts["error"] else choice.conclude()
+
+
+def read_options(options: dict[str, Any], *, prints: bool) -> dict[str, Any]:
+    """Those that say how captures are read. prints: what is found is printed meanwhile, so a terminal has no bar."""
+    chosen = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    return chosen | {"quiet": options["quiet"] or (prints and is_terminal(sys.stdout))}
+
+
+def line_of(finding: SessionFinding, tracker: Tracker, format_: str) -> str:
+    names = tracker.offsets.names
+    if format_ == "jsonl":
+        return dumps(finding.as_dict(when(finding.ns), names))
+    who = f"{finding.client_id} " if finding.client_id else ""
+    return (
+        f"{when(finding.ns) or '-'} {finding.connection} #{finding.correlation_id} {who}session {finding.session_id}: "
+        f"{finding.rule} ({finding.verdict.side}{'' if finding.verdict.severity == 'error' else ', note'}): "
+        f"{finding.message(names)}"
+    )
+
+
+def summary(feeder: Feeder, counts: dict[str, int], choice: SessionChoice) -> str:
+    found = ", ".join(counted(number, kind) for kind, number in counts.items() if number)
+    fetches = counted(feeder.tracker.fetches, "fetch", "fetches")
+    sessions = counted(feeder.tracker.opened, "session")
+    if not choice.takes_all:
+        fetches, sessions = f"{feeder.chosen_fetches:,} of {fetches}", f"{choice.found:,} of {sessions}"
+    return f"{fetches}, {sessions}: {found or 'nothing to find fault with'}"
+
+
+def follow(
+    files: Sequence[str], feeder: Feeder, with_rows: Container[str], *, quiet: bool, **options: Any
+) -> list[InputError]:
+    """Feed the tracker everything that can be read; what could not be. with_rows: files with lines of JSON."""
+    problems: list[InputError] = []
+    captures = []
+    for file in files:
+        if file in with_rows:
+            problems += follow_rows(file, feeder, options["ports"])
+        else:
+            captures.append(file)
+    if captures:
+        try:
+            follow_captures(captures, feeder, quiet, **options)
+        except InputError as error:
+            problems.append(error)
+    feeder.tracker.close()
+    return problems
+
+
+def follow_rows(file: str, feeder: Feeder, ports: Sequence[int]) -> Iterator[InputError]:
+    for number, row in rows(file):
+        if isinstance(row, InputError):
+            feeder.tracker.blur(None)
+            yield row
+            continue
+        if ports and not serves(row, ports):
+            continue
+        try:
+            feeder.row(row)
+        except InputError as error:
+            yield InputError(f"line {number}: {error.text}", file=file)
+
+
+def serves(row: dict[str, Any], ports: Sequence[int]) -> bool:
+    """Whether the server's end of a row's connection has one of these ports."""
+    server = str(row.get("connection")).partition("-")[0]
+    return server.rpartition(":")[2] in {str(port) for port in ports}
+
+
+def follow_captures(files: Sequence[str], feeder: Feeder, quiet: bool, **options: Any) -> None:
+    from kcli.sessions.source import SessionDecoder
+
+    total = None if "-" in files else sum(Path(file).stat().st_size for file in files)
+    done = 0
+    with progress(total, "reading", quiet) as update:
+
+        def moved(count: int) -> None:
+            nonlocal done
+            done += count
+            update(done)
+
+        SessionDecoder(files, feeder, **options).run(moved)

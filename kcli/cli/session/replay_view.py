@@ -1,0 +1,119 @@
+"""A replay beside its capture, as a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from kcli.cli.terminal.console import console
+from kcli.cli.terminal.screen import shown
+from kcli.client.replay.outcome import Pair
+from kcli.counting import counted
+
+# Up to so many fetchers are shown in full, and so many lines of differences and problems.
+DETAILED = 3
+SHOWN = 10
+
+Cell = Callable[[dict[str, Any]], str]
+
+
+def kinds(side: dict[str, Any]) -> str:
+    parts = [f"{side[kind]:,} {kind}" for kind in ("full", "incremental", "close") if side[kind]]
+    return ", ".join(parts) or "none"
+
+
+def errors(side: dict[str, Any]) -> str:
+    counts = {**side["errors"], **side["partitionErrors"]}
+    listed = [f"{count} {name}" for name, count in list(counts.items())[:3]]
+    return ", ".join(listed) + (f" and {len(counts) - 3} more" if len(counts) > 3 else "") or "-"
+
+
+def latency(side: dict[str, Any]) -> str:
+    figures = side["latencyMs"] or {}
+    return " / ".join(f"{value:,.1f}" for value in figures.values() if value is not None) or "-"
+
+
+ROWS: tuple[tuple[str, Cell], ...] = (
+    ("fetches", kinds),
+    ("sessions granted", lambda side: f"{side['granted']:,}"),
+    ("errors", errors),
+    ("without an answer", lambda side: f"{side['unanswered']:,}"),
+    ("empty answers", lambda side: f"{side['emptyPolls']:,}"),
+    ("partitions that delivered", lambda side: f"{side['partitionsDelivered']:,} of {side['partitions']:,}"),
+    ("partitions per answer", lambda side: f"{side['partitionsPerResponse']:,}"),
+    ("bytes asked / answered", lambda side: f"{side['requestBytes']:,} / {side['responseBytes']:,}"),
+    ("bytes of records", lambda side: f"{side['recordsBytes']:,}"),
+)
+
+
+def show_pairs(found: list[Pair]) -> None:
+    """The verdict, then each fetcher side by side (a row each when there are many), then what differs."""
+    out = console()
+    differences = [difference for each in found for difference in each.differences]
+    unknown = Counter(difference.unknown for each in found for difference in each.unknown)
+    fetches = sum(each.live.fetches for each in found)
+    verdict = counted(len(differences), "difference") if differences else "no differences"
+    who = f"{counted(fetches, 'fetch', 'fetches')} of {counted(len(found), 'fetcher')}"
+    apart = f", {unknown.total():,} not in the capture" if unknown else ""
+    out.print(f"{who}: {verdict}{apart}", style="red" if differences else "green")
+    if len(found) <= DETAILED:
+        for each in found:
+            show_pair(out, each)
+    else:
+        show_rows(out, found)
+    limited(out, "differs: ", [str(difference) for difference in differences])
+    limited(out, "not in the capture: ", [f"{reason} ({count:,})" for reason, count in unknown.most_common()])
+    limited(out, "", [f"{each.live.label}, fetch {at}: {text}" for each in found for at, text in each.problems])
+
+
+def limited(out: Console, start: str, texts: list[str]) -> None:
+    for text in texts[:SHOWN]:
+        out.print(shown(f"  {start}{text}"))
+    if len(texts) > SHOWN:
+        out.print(f"  and {len(texts) - SHOWN:,} more (--format jsonl has them all)")
+
+
+def show_pair(out: Console, each: Pair) -> None:
+    captured, live = each.captured.as_dict(), each.live.as_dict()
+    run = f", run {each.run}" if each.run > 1 else ""
+    title = f"{each.captured.label}   Fetch v{captured['apiVersion']} -> v{live['apiVersion']}{run}"
+    out.print(shown(title, "bold"))
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for heading in ("", "captured", "live"):
+        table.add_column(heading)
+    for name, cell in ROWS:
+        table.add_row(f"  {name}", shown(cell(captured)), shown(cell(live)))
+    names = " / ".join((captured["latencyMs"] or live["latencyMs"] or {}).keys())
+    if names:
+        table.add_row(f"  latency ms ({names})", latency(captured), latency(live))
+    out.print(table)
+
+
+def show_rows(out: Console, found: list[Pair]) -> None:
+    """A row for each fetcher, captured over live in each cell."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("session", "", "full", "incr.", "errors", "delivered", "records", "p50 ms", "p99 ms", "differs"):
+        table.add_column(heading, justify="left" if heading in ("session", "", "errors") else "right")
+    for each in found:
+        for side, report in (("captured", each.captured), ("live", each.live)):
+            label, count = (report.label, "") if side == "captured" else ("", f"{len(each.differences):,}")
+            table.add_row(*map(shown, row(report.as_dict(), side, label)), count)
+    out.print(table)
+
+
+def row(figures: dict[str, Any], side: str, label: str) -> list[str]:
+    latencies = figures["latencyMs"] or {}
+    return [
+        label,
+        side,
+        f"{figures['full']:,}",
+        f"{figures['incremental']:,}",
+        str(sum(figures["errors"].values()) + sum(figures["partitionErrors"].values())),
+        f"{figures['partitionsDelivered']:,} of {figures['partitions']:,}",
+        f"{figures['recordsBytes']:,}",
+        *(f"{latencies[name]:,.1f}" if latencies.get(name) is not None else "-" for name in ("p50", "p99")),
+    ]

@@ -1,0 +1,213 @@
+"""A terminal's view of fetch sessions: who, how long, which partitions, a strip of bytes over time, how it ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kcli.cli.terminal.console import console, is_terminal
+from kcli.cli.terminal.lines import print_line
+from kcli.counting import counted
+from kcli.legible import legible
+from kcli.sessions.draft_trace import error_name
+from kcli.sessions.explain import when
+from kcli.sessions.findings import name_of
+from kcli.sessions.registry import SessionlessFetches
+from kcli.sessions.session import FetchStatistics, ObservedSession
+from kcli.sessions.state import Timeline
+from kcli.sessions.tracker import Tracker
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+NAMED = 4  # partitions, or changes of the set, that are listed one by one
+
+Line = tuple[tuple[str, str], ...]  # its parts, each with one of rich's styles
+
+
+def show(
+    ended: Sequence[ObservedSession], sessionless: Sequence[SessionlessFetches], tracker: Tracker, files: Sequence[str]
+) -> None:
+    """All sessions by their beginning, then what was fetched without one, then the findings."""
+    lines = all_lines(ended, sessionless, tracker.offsets.names, files)
+    if is_terminal(sys.stdout):
+        print_styled(lines)
+        return
+    for line in lines:
+        print_line("".join(text for text, _ in line))
+
+
+def print_styled(lines: Iterable[Line]) -> None:
+    from rich.text import Text
+
+    screen = console()
+    for line in lines:
+        screen.print(Text.assemble(*((legible(text), style) for text, style in line)))
+
+
+def all_lines(
+    ended: Sequence[ObservedSession],
+    sessionless: Sequence[SessionlessFetches],
+    names: Mapping[str, str],
+    files: Sequence[str],
+) -> Iterator[Line]:
+    for session in sorted(ended, key=lambda session: (session.opened_ns, session.session_id)):
+        yield from session_lines(session, names)
+    for client in sessionless:
+        yield from sessionless_lines(client)
+    yield findings_line(ended, files)
+
+
+def session_lines(session: ObservedSession, names: Mapping[str, str]) -> Iterator[Line]:
+    fetches = f"{counted(session.fetches, 'fetch', 'fetches')} ({session.full:,} full)"
+    yield (
+        (f"session {session.session_id}", "bold"),
+        (f"  {who(session.client_id, session.replica_id)} -> {session.server}", "cyan"),
+        (f"   {span(session)}   {fetches}   {partitions(session)}", ""),
+    )
+    full, size = strips(session.strip)
+    yield (f"  full  {full}  ended: ", ""), (ending(session), colour(session))
+    yield ((f"  bytes {size}  {price(session)}", ""),)
+    yield ((f"  {polls(session)}", "dim"),)
+    for line in details(session, names):
+        yield ((f"  {line}", ""),)
+    yield ()
+
+
+def sessionless_lines(client: SessionlessFetches) -> Iterator[Line]:
+    fetches = f"{counted(client.fetches, 'full fetch', 'full fetches')}, Fetch v{client.version}"
+    yield (
+        ("no session", "bold"),
+        (f"  {who(client.client_id, client.replica_id)} -> {client.server}", "cyan"),
+        (f"   {span(client)}   {fetches}: {why_sessionless(client)}", ""),
+    )
+    yield ((f"  {polls(client)}", "dim"),)
+    yield ()
+
+
+def findings_line(ended: Sequence[ObservedSession], files: Sequence[str]) -> Line:
+    found = sum(session.findings for session in ended)
+    command = f"kcli fetch-session lint {' '.join(files)}"
+    if found:
+        return ((f"findings: {found:,}. {command}", "red"),)
+    return ((f"findings: none. ({command})", ""),)
+
+
+def who(client_id: str, replica_id: int) -> str:
+    name = legible(client_id) or "(no client id)"
+    return f"follower {replica_id} ({name})" if replica_id >= 0 else name
+
+
+def span(statistics: FetchStatistics) -> str:
+    first, last = when(statistics.first_ns), when(statistics.last_ns)
+    return f"{first[11:19]} - {last[11:19]}" if first and last else "(no times)"
+
+
+def partitions(session: ObservedSession) -> str:
+    """How many at the beginning and at the end, and what changed."""
+    began = f"{session.first:,}" if session.since_start else "?"
+    known = f"{session.last:,}" if session.complete else f"{session.last:,} seen"
+    text = f"partitions {began} -> {known}"
+    if not session.changes:
+        return text
+    if len(session.changes) > NAMED:
+        return f"{text} ({session.added:,} added, {session.dropped:,} forgotten)"
+    return f"{text} ({', '.join(change_text(session, at) for at in range(len(session.changes)))})"
+
+
+def change_text(session: ObservedSession, at: int) -> str:
+    change = session.changes[at]
+    parts = [f"{change.added:,} added"] * (change.added > 0) + [f"{change.forgotten:,} forgotten"] * (
+        change.forgotten > 0
+    )
+    time = (when(change.ns) or " " * 19)[11:19].strip()
+    return " ".join([" and ".join(parts), time]).strip()
+
+
+def strips(strip: Timeline) -> tuple[str, str]:
+    """Full fetches and bytes over time, a character for each cell."""
+    most = max(strip.bytes) or 1
+    marks = "".join("█" if cell else "·" for cell in strip.full)
+    # A cell with any byte at all shows, however small it is beside the greatest.
+    bars = "".join(BLOCKS[(cell * 7 + most - 1) // most] if cell else " " for cell in strip.bytes)
+    return marks, bars
+
+
+def ending(session: ObservedSession) -> str:
+    text = {
+        "evicted": "evicted",
+        "error": "by an error",
+        "emptied": "its last partition was forgotten",
+        "closed": "closed by the client",
+        "replaced": "closed by a full fetch",
+        "left behind": "left behind in the broker's cache",
+        "connection lost": "its connection was lost",
+        "capture end": "not before the capture's end",
+    }.get(session.end or "", session.end or "")
+    if session.evictor:
+        text += f" by session {session.evictor} at {clock(session.evicted_ns)}"
+    if session.end_error:
+        text += f", seen at {clock(session.end_ns)} ({error_name(session.end_error)})"
+    if session.successor:
+        text += f", new session {session.successor[0]} after {session.successor[1] / 1e6:,.0f} ms"
+    return text
+
+
+def clock(ns: int) -> str:
+    return (when(ns) or " " * 23)[11:23].strip() or "an unknown time"
+
+
+def colour(session: ObservedSession) -> str:
+    if session.end in ("evicted", "error", "left behind"):
+        return "yellow"
+    return "" if session.end != "connection lost" else "magenta"
+
+
+def price(session: ObservedSession) -> str:
+    wire = session.request_bytes + session.response_bytes
+    full = session.full_request_bytes + session.full_response_bytes
+    if not wire or not full:
+        return ""
+    return f"{size(wire)} on the wire; as full fetches {size(full)} ({full / wire:,.1f}x)"
+
+
+def polls(statistics: FetchStatistics) -> str:
+    p50, p99 = statistics.latencies.percentile(0.5), statistics.latencies.percentile(0.99)
+    parts = [f"{size(statistics.records_bytes)} of records", f"{statistics.empty:,} empty polls"]
+    if p50 is not None and p99 is not None:
+        parts.append(f"answers after {p50:,.1f} ms (p99 {p99:,.1f})")
+    parts += [f"{number:,} x {error_name(code)}" for code, number in sorted(statistics.errors.items())]
+    if statistics.throttled:
+        parts.append(f"{statistics.throttled:,} throttled")
+    if statistics.unanswered:
+        parts.append(f"{statistics.unanswered:,} without an answer")
+    return ", ".join(parts)
+
+
+def details(session: ObservedSession, names: Mapping[str, str]) -> list[str]:
+    lines = []
+    if not session.since_start:
+        lines.append("began before the capture, or where it has a gap: partitions that never changed are not known")
+    if session.silent_count:
+        named = ", ".join(name_of(key, names) for key in sorted(session.silent_keys)[:NAMED])
+        rest = ", ..." if session.silent_count > NAMED else ""
+        lines.append(f"{counted(session.silent_count, 'partition', 'partitions')} never delivered: {named}{rest}")
+    if session.findings:
+        lines.append(f"{counted(session.findings, 'finding', 'findings')}")
+    return lines
+
+
+def why_sessionless(client: SessionlessFetches) -> str:
+    if client.version < 7:
+        return "this version has no sessions"
+    if client.not_granted:
+        return f"a session was asked for and not granted {counted(client.not_granted, 'time', 'times')}"
+    return "no session is wanted"
+
+
+def size(number: int) -> str:
+    """Bytes in decimal units, two digits at least."""
+    value = float(number)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"

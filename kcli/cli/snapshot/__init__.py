@@ -1,0 +1,1 @@
+"""`kcli snapshot`: a module for each command, with its view."""

@@ -1,0 +1,197 @@
+"""kcli snapshot drift HOST:PORT: the nodes of a live quorum by what they answer, beside the quorum's log.
+
+Every node is asked for its log, which Apache Kafka gives as the leader alone. What the other nodes hold shows in their
+answers to Metadata, DescribeConfigs, DescribeAcls, DescribeClientQuotas, DescribeUserScramCredentials and ApiVersions:
+topics, partitions, the configs of topics, ACLs, quotas, SCRAM credentials and features, as each node has them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kcli.cli.options.client import configure
+from kcli.cli.snapshot.access_answers import QUESTIONS, ask_access
+from kcli.cli.snapshot.answers import ask_configs, ask_log, ask_topics
+from kcli.cli.snapshot.live import copy_log
+from kcli.cli.snapshot.watch import quorum_of
+from kcli.client.address import Address
+from kcli.client.cluster import Client
+from kcli.client.properties import ClientConfig
+from kcli.counting import counted
+from kcli.errors import NetworkError
+from kcli.schemas.apikeys import (
+    API_VERSIONS,
+    DESCRIBE_ACLS,
+    DESCRIBE_CLIENT_QUOTAS,
+    DESCRIBE_CONFIGS,
+    DESCRIBE_USER_SCRAM_CREDENTIALS,
+    METADATA,
+)
+from kcli.snapshots.image.diff import Change
+from kcli.snapshots.image.texts import SECURITY_PROTOCOLS
+from kcli.snapshots.reading.follow import LogFollower
+
+if TYPE_CHECKING:
+    from kcli.client.handshake import Session
+    from kcli.snapshots.image.image import Image
+
+PAUSE = 1.0  # seconds until what differs is looked at again
+KINDS = {  # what answers to these show
+    METADATA: "topics",
+    DESCRIBE_CONFIGS: "configs",
+    DESCRIBE_ACLS: "acls",
+    DESCRIBE_CLIENT_QUOTAS: "quotas",
+    DESCRIBE_USER_SCRAM_CREDENTIALS: "scram",
+    API_VERSIONS: "features",
+}
+
+UNANSWERED = (DESCRIBE_CLIENT_QUOTAS, DESCRIBE_USER_SCRAM_CREDENTIALS)  # by controllers, whatever ApiVersions says
+
+Key = tuple[str, tuple[Hashable, ...]]
+
+
+@dataclass(slots=True)
+class LiveNode:
+    """name: "broker 3"; log: what it answers when asked for its log; asked: which of KINDS it has shown; differing: the
+    objects that it has otherwise than the log, None where it could not be asked, for the `reason`."""
+
+    name: str
+    number: int
+    address: Address
+    log: str = "?"
+    asked: tuple[str, ...] = ()
+    differing: dict[Key, Change] | None = None
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class LiveView:
+    """What the nodes answer, as lines of text and as rows of JSON. offset: the end of the log beside them."""
+
+    nodes: list[LiveNode]
+    offset: int
+    behind: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def is_drift(self) -> bool:
+        """Whether a node answers otherwise than the log."""
+        return any(node.differing for node in self.nodes)
+
+    @property
+    def verdict(self) -> str:
+        """One line."""
+        found = len({key for node in self.nodes for key in node.differing or ()})
+        asked = sum(node.differing is not None for node in self.nodes)
+        state = counted(found, "object differs", "objects differ") if found else "the same"
+        return f"{asked} of {len(self.nodes)} nodes asked, the log up to offset {self.offset}: {state}"
+
+    def table(self) -> list[list[str]]:
+        """The nodes in rows of columns."""
+        rows = [["node", "address", "behind", "its log", "what it shows"]]
+        for node in self.nodes:
+            state = node.reason
+            if node.differing is not None:
+                state = f"{', '.join(node.asked)}: {f'{len(node.differing)} differ' if node.differing else 'same'}"
+            behind = self.behind.get(node.number)
+            rows.append([node.name, str(node.address), "?" if behind is None else f"{behind}", node.log, state])
+        return rows
+
+    def lines(self) -> Iterator[str]:
+        """What differs."""
+        from kcli.snapshots.image.change_text import contrast
+
+        for node in self.nodes:
+            for change in (node.differing or {}).values():
+                yield contrast(change, f"on {node.name}", "by the log")
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The same as JSON objects."""
+        for node in self.nodes:
+            state = None if node.differing is None else len(node.differing)
+            row = {"event": "node", "node": node.name, "address": str(node.address), "endOffset": self.offset}
+            row |= {"behind": self.behind.get(node.number), "log": node.log, "shows": list(node.asked)}
+            yield row | {"differing": state, "reason": node.reason or None}
+        for node in self.nodes:
+            for (table, key), change in (node.differing or {}).items():
+                values = {"log": change.after, node.name: change.before}
+                yield {"event": "drift", "table": table, "key": list(key), "values": values}
+
+
+def compare_live(addresses: str, settings: Sequence[str], quiet: bool, folder: Path, dialect: str | None) -> LiveView:
+    """Ask every node of a quorum, and hold the answers to its log; what differs is asked again, beside a newer log."""
+    config = configure(addresses, settings, quiet=quiet)
+    view = one_look(config, folder / "1", dialect)
+    if view.is_drift:
+        time.sleep(PAUSE)
+        again = one_look(config, folder / "2", dialect)
+        known = {node.name: node.differing or {} for node in view.nodes}
+        for node in again.nodes:
+            if node.differing:
+                same = known.get(node.name, {})
+                node.differing = {key: each for key, each in node.differing.items() if same.get(key) == each}
+        return again
+    return view
+
+
+def one_look(config: ClientConfig, folder: Path, dialect: str | None) -> LiveView:
+    """The log, and what each node answers."""
+    from kcli.snapshots.reading.api import Wanted, load_image
+
+    folder.mkdir()
+    follower = asyncio.run(copy_log(config, folder))
+    image = load_image(Wanted(str(folder)), dialect=dialect).loader.image
+    view = LiveView(nodes_of(image, config["security.protocol"]), image.provenance.end_offset)
+    asyncio.run(ask_nodes(config, follower, view, image))
+    return view
+
+
+def nodes_of(image: Image, protocol: str) -> list[LiveNode]:
+    """The registered brokers and controllers, at their listeners for a security protocol."""
+    found = []
+    for kind, nodes in (("controller", image.controllers), ("broker", image.brokers)):
+        for number, node in sorted(nodes.items()):
+            points = [
+                each for each in node["endPoints"] if SECURITY_PROTOCOLS.get(each["securityProtocol"]) == protocol
+            ]
+            found += [LiveNode(f"{kind} {number}", number, Address(each["host"], each["port"])) for each in points[:1]]
+    return found
+
+
+async def ask_nodes(config: ClientConfig, follower: LogFollower, view: LiveView, image: Image) -> None:
+    """Ask each node for its log and for what it holds, and the leader who is behind."""
+    client = Client(config)
+    try:
+        if quorum := await quorum_of(client, follower):
+            view.behind = quorum.voters | quorum.observers
+        for node in view.nodes:
+            try:
+                await ask_node(await client.session_at(node.address), node, follower, image)
+            except NetworkError as error:
+                node.reason = f"not asked: {error}"
+    finally:
+        await client.close()
+
+
+async def ask_node(session: Session, node: LiveNode, follower: LogFollower, image: Image) -> None:
+    """Ask a node. NetworkError."""
+    node.log = await ask_log(session, follower.epoch) or "no Fetch"
+    questions: dict[int, Callable[[Session, Image], Awaitable[list[Change] | None]]]
+    questions = {METADATA: ask_topics, DESCRIBE_CONFIGS: ask_configs}
+    questions |= {api: partial(ask_access, api) for api in QUESTIONS}
+    for api in UNANSWERED if node.name.startswith("controller") else ():
+        del questions[api]
+    found: list[Change] = []
+    for api, ask in questions.items():
+        if api in session.versions.ranges and (differing := await ask(session, image)) is not None:
+            found += differing
+            node.asked += (KINDS[api],)
+    if node.asked:
+        node.differing = {(each.table, each.key): each for each in found}
+    else:
+        node.reason = "answers none of the questions"

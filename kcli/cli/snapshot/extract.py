@@ -1,0 +1,120 @@
+"""kcli snapshot extract: the snapshots that crossed the wire in a capture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from kcli.capture.api import Capture
+from kcli.capture.filters import Filter
+from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_options
+from kcli.cli.options.inputs import (
+    files_argument,
+    port_option,
+    quiet_option,
+    reading_options,
+)
+from kcli.cli.snapshot.files import publish, settle
+from kcli.cli.terminal.console import warn
+from kcli.cli.terminal.lines import print_line
+from kcli.cli.terminal.output import refuse_inputs
+from kcli.errors import InputError
+from kcli.schemas.apikeys import FETCH_SNAPSHOT
+from kcli.snapshots.live.extract import Assembly, Key, Piece, pieces_of
+
+OF_SNAPSHOTS = Filter(frozenset({FETCH_SNAPSHOT}))
+
+
+@click.command()
+@files_argument("FILE|DIR...", "captures", captures_in)
+@click.option(
+    "-o", "--output", default=".", metavar="DIR", help="The directory to write to; by default the current one."
+)
+@port_option
+@time_options
+@quiet_option("Print nothing but errors.")
+@reading_options
+def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
+    """Put together the snapshots that FetchSnapshot responses carry in network captures.
+
+    FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. A snapshot is written as
+    `<offset>-<epoch>.checkpoint`; where two servers sent files of one id that differ, in a directory for each server.
+    What is not whole stays as `.part`, and the exit code is 3.
+
+    \b
+    kcli snapshot extract night.pcap -o snapshots/
+    """
+    quiet, chosen = options["quiet"], filter_of_times(options, captures)
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        files = Files(folder, stack, captures)
+        for piece in pieces_of(only_exchanges(captures, chosen, options)):
+            files.write(piece)
+        files.settle()
+    if not files.parts and not chosen.takes_all:
+        say_what_there_is(captures, chosen, options, OF_SNAPSHOTS)
+        return 1
+    if not files.parts:
+        raise InputError("no snapshot in this capture (no FetchSnapshot response with bytes)", file=captures[0])
+    broken = []
+    for path, reason in files.finish():
+        if reason:
+            broken.append(f"{path}: {reason}")
+            warn(broken[-1], quiet)
+        elif not quiet:
+            print_line(str(path))
+    if broken:
+        raise InputError(broken[0])
+    return 0
+
+
+def only_exchanges(captures: tuple[str, ...], chosen: Filter, options: dict[str, Any]) -> Iterator[Exchange]:
+    """The FetchSnapshots of captures that are chosen."""
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    return iter(Capture(captures, chosen=replace(chosen, apis=OF_SNAPSHOTS.apis), **read))
+
+
+class Files:
+    """The files while they come: one for each server and snapshot."""
+
+    def __init__(self, folder: Path, stack: ExitStack, captures: tuple[str, ...]) -> None:
+        self.folder, self.stack, self.captures = folder, stack, captures
+        self.parts: dict[Key, tuple[Path, IO[bytes], Assembly]] = {}
+
+    def write(self, piece: Piece) -> None:
+        if piece.key not in self.parts:
+            path = self.folder / f"{piece.key.server.replace(':', '_')}-{piece.key.id.file_name}.part"
+            refuse_inputs(path, self.captures)
+            self.parts[piece.key] = path, self.stack.enter_context(path.open("w+b")), Assembly(piece.size)
+        _, stream, assembly = self.parts[piece.key]
+        stream.seek(piece.position)
+        stream.write(piece.data)
+        assembly.add(piece.position, len(piece.data))
+
+    def settle(self) -> None:
+        for _, stream, _ in self.parts.values():
+            settle(stream)
+
+    def finish(self) -> Iterator[tuple[Path, str]]:
+        """Give the whole ones their names; (path, "" or what is wrong)."""
+        for key, (part, _, assembly) in self.parts.items():
+            if not assembly.whole:
+                missing = sum(end - start for start, end in assembly.missing())
+                yield part, f"{missing:,} of {assembly.size:,} bytes did not cross the wire here"
+                continue
+            final = self.folder / key.id.file_name
+            if final.exists() and final.read_bytes() != part.read_bytes():
+                final = self.folder / key.server.replace(":", "_") / key.id.file_name
+                final.parent.mkdir(exist_ok=True)
+            refuse_inputs(final, self.captures)
+            final.unlink(missing_ok=True)
+            publish(part, final)
+            yield final, ""

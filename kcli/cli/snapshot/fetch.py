@@ -1,0 +1,282 @@
+"""kcli snapshot fetch: the latest snapshot of a live quorum."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from kcli.cli.options.client import client_options, configure
+from kcli.cli.options.inputs import quiet_option
+from kcli.cli.snapshot.files import publish, settle
+from kcli.cli.terminal.console import progress, warn
+from kcli.cli.terminal.lines import print_line
+from kcli.client.address import Address
+from kcli.client.calls import call
+from kcli.client.cluster import Client
+from kcli.client.handshake import Session
+from kcli.client.properties import ClientConfig
+from kcli.errors import BrokerError, InputError, NetworkError, UsageError
+from kcli.schemas.apikeys import DESCRIBE_QUORUM, FETCH, FETCH_SNAPSHOT
+from kcli.snapshots.live.fetch import Endpoint, Restart, SnapshotFetch, SnapshotFetchError, Write
+from kcli.snapshots.reading.files import open_file
+from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
+
+LEAST_FETCH = 12  # the first version with snapshot ids
+PAUSE = 0.2  # seconds between answers that bring nothing
+
+
+@click.command()
+@client_options
+@click.option("-o", "--output", required=True, metavar="DIR", help="The directory to write to.")
+@click.option("--snapshot", metavar="OFFSET-EPOCH", help="The snapshot to fetch; by default the latest one.")
+@click.option("--cluster-id", metavar="ID", help="Refuse a cluster with another id.")
+@click.option("--max-bytes", type=click.IntRange(min=1), default=1 << 20, help="Most bytes of one response; 1 MiB.")
+@click.option("--no-resume", is_flag=True, help="Start over where an earlier run left a part.")
+@quiet_option("Print nothing but errors.")
+def fetch(
+    bootstrap: str | None,
+    settings: tuple[str, ...],
+    output: str,
+    snapshot: str | None,
+    cluster_id: str | None,
+    max_bytes: int,
+    no_resume: bool,
+    quiet: bool,
+) -> int:
+    """Fetch the latest snapshot of a KRaft quorum into a directory: `<offset>-<epoch>.checkpoint`.
+
+    --bootstrap takes controllers; of a broker it asks where they are. While it comes the file is called `.part`; a run
+    that was broken off goes on there, as long as the same leader serves the same snapshot. The file gets its name when
+    it is whole and has passed `verify`.
+
+    \b
+    kcli snapshot fetch --bootstrap localhost:9093 -o snapshots/
+    """
+    wanted = parse_id(snapshot) if snapshot else None
+    config = configure(bootstrap, settings, quiet=quiet)
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    sink = PartFile(folder, resume=not no_resume, notify=lambda text: warn(text, quiet))
+    asyncio.run(run(config, sink, wanted, cluster_id, max_bytes, quiet))
+    if not quiet:
+        print_line(str(sink.final))
+    return 0
+
+
+def parse_id(text: str) -> SnapshotId:
+    offset, _, epoch = text.removesuffix(".checkpoint").partition("-")
+    if not (offset.isdecimal() and epoch.isdecimal()):
+        raise UsageError(f"--snapshot {text}: OFFSET-EPOCH expected")
+    return SnapshotId(int(offset), int(epoch))
+
+
+async def run(
+    config: ClientConfig,
+    sink: PartFile,
+    wanted: SnapshotId | None,
+    cluster_id: str | None,
+    max_bytes: int,
+    quiet: bool,
+) -> None:
+    client = Client(config)
+    try:
+        controllers = await find_controllers(client)
+        machine = SnapshotFetch(controllers, wanted=wanted, cluster_id=cluster_id, max_bytes=max_bytes)
+        with progress(None, "snapshot", quiet) as advance:
+            await drive(client, machine, sink, advance)
+            if not sink.finish():  # what was resumed was of another file: once more, from nothing
+                machine.state, machine.position, machine.size = "find", 0, None
+                await drive(client, machine, sink, advance)
+                if not sink.finish():
+                    raise InputError(f"{sink.part}: fetched whole, but it is not sound: see `kcli snapshot verify`")
+    finally:
+        sink.close()
+        await client.close()
+
+
+async def find_controllers(client: Client) -> list[Endpoint]:
+    """The bootstrap addresses, if they are controllers, and the quorum's others, which take over when these are gone;
+    of a broker what it says of the quorum."""
+    failure: NetworkError | None = None
+    for address in client.bootstrap:
+        try:
+            session = await client.session_at(address)
+        except NetworkError as error:
+            failure = failure or error
+            continue
+        if FETCH_SNAPSHOT not in session.versions.ranges:
+            return await describe_quorum(session, address)
+        given = [Endpoint(each.host, each.port) for each in client.bootstrap]
+        with contextlib.suppress(NetworkError):  # before 3.9 a quorum does not say where its controllers are
+            given += [each for each in await describe_quorum(session, address) if each not in given]
+        return given
+    assert failure is not None
+    raise failure
+
+
+async def describe_quorum(session: Session, address: Address) -> list[Endpoint]:
+    """Where the controllers are, the leader first (DescribeQuorum v2, KIP-853)."""
+    unknown = f"{address} is no controller (it has no FetchSnapshot): give a controller's listener to --bootstrap"
+    if DESCRIBE_QUORUM not in session.versions.ranges or session.versions.ranges[DESCRIBE_QUORUM].hi < 2:
+        raise NetworkError(unknown)
+    partitions = [{"partitionIndex": 0}]
+    asked = {"topics": [{"topicName": "__cluster_metadata", "partitions": partitions}]}
+    answer = await call(session.connection, DESCRIBE_QUORUM, session.versions.best(DESCRIBE_QUORUM), asked)
+    leaders = [each["leaderId"] for topic in answer["topics"] for each in topic["partitions"]]
+    nodes = sorted(answer.get("nodes") or (), key=lambda node: node["nodeId"] not in leaders)
+    found = [Endpoint(each["host"], each["port"]) for node in nodes for each in node["listeners"]]
+    if not found:
+        raise NetworkError(unknown)
+    return found
+
+
+async def drive(client: Client, machine: SnapshotFetch, sink: PartFile, advance: Callable[[int], None]) -> None:
+    """Ask and answer until the file is whole."""
+    while machine.state != "done":
+        turns = machine.turns
+        try:
+            taken = machine.take(await ask(client, machine))
+        except asyncio.CancelledError:
+            raise
+        except NetworkError as error:
+            if not is_lost(error):
+                raise
+            taken = lose(machine, error)
+        if isinstance(taken, Write):
+            sink.write(taken, machine)
+            advance(machine.position)
+        elif isinstance(taken, Restart):
+            sink.restart(taken)
+        elif machine.state == "download" and machine.position == 0:
+            begin = sink.begin(machine)
+            if begin is None:
+                return
+            machine.resume(begin)
+        if machine.turns > turns > 2:
+            await asyncio.sleep(PAUSE)
+
+
+def is_lost(error: NetworkError) -> bool:
+    """A connection that failed, not a refusal."""
+    return not isinstance(error, BrokerError | SnapshotFetchError)
+
+
+def lose(machine: SnapshotFetch, error: NetworkError) -> Restart | None:
+    """Turn to another controller; when there is none, say what the last one did."""
+    try:
+        return machine.lost()
+    except SnapshotFetchError as last:
+        raise SnapshotFetchError(f"{last}: {error}") from None
+
+
+async def ask(client: Client, machine: SnapshotFetch) -> dict[str, Any]:
+    session = await client.session_at(Address(*machine.target))
+    version = session.versions.best(machine.api_key, low=LEAST_FETCH if machine.api_key == FETCH else 0)
+    return await call(session.connection, machine.api_key, version, machine.request(version))
+
+
+class PartFile:
+    """The file while it comes, `<id>.checkpoint.part`, and beside it a note of which node it comes from."""
+
+    def __init__(self, folder: Path, *, resume: bool, notify: Callable[[str], None]) -> None:
+        self.folder, self.resume, self.notify = folder, resume, notify
+        self.id: SnapshotId | None = None
+        self.stream: IO[bytes] | None = None
+        self.resumed = False
+
+    @property
+    def final(self) -> Path:
+        assert self.id is not None
+        return self.folder / self.id.file_name
+
+    @property
+    def part(self) -> Path:
+        return self.final.with_name(self.final.name + ".part")
+
+    @property
+    def note(self) -> Path:
+        return self.final.with_name(self.final.name + ".part.json")
+
+    def begin(self, machine: SnapshotFetch) -> int | None:
+        """Open the file of the machine's snapshot; the bytes that are there. None: it is there whole."""
+        self.close()
+        self.id = machine.id
+        if self.final.exists():
+            self.notify(f"{self.final} is there already")
+            return None
+        source = {"leader": machine.leader, "address": list(machine.target)}
+        self.resumed = self.resume and self.part.exists() and read_note(self.note) == source
+        self.resume = True  # an option for what an earlier run left, not for this one
+        self.note.write_text(json.dumps(source))
+        self.stream = self.part.open("r+b" if self.resumed else "wb")
+        size = self.stream.seek(0, os.SEEK_END)
+        if self.resumed and size:
+            self.notify(f"goes on at byte {size:,} of {self.part}")
+        return size
+
+    def write(self, piece: Write, machine: SnapshotFetch) -> None:
+        if self.stream is None or self.id != machine.id:
+            self.begin(machine)
+        if self.stream is not None:
+            self.stream.seek(piece.position)
+            self.stream.write(piece.data)
+            self.stream.flush()
+
+    def restart(self, restart: Restart) -> None:
+        self.notify(f"{restart.reason}; begins again")
+        self.resumed = False
+        if self.stream is not None:
+            self.stream.truncate(0)
+
+    def finish(self) -> bool:
+        """Verify, and give the file its name. False: it was resumed, and is not sound; what is there is dropped."""
+        if self.stream is None:
+            return True
+        settle(self.stream)
+        self.stream.close()
+        self.stream = None
+        errors = sound_errors(self.part, self.final.name)
+        if errors and self.resumed:
+            self.notify(f"{errors[0]}; begins again")
+            self.part.unlink()
+            self.note.unlink(missing_ok=True)
+            return False
+        if errors:
+            return False
+        publish(self.part, self.final)
+        self.note.unlink(missing_ok=True)
+        return True
+
+    def close(self) -> None:
+        """Close the file; a part without a byte is removed, with its note."""
+        if self.stream is None:
+            return
+        empty = self.stream.seek(0, os.SEEK_END) == 0
+        self.stream.close()
+        self.stream = None
+        if empty:
+            self.part.unlink(missing_ok=True)
+            self.note.unlink(missing_ok=True)
+
+
+def read_note(path: Path) -> object:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def sound_errors(path: Path, name: str) -> list[str]:
+    """What `verify` finds wrong with the file under the name it will have."""
+    from kcli.snapshots.rules.verification import verify
+
+    assert parse_snapshot_name(name) is not None
+    with open_file(str(path)) as file:
+        return [finding.message for finding in verify(file.data, name, mapped=file.mapped) if finding.is_error]

@@ -1,0 +1,46 @@
+"""The snapshots that commands write: under another name first, so that no reader meets half of one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from kcli.cli.terminal.output import open_output
+from kcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from kcli.snapshots.reading.names import SnapshotId
+
+
+@contextmanager
+def place_snapshot(folder: Path, identity: SnapshotId) -> Iterator[tuple[IO[bytes], Path]]:
+    """Write a snapshot as Kafka does: under another name, to the disk, read-only, renamed. A failure leaves nothing.
+
+    UsageError when there is one of this id already.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    final = folder / identity.file_name
+    if final.exists():
+        raise UsageError(f"{final} is there already")
+    with open_output(final, (), sealed=True) as stream:
+        yield stream, final
+
+
+def settle(stream: IO[bytes]) -> None:
+    """Everything written, down to the disk."""
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def publish(part: Path, final: Path) -> None:
+    """Give a finished file its name, and make it read-only as Kafka's snapshots are; the directory down to the disk."""
+    part.chmod(0o444)
+    part.rename(final)
+    folder = os.open(final.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,292 @@
+"""kcli snapshot image: the metadata that a controller would hold, as figures, tree, tables, or answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from kcli.cli.options.file_type import refuse_other_snapshots
+from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.terminal.console import warn
+from kcli.cli.terminal.error_summary import conclude
+from kcli.cli.terminal.lines import Lines, print_note
+from kcli.cli.terminal.output import open_output
+from kcli.counting import counted
+from kcli.errors import InputError, UsageError
+from kcli.jsontext import dumps
+from kcli.snapshots.reading.api import Loaded, Wanted, load_image, parse_time
+
+if TYPE_CHECKING:
+    from kcli.snapshots.image.image import Image
+    from kcli.snapshots.image.tables import Table
+    from kcli.snapshots.image.tree import Node
+
+QUESTIONS = (
+    "under-replicated",
+    "under-replicated-topics",
+    "offline",
+    "reassigning",
+    "with-elr",
+    "not-preferred",
+    "by-broker",
+    "preferred-skew",
+    "fenced",
+)
+VERBS = ("ls", "cat", "find", "tree")
+
+
+@click.command()
+@click.argument("source", metavar="FILE|DIR")
+@click.argument("verb", metavar="[ls|cat|find|tree]", required=False, type=click.Choice(VERBS))
+@click.argument("place", metavar="[PATH]", required=False)
+@click.option("--log", metavar="DIR", help="Replay the log segments of this directory behind the snapshot.")
+@click.option(
+    "--at-offset",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The state before log offset N, or before the batch that it lies in.",
+)
+@click.option("--at-time", metavar="TIME", help="The state at this time (ISO 8601), by the log.")
+@click.option("--path", metavar="GLOB", help="Print the nodes that match, as `tree` does: 'topics/byName/*'.")
+@click.option("--ask", type=click.Choice(QUESTIONS), help="Answer a question.")
+@format_option(
+    ("text", "json", "jsonl", "parquet"),
+    "json: one object of tables; jsonl: a row a line; parquet: a file for each table in the directory -o.",
+    default="text",
+    name="form",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE|DIR",
+    help="Write to FILE, not to standard output; parquet: into DIR. An existing one is replaced when all is written.",
+)
+@secrets_option("--secrets")
+@click.option("--stats", is_flag=True, help="Print the load time to standard error.")
+@quiet_option("No warnings on stderr.")
+@dialect_option
+def image(
+    source: str,
+    verb: str | None,
+    place: str | None,
+    log: str | None,
+    at_offset: int | None,
+    at_time: str | None,
+    path: str | None,
+    ask: str | None,
+    form: str,
+    output: str | None,
+    secrets: bool,
+    stats: bool,
+    quiet: bool,
+    dialect: str | None,
+) -> int:
+    """Query the metadata in a snapshot, and in the log behind it: what a controller would hold.
+
+    FILE is a snapshot; for a directory the newest one in it, and the log segments beside it. Without more the image in
+    figures. `ls`, `cat`, `find` and `tree` take a path as kafka-metadata-shell has it (/image/topics/byName/...), which
+    may be a pattern (`*`, `?`, `**`) and may begin below /image.
+
+    \b
+    kcli snapshot image __cluster_metadata-0 tree topics/byName/orders
+    kcli snapshot image __cluster_metadata-0 --ask under-replicated
+    kcli snapshot image __cluster_metadata-0 --at-offset 1200 --format json
+    """
+    if form == "parquet" and (verb or path or not output):
+        raise UsageError("--format parquet writes all tables, into the directory that -o names")
+    if form == "parquet":
+        from kcli.extras import require
+
+        require("--format parquet", "parquet")
+    refuse_other_snapshots(str(source))
+    if at_offset is not None and at_time is not None:
+        raise UsageError("one of --at-offset and --at-time")
+    moment = None if at_time is None else parse_time(at_time)
+    loaded = load_image(Wanted(source, log, at_offset, at_time=moment), dialect=dialect)
+    if stats:
+        warn_stats(loaded)
+    if loaded.note:
+        warn(f"{source}: {loaded.note}", quiet)
+    write = writer_for(verb, place, path, ask, form, secrets)
+    inputs = [source, *filter(None, [log]), *loaded.sources]
+    if form == "parquet":
+        assert output is not None
+        write_parquet(loaded.loader.image, output, inputs, secrets)
+    else:
+        with open_output(output, inputs) as out:
+            write(loaded.loader.image, out)
+    conclude([InputError(text, file=source) for _, text in loaded.loader.problems], quiet)
+    return 0
+
+
+def warn_stats(loaded: Loaded) -> None:
+    records, seconds = loaded.loader.records, loaded.seconds
+    print_note(f"LoadSnapshotLatencyMs {seconds * 1000:.1f}  records {records:,}  files {len(loaded.sources)}")
+
+
+Writer = Callable[["Image", BinaryIO], None]
+
+
+def writer_for(
+    verb: str | None, place: str | None, path: str | None, ask: str | None, form: str, secrets: bool
+) -> Writer:
+    if sum(map(bool, (verb, path, ask))) > 1:
+        raise UsageError(f"one of {', '.join(VERBS)}, --path and --ask")
+    if ask:
+        return lambda found, out: write_answer(found, ask, form, out)
+    if verb or path:
+        action, pattern = (verb or "tree"), path or place or "/"
+        return lambda found, out: write_nodes(found, action, pattern, form, secrets, out)
+    if form in ("json", "jsonl"):
+        return lambda found, out: write_tables(found, form, secrets, out)
+    return write_summary
+
+
+def write_summary(found: Image, out: BinaryIO) -> None:
+    from kcli.snapshots.image.summary import image_summary
+
+    summary = image_summary(found)
+    wide = max(map(len, summary))
+    write = Lines(out).line
+    for name, value in summary.items():
+        shown = dumps(value) if isinstance(value, dict | list) else f"{value:,}" if isinstance(value, int) else value
+        write(f"{name:<{wide}}  {'' if shown is None else shown}")
+    write("")
+    write("Next: `tree topics/byName`, `ls /image`, --ask by-broker, --format json")
+
+
+def write_answer(found: Image, question: str, form: str, out: BinaryIO) -> None:
+    from kcli.snapshots.image.questions import ask
+
+    rows = ask(found, question)
+    if form == "json":
+        out.write(dumps(rows).encode() + b"\n")
+    elif form == "text":
+        write_columns(rows, Lines(out).line)
+    else:
+        out.writelines(dumps(row).encode() + b"\n" for row in rows)
+
+
+def write_columns(rows: list[dict[str, object]], write: Callable[[str], None]) -> None:
+    """Rows in aligned columns, with a count."""
+    if not rows:
+        write("none")
+        return
+    from kcli.cli.terminal.cells import align
+
+    names = list(rows[0])
+    for line in align([names, *([plain(row[name]) for name in names] for row in rows)]):
+        write(line)
+    write(counted(len(rows), "row"))
+
+
+def plain(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return "yes" if value is True else "no" if value is False else "-" if value is None else str(value)
+
+
+def write_nodes(found: Image, verb: str, pattern: str, form: str, secrets: bool, out: BinaryIO) -> None:
+    from kcli.snapshots.image.tree import Leaf, image_tree, matches, walk_tree
+
+    nodes = list(matches(image_tree(found, secrets=secrets), pattern))
+    if not nodes:
+        raise InputError(f"{pattern}: no such node (`ls /image` shows what there is)")
+    if form in ("json", "jsonl"):
+        for path, node in nodes:
+            leaves = ((each, leaf.text()) for each, leaf in walk_tree(node, path) if isinstance(leaf, Leaf))
+            out.writelines(dumps({"path": each, "value": value}).encode() + b"\n" for each, value in leaves)
+        return
+    write = Lines(out).lines
+    for path, node in nodes:
+        write(NODE_WRITERS[verb](path, node, len(nodes) > 1))
+
+
+def list_node(path: str, node: Node, many: bool) -> Iterator[str]:
+    from kcli.snapshots.image.tree import Leaf
+
+    if isinstance(node, Leaf):
+        yield path
+        return
+    if many:
+        yield f"{path}:"
+    yield from node.sorted_names()
+
+
+def cat_node(path: str, node: Node, _many: bool) -> Iterator[str]:
+    from kcli.snapshots.image.tree import Leaf
+
+    if not isinstance(node, Leaf):
+        raise InputError(f"{path} is a directory (`tree` and `ls` show those)")
+    yield node.text()
+
+
+def find_nodes(path: str, node: Node, _many: bool) -> Iterator[str]:
+    from kcli.snapshots.image.tree import walk_tree
+
+    yield from (each for each, _ in walk_tree(node, "" if path == "/" else path))
+
+
+def tree_node(path: str, node: Node, many: bool) -> Iterator[str]:
+    from kcli.snapshots.image.tree import lines_of
+
+    if many:
+        yield f"{path}:"
+    yield from lines_of(node, 1 if many else 0)
+
+
+NODE_WRITERS: dict[str, Callable[[str, Node, bool], Iterator[str]]] = {
+    "ls": list_node,
+    "cat": cat_node,
+    "find": find_nodes,
+    "tree": tree_node,
+}
+
+
+def write_tables(found: Image, form: str, secrets: bool, out: BinaryIO) -> None:
+    """All tables: a row a line, or one object with a list for each."""
+    from kcli.snapshots.image.summary import image_summary
+    from kcli.snapshots.image.tables import TABLES
+
+    if form == "jsonl":
+        for table in TABLES.values():
+            out.writelines(dumps({"table": table.name, **row}).encode() + b"\n" for row in table.rows(found, secrets))
+        return
+    out.write(b'{"summary":' + dumps(image_summary(found)).encode())
+    for table in TABLES.values():
+        out.write(b',"%s":[' % table.name.encode())
+        for index, row in enumerate(table.rows(found, secrets)):
+            out.write((b"," if index else b"") + dumps(row).encode())
+        out.write(b"]")
+    out.write(b"}\n")
+
+
+def write_parquet(found: Image, folder: str, inputs: list[str], secrets: bool) -> None:
+    from pathlib import Path
+
+    from kcli.snapshots.image.tables import TABLES
+
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for table in TABLES.values():
+        with open_output(Path(folder) / f"{table.name}.parquet", inputs) as out:
+            write_table(table, table.rows(found, secrets), out)
+
+
+def write_table(table: Table, rows: Iterator[dict[str, object]], out: BinaryIO) -> None:
+    """One Parquet file, in row groups of 65,536."""
+    from itertools import islice
+
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    from kcli.snapshots.image.texts import HIDDEN
+
+    types = {"list<int32>": arrow.list_(arrow.int32()), "list<string>": arrow.list_(arrow.string())}
+    columns = [(name, types.get(kind) or arrow.type_for_alias(kind)) for name, kind in table.columns.items()]
+    schema = arrow.schema(columns)
+    rows = ({name: HIDDEN if isinstance(value, dict) else value for name, value in row.items()} for row in rows)
+    with parquet.ParquetWriter(out, schema) as writer:
+        while piece := list(islice(rows, 65536)):
+            writer.write_table(arrow.Table.from_pylist(piece, schema=schema))

@@ -1,0 +1,95 @@
+"""The metadata of a live quorum: its log, and the snapshot that it goes on from, into a folder and on from there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kcli.cli.options.client import configure
+from kcli.cli.snapshot.fetch import ask, find_controllers, is_lost, lose
+from kcli.client.cluster import Client
+from kcli.client.properties import ClientConfig
+from kcli.errors import NetworkError
+from kcli.snapshots.live.fetch import Restart, Write
+from kcli.snapshots.reading.files import metadata_directory
+from kcli.snapshots.reading.follow import Committed, LogFollower
+
+ADDRESSES = re.compile(r"[^/,@\s]+:\d{1,5}(,[^/,@\s]+:\d{1,5})*")
+PAUSE = 0.2  # seconds between answers that bring nothing
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def client_config_option(command: F) -> F:
+    """--client-config, as `settings`."""
+    return click.option(
+        "--client-config",
+        "settings",
+        multiple=True,
+        metavar="FILE|KEY=VALUE",
+        help="Client properties for HOST:PORT by Kafka's names, from a file or one by one; the last value wins.",
+    )(command)
+
+
+def is_live(source: str) -> bool:
+    """Whether a source is addresses of a quorum, and not a path."""
+    return ADDRESSES.fullmatch(source) is not None and not Path(source).exists()
+
+
+@contextmanager
+def folder_of(source: str, settings: Sequence[str], quiet: bool) -> Iterator[Path]:
+    """The folder of a source; for addresses of a live quorum a copy of its log, which is removed at the end."""
+    if not is_live(source):
+        yield metadata_directory(source)
+        return
+    config = configure(source, settings, quiet=quiet)
+    with tempfile.TemporaryDirectory(prefix="kcli-metadata-") as name:
+        asyncio.run(copy_log(config, Path(name)))
+        yield Path(name)
+
+
+async def copy_log(config: ClientConfig, folder: Path) -> LogFollower:
+    """Copy a quorum's log up to the high watermark, and the snapshot before it. Returns what knows the leader."""
+    client = Client(config)
+    try:
+        follower = LogFollower(await find_controllers(client))
+        async for piece in committed(client, follower, folder):
+            with (folder / f"{piece.base_offset:020d}.log").open("wb") as file:
+                file.write(piece.data)
+            if follower.is_caught_up:
+                break
+        return follower
+    finally:
+        await client.close()
+
+
+async def committed(client: Client, follower: LogFollower, folder: Path) -> AsyncIterator[Committed]:
+    """What a quorum commits, piece by piece, without an end; a snapshot on the way goes into the folder first."""
+    while True:
+        turns = follower.turns
+        try:
+            taken = follower.take(await ask(client, follower))
+        except NetworkError as error:
+            if not is_lost(error):
+                raise
+            taken = lose(follower, error)
+            follower.state = "follow"
+        if isinstance(taken, Write) and follower.id is not None:
+            place = folder / follower.id.file_name
+            with place.open("r+b" if place.exists() else "wb") as file:
+                file.seek(taken.position)
+                file.write(taken.data)
+        if isinstance(taken, Committed):
+            yield taken
+        if (
+            isinstance(taken, Restart)
+            or follower.turns > turns > 2
+            or (isinstance(taken, Committed) and not taken.data)
+        ):
+            await asyncio.sleep(PAUSE)

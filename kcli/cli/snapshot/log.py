@@ -1,0 +1,105 @@
+"""kcli snapshot log: what changed in a cluster's metadata, and when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.snapshot.changes import change_filters, change_options, event_json, event_text, is_implied
+from kcli.cli.snapshot.live import client_config_option, folder_of
+from kcli.cli.terminal.error_summary import conclude
+from kcli.cli.terminal.lines import Lines, print_note
+from kcli.cli.terminal.output import open_output, output_option
+from kcli.counting import counted
+from kcli.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kcli.snapshots.history.history import Event
+    from kcli.snapshots.reading.folders import FolderNode
+
+
+@click.command()
+@click.argument("source", metavar="DIR|HOST:PORT")
+@click.option("--from", "begin", metavar="OFFSET|TIME", help="From this log offset or time (ISO 8601) on.")
+@click.option("--to", "end", metavar="OFFSET|TIME", help="Up to this log offset (not included), or this time.")
+@change_options
+@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@output_option
+@client_config_option
+@secrets_option()
+@quiet_option("No warnings, no summary.")
+@dialect_option
+def log(
+    source: str,
+    begin: str | None,
+    end: str | None,
+    form: str,
+    output: str | None,
+    settings: tuple[str, ...],
+    secrets: bool,
+    quiet: bool,
+    dialect: str | None,
+    **chosen: Any,
+) -> int:
+    """Say what changed in a cluster's metadata: time, offset and leader epoch of each record, and what it did.
+
+    DIR is a `__cluster_metadata-0`, or the log directory around it. Its snapshots tell the state before, so that a
+    removed ACL or topic is shown by what it was. A topic's partitions and configs go with it. Of a metadata transaction
+    the time is that of its end. HOST:PORT are controllers, or a broker: the log is that of the quorum's leader, up to
+    the high watermark. Who made a change is not in the metadata.
+
+    \b
+    kcli snapshot log __cluster_metadata-0 --from 2026-11-21T09:00 --topic orders
+    kcli snapshot log __cluster_metadata-0 --acl 'User:alice' --format jsonl
+    """
+    from kcli.snapshots.reading.folders import FolderNode
+
+    tests = change_filters(**chosen)
+    shown = 0
+    with folder_of(source, settings, quiet) as folder, open_output(output, [source, str(folder)]) as out:
+        node = FolderNode(source, folder, dialect)
+        first, last = place(node, begin, "--from"), place(node, end, "--to")
+        write = Lines(out).line
+
+        def report(event: Event) -> None:
+            nonlocal shown
+            if first <= event.offset < last and not is_implied(event) and all(test(event.change) for test in tests):
+                shown += 1
+                write(event_json(event) if form == "jsonl" else event_text(event))
+
+        until = next((each.base_offset for each in node.batches() if each.base_offset >= last), None)
+        loader = node.history(report, since=first, until=until, secrets=secrets)
+    if not quiet:
+        print_note(summary(node, first, shown))
+    conclude([InputError(text, file=source) for _, text in loader.problems], quiet)
+    return 0
+
+
+def place(node: FolderNode, text: str | None, option: str) -> int:
+    """The offset of an option; for --from that of the first batch at or after a time, for --to that behind the last one
+    at or before it."""
+    if text is None:
+        return 0 if option == "--from" else 1 << 63
+    if text.isdecimal():
+        return int(text)
+    from kcli.snapshots.reading.api import parse_time
+
+    try:
+        moment = parse_time(text)
+    except UsageError:
+        raise UsageError(f"{option} {text}: an offset, or an ISO 8601 time expected (2026-11-21T09:14:02Z)") from None
+    if option == "--from":
+        return next((each.base_offset for each in node.batches() if each.append_timestamp >= moment), node.end)
+    return next((each.base_offset for each in node.batches() if each.append_timestamp > moment), node.end)
+
+
+def summary(node: FolderNode, first: int, shown: int) -> str:
+    """How many changes, of which offsets; what is not known."""
+    base = node.base(first)
+    if base is None:
+        return "no changes: the log has no snapshot that it goes on from"
+    began = max(first, base)
+    missing = f"; what is before {base} has no state before it, and is not shown" if first < base else ""
+    return f"{counted(shown, 'change')} from offset {began} on{missing}; the metadata does not hold who made them"

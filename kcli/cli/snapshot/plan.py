@@ -1,0 +1,232 @@
+"""kcli snapshot plan: what KIP-630's policy says of a metadata log, and what losing a broker would cost it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from kcli.cli.options.inputs import (
+    check_files,
+    dialect_option,
+    format_option,
+    quiet_option,
+)
+from kcli.cli.terminal.error_summary import conclude
+from kcli.cli.terminal.lines import print_line
+from kcli.errors import InputError, UsageError
+from kcli.snapshots.history.projection import DEFAULTS, growth_by_type, per_day, project
+from kcli.snapshots.reading.files import metadata_directory
+from kcli.snapshots.reading.folder_survey import FolderSurvey
+from kcli.snapshots.reading.log_spans import LogSpan, total
+from kcli.snapshots.report import instant
+from kcli.snapshots.rules.loss import Loss, losses
+from kcli.snapshots.rules.policy import (
+    Policy,
+    Replication,
+    advance,
+    deletable,
+    due,
+    estimate,
+    followed,
+    violations,
+    vote,
+)
+
+
+@click.command()
+@click.argument("directory", metavar="[DIR]", required=False)
+@click.option("--minimum-records", type=click.IntRange(min=0), help="controller.snapshot.minimum.records (KIP-630).")
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(min=0),
+    help="metadata.log.max.record.bytes.between.snapshots; by default 20 MiB.",
+)
+@click.option(
+    "--max-interval-ms",
+    type=click.IntRange(min=0),
+    help="metadata.log.max.snapshot.interval.ms; by default one hour, 0: never.",
+)
+@click.option(
+    "--max-replication-lag-ms",
+    type=click.IntRange(min=0),
+    default=604_800_000,
+    help="max.replication.lag.ms; seven days.",
+)
+@click.option("--high-watermark", type=click.IntRange(min=0), help="The high watermark; by default the log's end.")
+@click.option("--log-begin", type=click.IntRange(min=0), help="The log begin offset; by default the first segment's.")
+@click.option("--log-begin-age-ms", type=click.IntRange(min=0), help="How long the log has begun at that offset.")
+@click.option(
+    "--replica",
+    "replicas",
+    multiple=True,
+    metavar="ID=OFFSET",
+    help="The offset up to which a live replica has replicated.",
+)
+@click.option(
+    "--leader-log-begin", type=click.IntRange(min=0), help="The begin offset of the leader's log, for a follower's DIR."
+)
+@click.option("--now-ms", type=int, help="The time to compute ages at; by default now.")
+@click.option("--partitions", type=click.IntRange(min=0), help="Estimate for this many partitions on the lost broker.")
+@click.option("--brokers", type=click.IntRange(min=0), help="Estimate for this many other brokers.")
+@click.option(
+    "--properties", metavar="FILE", help="The node's server.properties; by default the one beside DIR, or above it."
+)
+@format_option(("text", "json"), "For reading, or one JSON object.", default="text", name="form")
+@quiet_option("No warnings.")
+@dialect_option
+def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **given: Any) -> int:
+    """Say whether a snapshot is due and which may go (KIP-630), how the log grows, what each file's loss would take.
+
+    DIR is a `__cluster_metadata-0`, or the directory around it. Settings are those of server.properties, or Kafka's
+    defaults. Also the KIP's arithmetic: what a lost broker costs when every partition's ISR change is a record of its
+    own (40 bytes), against one fence record (8 bytes): for each broker of DIR's image, or for --partitions and
+    --brokers.
+
+    \b
+    kcli snapshot plan __cluster_metadata-0
+    kcli snapshot plan --partitions 30000 --brokers 99
+    """
+    if directory is None and (given["partitions"] is None or given["brokers"] is None):
+        raise UsageError("a directory, or --partitions and --brokers")
+    answer: dict[str, Any] = {}
+    problems: list[InputError] = []
+    if directory is not None:
+        check_files([directory])
+        survey = FolderSurvey(metadata_directory(directory), dialect)
+        answer |= folder_answer(survey, given)
+        problems += survey.problems
+    answer["brokerLoss"] = estimates(directory, dialect, given)
+    if form == "json":
+        from kcli.jsontext import dumps
+
+        print_line(dumps(answer))
+    else:
+        from kcli.cli.snapshot.plan_view import plan_lines
+
+        for line in plan_lines(answer):
+            print_line(line)
+    conclude(problems, quiet)
+    return 0
+
+
+def folder_answer(survey: FolderSurvey, given: dict[str, Any]) -> dict[str, Any]:
+    """What a folder's files say: the policy, growth, projection and losses."""
+    from kcli.cli.snapshot.properties import settings_of
+
+    source, settings = settings_of(survey.folder, given["properties"])
+    for name, option in zip(DEFAULTS, ("max_bytes", "max_interval_ms"), strict=False):
+        settings[name] = settings[name] if given[option] is None else given[option]
+    return {
+        **policy_answer(survey, given, settings),
+        "properties": source,
+        "settings": settings,
+        "growth": growth_json(survey.log) | {"beingWritten": survey.being_written},
+        "projection": projection_json(survey, settings),
+        "files": [loss_json(each) for each in losses(survey.files, survey.spans)],
+    }
+
+
+def policy_answer(survey: FolderSurvey, given: dict[str, Any], settings: dict[str, int]) -> dict[str, Any]:
+    ids, latest = survey.ids, survey.ids[-1] if survey.ids else None
+    since, log = total(survey.since), survey.log
+    begin = survey.begin if given["log_begin"] is None else given["log_begin"]
+    watermark = survey.end if given["high_watermark"] is None else given["high_watermark"]
+    limit, interval = (settings[name] for name in list(DEFAULTS)[:2])
+    policy = Policy(given["minimum_records"], limit, interval or None, given["max_replication_lag_ms"])
+    now = given["now_ms"] if given["now_ms"] is not None else time.time_ns() // 1_000_000
+    age = None if latest is None else now - int((survey.folder / latest.file_name).stat().st_mtime * 1000)
+    decision = due(policy, records=since.records, size=since.size, age_ms=age)
+    replicas = dict(map(parse_replica, given["replicas"]))
+    reach = advance(
+        policy, log_begin=begin, snapshots=ids, replicas=replicas, log_begin_age_ms=given["log_begin_age_ms"]
+    )
+    epoch = log.epoch if log.end is not None else latest.epoch if latest else -1
+    leader, (last, epoch) = given["leader_log_begin"], vote(ids, begin, watermark, survey.end, epoch)
+    return {
+        "snapshots": [str(each) for each in ids],
+        "logBeginOffset": begin,
+        "highWatermark": watermark,
+        "recordsSinceSnapshot": since.records,
+        "bytesSinceSnapshot": since.size,
+        "snapshotDue": decision.yes,
+        "reasons": list(decision.reasons),
+        "logBeginMayAdvanceTo": reach,
+        "deletableSnapshots": [str(each) for each in deletable(ids, reach)],
+        "logBeginFollowsTo": None if leader is None else followed(begin, leader, ids),
+        "votesWith": {"offset": last, "epoch": epoch},
+        "violations": violations(ids, begin, watermark),
+    }
+
+
+def growth_json(log: LogSpan) -> dict[str, Any]:
+    """By type of record, the most bytes first."""
+    return {
+        "from": instant(log.first_ms),
+        "to": instant(log.last_ms),
+        "records": log.records,
+        "bytes": log.size,
+        "bytesPerDay": per_day(log.size, log),
+        "types": [
+            {"type": name, "records": records, "bytes": size, "bytesPerDay": daily}
+            for name, records, size, daily in growth_by_type(log)
+        ],
+    }
+
+
+def projection_json(survey: FolderSurvey, settings: dict[str, int]) -> dict[str, Any]:
+    found = project(survey.log, survey.since, survey.snapshots(), settings)
+    return {
+        "nextSnapshotByBytes": instant(found.by_bytes),
+        "nextSnapshotByAge": instant(found.by_age),
+        "folderBytesPerDay": found.folder_per_day,
+        "retentionBytesReached": instant(found.full),
+        "oldestSnapshotExpires": instant(found.expires),
+    }
+
+
+def loss_json(loss: Loss) -> dict[str, Any]:
+    file = loss.file
+    return {
+        "file": file.name,
+        "kind": "log" if file.snapshot is None else "snapshot",
+        "sizeInBytes": file.size,
+        "offsets": [file.start, file.end],
+        "coveredBy": None if loss.covered is None else str(loss.covered),
+        "stateEndsAt": loss.reach,
+        "lostOffsets": loss.offsets,
+        "lostRecords": loss.records,
+    }
+
+
+def parse_replica(text: str) -> tuple[int, int]:
+    number, mark, offset = text.partition("=")
+    if not mark or not number.isdecimal() or not offset.isdecimal():
+        raise UsageError(f"--replica {text}: ID=OFFSET expected")
+    return int(number), int(offset)
+
+
+def estimates(directory: str | None, dialect: str | None, given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each broker's loss, or the one that was asked for."""
+    if given["partitions"] is not None and given["brokers"] is not None:
+        return [estimate_json(None, estimate(given["partitions"], given["brokers"]))]
+    from kcli.snapshots.image.questions import partitions_by_broker
+    from kcli.snapshots.reading.api import Wanted, load_image
+
+    assert directory is not None
+    rows = partitions_by_broker(load_image(Wanted(directory), dialect=dialect).loader.image)
+    others = given["brokers"] if given["brokers"] is not None else max(sum(row["registered"] for row in rows) - 1, 0)
+    return [estimate_json(row["broker"], estimate(row["inSync"], others)) for row in rows]
+
+
+def estimate_json(broker: int | None, cost: Replication) -> dict[str, Any]:
+    return {
+        "broker": broker,
+        "partitions": cost.partitions,
+        "otherBrokers": cost.brokers,
+        "isrChangeBytes": cost.changed,
+        "isrChangeBytesReplicated": cost.changed_sent,
+        "fenceBytes": cost.fenced,
+        "fenceBytesReplicated": cost.fenced_sent,
+    }

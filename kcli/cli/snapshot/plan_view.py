@@ -1,0 +1,98 @@
+"""What `kcli snapshot plan` found, as lines to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.cli.snapshot.table import human
+from kcli.cli.terminal.cells import align
+from kcli.counting import counted
+
+MOST_TYPES = 4  # in a line
+
+
+def plan_lines(answer: dict[str, Any]) -> list[str]:
+    """The whole answer: the policy, growth, each file's loss, each broker's."""
+    lines = [*policy_lines(answer), *growth_lines(answer), "", *file_lines(answer), ""] if "growth" in answer else []
+    return lines + [loss_line(row) for row in answer["brokerLoss"]]
+
+
+def growth_lines(answer: dict[str, Any]) -> Iterator[str]:
+    growth, ahead, settings = answer["growth"], answer["projection"], answer["settings"]
+    yield f"settings: {answer['properties'] or 'Kafka defaults (no server.properties)'}"
+    if growth["beingWritten"]:
+        yield f"at the log's end {growth['beingWritten']:,} bytes of a batch that the node is writing: not counted"
+    if growth["bytesPerDay"] is None:
+        return
+    grown = f"{human(growth['bytes'])} in {counted(growth['records'], 'record')}"
+    yield f"log {growth['from']} to {growth['to']}: {grown}, {human(growth['bytesPerDay'])} a day"
+    kinds = (f"{each['type']} {share(each, growth)}" for each in growth["types"][:MOST_TYPES])
+    yield f"by type: {', '.join(kinds)}"
+    limit = settings["metadata.log.max.record.bytes.between.snapshots"]
+    by_bytes = f"{ahead['nextSnapshotByBytes']} by bytes ({human(limit)})"
+    by_age = f"{ahead['nextSnapshotByAge'] or 'never'} by age"
+    yield f"next snapshot, if it goes on so: {by_bytes}, {by_age}"
+    size = human(settings["metadata.max.retention.bytes"])
+    full = f"{size} reached {ahead['retentionBytesReached'] or 'never'}, {human(ahead['folderBytesPerDay'])} a day"
+    yield f"retention: {full} with snapshots; the oldest snapshot expires {ahead['oldestSnapshotExpires'] or 'never'}"
+
+
+def share(each: dict[str, Any], growth: dict[str, Any]) -> str:
+    return f"{each['bytes'] / max(sum(row['bytes'] for row in growth['types']), 1):.0%}"
+
+
+def file_lines(answer: dict[str, Any]) -> Iterator[str]:
+    """A table: each file, and what its loss takes."""
+    table = [["file", "offsets", "size", "covered by", "its loss takes"]]
+    for each in answer["files"]:
+        start, end = each["offsets"]
+        size, covered = human(each["sizeInBytes"]), each["coveredBy"] or "-"
+        table.append([each["file"], f"{start:,} to {end:,}", size, covered, taken_text(each)])
+    yield from align(table)
+
+
+def taken_text(each: dict[str, Any]) -> str:
+    if each["lostOffsets"] is None:
+        return "nothing of the state" if each["kind"] == "snapshot" else "history, nothing of the state"
+    if each["stateEndsAt"] is None:
+        return "everything: no other file has a state"
+    named = ", ".join(f"{count:,} {name}" for name, count in list(each["lostRecords"].items())[:MOST_TYPES])
+    more = ", ..." * (len(each["lostRecords"]) > MOST_TYPES)
+    return f"all from offset {each['stateEndsAt']:,}: {named or 'records that no log here has'}{more}"
+
+
+def policy_lines(answer: dict[str, Any]) -> list[str]:
+    begin, reach = answer["logBeginOffset"], answer["logBeginMayAdvanceTo"]
+    known, spare = (", ".join(answer[name]) or "none" for name in ("snapshots", "deletableSnapshots"))
+    return [
+        f"snapshot due: {'yes' if answer['snapshotDue'] else 'no'}: {'; '.join(answer['reasons'])}",
+        f"log begins at {begin:,}, may advance to {reach:,}; high watermark {answer['highWatermark']:,}",
+        f"snapshots {known}; may then be deleted: {spare}",
+        *follower_lines(answer),
+        *(f"! {text}" for text in answer["violations"]),
+        "",
+    ]
+
+
+def follower_lines(answer: dict[str, Any]) -> list[str]:
+    follows, votes = answer["logBeginFollowsTo"], answer["votesWith"]
+    lines = [] if follows is None else [f"following the leader, the log begins at {follows:,}"]
+    return [*lines, f"as a voter: offset {votes['offset']:,}, epoch {votes['epoch']}"]
+
+
+def loss_line(row: dict[str, Any]) -> str:
+    whose = "a broker" if row["broker"] is None else f"broker {row['broker']}"
+    changed, sent = binary(row["isrChangeBytes"]), binary(row["isrChangeBytesReplicated"])
+    partitions, others = counted(row["partitions"], "partition"), counted(row["otherBrokers"], "other")
+    return (
+        f"losing {whose}, in sync for {partitions}, {others}: "
+        f"ISR changes {changed} a log, {sent} replicated; "
+        f"a fence record {row['fenceBytes']} B, {binary(row['fenceBytesReplicated'])} replicated"
+    )
+
+
+def binary(size: int) -> str:
+    """The KIP's way: in 1024s, cut to two digits (118,800,000 bytes are its 113.29 MB)."""
+    unit, label = (1 << 20, "MB") if size >= 1 << 20 else (1 << 10, "kB")
+    return f"{size * 100 // unit / 100:.2f} {label}"

@@ -1,0 +1,43 @@
+"""Files of Java properties that a node has: its server.properties, with the settings of the metadata log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kcli.errors import InputError
+from kcli.snapshots.history.projection import DEFAULTS
+
+FILE = "server.properties"
+
+
+def settings_of(folder: Path, given: str | None) -> tuple[str | None, dict[str, int]]:
+    """The file that was read, and the settings by Kafka's names, its defaults among them.
+
+    given: the file; None: the one beside the folder, in its log directory, or above that, if there is one. InputError:
+    the file can't be read, or a value is no number.
+    """
+    places = [folder.parent / FILE, folder.absolute().parent.parent / FILE] if given is None else [Path(given)]
+    path = next((each for each in places if each.is_file()), None)
+    if path is None:
+        if given is not None:
+            raise InputError("no such file", file=given)
+        return None, dict(DEFAULTS)
+    known, settings = properties_of(path), dict(DEFAULTS)
+    for name in settings.keys() & known.keys():
+        try:
+            settings[name] = int(known[name])
+        except ValueError:
+            raise InputError(f"{name}={known[name]}: a whole number expected", file=str(path)) from None
+    return str(path), settings
+
+
+def properties_of(path: Path) -> dict[str, str]:
+    """A file of Java properties, by name; empty where there is none."""
+    from kcli.client.java_properties import parse
+
+    if not path.is_file():
+        return {}
+    try:
+        return {name: value.strip() for name, value, _ in parse(path.read_text("utf-8", "replace"))}
+    except InputError as error:
+        raise error.within(str(path)) from None

@@ -1,0 +1,213 @@
+"""kcli snapshot restore: a new quorum from a snapshot."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from kcli.cli.options.file_type import refuse_other_snapshots
+from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
+from kcli.cli.terminal.lines import print_line, print_note
+from kcli.counting import counted
+from kcli.errors import InputError, UsageError
+from kcli.jsontext import dumps
+from kcli.snapshots.reading.api import Loaded, load_image, parse_wanted
+from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
+
+if TYPE_CHECKING:
+    from kcli.cli.snapshot.restored_node import RestoredNode
+    from kcli.snapshots.writing.restoration import Fitness, Voter
+
+
+@click.command()
+@click.argument("source", metavar="SNAPSHOT|DIR")
+@click.option(
+    "--to", metavar="LOGDIR", help="Do it: the new controller's metadata log directory (metadata.log.dir, log.dirs)."
+)
+@click.option(
+    "--voters",
+    metavar="ID@HOST:PORT[:DIRECTORY_ID],...",
+    help="The controllers of the new quorum; with directory ids they stand in the metadata (KIP-853).",
+)
+@click.option("--node-id", type=click.IntRange(min=0), metavar="N", help="Of LOGDIR, without a meta.properties.")
+@click.option("--cluster-id", metavar="ID", help="Of the cluster; by default as in a meta.properties.")
+@click.option("--release", metavar="RELEASE", help="The release of Kafka that is to load it.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done to LOGDIR.")
+@click.option("--force", is_flag=True, help="Remove the metadata log that is in LOGDIR.")
+@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@quiet_option("Only errors, and what was done.")
+@dialect_option
+def restore(
+    source: str,
+    to: str | None,
+    voters: str | None,
+    node_id: int | None,
+    cluster_id: str | None,
+    release: str | None,
+    dry_run: bool,
+    force: bool,
+    form: str,
+    quiet: bool,
+    dialect: str | None,
+) -> int:
+    """Start a new quorum with a snapshot: say whether it is fit for that, and the steps; with --to do those of a node.
+
+    SNAPSHOT is a file, DIR a metadata log, whose newest snapshot and log are taken; with `@OFFSET` or `@TIME` its state
+    then. LOGDIR gets a `__cluster_metadata-0` that holds this snapshot and nothing else, and a meta.properties where it
+    has none. Without --voters the voters are those of the snapshot or, below kraft.version 1, those of
+    `controller.quorum.voters`. Exit code 1: the snapshot is not fit, and nothing was done.
+
+    \b
+    kcli snapshot restore backup/00000000000000001496-0000000001.checkpoint --release 4.4
+    kcli snapshot restore backup --to /var/kafka/meta --node-id 1 --cluster-id q1Sh-9_ISia_zwGINzRvyQ
+    """
+    from kcli.cli.snapshot.restored_node import RestoredNode
+    from kcli.snapshots.writing import restoration
+
+    if not to and (dry_run or force or node_id is not None):
+        raise UsageError("--node-id, --dry-run and --force are for --to LOGDIR")
+    given = restoration.parse_voters(voters) if voters else []
+    level = restoration.release_level(release) if release else None
+    wanted = parse_wanted(source)
+    refuse_other_snapshots(str(wanted.path))
+    cluster_id = cluster_id or cluster_beside(str(wanted.path))
+    node = RestoredNode(to, node_id, cluster_id) if to else None
+    loaded = load_image(wanted, dialect=dialect)
+    image = loaded.loader.image
+    if not image.provenance.end_offset:
+        raise InputError("no snapshot `<offset>-<epoch>.checkpoint`, and no log that leads to one", file=source)
+    chosen = restoration.new_voters(image, given)
+    found = [*soundness(loaded, dialect), *restoration.fitness(image, chosen, level)]
+    found += node.fitness(image, chosen) if node is not None else []
+    unfit = any(each.severity == "error" for each in found)
+    for each in found:
+        if not quiet or each.severity == "error":
+            say(form, f"{each.severity:<5}  {each.what}", severity=each.severity, what=each.what)
+    if unfit:
+        return 1
+    rewritten = restoration.with_voters(image, chosen) or len(loaded.sources) > 1 or not is_snapshot(loaded.sources[0])
+    identity = SnapshotId(image.provenance.end_offset, image.provenance.epoch)
+    if node is not None:
+        writer = rewriter(loaded) if rewritten else copier(loaded.sources[0])
+        directory = next((each.directory for each in chosen if each.id == node.node_id), None)
+        carry_out(node, identity, writer, None if rewritten else loaded.sources[0], directory, dry_run, force, form)
+    if not quiet:
+        options = {"--cluster-id": (node.cluster_id if node else cluster_id) or "ID", "--voters": voters}
+        for number, step in enumerate(steps(source, chosen, loaded, options, node), 1):
+            (print_note if node is not None and form == "text" else print_line)(
+                dumps({"step": number, "what": step}) if form == "jsonl" else f"{number}. {step}"
+            )
+    return 0
+
+
+def cluster_beside(path: str) -> str | None:
+    """The cluster id in the meta.properties beside the partition's folder that the source is in."""
+    from kcli.snapshots.reading.files import cluster_of, metadata_directory
+
+    return cluster_of(metadata_directory(path) if Path(path).is_dir() else Path(path).absolute().parent)
+
+
+def soundness(loaded: Loaded, dialect: str | None) -> Iterator[Fitness]:
+    """What is wrong with the files, and with the place in the log."""
+    from kcli.snapshots.reading.files import open_file
+    from kcli.snapshots.rules.verification import verify
+    from kcli.snapshots.writing.restoration import Fitness
+
+    loader, errors = loaded.loader, set[str]()
+    for path in filter(is_snapshot, loaded.sources):
+        with open_file(path) as file:
+            errors |= {each.message for each in verify(file.data, file.name, dialect=dialect, mapped=file.mapped)
+                       if each.is_error}  # fmt: skip
+    yield from (Fitness("error", each) for each in sorted(errors))
+    yield from (Fitness("error", text) for _, text in loader.problems[:20] if not errors)
+    if loader.held is not None:
+        end = loader.image.provenance.end_offset
+        yield Fitness("error", f"offset {end} lies inside a metadata transaction")
+    if loaded.note is not None:
+        yield Fitness("note", loaded.note)
+
+
+def is_snapshot(path: str) -> bool:
+    return parse_snapshot_name(Path(path).name) is not None
+
+
+def copier(path: str) -> Callable[[IO[bytes]], object]:
+    def write(stream: IO[bytes]) -> None:
+        with Path(path).open("rb") as source:
+            shutil.copyfileobj(source, stream, 1 << 20)
+
+    return write
+
+
+def rewriter(loaded: Loaded) -> Callable[[IO[bytes]], object]:
+    import time
+
+    from kcli.snapshots.writing.write import write_snapshot
+
+    return lambda stream: write_snapshot(loaded.loader.image, stream.write, now_ms=time.time_ns() // 1_000_000)
+
+
+def carry_out(
+    node: RestoredNode,
+    identity: SnapshotId,
+    writer: Callable[[IO[bytes]], object],
+    source: str | None,
+    directory: str | None,
+    dry_run: bool,
+    force: bool,
+    form: str,
+) -> None:
+    """Make the node's log directory. source: the snapshot where it is copied as it is. UsageError: there is a log."""
+    final = node.partition / identity.file_name
+    stays = source is not None and final.exists() and final.samefile(source)
+    remove = node.in_the_way(final if stays else None)
+    if remove and not force:
+        what = f"{counted(len(remove), 'file')}, {remove[0].name} first"
+        raise UsageError(f"{node.partition}: there is a metadata log already ({what}): --force removes it")
+    if dry_run:
+        done = [*(f"would remove {each}" for each in remove), f"would {'keep' if stays else 'write'} {final}"]
+        done += [] if node.known else [f"would write {node.log_dir / 'meta.properties'}"]
+        for text in done:
+            say(form, text, what=text)
+        return
+    with node.locked():
+        for text in node.put(identity.file_name, None if stays else writer, directory, remove):
+            say(form, text, what=text)
+
+
+def say(form: str, text: str, **row: str) -> None:
+    print_line(dumps(row) if form == "jsonl" else text)
+
+
+def steps(
+    source: str, voters: list[Voter], loaded: Loaded, options: dict[str, str | None], node: RestoredNode | None
+) -> Iterator[str]:
+    """What is to be done, by hand and with this command; behind one node's part the rest."""
+    from kcli.snapshots.writing.restoration import named
+
+    image = loaded.loader.image
+    if node is None:
+        yield "Stop every broker, then every controller, and copy their metadata logs away."
+    given = [word for name, value in options.items() if value for word in (name, value)]
+    numbers = [str(each.id) for each in voters if node is None or each.id != node.node_id]
+    for number in numbers or ([] if voters else ["N"]):
+        words = ["kcli", "snapshot", "restore", source, "--to", "LOGDIR", "--node-id", number, *given]
+        yield f"On controller {number}: {shlex.join(words)}"
+    if image.kraft_version:
+        addresses = ",".join(each.address for each in voters)
+        value = f"controller.quorum.bootstrap.servers={addresses}, no controller.quorum.voters"
+    else:
+        named_voters = ",".join(map(str, voters)) or "ID@HOST:PORT,... of the new controllers"
+        value = f"controller.quorum.voters={named_voters}"
+    yield f"In every server.properties: {value}"
+    brokers = sorted(image.brokers.keys() - {each.id for each in voters})
+    if brokers:
+        text = f"On nodes that are brokers only ({named(brokers)}): remove __cluster_metadata-0"
+        yield f"{text}; meta.properties and the partitions stay."
+    first = voters[0].address if voters else "HOST:PORT"
+    yield f"Start the controllers, then the brokers. Look at the quorum: kcli snapshot watch {first}"

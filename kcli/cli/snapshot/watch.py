@@ -1,0 +1,200 @@
+"""kcli snapshot watch: what changes in a live cluster's metadata, as it is committed."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from kcli.cli.options.client import configure
+from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
+from kcli.cli.snapshot.changes import change_filters, change_options, event_json, event_text, is_implied
+from kcli.cli.snapshot.fetch import find_controllers
+from kcli.cli.snapshot.live import client_config_option, committed
+from kcli.cli.terminal.error_summary import conclude
+from kcli.cli.terminal.lines import Lines
+from kcli.cli.terminal.output import open_output, output_option
+from kcli.client.address import Address
+from kcli.client.calls import call
+from kcli.client.cluster import Client
+from kcli.client.properties import ClientConfig
+from kcli.errors import InputError, NetworkError
+from kcli.jsontext import dumps
+from kcli.schemas.apikeys import DESCRIBE_QUORUM
+from kcli.snapshots.reading.follow import LogFollower
+from kcli.snapshots.report import instant
+
+if TYPE_CHECKING:
+    from kcli.snapshots.history.history import Event, HistoryLoader
+
+WAIT_MS = 300  # that a leader may wait for something new
+LAG = 20  # records; a replica that keeps up is a fetch or two behind
+
+
+@click.command()
+@click.argument("bootstrap", metavar="HOST:PORT[,...]")
+@change_options
+@click.option("--every", type=click.FloatRange(0.1), default=10.0, show_default=True, metavar="SECONDS",
+              help="How often the state of the quorum is looked at; it is shown when it has changed.")  # fmt: skip
+@click.option("--duration", type=click.FloatRange(0), metavar="SECONDS", help="End by itself; by default with Ctrl-C.")
+@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@output_option
+@client_config_option
+@secrets_option()
+@quiet_option("No warnings.")
+@dialect_option
+def watch(
+    bootstrap: str,
+    every: float,
+    duration: float | None,
+    form: str,
+    output: str | None,
+    settings: tuple[str, ...],
+    secrets: bool,
+    quiet: bool,
+    dialect: str | None,
+    **chosen: Any,
+) -> int:
+    """Follow the metadata log of a live quorum: each change when it is committed, as `snapshot log` shows it.
+
+    HOST:PORT are controllers, or a broker. kcli reads as an observer that has no id: it never counts for a vote or for
+    the high watermark, and sees nothing above it. Between the changes stands the state of the quorum, by its leader:
+    epoch, high watermark, and how many records each voter and observer is behind.
+
+    \b
+    kcli snapshot watch localhost:9093 --topic orders
+    """
+    from kcli.snapshots.history.history import HistoryLoader
+
+    config = configure(bootstrap, settings, quiet=quiet)
+    tests = change_filters(**chosen)
+    with open_output(output, []) as out:
+        show = Shown(out, form, lambda event: not is_implied(event) and all(test(event.change) for test in tests))
+        loader = HistoryLoader(show.event, dialect, strict=False, secrets=secrets)
+        asyncio.run(follow(config, loader, show, every, duration))
+    conclude([InputError(text, file=bootstrap) for _, text in loader.problems], quiet)
+    return 0
+
+
+@dataclass(slots=True)
+class Shown:
+    """Writes lines as they come. is_live: whether the log that was there before has been read."""
+
+    out: BinaryIO
+    form: str
+    wants: Callable[[Event], bool]
+    is_live: bool = False
+    last: str = ""
+
+    def event(self, event: Event) -> None:
+        """Write a change."""
+        if self.is_live and self.wants(event):
+            Lines(self.out).line(event_json(event) if self.form == "jsonl" else event_text(event))
+
+    def quorum(self, state: Quorum) -> None:
+        """Write the state of the quorum, where it has changed but for the high watermark."""
+        if self.last == state.key:
+            return
+        self.last = state.key
+        now = time.time_ns() // 1_000_000
+        Lines(self.out).line(dumps(state.json(now)) if self.form == "jsonl" else f"{instant(now)}  {state}")
+        self.out.flush()
+
+
+async def follow(
+    config: ClientConfig, loader: HistoryLoader, show: Shown, every: float, duration: float | None
+) -> None:
+    """Read what is there, then show what comes."""
+    client = Client(config)
+    ends = None if duration is None else time.monotonic() + duration
+    looked = 0.0
+    try:
+        follower = LogFollower(await find_controllers(client))
+        with tempfile.TemporaryDirectory(prefix="kcli-metadata-") as name:
+            async for piece in committed(client, follower, Path(name)):
+                take_snapshots(loader, Path(name))
+                loader.segment(memoryview(piece.data))
+                show.out.flush()
+                if not show.is_live and follower.is_caught_up:
+                    show.is_live, follower.wait_ms = True, WAIT_MS
+                now = time.monotonic()
+                if show.is_live and now - looked >= every and (state := await quorum_of(client, follower)):
+                    show.quorum(state)
+                    looked = now
+                if ends is not None and now >= ends and show.is_live:
+                    return
+    finally:
+        await client.close()
+
+
+def take_snapshots(loader: HistoryLoader, folder: Path) -> None:
+    """Begin with a snapshot that came: at first, or where the leader's log begins behind what was read."""
+    from kcli.snapshots.reading.api import take_snapshot
+
+    for path in sorted(folder.iterdir()):
+        loader.image = type(loader.image)(decode=loader.image.decode)
+        take_snapshot(loader, str(path))
+        path.unlink()
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """The state of the quorum as its leader has it. behind: {replica: records}, of voters and observers."""
+
+    leader: int
+    epoch: int
+    high_watermark: int
+    voters: dict[int, int]
+    observers: dict[int, int]
+
+    @property
+    def key(self) -> str:
+        """What makes a state worth a line: another leader or member, or who is behind."""
+        members = [(node, behind > LAG) for node, behind in (self.voters | self.observers).items()]
+        return f"{self.leader} {self.epoch} {sorted(self.voters)} {members}"
+
+    def __str__(self) -> str:
+        voters, observers = (members_text(each) for each in (self.voters, self.observers))
+        state = f"quorum: node {self.leader} leads in epoch {self.epoch}, high watermark {self.high_watermark}"
+        return f"{state}, voters {voters}" + (f", observers {observers}" if self.observers else "")
+
+    def json(self, now: int) -> dict[str, Any]:
+        """As a JSON object."""
+        row: dict[str, Any] = {"event": "quorum", "time": instant(now), "leader": self.leader, "epoch": self.epoch}
+        row["highWatermark"] = self.high_watermark
+        for name, members in (("voters", self.voters), ("observers", self.observers)):
+            row[name] = [{"node": node, "behind": behind} for node, behind in members.items()]
+        return row
+
+
+def members_text(members: dict[int, int]) -> str:
+    return ", ".join(f"{node} ({behind} behind)" if behind else f"{node}" for node, behind in members.items())
+
+
+async def quorum_of(client: Client, follower: LogFollower) -> Quorum | None:
+    """What the leader says of the quorum (DescribeQuorum); None: it does not say now."""
+    asked = {"topics": [{"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 0}]}]}
+    try:
+        session = await client.session_at(Address(*follower.target))
+        answer = await call(session.connection, DESCRIBE_QUORUM, session.versions.best(DESCRIBE_QUORUM), asked)
+    except NetworkError:
+        return None
+    found = [each for topic in answer["topics"] for each in topic["partitions"] if not each["errorCode"]]
+    if not found:
+        return None
+    end = max((each["logEndOffset"] for each in found[0]["currentVoters"]), default=-1)
+    voters, observers = (
+        {each["replicaId"]: max(end - each["logEndOffset"], 0) for each in sorted(found[0][name], key=replica)}
+        for name in ("currentVoters", "observers")
+    )
+    return Quorum(found[0]["leaderId"], found[0]["leaderEpoch"], found[0]["highWatermark"], voters, observers)
+
+
+def replica(member: dict[str, Any]) -> int:
+    return int(member["replicaId"])

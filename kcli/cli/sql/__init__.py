@@ -1,0 +1,1 @@
+"""`kcli sql`: the command, its prompt and its results."""

@@ -1,0 +1,106 @@
+"""`kcli sql`: questions about captures, log segments, snapshots and written tables, in SQL."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kcli.cli.options.filter import filter_of_times, time_options
+from kcli.cli.options.inputs import (
+    format_option,
+    port_option,
+    quiet_option,
+    reading_options,
+    secrets_option,
+)
+from kcli.cli.terminal.console import is_terminal, terminal_room
+from kcli.cli.terminal.lines import print_line
+from kcli.cli.terminal.output import open_output, output_option, refuse_inputs
+from kcli.errors import UsageError
+from kcli.pipeline.queries import QUESTIONS
+
+FORMATS = ("table", "json", "jsonl", "csv", "parquet")
+
+
+@click.command()
+@click.argument("query", required=False, metavar="[QUERY]")
+@click.argument("files", nargs=-1, metavar="FILE|DIR...")
+@format_option(FORMATS, "How to show the rows.", default="table")
+@click.option("--list", "list_", is_flag=True, help="List the tables with their columns, and the questions.")
+@click.option(
+    "--question", type=click.Choice([each.name for each in QUESTIONS]), help="Answer one of the report's questions."
+)
+@port_option
+@time_options
+@output_option
+@quiet_option("Do not print the number of rows.")
+@secrets_option()
+@reading_options
+def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
+    """Answer a question in SQL (DuckDB's) about captures, log segments, snapshots and Parquet tables.
+
+    Several captures are read as one. A DIR stands for all it holds: a topic's folder, a folder of captures, the tables
+    of `kcli pipeline run`. Without QUERY, kcli asks for queries, one after another. `kcli sql --list` shows the tables.
+    --since and --until leave out exchanges before any table is made of them.
+
+    \b
+    kcli sql "SELECT client_id, count(*) FROM exchanges GROUP BY ALL" night.pcap
+    kcli sql --question refused night.pcap
+    """
+    if options["list_"]:
+        print_list()
+        return
+    question = options["question"]
+    if query is not None and (question or query == "-" or Path(query[:4000]).exists()):
+        files, query = (query, *files), None
+    query = sql_of(question) if question else query
+    if not files:
+        raise UsageError("FILE|DIR...: missing (captures, log segments, snapshots or tables expected)")
+    parquet = options["format_"] == "parquet"
+    if parquet and options["output"] is None and is_terminal(sys.stdout):
+        raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
+    if query is None and (options["output"] is not None or parquet):
+        raise UsageError("QUERY: missing (kcli sql QUERY FILE...); only its answer can go to a file")
+    refuse_inputs(options["output"], (*files, *options["key_logs"]))
+    ask(query, files, options)
+
+
+def sql_of(question: str) -> str:
+    """The query that answers a question of that name."""
+    return next(each.sql for each in QUESTIONS if each.name == question)
+
+
+def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Answer one query, or all that are typed."""
+    from kcli.cli.sql.prompt import prompt
+    from kcli.cli.sql.results import write_answer
+    from kcli.extras import require
+    from kcli.sql.inputs import sort_inputs
+
+    require("kcli sql", "sql")
+    from kcli.sql.tables import open_engine
+
+    inputs = sort_inputs(files)
+    captured = {name: options[name] for name in ("ports", "dialect", "memory", "secrets", "key_logs")}
+    captured["chosen"] = chosen = filter_of_times(options, inputs.captures)
+    if inputs.others and not chosen.takes_all:
+        raise UsageError(f"{inputs.others[0]}: no capture; --since and --until are for captures (WHERE timestamp ...)")
+    with open_engine(inputs, captured) as engine:
+        if query is None:
+            if "-" in files:
+                raise UsageError("QUERY: missing; it can't be asked for where standard input is read")
+            prompt(engine, options["format_"], quiet=options["quiet"])
+            return
+        with open_output(options["output"], files) as out:
+            room = terminal_room(options["output"])
+            write_answer(engine, query, out, options["format_"], room=room, quiet=options["quiet"])
+
+
+def print_list() -> None:
+    from kcli.cli.sql.results import list_lines
+
+    for line in list_lines():
+        print_line(line)

@@ -1,0 +1,126 @@
+"""Queries typed one after another: a prompt with history and completion on a terminal, lines of a pipe without."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kcli.cli.sql.results import list_lines, write_answer
+from kcli.cli.terminal.console import is_terminal, terminal_room
+from kcli.cli.terminal.lines import print_line, print_note
+from kcli.errors import KcliError
+
+if TYPE_CHECKING:
+    from kcli.sql.engine import Engine
+
+FIRST, MORE = "kcli sql> ", "     ...> "
+REMEMBERED = 1000  # lines
+WORDS = (
+    "SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "ALL", "LIMIT", "HAVING", "DISTINCT", "COUNT", "SUM", "AVG",
+    "MIN", "MAX", "ROUND", "QUANTILE_CONT", "AS", "AND", "OR", "NOT", "NULL", "IS", "IN", "LIKE", "DESC", "JOIN",
+    "USING", "WITH", "DESCRIBE", "SUMMARIZE",
+)  # fmt: skip
+
+
+def prompt(engine: Engine, form: str, *, quiet: bool) -> None:
+    """Answer queries until the end of input, `.quit`, or an error where nobody types. A query ends with `;` or, where
+    it stands alone, with its line. `.tables` shows what there is."""
+    typed = is_terminal(sys.stdin)
+    if typed and not quiet:
+        print_note("A query ends with `;`. `.tables` shows the tables, `.quit` or Ctrl-D ends.")
+    with line_editing(engine) if typed else contextlib.nullcontext():
+        for query in queries(typed):
+            try:
+                answer(engine, query, form, quiet=quiet)
+            except KcliError as error:
+                if not typed:
+                    raise
+                print_note(f"kcli: {error}")
+            except KeyboardInterrupt:
+                if not typed:
+                    raise
+                print_note("interrupted")
+
+
+def answer(engine: Engine, query: str, form: str, *, quiet: bool) -> None:
+    if query == ".tables":
+        for line in list_lines():
+            print_line(line)
+        return
+    sys.stdout.flush()
+    write_answer(engine, query, sys.stdout.buffer, form, room=terminal_room(), quiet=quiet)
+    sys.stdout.buffer.flush()
+
+
+def queries(typed: bool) -> Iterator[str]:
+    """Whole queries out of lines."""
+    held: list[str] = []
+    while True:
+        try:
+            line = input(MORE if held else FIRST) if typed else sys.stdin.readline()
+        except KeyboardInterrupt:
+            print_line()
+            held.clear()
+            continue
+        except EOFError:
+            print_line()
+            return
+        if not typed and not line:
+            break
+        text = line.strip()
+        if not held and text in (".quit", ".exit"):
+            return
+        if not held and text.startswith("."):
+            yield text
+            continue
+        held += [text] if text else []
+        if text.endswith(";"):
+            yield " ".join(held)
+            held.clear()
+    if held:
+        yield " ".join(held)
+
+
+def completions(engine: Engine, start: str, before: str = "") -> list[str]:
+    """Words of SQL, tables and columns that begin so; tables alone behind FROM and JOIN. before: what stands before."""
+    tables = {name for name in (*engine.scans, *engine.views) if not name.startswith("_")}
+    columns = {name for scan in engine.scans.values() for name in scan.schema.names}
+    known = [*sorted({*tables, *columns}), *WORDS]
+    if before.upper().split()[-1:] in (["FROM"], ["JOIN"]):
+        known = sorted(tables)
+    found = [each for each in known if each.lower().startswith(start.lower())]
+    return [each.lower() if start and start.islower() else each for each in dict.fromkeys(found)]
+
+
+@contextlib.contextmanager
+def line_editing(engine: Engine) -> Iterator[None]:
+    """History, kept in the user's state folder, and completion with Tab; without either where Python has no
+    readline."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    path = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "kcli" / "sql_history"
+    with contextlib.suppress(OSError):
+        readline.read_history_file(path)
+    readline.set_completer_delims(" \t\n,()=<>!;'\"")
+
+    def complete(start: str, number: int) -> str | None:
+        before = readline.get_line_buffer()[: readline.get_begidx()]
+        return [*completions(engine, start, before), None][number]
+
+    readline.set_completer(complete)
+    readline.parse_and_bind("tab: complete")
+    try:
+        yield
+    finally:
+        readline.set_completer(None)
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            readline.set_history_length(REMEMBERED)
+            readline.write_history_file(path)

@@ -1,0 +1,213 @@
+"""The answer to a query as a table, JSON, CSV or Parquet, written while it is made."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, time
+from decimal import Decimal
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from kcli.cli.terminal.cells import cut, narrowed, pad, width
+from kcli.cli.terminal.lines import Lines, print_note
+from kcli.counting import counted
+from kcli.jsontext import dumps
+from kcli.legible import legible
+
+if TYPE_CHECKING:
+    from kcli.sql.engine import Engine
+
+MEASURED = 500  # rows whose values say how wide the columns of a table are
+WIDEST = 60  # cells of a column on a terminal
+LEAST = 6  # ... where many columns have to share it
+FEW = 10  # ... that each must have, or rows become blocks
+PADDED = 100  # ... in a pipe, where longer values are not cut
+
+
+def write_answer(engine: Engine, query: str, out: BinaryIO, form: str, *, room: int | None, quiet: bool) -> None:
+    """Write the answer's rows. room: cells of a line of the terminal; None: no table is cut to fit one.
+
+    UsageError: the query is wrong. InputError at the end: what is wrong with the inputs.
+    """
+    with engine.answer(query) as reader:
+        rows = write_table(reader, out, room) if form == "table" else WRITERS[form](reader, out)
+        out.flush()
+    if not quiet and form == "table":
+        print_note(counted(rows, "row"))
+
+
+def rows_of(reader: Any) -> Iterator[list[Any]]:
+    """The rows as lists of values that JSON has."""
+    for batch in reader:
+        columns = [[plain(value) for value in values_of(column)] for column in batch.columns]
+        yield from map(list, zip(*columns, strict=True))
+
+
+def values_of(column: Any) -> list[Any]:
+    """As Python values; as text where Python has none (a time beyond the year 9999)."""
+    import pyarrow
+
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        values = column.cast(pyarrow.string()).to_pylist()
+    return values
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%dT%H:%M:%S.%f}{'' if value.tzinfo is None else 'Z'}"
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return bytes_text(value)
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)) and type(value).__name__ in ("list", "tuple"):
+        return [plain(each) for each in value]
+    return str(value)
+
+
+def bytes_text(value: bytes) -> Any:
+    """Text where it is UTF-8 that prints, else {"base64": ...}, as in kcli's JSON."""
+    from base64 import b64encode
+
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    return text if text.isprintable() else {"base64": b64encode(value).decode()}
+
+
+def text_of(value: Any) -> str:
+    """A value as a table and CSV have it; nothing for null."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else dumps(value) if isinstance(value, (dict, list)) else str(value)
+
+
+def write_jsonl(reader: Any, out: BinaryIO) -> int:
+    count = 0
+    names = reader.schema.names
+    for row in rows_of(reader):
+        out.write(f"{dumps(dict(zip(names, row, strict=True)))}\n".encode())
+        count += 1
+    return count
+
+
+def write_json(reader: Any, out: BinaryIO) -> int:
+    count = 0
+    names = reader.schema.names
+    out.write(b"[")
+    for count, row in enumerate(rows_of(reader), 1):
+        out.write(f"{',' if count > 1 else ''}\n{dumps(dict(zip(names, row, strict=True)))}".encode())
+    out.write(b"\n]\n" if count else b"]\n")
+    return count
+
+
+def write_csv(reader: Any, out: BinaryIO) -> int:
+    """RFC 4180 with a head; control characters are escaped, so that a row is a line."""
+    count = -1  # the head
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in chain([reader.schema.names], rows_of(reader)):
+        writer.writerow([legible(text_of(value)) for value in row])
+        out.write(text.getvalue().encode("utf-8", "replace"))
+        text.seek(0)
+        text.truncate()
+        count += 1
+    return count
+
+
+def write_parquet(reader: Any, out: BinaryIO) -> int:
+    from kcli.tables.parquet import parquet_file
+
+    count = 0
+    with parquet_file(out, reader.schema) as writer:
+        for batch in reader:
+            writer().write_batch(batch)
+            count += batch.num_rows
+    return count
+
+
+def write_table(reader: Any, out: BinaryIO, room: int | None = None) -> int:
+    """Columns as wide as their first values; with `room` (cells) values and then lines are cut."""
+    import pyarrow
+
+    most = PADDED if room is None else WIDEST
+    right = [pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind)
+             for kind in reader.schema.types]  # fmt: skip
+    rows = ([legible(text_of(value)) for value in row] for row in rows_of(reader))
+    first = [[legible(name) for name in reader.schema.names], *islice(rows, MEASURED)]
+    sizes = [min(max(map(width, column)), most) for column in zip(*first, strict=True)]
+    write = Lines(out).line
+    if room is not None and sum(min(size, FEW) + 2 for size in sizes) > room + 2:
+        return write_blocks(first[0], chain(first[1:], rows), write, room)
+    if room is not None:
+        sizes = narrowed(sizes, room - 2 * (len(sizes) - 1), LEAST)
+    count = -1  # the head
+    for row in chain(first, rows):
+        count += 1
+        shown = row if room is None else map(cut, row, sizes)
+        line = "  ".join(pad(cell, size, right=at) for cell, size, at in zip(shown, sizes, right, strict=True)).rstrip()
+        write(line if room is None else cut(line, room))
+    return count
+
+
+def write_blocks(names: list[str], rows: Iterable[list[str]], write: Callable[[str], None], room: int) -> int:
+    """Each row as a block of lines, a line for each value: for rows with too many columns for the terminal."""
+    size = max(map(width, names))
+    count = 0
+    for count, row in enumerate(rows, 1):
+        write(f"-- row {count:,}")
+        for name, value in zip(names, row, strict=True):
+            write(cut(f"{pad(name, size)}  {value}".rstrip(), room))
+    return count
+
+
+WRITERS: dict[str, Callable[[Any, BinaryIO], int]] = {
+    "table": write_table,
+    "json": write_json,
+    "jsonl": write_jsonl,
+    "csv": write_csv,
+    "parquet": write_parquet,
+}
+
+
+def list_lines() -> Iterator[str]:
+    """The tables with their columns, and example questions."""
+    from kcli.pipeline.queries import QUESTIONS
+    from kcli.sql.definitions import TABLES
+    from kcli.sql.examples import EXAMPLES
+
+    for table in TABLES.values():
+        yield f"{table.name}: {table.text}"
+        size = max(map(len, table.names))
+        for column in table.columns:
+            kind = KINDS.get(column.kind, column.kind) + (", or null" if column.nullable else "")
+            yield f"  {column.name:{size}}  {kind:19}  {column.text}"
+        yield ""
+    yield "Questions (kcli sql --question NAME FILE...):"
+    size = max(len(each.name) for each in QUESTIONS)
+    for each in QUESTIONS:
+        yield f"  {each.name:{size}}  {each.title}"
+    yield ""
+    yield "Examples (kcli sql QUERY FILE...):"
+    for question, query in EXAMPLES:
+        yield f"  {question}"
+        yield f"    {query}"
+
+
+KINDS = {"instant": "timestamp", "strings": "string[]", "headers": "struct[]"}

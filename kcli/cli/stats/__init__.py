@@ -1,0 +1,1 @@
+"""`kcli stats`: the command and its table."""

@@ -1,0 +1,1 @@
+"""Screens, columns, lines and streams: everything commands write passes here."""

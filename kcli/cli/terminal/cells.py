@@ -1,0 +1,80 @@
+"""Values in columns, measured in a terminal's cells: wide characters take two, combining ones none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kcli.legible import legible
+
+CUT = "…"  # stands where text was cut
+
+
+def width(text: str) -> int:
+    """How many cells the text takes."""
+    if text.isascii() or text.replace(CUT, "-").isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def pad(text: str, size: int, *, right: bool = False) -> str:
+    """The text, escaped and filled up to `size` cells; right: set to the right."""
+    if text.isascii() and text.isprintable():
+        return text.rjust(size) if right else text.ljust(size)
+    text = legible(text)
+    blank = " " * (size - width(text))
+    return blank + text if right else text + blank
+
+
+def cut(text: str, size: int) -> str:
+    """The text, escaped, in `size` cells at most, with "…" where it is cut."""
+    text = legible(text)
+    if width(text) <= size:
+        return text
+    if text.isascii():
+        return text[: size - 1] + CUT
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, size - 1) + CUT
+
+
+def cut_start(text: str, size: int) -> str:
+    """The end of the text, escaped, in `size` cells at most, with "…" where its start was cut."""
+    text = legible(text)
+    return text if width(text) <= size else cut(text[::-1], size)[::-1]
+
+
+def wrap(text: str, size: int) -> list[str]:
+    """The text, escaped, in lines of `size` cells at most, broken between words where that is possible."""
+    text = legible(text)
+    if text.isascii():
+        import textwrap
+
+        return textwrap.wrap(text, size, break_on_hyphens=False)
+    from rich.console import Console
+    from rich.text import Text
+
+    return [line.plain.rstrip() for line in Text(text).wrap(Console(width=size), size)]
+
+
+def fit(text: str, size: int) -> str:
+    """The text, escaped, in exactly `size` cells: cut or filled up."""
+    if text.isascii() and text.isprintable() and len(text) <= size:
+        return text.ljust(size)
+    return pad(cut(text, size), size)
+
+
+def align(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Rows of as many values each as lines of columns, two spaces apart."""
+    cells = [[legible(cell) for cell in row] for row in rows]
+    sizes = [max(map(width, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(pad(cell, size) for cell, size in zip(row, sizes, strict=True)).rstrip() for row in cells]
+
+
+def narrowed(sizes: Sequence[int], room: int, least: int) -> list[int]:
+    """The sizes of columns, the widest taken in until all fit into `room` cells or none is above `least`."""
+    taken = list(sizes)
+    while sum(taken) > room and max(taken, default=0) > least:
+        taken[taken.index(max(taken))] -= 1
+    return taken

@@ -1,0 +1,94 @@
+"""What commands say: the terminal's console, progress and warnings on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from typing import IO, TYPE_CHECKING
+
+from kcli.cli.terminal.lines import print_note, unguarded
+from kcli.legible import legible
+
+if TYPE_CHECKING:
+    from kcli.cli.terminal.screen import Screen
+
+
+def is_terminal(stream: IO[str]) -> bool:
+    """Whether the stream is a terminal."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width() -> int:
+    """Cells of a line of the terminal that standard output or else standard error goes to, or as COLUMNS says; 120
+    where nobody knows."""
+    width = 0
+    with contextlib.suppress(ValueError):
+        width = max(0, int(os.environ.get("COLUMNS", "")))
+    for stream in filter(None, (sys.__stdout__, sys.stderr)):
+        with contextlib.suppress(OSError, ValueError):
+            width = width or os.get_terminal_size(stream.fileno()).columns
+    return width or 120
+
+
+def terminal_room(output: str | None = None) -> int | None:
+    """Cells of a line on standard output's terminal; None where the text goes to a pipe or to the file `output`."""
+    return terminal_width() if output is None and is_terminal(sys.stdout) else None
+
+
+def console(stderr: bool = False, quiet: bool = False) -> Screen:
+    """rich's console, which honours NO_COLOR; in a pipe it writes plain text and breaks no line."""
+    from kcli.cli.terminal.screen import Screen
+
+    stream = unguarded(sys.stderr if stderr else sys.stdout)
+    made = Screen(file=stream, quiet=quiet, soft_wrap=not is_terminal(stream))
+    if not is_terminal(stream) and "COLUMNS" not in os.environ:
+        made.width = 10_000
+    return made
+
+
+def warn(text: str, quiet: bool = False) -> None:
+    """One line on stderr about something odd that is no failure; on a terminal it is broken between words."""
+    if not quiet:
+        note(f"kcli: {text}")
+
+
+def note(text: str) -> None:
+    """One line on stderr; on a terminal it is broken between words."""
+    room = terminal_width() if is_terminal(sys.stderr) else None
+    if room is None or len(text) <= room:
+        print_note(text)
+        return
+    from kcli.cli.terminal.cells import wrap
+
+    for part in wrap(text, room):
+        print_note(part)
+
+
+def has_bars() -> bool:
+    """Whether bars can be drawn: on a terminal, where no reader of standard output (`| head`) writes between them."""
+    return is_terminal(sys.stderr) and not is_pipe(sys.stdout)
+
+
+def is_pipe(stream: IO[str]) -> bool:
+    """Whether another process reads what is written to the stream."""
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def progress(total: int | None, label: str, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """A bar of bytes on a terminal's stderr, nothing elsewhere; the function given takes the bytes done so far."""
+    if quiet or not has_bars():
+        yield lambda _done: None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(legible(label), total=total)
+        yield lambda done: bar.update(task, completed=done)

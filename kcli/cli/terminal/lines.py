@@ -1,0 +1,145 @@
+"""Lines of text: what commands show to people passes here, and nothing in it steers the terminal.
+
+What bytes, servers and file names bring is escaped (see `kcli.legible`), in a pipe as on a terminal. A line that is
+written stays one line, whatever its values hold; colours are only those of `paint`. `guard_streams` does the same for
+whatever is written to sys.stdout and sys.stderr by other ways, line feeds and tabs aside.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import IO, Any, BinaryIO, TextIO, cast
+
+import click
+
+from kcli.legible import legible, legible_lines
+
+AT_ONCE = 256  # lines
+LONGEST_NOTE = 1200  # characters of a line on stderr: a server's error text may have 32 kB
+
+
+class Painted(str):
+    """Text with colours of kcli's own."""
+
+    __slots__ = ()
+
+
+def paint(text: str, colour: bool, **style: Any) -> str:
+    """The text, escaped, in click's styles; as it is where `colour` is False: whoever writes the line escapes it."""
+    return Painted(click.style(legible(text), **style)) if colour else text
+
+
+def line_of(parts: tuple[str, ...]) -> str:
+    text = parts[0] if len(parts) == 1 else "".join(parts)
+    if text.isprintable():
+        return text
+    return "".join([part if type(part) is Painted else legible(part) for part in parts])
+
+
+def csv_line(values: Iterable[Any]) -> str:
+    """A row of CSV, without a line's end."""
+    import csv
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(values)
+    return text.getvalue()
+
+
+class Lines:
+    """Writes lines of text to where `open_output` leads."""
+
+    __slots__ = ("waiting", "write")
+
+    def __init__(self, out: BinaryIO) -> None:
+        self.write = out.write
+        self.waiting: list[str] = []
+
+    def later(self, text: str) -> None:
+        """One line, written with others when there are many, with the next `line`, or by `flush`."""
+        self.waiting.append(text)
+        if len(self.waiting) == AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        texts, self.waiting = self.waiting, []
+        self.put(texts)
+
+    def line(self, *parts: str) -> None:
+        """One line, made of these parts; only those of `paint` may hold control characters."""
+        if self.waiting:
+            self.flush()
+        self.write(f"{line_of(parts)}\n".encode())
+
+    def lines(self, texts: Iterable[str]) -> None:
+        """A line for each text; many at once where all of them are plain. What came before an error is written."""
+        rest, full = iter(texts), True
+        while full:
+            some: list[str] = []
+            try:
+                some.extend(islice(rest, AT_ONCE))
+            finally:
+                self.put(some)
+            full = len(some) == AT_ONCE
+
+    def put(self, texts: list[str]) -> None:
+        """Write texts, a line each."""
+        if not texts:
+            return
+        if not "".join(texts).isprintable():
+            texts = [legible(text) for text in texts]
+        self.write(("\n".join(texts) + "\n").encode())
+
+
+def print_line(*parts: str) -> None:
+    """One line on standard output."""
+    unguarded(sys.stdout).write(f"{line_of(parts)}\n")
+
+
+def print_note(*parts: str) -> None:
+    """One line on standard error, of a bounded length."""
+    unguarded(sys.stderr).write(f"{cut_line(line_of(parts))}\n")
+
+
+def cut_line(text: str) -> str:
+    """The text, cut behind LONGEST_NOTE characters."""
+    return text if len(text) <= LONGEST_NOTE else f"{text[:LONGEST_NOTE]}… ({len(text):,} characters)"
+
+
+class Guarded:
+    """A text stream that escapes all control characters but line feed and tab; in all else the stream it is given."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write the text, escaped; the number of its characters."""
+        self.stream.write(legible_lines(text))
+        return len(text)
+
+    def writelines(self, texts: Iterable[str]) -> None:
+        """Write each text, escaped."""
+        for text in texts:
+            self.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def unguarded(stream: IO[str]) -> IO[str]:
+    """The stream behind a guard, for text that was made legible before, and colours of kcli's own."""
+    return stream.stream if isinstance(stream, Guarded) else stream
+
+
+def guard_streams() -> Callable[[], None]:
+    """Guard sys.stdout and sys.stderr; the function returned takes the guards away."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (each and cast(TextIO, Guarded(unguarded(each))) for each in before)
+
+    def restore() -> None:
+        sys.stdout, sys.stderr = before
+
+    return restore

@@ -1,0 +1,216 @@
+"""Where data goes: standard output, or a file that is replaced when all of it is written; never an input."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import errno
+import functools
+import io
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar, cast
+
+import click
+
+from kcli.cli.terminal.streams import BUFFER, STANDARD_OUTPUT, STDIN, STDOUT, NamedFile
+from kcli.errors import InputError, UsageError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Name = str | Path | None  # of a file; None and "-": standard output
+
+LINKS = 40  # that a name may lead through, as in Linux
+
+# Files that commands read out of a folder: a partition's, KRaft's, the pipeline's. Compiled where it is needed.
+MEMBER = (
+    r".+\.(log|index|timeindex|txnindex|snapshot|checkpoint|parquet|jar)"
+    r"|leader-epoch-checkpoint|quorum-state|meta\.properties|partition\.metadata"
+)
+JOURNAL = "_kcli"  # the pipeline's own folder among its tables
+
+
+def output_option(command: Command) -> Command:
+    """-o OUT, for a command that prints data."""
+    return click.option(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="Write to OUT, not to standard output. An existing OUT is replaced only when all is written.",
+    )(command)
+
+
+@contextlib.contextmanager
+def open_output(output: Name, inputs: Iterable[str | Path], *, sealed: bool = False) -> Iterator[BinaryIO]:
+    """Where data goes: standard output for None or "-", a pipe or a device as it is, else a file.
+
+    A file is written under a temporary name beside `output`, which it replaces at the end: mode and links of what was
+    there stay. It does so too when InputError ends the writing and something was written: that is what could be read.
+    Every other exception leaves what was there. inputs: names of what the data is made of ("-": standard input).
+    sealed: it is worth nothing unless whole; it goes down to the disk, and is read-only then.
+    UsageError: the output is one of the inputs. OSError: with the name as it was given.
+    """
+    refuse_inputs(output, inputs)
+    handle = descriptor_of(output)
+    if handle == STDOUT:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    shown, target = str(output), os.path.realpath(str(output))
+    if handle is not None or is_stream(target):
+        raw = NamedFile(target if handle is None else os.dup(handle), shown)
+        with io.BufferedWriter(raw, BUFFER) as out:
+            yield cast(BinaryIO, out)
+        return
+    with replacement(Path(target), shown, sealed) as out:
+        yield cast(BinaryIO, out)
+
+
+def descriptor_of(output: Name) -> int | None:
+    """The open file that a name stands for: standard output, /dev/stdout, /dev/fd/3, links to them."""
+    if output is None or str(output) == "-":
+        return STDOUT
+    path = Path(output)
+    own = os.path.realpath("/dev/fd")
+    for _ in range(LINKS):
+        folder = os.path.realpath(path.parent)
+        if folder == own and path.name.isdecimal():
+            return int(path.name)
+        if not path.is_symlink():
+            return None
+        path = Path(folder) / path.readlink()
+    return None
+
+
+def is_stream(path: str) -> bool:
+    """Whether something is there that can't be replaced: a pipe, a terminal, a device."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+@contextlib.contextmanager
+def replacement(target: Path, shown: str, sealed: bool) -> Iterator[io.BufferedWriter[NamedFile]]:
+    before = replaceable(target, shown)
+    part = target.with_name(f".kcli-{os.urandom(6).hex()}.part")
+    remove = functools.partial(part.unlink, missing_ok=True)
+    # Ctrl-C may come where no block of ours is entered: between two frames of contextlib, which a cycle then keeps.
+    atexit.register(remove)
+    out = None
+    worth = False
+    try:
+        handle = created(part, shown, private=before is not None)
+        out = io.BufferedWriter(NamedFile(handle, shown), BUFFER)
+        try:
+            yield out
+            worth = True
+        except InputError:
+            worth = out.tell() > 0 and not sealed
+            raise
+        finally:
+            if worth:
+                out.flush()
+                settle(handle, before, sealed, shown)
+                out.close()
+                part.replace(target)
+                if sealed:
+                    sync_folder(target.parent)
+    finally:
+        remove()  # it has its name by now, or is of no use
+        atexit.unregister(remove)
+        if out is not None:
+            with contextlib.suppress(OSError, ValueError):
+                out.raw.close()
+                out.close()
+
+
+def created(part: Path, shown: str, *, private: bool) -> int:
+    try:
+        return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, shown) from None
+
+
+def replaceable(target: Path, shown: str) -> os.stat_result | None:
+    """What is there, None for nothing. OSError: it is no file, or not to be written."""
+    try:
+        there = target.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, shown) from None
+    if stat.S_ISDIR(there.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), shown)
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), shown)
+    return there
+
+
+def settle(handle: int, before: os.stat_result | None, sealed: bool, shown: str) -> None:
+    """Give a written file the owner and mode of the one before it. Sealed: read-only, and down to the disk."""
+    try:
+        if before is not None:
+            with contextlib.suppress(PermissionError):
+                os.fchown(handle, before.st_uid, before.st_gid)
+            os.fchmod(handle, stat.S_IMODE(before.st_mode))
+        if sealed:
+            os.fchmod(handle, 0o444)
+            os.fsync(handle)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, shown) from None
+
+
+def sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def refuse_inputs(output: Name, inputs: Iterable[str | Path]) -> None:
+    """UsageError where the output is an input, by whatever name; is in a folder that is one, as what is read of it; or
+    lies beside an input of the same log segment."""
+    there = status_of(output, STDOUT)
+    if there is None or not stat.S_ISREG(there.st_mode):
+        return
+    shown = STANDARD_OUTPUT if output in (None, "-") else str(output)
+    for each in inputs:
+        taken = status_of(each, STDIN)
+        if taken is None:
+            continue
+        if stat.S_ISREG(taken.st_mode) and os.path.samestat(there, taken):
+            name = "standard input" if str(each) == "-" else each
+            raise UsageError(f"-o {shown}: is the input {name} itself (another file expected)")
+        if shown != STANDARD_OUTPUT and is_part_of(Path(str(output)), each, taken):
+            raise UsageError(f"-o {shown}: belongs to the input {each} (another file expected)")
+
+
+def status_of(name: Name, standard: int) -> os.stat_result | None:
+    """None: nothing is there. standard: the descriptor that "-" stands for."""
+    try:
+        return os.fstat(standard) if name is None or str(name) == "-" else os.stat(name)  # noqa: PTH116
+    except OSError:
+        return None
+
+
+def is_part_of(output: Path, source: str | Path, taken: os.stat_result) -> bool:
+    """Whether a file that is there is a member of an input folder, or of an input's log segment."""
+    path = Path(os.path.realpath(output))
+    where = Path(os.path.realpath(source))
+    if stat.S_ISDIR(taken.st_mode):
+        inside = path.is_relative_to(where)
+        return inside and (is_member(path.name) or JOURNAL in path.relative_to(where).parts)
+    stem = where.name.partition(".")[0]
+    same = path.parent == where.parent and path.name.partition(".")[0] == stem and stem.isdecimal()
+    return same and is_member(path.name) and is_member(where.name)
+
+
+def is_member(name: str) -> bool:
+    return re.fullmatch(MEMBER, name) is not None

@@ -1,0 +1,30 @@
+"""rich's console, which shows what it is given and obeys none of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from kcli.legible import legible, legible_lines
+
+
+class Screen(Console):
+    """No markup, no emoji codes, no control characters but those of rich's own styles."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **options)  # type: ignore[arg-type]
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(legible_lines(segment.text), segment.style)
+
+
+def shown(text: str, style: str = "") -> Text:
+    """A value, or a line with values in it, that stays on one line; in one of rich's styles."""
+    return Text(legible(text), style=style)

@@ -1,0 +1,122 @@
+"""The process's own streams, as commands may rely on them whatever the shell has made of them."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, BinaryIO, cast
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+STANDARD_OUTPUT = "standard output"  # its name in errors
+BUFFER = 1 << 16  # bytes
+MOST_PIECES = 1024  # that one call of the system takes, on Linux and macOS
+
+
+class NamedFile(io.FileIO):
+    """A file whose errors in writing have its name."""
+
+    def __init__(self, file: str | int, shown: str, *, closefd: bool = True) -> None:
+        super().__init__(file, "wb", closefd=closefd)
+        self.shown = shown
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = error.filename or self.shown
+            raise
+
+    def write_all(self, pieces: Sequence[memoryview]) -> None:
+        """Write pieces of bytes, many with one call, none copied here."""
+        for at in range(0, len(pieces), MOST_PIECES):
+            waiting = [*pieces[at : at + MOST_PIECES]]
+            left = sum(map(len, waiting))
+            while left:
+                count = self.write_some(waiting)
+                left -= count
+                if left:
+                    waiting = rest_of(waiting, count)
+
+    def write_some(self, pieces: list[memoryview]) -> int:
+        """Write what the system takes at once: how many bytes."""
+        try:
+            return os.writev(self.fileno(), pieces)
+        except OSError as error:
+            error.filename = self.shown
+            raise
+
+
+def rest_of(pieces: list[memoryview], done: int) -> list[memoryview]:
+    """What follows so many bytes."""
+    first = 0
+    while done >= len(pieces[first]):
+        done -= len(pieces[first])
+        first += 1
+    return [pieces[first][done:], *pieces[first + 1 :]]
+
+
+def write_all(out: BinaryIO, pieces: Sequence[memoryview]) -> None:
+    """Write pieces of bytes behind what was written to `out` before."""
+    raw = getattr(out, "raw", None)
+    if isinstance(raw, NamedFile):
+        out.flush()
+        raw.write_all(pieces)
+    else:
+        out.writelines(pieces)
+
+
+class Notes(io.FileIO):
+    """Standard error. Where nobody can read it, a command goes on all the same, and ends as it would have."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return memoryview(data).nbytes
+
+
+def mend_streams() -> None:
+    """Have all three streams: errors in writing standard output name it, those of standard error are passed over.
+
+    A closed one would be None, and its number go to the next file that is opened, which then got what was meant for
+    the stream. Closed input is empty; closed output refuses what is written, so that no data is lost in silence.
+    """
+    stand_in(STDIN, os.O_RDONLY)
+    stand_in(STDOUT, os.O_RDONLY)
+    stand_in(STDERR, os.O_WRONLY)
+    sys.stdin = sys.stdin or io.TextIOWrapper(io.BufferedReader(io.FileIO(STDIN, closefd=False)))
+    out = NamedFile(STDOUT, STANDARD_OUTPUT, closefd=False)
+    sys.stdout = text(io.BufferedWriter(out), sys.stdout, line_buffering=out.isatty())
+    notes = Notes(STDERR, "wb", closefd=False)
+    sys.stderr = text(io.BufferedWriter(notes), sys.stderr, line_buffering=True)
+
+
+def stand_in(number: int, flags: int) -> None:
+    """Open /dev/null under a number that is free."""
+    try:
+        os.fstat(number)
+    except OSError:
+        handle = os.open(os.devnull, flags)
+        if handle != number:
+            os.dup2(handle, number)
+            os.close(handle)
+
+
+def text(stream: io.BufferedWriter[Any], before: Any, *, line_buffering: bool) -> io.TextIOWrapper[Any]:
+    """Text as the interpreter made it, in UTF-8 where it made none."""
+    encoding, errors = (before.encoding, before.errors) if before is not None else ("utf-8", "backslashreplace")
+    return io.TextIOWrapper(stream, encoding, errors, line_buffering=line_buffering)
+
+
+def standard_input() -> io.BufferedReader:
+    """Standard input's bytes, which can be looked at (`peek`) before they are read."""
+    return cast(io.BufferedReader, sys.stdin.buffer)
+
+
+def drop_output() -> None:
+    """Nobody takes standard output any more: keep the interpreter's last flush quiet."""
+    handle = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(handle, STDOUT)
+    os.close(handle)

@@ -1,0 +1,1 @@
+"""Grammars of files and networks: captures, TLS, checkpoints, files beside a log."""

@@ -1,0 +1,111 @@
+"""TLS as grammar: records, handshake messages and their extensions, as RFC 5246 (1.2) and RFC 8446 (1.3) lay them out.
+
+A message's words that kcli does not need stay bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from construct import (
+    Bytes,
+    Const,
+    Default,
+    GreedyBytes,
+    GreedyRange,
+    Int8ub,
+    Int16ub,
+    Int24ub,
+    Int32ub,
+    Optional,
+    Prefixed,
+    Struct,
+    Terminated,
+)
+
+Grammar = Any  # a Construct; its stubs are generic in two ways that mean nothing here
+
+# A record's type
+CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
+LARGEST_RECORD = 16384 + 2048  # bytes of a record's payload (RFC 5246, 6.2.3)
+
+RECORD_HEADER: Grammar = Struct("type" / Int8ub, "version" / Int16ub, "length" / Int16ub)
+HEADER: int = RECORD_HEADER.sizeof()
+HEADER_BEGINS = re.compile(rb"[\x14-\x17]\x03[\x00-\x04]")  # a type and a version
+DATA_BEGINS = re.compile(rb"\x17\x03\x03")  # those of every record that TLS 1.3 protects, and of data in TLS 1.2
+ALERT_MESSAGE: Grammar = Struct("level" / Int8ub, "description" / Int8ub)
+
+HANDSHAKE_HEADER: Grammar = Struct("type" / Int8ub, "length" / Int24ub)
+MESSAGE_HEADER: int = HANDSHAKE_HEADER.sizeof()
+
+CLIENT_HELLO: Grammar = Struct(
+    "version" / Int16ub,
+    "random" / Bytes(32),
+    "session_id" / Prefixed(Int8ub, GreedyBytes),
+    "suites" / Prefixed(Int16ub, GreedyBytes),
+    "compressions" / Prefixed(Int8ub, GreedyBytes),
+    "extensions" / Optional(Prefixed(Int16ub, GreedyBytes)),
+)
+SERVER_HELLO: Grammar = Struct(
+    "version" / Int16ub,
+    "random" / Bytes(32),
+    "session_id" / Prefixed(Int8ub, GreedyBytes),
+    "suite" / Int16ub,
+    "compression" / Int8ub,
+    "extensions" / Optional(Prefixed(Int16ub, GreedyBytes)),
+)
+SESSION_TICKET_12: Grammar = Struct("lifetime" / Int32ub, "ticket" / Prefixed(Int16ub, GreedyBytes))
+CERTIFICATES_12: Grammar = Prefixed(Int24ub, GreedyRange(Prefixed(Int24ub, GreedyBytes)))
+CERTIFICATES_13: Grammar = Struct(
+    "context" / Prefixed(Int8ub, GreedyBytes),
+    "certificates"
+    / Prefixed(
+        Int24ub,
+        GreedyRange(
+            Struct("data" / Prefixed(Int24ub, GreedyBytes), "extensions" / Prefixed(Int16ub, GreedyBytes)),
+        ),
+    ),
+)
+SERVER_NAMES: Grammar = Prefixed(Int16ub, GreedyRange(Struct("type" / Int8ub, "name" / Prefixed(Int16ub, GreedyBytes))))
+
+# What HKDF-Expand-Label expands (RFC 8446, 7.1)
+LABEL: Grammar = Struct(
+    "length" / Int16ub,
+    "label" / Prefixed(Int8ub, Struct("tls13" / Const(b"tls13 "), "name" / GreedyBytes)),
+    "context" / Default(Prefixed(Int8ub, GreedyBytes), b""),
+    Terminated,
+)
+
+
+def record_size(data: bytes | bytearray | memoryview, at: int = 0) -> int:
+    """Bytes of a record with its header, which has to be whole."""
+    return HEADER + int.from_bytes(data[at + 3 : at + HEADER], "big")
+
+
+def message_size(data: bytes | bytearray) -> int:
+    """Bytes of a handshake message with its header, which has to be whole."""
+    return MESSAGE_HEADER + int.from_bytes(data[1:MESSAGE_HEADER], "big")
+
+
+def extensions(block: bytes) -> dict[int, bytes]:
+    """The data of a hello's extensions, by type. GreedyRange would take longer for them than a handshake's rest."""
+    found, at = {}, 0
+    while at + 4 <= len(block):
+        kind, size = int.from_bytes(block[at : at + 2], "big"), int.from_bytes(block[at + 2 : at + 4], "big")
+        found[kind] = block[at + 4 : at + 4 + size]
+        at += 4 + size
+    return found
+
+
+def is_record_header(data: bytes | bytearray, at: int = 0, largest: int = LARGEST_RECORD) -> bool:
+    """Whether a record's header stands here, of a payload of so many bytes at most."""
+    if len(data) < at + HEADER or HEADER_BEGINS.match(data, at) is None:
+        return False
+    return record_size(data, at) <= HEADER + largest
+
+
+def next_record_header(data: bytes | bytearray, at: int, data_only: bool) -> int:
+    """The next place from `at` on where a header (data_only: of data) may begin; -1: none."""
+    found = (DATA_BEGINS if data_only else HEADER_BEGINS).search(data, at)
+    return -1 if found is None else found.start()

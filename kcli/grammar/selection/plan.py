@@ -1,0 +1,193 @@
+"""What a selection reads: the columns of its paths, level by level, laid out over a message's grammar.
+
+A path names fields as errors do, without indices: `topics[].partitions[].fetchOffset`. Each `[]` begins a level, which
+has a row for every entry of that array in the whole message; the message itself is level "" with one row.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from kcli.errors import UsageError
+from kcli.grammar.words.arrays import Array, Optional
+from kcli.grammar.words.scalars import LengthPrefixed, Primitive
+from kcli.grammar.words.structs import Struct
+from kcli.grammar.words.tagged import UNKNOWN_TAGS
+from kcli.grammar.words.varints import UnsignedVarint, Zigzag
+
+TAGS = "_tags"
+# Types whose column is where their bytes are.
+SLICED = ("string", "bytes", "records", "uuid")
+
+# What stands in a column of numbers where the version or the message has no such field.
+MISSING = -(1 << 63)
+NUMBERS = ("bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64")
+
+
+class Place(NamedTuple):
+    """Where a column is: level and slot, and what it holds (a word's type, "count", "present" or "missing")."""
+
+    level: int
+    slot: int
+    type: str
+
+
+class Level:
+    """The rows of one array: its path, and a row as it is before anything is read."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.template = path, array("q")
+
+    def add(self, *values: int) -> int:
+        """The slot of a new column."""
+        self.template.extend(values)
+        return len(self.template) - len(values)
+
+
+class Branch:
+    """What is selected at one word of the grammar and below it.
+
+    slot: of its value, or of the count of an array; present: of a 1 where it was there; below: by field; -1: none.
+    level: of the rows that it fills. element: of an array.
+    """
+
+    def __init__(self, word: Any, level: int) -> None:
+        self.word, self.level, self.slot, self.present = word, level, -1, -1
+        self.below: dict[str, Branch] = {}
+        self.element: Branch | None = None
+
+
+class SelectionPlan:
+    """Where the columns of some fields of one message version are. what: the message, for errors.
+
+    A path's names may be alternatives (`topic|name`), of which the first that the version has counts; with `?` at its
+    end it may be missing in the version. `_tags` is the number of tagged fields that a struct has, and
+    `_unknownTaggedFields[].tag` and `.data` are those that the version does not know. `topics[]` alone asks for counts.
+    In a level, columns stand in the order of the paths; the count of an array stands where a path first names it.
+    """
+
+    def __init__(self, grammar: Struct, what: str, paths: Sequence[str], missing: int = MISSING) -> None:
+        """missing: what stands in a column of numbers that the version or a message lacks. UsageError: no such path."""
+        self.grammar, self.what, self.paths, self.missing = grammar, what, tuple(paths), missing
+        self.levels = [Level("")]
+        self.root = Branch(grammar, 0)
+        self.places: dict[str, Place] = {}
+        self.arrays: dict[str, Place] = {}
+        self.branches: dict[str, Branch] = {}
+        for path in self.paths:
+            self.add(path)
+        self.mark_presence(self.root)
+        for level in self.levels:
+            if not level.template:
+                level.add(0)  # a row has a width
+
+    def place(self, path: str) -> Place:
+        """A column's place. UsageError: it was not selected."""
+        return self.known(self.places, path)
+
+    def count(self, path: str) -> Place:
+        """The place of an array's count. UsageError: nothing of it was selected."""
+        return self.known(self.arrays, path)
+
+    def known(self, places: dict[str, Place], path: str) -> Place:
+        """The place of a path. UsageError: it was not selected."""
+        if path not in places:
+            raise UsageError(f"select: {path!r} is not among the paths ({', '.join(places)})")
+        return places[path]
+
+    def slices_only(self, paths: Collection[str]) -> bool:
+        """Whether these columns are slices and all others numbers, as readers in the core take them to be."""
+        kinds = {path: self.place(path).type for path in self.paths if path in self.places}
+        return all((type_ in SLICED) == (path in paths) for path, type_ in kinds.items() if type_ != "missing")
+
+    # Paths
+
+    def add(self, path: str) -> None:
+        """Add the column of a path, and the levels it needs. UsageError: there is no such path."""
+        bare = path.removesuffix("?")
+        branch, reached = self.root, ""
+        for part in bare.split("."):
+            names, depth = part.replace("[]", ""), part.count("[]")
+            if not names or part != names + "[]" * depth:
+                raise UsageError(f"select: {path!r} is no path: names with dots between, [] behind those of arrays")
+            branch = self.below(branch, names, path)
+            reached = f"{reached}.{names}" if reached else names
+            for _ in range(depth):
+                reached += "[]"
+                branch = self.each(branch, reached, path)
+            self.branches[reached] = branch
+        self.branches[path] = branch
+        self.finish(branch, bare, path)
+
+    def finish(self, branch: Branch, bare: str, path: str) -> None:
+        """The column at the end of a path."""
+        word = branch.word
+        type_ = "missing" if word is None else "count" if word == TAGS else getattr(word, "kind", word_type(word))
+        if type_ not in (*NUMBERS, *SLICED, "missing", "count"):
+            if isinstance(word, Array) and not bare.endswith("[]"):
+                raise UsageError(f"select: {path} is an array: write {bare}[]")
+            return
+        if type_ == "missing" and bare.endswith("[]"):
+            return
+        if branch.slot < 0:
+            none = (0, -1) if type_ in SLICED else (0,) if type_ == "count" else (self.missing,)
+            branch.slot = self.levels[branch.level].add(*none)
+        self.places[path] = self.places[bare] = Place(branch.level, branch.slot, type_)
+
+    def below(self, branch: Branch, names: str, path: str) -> Branch:
+        """The field of a struct."""
+        word = branch.word.subcon if isinstance(branch.word, Optional) else branch.word
+        words = dict(word.words) if isinstance(word, Struct) else {}
+        if isinstance(word, Struct) and word.flexible:
+            words |= {TAGS: TAGS, UNKNOWN_TAGS: UNKNOWN_TAGS}
+        elif isinstance(word, str) and word == UNKNOWN_TAGS:
+            words = {"tag": Primitive("uint32"), "data": LengthPrefixed("bytes")}
+        name = next((name for name in names.split("|") if name in words), None)
+        if name is None:
+            if not path.endswith("?") and word is not None:
+                there = ", ".join(sorted(words)) or "none"
+                raise UsageError(f"select: {path}: {self.what} has no field {names!r} there (it has: {there})")
+            name = f"{names}?"
+        return branch.below.setdefault(name, Branch(words.get(name), branch.level))
+
+    def each(self, branch: Branch, reached: str, path: str) -> Branch:
+        """The elements of an array."""
+        word = branch.word
+        if word is not None and word != UNKNOWN_TAGS and not isinstance(word, Array):
+            raise UsageError(f"select: {path}: {reached.removesuffix('[]')} is no array in {self.what}")
+        if branch.element is None:
+            branch.slot = self.levels[branch.level].add(-1 if word != UNKNOWN_TAGS else 0)
+            self.levels.append(Level(reached))
+            element = word.subcon if isinstance(word, Array) else word
+            branch.element = Branch(element, len(self.levels) - 1)
+            if word == UNKNOWN_TAGS:
+                self.levels[-1].add(0, 0, -1)  # as the core has them
+                self.unknown_tags(branch.element)
+        self.arrays[reached] = Place(branch.level, branch.slot, "count")
+        return branch.element
+
+    def unknown_tags(self, element: Branch) -> None:
+        """The columns of unknown tagged fields, where the core has them."""
+        for slot, (name, word) in enumerate((("tag", Primitive("uint32")), ("data", LengthPrefixed("bytes")))):
+            element.below[name] = Branch(word, element.level)
+            element.below[name].slot = slot
+
+    def mark_presence(self, branch: Branch, tagged: bool = False) -> None:
+        """Slots for what may be absent, behind all columns of their level."""
+        if tagged or isinstance(branch.word, Optional):
+            branch.present = self.levels[branch.level].add(0)
+        struct = branch.word.subcon if isinstance(branch.word, Optional) else branch.word
+        sent = {field.name for field in struct.tagged} if isinstance(struct, Struct) else set()
+        for name, below in branch.below.items():
+            self.mark_presence(below, name in sent)
+        if branch.element is not None:
+            self.mark_presence(branch.element)
+
+
+def word_type(word: Any) -> str:
+    """The type of a word's values, as `Place` has it."""
+    if isinstance(word, Primitive):
+        return word.type
+    return "int64" if isinstance(word, UnsignedVarint | Zigzag) else "struct"

@@ -1,0 +1,90 @@
+"""The verb select: a few fields of a message as columns, straight from its bytes.
+
+`selection_plan` says what paths are and where their columns are. The compiled core fills the rows; `interpreted_rows`
+fills them from the reference grammar, where the core can't or is not built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from kcli.core import COMPILED
+from kcli.errors import DecodeError
+from kcli.grammar.selection.plan import MISSING, SelectionPlan
+from kcli.grammar.selection.rows import interpreted_rows
+from kcli.grammar.selection.selected import Selected
+from kcli.grammar.words.structs import Struct
+
+if TYPE_CHECKING:
+    from kcli.core.codec import messages as core
+
+Buffer = bytes | bytearray | memoryview
+
+
+class Codec(Protocol):
+    """What is asked of a `MessageCodec`."""
+
+    @property
+    def what(self) -> str:
+        """Name and version of the message."""
+
+    @property
+    def grammar(self) -> Struct:
+        """Its grammar."""
+
+    @property
+    def compiled(self) -> core.Node | None:
+        """The core's node; None where the core is not built or can't read it."""
+
+    def named(self, error: DecodeError) -> DecodeError:
+        """The error with the message's name and version."""
+
+
+class Selection(SelectionPlan):
+    """Some fields of one message version: `read` gives their columns.
+
+    A path's names may be alternatives (`topic|name`), of which the first that the version has counts; with `?` at its
+    end it may be missing in the version. `_tags` is the number of tagged fields that a struct has, and
+    `_unknownTaggedFields[].tag` and `.data` are those that the version does not know. `topics[]` alone asks for counts.
+    In a level, columns stand in the order of the paths; the count of an array stands where a path first names it.
+    """
+
+    def __init__(self, codec: Codec, paths: Sequence[str], missing: int = MISSING) -> None:
+        """missing: what stands in a column of numbers that the version or a message lacks. UsageError: no such path."""
+        super().__init__(codec.grammar, codec.what, paths, missing)
+        self.codec = codec
+
+    def __repr__(self) -> str:
+        return f"<Selection of {self.what}: {', '.join(self.paths)}>"
+
+    def read(self, data: Buffer, offset: int = 0) -> Selected:
+        """The columns of the message at `offset`. DecodeError: path, offset and reason, as `read` has them."""
+        try:
+            found = self.compiled.read(data, offset) if self.compiled is not None else None
+            rows, end = found or interpreted_rows(self, data, offset)
+        except DecodeError as error:
+            raise self.codec.named(error) from None
+        return Selected(self, data, rows, end)
+
+    @cached_property
+    def compiled(self) -> core.Selection | None:
+        """The core's program, None where the core is not built or can't read the grammar."""
+        return self.compile(whole=True)
+
+    @cached_property
+    def head(self) -> core.Selection | None:
+        """The same, for readers of the first fields: it stops behind the last that was asked for."""
+        return self.compile(whole=False)
+
+    def compile(self, whole: bool) -> core.Selection | None:
+        """The core's program; whole: to the message's end, else to the last field that was asked for."""
+        if not COMPILED or self.codec.compiled is None:
+            return None
+        from kcli.core.codec.messages import Selection as Compiled
+        from kcli.grammar.native import head, program
+
+        parts = program(self.root, self.codec.compiled)
+        templates = [level.template.tobytes() for level in self.levels]
+        return Compiled(self.codec.compiled, templates, parts if whole else head(parts))

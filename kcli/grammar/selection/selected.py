@@ -1,0 +1,78 @@
+"""The columns that a selection reads from one message."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any, Literal
+
+from kcli.core.codec.values import uuid_text
+from kcli.errors import UsageError
+from kcli.grammar.selection.plan import SLICED, SelectionPlan
+
+Buffer = bytes | bytearray | memoryview
+
+
+class Selected:
+    """The columns of one message. end: where it ends in the bytes; data: these bytes."""
+
+    def __init__(self, plan: SelectionPlan, data: Buffer, rows: list[bytes], end: int) -> None:
+        self.plan, self.data, self.rows, self.end = plan, data, rows, end
+
+    def __repr__(self) -> str:
+        sizes = [f"{level.path or 'message'}: {self.height(index)}" for index, level in enumerate(self.plan.levels)]
+        return f"<Selected {', '.join(sizes)}>"
+
+    def height(self, level: int) -> int:
+        """How many rows a level has."""
+        return len(self.rows[level]) // (8 * len(self.plan.levels[level].template))
+
+    def view(self, level: int, slot: int, form: Literal["q", "d"] = "q") -> memoryview:
+        """One slot of every row of a level, as int64 or double."""
+        view: memoryview[Any] = memoryview(self.rows[level]).cast(form)
+        return view[slot :: len(self.plan.levels[level].template)]
+
+    def column(self, path: str) -> memoryview:
+        """Numbers, one for each row of the path's level: int64, or doubles for a float64. `missing` where none is."""
+        place = self.plan.place(path)
+        if place.type in SLICED:
+            raise UsageError(f"select: {path} is a {place.type}: take `slices`, not `column`")
+        return self.view(place.level, place.slot, "d" if place.type == "float64" else "q")
+
+    def slices(self, path: str) -> tuple[memoryview, memoryview]:
+        """(starts, sizes) in `data` of strings, bytes, records and uuids, in bytes; size -1: null, or not there."""
+        place = self.plan.place(path)
+        if place.type not in SLICED:
+            raise UsageError(f"select: {path} is a {place.type}: take `column`, not `slices`")
+        return self.view(place.level, place.slot), self.view(place.level, place.slot + 1)
+
+    def counts(self, path: str) -> memoryview:
+        """Entries of an array (`topics[].partitions[]`), for each row of its level; -1: null, or not there."""
+        place = self.plan.count(path)
+        return self.view(place.level, place.slot)
+
+    def present(self, path: str) -> memoryview | None:
+        """1 where a tagged field was sent or a struct is not null, else 0; None where the path is always there."""
+        branch = self.plan.branches[path]
+        return self.view(branch.level, branch.present) if branch.present >= 0 else None
+
+    def parents(self, path: str) -> array[int]:
+        """For each row of the path's level its array's row, to join columns of two levels."""
+        counts = self.counts(path)
+        return array("q", (row for row, count in enumerate(counts) for _ in range(count)))
+
+    def values(self, path: str) -> list[Any]:
+        """What `read` gives for the path, row by row: numbers, bools, text, bytes; None for null or none."""
+        place = self.plan.place(path)
+        if place.type in SLICED:
+            return [self.value_at(place.type, *each) for each in zip(*self.slices(path), strict=True)]
+        made: list[Any] = list(self.column(path))
+        if place.type == "bool":
+            return [value if value == self.plan.missing else bool(value) for value in made]
+        return made
+
+    def value_at(self, type_: str, start: int, size: int) -> Any:
+        """The value of a slice; None for a size of -1."""
+        if size < 0:
+            return None
+        data = bytes(self.data[start : start + size])
+        return uuid_text(data) if type_ == "uuid" else data.decode(errors="replace") if type_ == "string" else data

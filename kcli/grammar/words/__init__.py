@@ -1,0 +1,1 @@
+"""The words of Kafka's grammars: scalars, varints, arrays, structs, tagged fields."""

@@ -1,0 +1,101 @@
+"""Words of construct's own inside kcli's: adapted so that they read from a source and see construct's context."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import IO, Any, cast
+
+from construct import CancelParsing, Construct, ConstructError, Container, ExplicitError, StopFieldError
+
+from kcli.errors import DecodeError, EncodeError
+from kcli.grammar.words.source import ByteSource, Window
+from kcli.grammar.words.trace import DecodeTrace
+from kcli.grammar.words.word import Grammar, JsonForm, Word
+
+# How construct's words steer those around them; these are no errors of the bytes.
+STEERING = (CancelParsing, ExplicitError, StopFieldError)
+
+
+def as_word(construct: Any) -> Word:
+    """A construct as a word: itself, a message's grammar, or one of construct's own, embedded."""
+    if isinstance(construct, Word):
+        return construct
+    grammar = getattr(construct, "grammar", None) if isinstance(construct, Grammar) else None
+    return grammar if isinstance(grammar, Word) else Embedded(construct)
+
+
+def context_below(trace: DecodeTrace, *, parsing: bool) -> Any:
+    """Construct's context for the fields of a struct, under the one in the trace."""
+    outer = trace.context
+    if outer is None:
+        outer = Container(_parsing=parsing, _building=not parsing, _sizing=False)
+        outer["_params"] = outer
+    steps = {name: outer.get(name) for name in ("_params", "_parsing", "_building", "_sizing", "_root", "_index")}
+    context = Container(_=outer, **steps)
+    context["_root"] = steps["_root"] or context
+    return context
+
+
+class Embedded(Word):
+    """A construct that is no word of kcli's. Its errors become ours, with the path of the field that holds it."""
+
+    type = "construct"
+    embeds = True
+
+    def __init__(self, subcon: Any) -> None:
+        super().__init__()
+        if not isinstance(subcon, Construct):
+            raise TypeError(f"needs a construct, not {subcon!r}")
+        self.subcon = subcon
+        self.flagbuildnone = subcon.flagbuildnone
+        try:
+            self.size = subcon.sizeof()
+        except (ConstructError, KeyError, AttributeError):
+            self.size = None
+        self.least = self.size or 0
+
+    def _sizeof(self, context: Any, path: str) -> int:
+        return int(self.subcon._sizeof(context, path))
+
+    def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
+        start, stream = source.tell(), cast(IO[bytes], Window(source))
+        context = trace.context or context_below(trace, parsing=True)
+        try:
+            value = self.subcon._parsereport(stream, context, construct_path("(parsing)", path))
+        except (DecodeError, *STEERING):
+            raise
+        except ConstructError as error:
+            raise DecodeError(path, source.tell(), reason_of(error)) from error
+        trace.note(path, start, source.tell(), self.type, value)
+        return value
+
+    def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> Any:
+        """The value that was built; a Rebuild makes its own."""
+        stream, context = io.BytesIO(), trace.context or context_below(trace, parsing=False)
+        try:
+            built = self.subcon._build(value, stream, context, construct_path("(building)", path))
+        except (EncodeError, *STEERING):
+            raise
+        except ConstructError as error:
+            raise EncodeError(path, reason_of(error)) from error
+        out += stream.getvalue()
+        return built
+
+    def json_value(self, value: Any, form: JsonForm) -> Any:
+        if isinstance(value, dict):
+            return {name: self.json_value(item, form) for name, item in value.items() if name != "_io"}
+        if isinstance(value, list):
+            return [self.json_value(item, form) for item in value]
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return base64.b64encode(value).decode()
+        return value
+
+
+def construct_path(verb: str, path: str) -> str:
+    return " -> ".join((verb, *path.split("."))) if path else verb
+
+
+def reason_of(error: ConstructError) -> str:
+    """The last line of construct's text; the ones before it have the path."""
+    return str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__

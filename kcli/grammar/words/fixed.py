@@ -1,0 +1,64 @@
+"""Structs of fixed width as `struct` reads them: for loops over many, and for single fields in place."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from kcli.grammar.words.scalars import FORMATS, Primitive
+from kcli.grammar.words.structs import Struct
+
+Buffer = bytes | bytearray | memoryview
+
+
+class FixedLayout:
+    """Names, offsets and the `struct.Struct` of a grammar whose fields are numbers of fixed width.
+
+    offsets: the byte that each field begins at; size: bytes of the whole; single: each field's own `struct.Struct`.
+    """
+
+    def __init__(self, grammar: Struct) -> None:
+        form, self.offsets, at = ">", dict[str, int](), 0
+        for field in grammar.fields:
+            if not isinstance(field.subcon, Primitive) or field.subcon.type not in FORMATS:
+                raise TypeError(f"{field.name} is no number of fixed width")
+            form += FORMATS[field.subcon.type]
+            self.offsets[field.name] = at
+            at += field.subcon.least
+        self.names = tuple(self.offsets)
+        self.single = {name: struct.Struct(">" + mark) for name, mark in zip(self.names, form[1:], strict=True)}
+        self.struct = struct.Struct(form)
+        self.size = self.struct.size
+        self.unpack_from, self.iter_unpack, self.pack = (
+            self.struct.unpack_from,
+            self.struct.iter_unpack,
+            self.struct.pack,
+        )
+
+    def rows(self, data: Buffer) -> Iterator[dict[str, Any]]:
+        """Each whole entry of `data` by the names of its fields; bytes that are left over are no entry."""
+        with memoryview(data) as view:
+            for values in self.iter_unpack(view[: len(view) // self.size * self.size]):
+                yield dict(zip(self.names, values, strict=True))
+
+    def row(self, data: Buffer, at: int = 0) -> dict[str, Any]:
+        """The entry at `at` by the names of its fields. struct.error: fewer bytes are there."""
+        return dict(zip(self.names, self.unpack_from(data, at), strict=True))
+
+    def put(self, data: bytearray, **fields: int) -> None:
+        """Write single fields into an entry at the start of `data`."""
+        for name, value in fields.items():
+            self.single[name].pack_into(data, self.offsets[name], value)
+
+    def part(self, first: str, last: str) -> struct.Struct:
+        """The fields from `first` to `last` alone."""
+        chosen = self.names[self.names.index(first) : self.names.index(last) + 1]
+        return struct.Struct(">" + "".join(self.single[name].format.removeprefix(">") for name in chosen))
+
+
+@cache
+def fixed_layout(grammar: Struct) -> FixedLayout:
+    """The layout of a grammar, made once. TypeError: a field has no fixed width."""
+    return FixedLayout(grammar)

@@ -1,0 +1,84 @@
+"""Notes of one way through a grammar: spans, odd encodings, construct's context; and the paths that name fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kcli.core.codec.values import bytes_of
+from kcli.errors import EncodeError
+
+ENCODINGS = "_encodings"
+
+
+class Span(NamedTuple):
+    """The bytes of one value: `start` to `end` (exclusive) in the buffer, its path, type and value."""
+
+    path: str
+    start: int
+    end: int
+    type: str
+    value: Any
+
+
+class DecodeTrace:
+    """Notes of one parse or build.
+
+    spans: every value's bytes, when asked for. encodings: bytes that a canonical encoder would not write, by path; a
+    build writes them again where the value is still the one they mean. context: construct's, for words of construct
+    inside ours.
+    """
+
+    __slots__ = ("context", "encodings", "spans")
+
+    def __init__(
+        self,
+        spans: list[Span] | None = None,
+        encodings: dict[str, bytes] | None = None,
+        context: Any = None,
+    ) -> None:
+        self.spans = spans
+        self.encodings = {} if encodings is None else encodings
+        self.context = context
+
+    @classmethod
+    def of_value(cls, value: Any, context: Any = None) -> DecodeTrace:
+        """The trace to build a message's value with: its "_encodings" (bytes or base64). EncodeError."""
+        odd = value.get(ENCODINGS, {}) if isinstance(value, dict) else {}
+        if not isinstance(odd, dict):
+            raise EncodeError(ENCODINGS, f"needs an object of paths, not {odd!r}")
+        try:
+            return cls(encodings={path: bytes(bytes_of(raw)) for path, raw in odd.items()}, context=context)
+        except ValueError as error:
+            raise EncodeError(ENCODINGS, str(error)) from None
+
+    def note(self, path: str, start: int, end: int, type_: str, value: Any) -> None:
+        """Add a span, where spans are wanted."""
+        if self.spans is not None:
+            self.spans.append(Span(path, start, end, type_, value))
+
+
+def trace_of(context: Mapping[str, Any]) -> DecodeTrace | None:
+    """The trace given to construct's outermost call, as in `word.parse(data, trace=DecodeTrace([]))`."""
+    given = context.get("_params", context).get("trace")
+    return given if isinstance(given, DecodeTrace) else None
+
+
+def child(path: str, name: str) -> str:
+    """The path of a field; a field without a name has that of its struct."""
+    return f"{path}.{name}" if path and name else path or name
+
+
+def element(path: str, index: int) -> str:
+    """The path of an array's element."""
+    return f"{path}[{index}]"
+
+
+def inside(outer: str, path: str) -> str:
+    """A path that begins at the value at `outer`, as one that begins where `outer` does."""
+    return f"{outer}{path}" if path.startswith("[") else ".".join(part for part in (outer, path) if part)
+
+
+def field_path(path: str) -> str:
+    """Construct's path, `(parsing) -> header -> key`, as ours: `header.key`."""
+    return ".".join(name for name in path.split(" -> ")[1:] if name != "None")

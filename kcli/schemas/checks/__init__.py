@@ -1,0 +1,1 @@
+"""Definitions and drafts judged by the rules of Kafka's generator."""

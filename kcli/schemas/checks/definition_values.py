@@ -1,0 +1,162 @@
+"""The keys of message definitions and what may stand under them, as Kafka's generator takes them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kcli.schemas.model import INTEGERS
+
+Raw = dict[str, Any]
+
+MESSAGE_KEYS: dict[str, type] = {
+    "apiKey": int,
+    "type": str,
+    "listeners": tuple,
+    "name": str,
+    "validVersions": str,
+    "deprecatedVersions": str,
+    "flexibleVersions": str,
+    "latestVersionUnstable": bool,
+    "fields": list,
+    "commonStructs": list,
+}
+STRUCT_KEYS: dict[str, type] = {"name": str, "versions": str, "deprecatedVersions": str, "fields": list}
+FIELD_KEYS: dict[str, type] = {
+    "name": str,
+    "type": str,
+    "versions": str,
+    "about": str,
+    "nullableVersions": str,
+    "taggedVersions": str,
+    "flexibleVersions": str,
+    "tag": int,
+    "default": str,
+    "ignorable": bool,
+    "mapKey": bool,
+    "zeroCopy": bool,
+    "entityType": str,
+    "fields": list,
+}
+ENTITIES: dict[str, str | None] = {
+    "unknown": None,
+    "transactionalId": "string",
+    "producerId": "int64",
+    "groupId": "string",
+    "topicName": "string",
+    "brokerId": "int32",
+}
+WORDS: dict[type, str] = {
+    int: "a number",
+    str: "a text",
+    bool: "true or false",
+    list: "a list of objects",
+    tuple: "a list of texts",
+}
+
+
+def fits(value: Any, kind: type) -> bool:
+    """Whether Jackson makes that of it: null is none, numbers and truths may be text and the other way."""
+    if value is None:
+        return True
+    if kind is list:
+        items = [value] if isinstance(value, dict) else value
+        return isinstance(items, list) and all(isinstance(each, dict) for each in items)
+    if kind is tuple:
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if kind is str:
+        return isinstance(value, (str, int, float))
+    if isinstance(value, str):
+        return value in ("true", "false") if kind is bool else value.lstrip("-").isdigit()
+    return isinstance(value, int) and isinstance(value, bool) == (kind is bool)
+
+
+def suggestion(key: str, known: dict[str, type]) -> str:
+    """The nearest of the known keys, as the end of a sentence."""
+    import difflib
+
+    near = difflib.get_close_matches(key, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def backward(text: str) -> bool:
+    """Whether a range runs from high to low: an empty one to the generator."""
+    lo, _, hi = text.partition("-")
+    return lo.isdigit() and hi.isdigit()
+
+
+def integer(kind: str) -> Callable[[str], str | None]:
+    def reason(text: str) -> str | None:
+        try:
+            value = int(text[2:], 16) if text.startswith("0x") else int(text)
+        except ValueError:
+            return f"an {kind} expected"
+        lo, hi = INTEGERS[kind]
+        return None if lo <= value <= hi else f"{lo} to {hi} expected"
+
+    return reason
+
+
+def boolean(text: str) -> str | None:
+    return None if text in ("true", "false") else "true or false expected"
+
+
+def floating(text: str) -> str | None:
+    try:
+        float(text)
+    except ValueError:
+        return "a number expected"
+    return None
+
+
+def uuid(text: str) -> str | None:
+    try:
+        return None if len(base64.b64decode(text + "==", b"-_", validate=True)) >= 16 else "a uuid in base64 expected"
+    except binascii.Error:
+        return "a uuid in base64 expected"
+
+
+def nothing(_text: str) -> str:
+    return "no other default than empty and null"
+
+
+def anything(_text: str) -> None:
+    return None
+
+
+DEFAULTS: dict[str, Callable[[str], str | None]] = {
+    "bool": boolean,
+    "float64": floating,
+    "uuid": uuid,
+    "bytes": nothing,
+    "string": anything,
+    "records": anything,
+}
+
+
+def wrong_default(kind: str, text: str) -> str | None:
+    """Why the generator refuses a text as the default of a scalar type; None: it takes it."""
+    return DEFAULTS.get(kind, integer(kind) if kind in INTEGERS else anything)(text)
+
+
+def objects(value: Any) -> list[Raw]:
+    """The JSON objects of a list; one alone counts as a list of one, as it does to Jackson."""
+    found = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [each for each in found if isinstance(each, dict)]
+
+
+def inner_fields(raw: Raw) -> Iterator[Raw]:
+    """The fields of a struct and of the structs in it."""
+    for field in objects(raw.get("fields")):
+        yield field
+        yield from inner_fields(field)
+
+
+def wrong_entity(entity: str, kind: str) -> str:
+    """What is wrong with the entityType of a field; "" for nothing."""
+    if entity not in ENTITIES:
+        return f"entityType {entity!r} is none of {', '.join(ENTITIES)}"
+    base = ENTITIES[entity]
+    return f"entityType {entity} is a {base}, and this is {kind}" if base not in (None, kind.removeprefix("[]")) else ""

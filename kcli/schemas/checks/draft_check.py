@@ -1,0 +1,211 @@
+"""A folder of definitions judged: by the rules of Kafka's generator, and by what a release has promised."""
+
+from __future__ import annotations
+
+import bisect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kcli.errors import InputError, SchemaError
+from kcli.schemas.checks.check import check
+from kcli.schemas.checks.draft_keys import is_rpc, key_faults
+from kcli.schemas.checks.evolution import broken_promises
+from kcli.schemas.checks.generator_rules import broken_rules
+from kcli.schemas.definition import blanked, build, without_null
+from kcli.schemas.dialect_settings import SETTINGS, read_settings
+from kcli.schemas.dialects import LARGEST, applied, read_dialect
+from kcli.schemas.lookup import Catalog
+from kcli.schemas.model import Message
+
+OWN_RULES = ("struct-shapes", "versions-outside")  # of `check`: what no generator looks at
+
+
+class DraftFinding(NamedTuple):
+    """line: from 1, of the object that it is about. path: the field, "" for the message."""
+
+    file: str
+    line: int
+    message: str
+    path: str
+    rule: str
+    text: str
+
+    def __str__(self) -> str:
+        where = ": ".join(part for part in (f"{self.file}:{self.line}", self.message, self.path) if part)
+        return f"{where}: {self.text} [{self.rule}]"
+
+
+class Placed(json.JSONDecoder):
+    """Reads JSON, and knows the line of each object by its id."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.lines: dict[int, int] = {}
+        breaks = [at for at, char in enumerate(text) if char == "\n"]
+        read: Any = json.decoder.JSONObject  # type: ignore[attr-defined]
+
+        def parse_object(place: tuple[str, int], *rest: Any) -> Any:
+            made = read(place, *rest)
+            without_null(made[0])
+            self.lines[id(made[0])] = bisect.bisect_left(breaks, place[1] - 1) + 1
+            return made
+
+        self.parse_object = parse_object
+        self.scan_once = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined]
+
+
+def check_folder(folder: Path, stock: Catalog, release: str) -> list[DraftFinding]:
+    """Every finding about the definitions in a folder and below it. InputError: there are none.
+
+    release: whose versions may not change.
+    """
+    files = sorted(folder.rglob("*.json"))
+    if all(path.name == SETTINGS for path in files):
+        raise InputError("no message definitions (*.json) in this directory", file=str(folder))
+    checked = Checked(stock, release)
+    for path in files:
+        checked.file(path)
+    checked.pairs()
+    checked.keys()
+    if not checked.found:
+        checked.use(folder)
+    return sorted(checked.found.values(), key=lambda each: (each.file, each.line))
+
+
+class Definition(NamedTuple):
+    """A message that was read. line: of its object."""
+
+    message: Message
+    file: str
+    line: int
+
+
+class Checked:
+    """The findings so far, and the messages that were read.
+
+    unread: names of messages whose definitions make no sense; set_keys: API -> (its key in dialect.json, file, line).
+    """
+
+    def __init__(self, stock: Catalog, release: str) -> None:
+        self.stock, self.release = stock, release
+        self.found: dict[tuple[str, int, str, str, str], DraftFinding] = {}
+        self.messages: dict[str, Definition] = {}
+        self.unread: set[str] = set()
+        self.set_keys: dict[str, tuple[int, str, int]] = {}
+
+    def report(self, file: str, line: int, message: str, path: str, rule: str, text: str) -> None:
+        """Enter a finding, once: several lists of rules may have it."""
+        self.found.setdefault((file, line, message, path, rule), DraftFinding(file, line, message, path, rule, text))
+
+    def file(self, path: Path) -> None:
+        file, text = str(path), ""
+        try:
+            if path.stat().st_size > LARGEST:
+                raise SchemaError(f"{path.stat().st_size} bytes are too many for a message definition")
+            text = blanked(path.read_text("utf-8", "replace"))
+            decoder = Placed(text)
+            raw, end = decoder.raw_decode(text, len(text) - len(text.lstrip()))
+            if not isinstance(raw, dict):
+                raise SchemaError("a JSON object expected")
+        except json.JSONDecodeError as error:
+            self.unread.add(path.stem)
+            self.report(file, error.lineno, "", "", "json", f"column {error.colno}: {error.msg}")
+            return
+        except (SchemaError, RecursionError, ValueError) as error:
+            self.unread.add(path.stem)
+            reason = error.text if isinstance(error, SchemaError) else "nested too deep, or a number of too many digits"
+            self.report(file, 1, "", "", "json", reason)
+            return
+        name = str(raw.get("name", "")) if path.name != SETTINGS else ""
+        if rest := text[end:].strip():
+            line = text.count("\n", 0, text.index(rest, end)) + 1
+            self.report(file, line, name, "", "json", f"{rest[:20]!r} behind the {'message' if name else 'object'}")
+        if path.name == SETTINGS:
+            self.settings(raw, file, decoder.lines)
+        else:
+            self.definition(raw, name or path.stem, file, decoder.lines)
+
+    def settings(self, raw: dict[str, Any], file: str, lines: dict[int, int]) -> None:
+        found = read_settings(raw)
+        for each in found.faults:
+            self.report(file, lines[id(each.at)], "", each.path, each.rule, each.text)
+        for api, key in found.api_keys.items():
+            self.set_keys[api] = key, file, lines[id(raw["apiKeys"])]
+
+    def definition(self, raw: dict[str, Any], name: str, file: str, lines: dict[int, int]) -> None:
+        try:
+            broken = broken_rules(raw)
+        except RecursionError:
+            self.unread.add(name)
+            self.report(file, 1, name, "", "definition", "structs are nested too deep")
+            return
+        for each in broken:
+            self.report(file, lines[id(each.at)], name, each.path, each.rule, each.text)
+        try:
+            message = build(raw)
+        except SchemaError as error:
+            self.unread.add(name)
+            if not broken:
+                self.report(file, 1, name, "", "definition", error.text)
+            return
+        for path, rule, reason in self.meanings(message):
+            self.report(file, line_of(raw, path, lines), name, path, rule, reason)
+        if name in self.messages:
+            self.report(file, 1, name, "", "message-twice", f"{self.messages[name].file} has it, too")
+        self.messages[name] = Definition(message, file, lines[id(raw)])
+
+    def meanings(self, message: Message) -> Iterator[tuple[str, str, str]]:
+        """What is wrong with what a definition means: (path, rule, text)."""
+        yield from ((each.path, each.rule, each.text) for each in check(message) if each.rule in OWN_RULES)
+        if message.name in self.stock.lines or message.name in self.stock.current_names:
+            yield from broken_promises(self.stock.message(message.name), message, self.release)
+
+    def pairs(self) -> None:
+        """Requests and responses go together, in the same versions."""
+        for message, file, _ in self.messages.values():
+            if not is_rpc(message):
+                continue
+            suffix, other = ("Request", "Response") if message.kind == "request" else ("Response", "Request")
+            twin = message.name.removesuffix(suffix) + other
+            mate = self.messages[twin].message if twin in self.messages else None
+            if mate is None and twin in self.stock.lines:
+                mate = self.stock.message(twin)
+            if mate is None and twin not in self.unread:
+                self.report(file, 1, message.name, "", "no-counterpart", f"there is no {twin}")
+            elif mate and twin in self.messages and message.kind == "request" and mate.versions != message.versions:
+                text = f"versions {message.versions}, but {twin} has {mate.versions}"
+                self.report(file, 1, message.name, "", "versions-differ", text)
+
+    def keys(self) -> None:
+        """Requests, responses and what dialect.json sets are of one mind about API keys."""
+        known = {name.removesuffix("Request").removesuffix("Response") for name in self.unread}
+        keys = {api: key for api, (key, _, _) in self.set_keys.items() if api not in known}
+        for fault in key_faults(self.stock, keys, (each.message for each in self.messages.values())):
+            if fault.setting:
+                _, file, line = self.set_keys[fault.setting]
+                self.report(file, line, "", f"apiKeys.{fault.setting}", fault.rule, fault.text)
+            else:
+                definition = self.messages[fault.message]
+                self.report(definition.file, definition.line, fault.message, "", fault.rule, fault.text)
+
+    def use(self, folder: Path) -> None:
+        """What else keeps a dialect from being used."""
+        try:
+            applied(self.stock, read_dialect(folder))
+        except InputError as error:
+            self.report(error.file or str(folder), 1, "", "", "dialect", error.text)
+
+
+def line_of(raw: Any, path: str, lines: dict[int, int]) -> int:
+    """The line of the field at a path; of the message where there is none."""
+    at = raw
+    common = {struct["name"]: struct["fields"] for struct in raw.get("commonStructs", ())}
+    for name in path.split(".") if path else ():
+        inner = at.get("fields") or common.get(str(at.get("type")).removeprefix("[]"), ())
+        found = next((each for each in inner if each["name"][:1].lower() + each["name"][1:] == name), None)
+        if found is None:
+            break
+        at = found
+    return lines[id(at)]

@@ -1,0 +1,1 @@
+"""Definitions and error codes imported from jars and source trees."""

@@ -1,0 +1,95 @@
+"""Message definitions and error codes out of Kafka's own jars."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kcli.errors import InputError, SchemaError
+from kcli.schemas.definition import build, parse_text
+from kcli.schemas.importing.classfile import ErrorCode, read_errors
+from kcli.schemas.model import Message, Releases
+from kcli.schemas.vectors.notes import Notes, notes_of
+
+FOLDERS = ("common/message/", "common/metadata/")
+LARGEST = 1 << 20
+NAME = re.compile(r"(?P<artifact>[\w.-]+?)-(?P<release>\d+\.\d+)[\w.-]*\.jar$")
+# A jar's artifact -> component; the broker's own jar held what later moved into the coordinators' jars.
+COMPONENTS = {
+    "kafka-clients": "clients",
+    "kafka-metadata": "metadata",
+    "kafka-group-coordinator": "group",
+    "kafka-transaction-coordinator": "transaction",
+    "kafka-share-coordinator": "share",
+    "kafka-raft": "raft",
+}
+MOVED = {"TransactionLog": "transaction", "QuorumState": "raft"}
+
+
+def release_of(path: Path) -> tuple[str, str]:
+    """("kafka-clients", "4.4") from a jar's file name."""
+    found = NAME.search(path.name)
+    if not found:
+        raise InputError("its name says no release (as kafka-clients-4.4.0.jar does)", file=str(path))
+    return found["artifact"], found["release"]
+
+
+@dataclass(slots=True)
+class Definitions:
+    """What the jars of one release define: messages by kind and name, notes about their fields, and error codes."""
+
+    messages: dict[tuple[str, str], Message] = field(default_factory=dict)
+    notes: dict[str, Notes] = field(default_factory=dict)
+    errors: list[ErrorCode] = field(default_factory=list)
+
+
+def read_jars(paths: Sequence[Path], done: Callable[[int], None] = lambda _: None) -> dict[str, Definitions]:
+    """What the jars define, by release. Of two jars with one message in one release the later path counts.
+
+    done: called with the number of bytes read so far. InputError when a path is no jar, or its name says no release.
+    """
+    found: dict[str, Definitions] = {}
+    size = 0
+    for path in paths:
+        artifact, release = release_of(path)
+        try:
+            with zipfile.ZipFile(path) as jar:
+                read_jar(jar, artifact, release, found.setdefault(release, Definitions()))
+        except zipfile.BadZipFile as error:
+            raise InputError(f"not a jar: {error}", file=str(path)) from None
+        except InputError as error:
+            raise error.within(str(path)) from None
+        size += path.stat().st_size
+        done(size)
+    return {release: each for release, each in found.items() if each.messages or each.errors}
+
+
+def read_jar(jar: zipfile.ZipFile, artifact: str, release: str, found: Definitions) -> None:
+    for info in sorted(jar.infolist(), key=lambda info: info.filename):
+        if info.filename.startswith(FOLDERS) and info.filename.endswith(".json"):
+            message, notes = definition(jar, info, artifact, release)
+            found.messages[message.kind, message.name] = message
+            found.notes[message.name] = notes
+    found.errors = read_errors(jar) or found.errors
+
+
+def definition(jar: zipfile.ZipFile, info: zipfile.ZipInfo, artifact: str, release: str) -> tuple[Message, Notes]:
+    if info.file_size > LARGEST:
+        raise SchemaError(f"{info.filename}: {info.file_size} bytes are too many for a message definition")
+    try:
+        raw = parse_text(jar.read(info).decode("utf-8", "replace"))
+        message = build(raw)
+    except SchemaError as error:
+        raise SchemaError(f"{info.filename}: {error.text}") from None
+    unstable = raw.get("latestVersionUnstable") is True
+    said = Releases(release, release, message.versions, unstable, tuple(raw.get("listeners", ())))
+    where = component(artifact, message.name)
+    return message._replace(releases=(said,) if message.versions else (), component=where), notes_of(raw)
+
+
+def component(artifact: str, name: str) -> str:
+    moved = next((where for prefix, where in MOVED.items() if name.startswith(prefix)), None)
+    return moved or COMPONENTS.get(artifact, "group")

@@ -1,0 +1,1 @@
+"""Messages for those who implement them elsewhere: vectors, templates, diagrams, exports."""

@@ -1,0 +1,61 @@
+"""What a definition says of its fields besides their bytes: what they are for, and how Kafka's own code treats them.
+
+The tables keep these notes in a file of their own, which only `kcli schema show --format json` reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kcli.jsontext import dumps, loads
+from kcli.schemas.definition import MOST_NESTED, camel
+from kcli.schemas.model import Field, Message
+
+NOTES = "notes.jsonl"
+KEYS = ("ignorable", "mapKey", "entityType", "zeroCopy", "about")
+Notes = dict[str, dict[str, Any]]  # path of a field -> what is said of it
+
+
+def notes_of(raw: Mapping[str, Any]) -> Notes:
+    """The notes in a definition that `build` takes."""
+    structs = {struct["name"]: struct.get("fields", ()) for struct in raw.get("commonStructs", ())}
+    return dict(walk(raw.get("fields", ()), structs, "", 0))
+
+
+def walk(
+    fields: Iterable[Mapping[str, Any]], structs: dict[str, Any], path: str, depth: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for field in fields if depth < MOST_NESTED else ():
+        here = f"{path}{camel(field['name'])}"
+        said = {key: field[key] for key in KEYS if key in field and field[key] not in (False, "")}
+        if said:
+            yield here, said
+        element = field["type"].removeprefix("[]")
+        inner = structs.setdefault(element, field["fields"]) if "fields" in field else structs.get(element, ())
+        yield from walk(field.get("fields", inner), structs, f"{here}.", depth + 1)
+
+
+def notes_text(messages: Iterable[Message], notes: Mapping[str, Notes]) -> str:
+    """A line for each message: its name, and the notes about the fields that it has."""
+    lines = []
+    for message in messages:
+        known = set(paths(message.fields, ""))
+        kept = {path: said for path, said in notes.get(message.name, {}).items() if path in known}
+        if kept:
+            lines.append(dumps({"name": message.name, "notes": dict(sorted(kept.items()))}) + "\n")
+    return "".join(lines)
+
+
+def paths(fields: Iterable[Field], path: str) -> Iterator[str]:
+    for field in fields:
+        yield f"{path}{field.name}"
+        yield from paths(field.fields, f"{path}{field.name}.")
+
+
+def read_notes(folder: Path) -> dict[str, Notes]:
+    """The notes beside tables, by message; none where the file is missing."""
+    file = folder / NOTES
+    rows = [loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
+    return {row["name"]: row["notes"] for row in rows}

@@ -1,0 +1,1 @@
+"""A metadata log over time: replay, growth, history."""

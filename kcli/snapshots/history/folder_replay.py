@@ -1,0 +1,147 @@
+"""Replays a folder's log in the pass that examines its files, in place of one more over all of them.
+
+This is for folders where there is nothing to report, as nearly all are. At the first thing that is odd or differs it
+gives up, and `replayed.replay_folder` reads the files again, and says what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kcli.snapshots.history.replayed import Replay
+from kcli.snapshots.image.diff import diff_images
+from kcli.snapshots.image.partitions import PartitionTable
+from kcli.snapshots.reading.framing import Batch
+from kcli.snapshots.reading.load import Loader
+from kcli.snapshots.reading.names import SnapshotId
+from kcli.snapshots.reading.walk import COUNTED, Row, walk
+from kcli.snapshots.rules.examination import Follower
+
+if TYPE_CHECKING:
+    from kcli.core.snapshots.snapshot import PartitionChanges
+
+PARTITION_RECORD, PARTITION_CHANGE = 3, 5
+
+Examine = Callable[[Path, Follower], object]
+
+
+class FolderReplay:
+    """A Follower of a folder's segments, in their order. examine: what examines a snapshot on the way to them, with a
+    follower; is_sound: so far all that is replayed makes what the snapshots say."""
+
+    store: dict[bytes, Any] | None = None
+
+    def __init__(self, folder: Path, dialect: str | None, examine: Examine) -> None:
+        self.dialect, self.examine = dialect, examine
+        replay = Replay(folder, dialect)
+        self.path, self.ids = replay.path, replay.ids
+        self.loader = Loader(dialect, strict=False)
+        self.is_sound = replay.first is not None and self.loader.changes is not None
+        if replay.first is not None and self.is_sound:
+            if replay.first in self.ids:
+                self.load(replay.first)
+            self.ids = [each for each in replay.ids if each.end_offset > replay.first.end_offset]
+
+    @property
+    def end(self) -> int:
+        """The offset behind what is in the image."""
+        return self.loader.image.provenance.end_offset
+
+    def give_up(self) -> None:
+        """Something is odd: replay no more."""
+        self.is_sound = False
+        self.loader = Loader(self.dialect)
+
+    def load(self, snapshot: SnapshotId) -> None:
+        """Begin with a snapshot."""
+        first = FollowedSnapshot(self.dialect)
+        self.examine(Path(self.path(snapshot)), first)
+        first.finish(snapshot)
+        self.loader = first.loader
+        if not first.is_sound:
+            self.give_up()
+
+    def rows(self, records: memoryview, batch: Batch, table: PartitionTable, mapped: bool) -> Iterator[Row]:
+        """Replay a batch of the log while it is examined, and compare where a snapshot ends before it."""
+        self.pass_snapshots(batch.base_offset)
+        if not self.is_sound or batch.last_offset < self.end:
+            yield from walk(records, batch, table, mapped)
+            return
+        following = self.ids[0].end_offset if self.ids else batch.last_offset + 1
+        whole = batch.record_count == batch.last_offset_delta + 1
+        if batch.base_offset != self.end or batch.last_offset >= following or not whole:
+            self.give_up()
+            yield from walk(records, batch, table, mapped)
+            return
+        loader = self.loader
+        for row in walk(records, batch, table, mapped, loader.changes):
+            if row[5] != COUNTED:
+                yield row
+            loader.take((*row[:5], "") if row[5] == COUNTED else row, records, batch)
+        loader.image.provenance.end_offset = batch.last_offset + 1
+        if loader.problems:
+            self.give_up()
+
+    def pass_snapshots(self, offset: int) -> None:
+        """Compare with the snapshots that end at or before the next batch, which begins at an offset."""
+        while self.is_sound and self.ids and self.ids[0].end_offset <= offset:
+            if not self.makes(self.ids.pop(0)):
+                self.give_up()
+
+    def makes(self, snapshot: SnapshotId) -> bool:
+        """Whether the log has led to what a snapshot says. Its partitions are compared as they are read, and not kept:
+        the replay goes on from what it has."""
+        loader, image = self.loader, self.loader.image
+        if snapshot.end_offset != self.end or loader.held is not None or loader.changes is None:
+            return False
+        following = FollowedSnapshot(self.dialect, loader.changes)
+        self.examine(Path(self.path(snapshot)), following)
+        following.finish(snapshot)
+        matched, given = loader.changes.end_matching(), following.loader.image
+        if not following.is_sound or matched != image.partition_count():
+            return False
+        for identity, topic in given.topics.items():
+            if identity in image.topics:
+                topic.partitions = image.topics[identity].partitions
+        return next(diff_images(image, given, secrets=True), None) is None
+
+    def finish(self) -> bool:
+        """Whether there is nothing to report, after the last segment."""
+        self.pass_snapshots(self.end)
+        return self.is_sound and not self.ids
+
+
+class FollowedSnapshot:
+    """A Follower of a snapshot, that loads it; its partitions are compared with those of `changes`, where given, in
+    place of being loaded."""
+
+    def __init__(self, dialect: str | None, changes: PartitionChanges | None = None) -> None:
+        self.loader, self.changes = Loader(dialect, strict=False), changes
+        self.store: dict[bytes, Any] | None = {} if changes is None else None
+        self.is_sound = True
+
+    def give_up(self) -> None:
+        """Part of it can't be read, or is something else."""
+        self.is_sound = False
+
+    def rows(self, records: memoryview, batch: Batch, table: PartitionTable, mapped: bool) -> Iterable[Row]:
+        """Load a batch while it is examined."""
+        self.loader.table = table
+        for row in walk(records, batch, table, mapped, self.changes, matching=True):
+            if row[1] == PARTITION_RECORD and not batch.is_control:
+                self.give_up()  # the kernel does not keep it, or it is not the same
+            if row[5] != COUNTED:
+                yield row
+                self.loader.take(row, records, batch)
+
+    def finish(self, snapshot: SnapshotId) -> None:
+        """All of it was read."""
+        table = self.loader.table
+        if table is None:
+            self.give_up()
+            return
+        self.loader.finish_snapshot(table, snapshot.end_offset, snapshot.epoch)
+        changes = any(key == PARTITION_CHANGE for key, _ in table.tallies)  # they belong into a log
+        self.is_sound = self.is_sound and not changes and not self.loader.problems

@@ -1,0 +1,118 @@
+"""What each record of a metadata log changes: a loader that reports it while it builds the image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kcli.snapshots.image.diff import Change, row_change
+from kcli.snapshots.image.objects import SECRET_TABLES, Object, object_row, touched
+from kcli.snapshots.reading.framing import Batch
+from kcli.snapshots.reading.load import Loader, make_changes
+from kcli.snapshots.reading.walk import Row
+
+if TYPE_CHECKING:
+    from kcli.core.snapshots.snapshot import PartitionChanges
+
+LEADER_CHANGE, KRAFT_VERSION, VOTERS = 2, 5, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A change to one object. offset: of the record in the log; timestamp (ms) and epoch: of its batch; record: its
+    type, "PartitionChangeRecord"."""
+
+    offset: int
+    timestamp: int
+    epoch: int
+    record: str
+    change: Change
+
+
+class HistoryLoader(Loader):
+    """A Loader that reports each change that a record of the log makes, in order; a snapshot's records are its start.
+
+    The records of a metadata transaction change something where the transaction ends: they have their own offsets, and
+    the time and epoch of its end.
+    """
+
+    def __init__(
+        self,
+        report: Callable[[Event], object],
+        dialect: str | None = None,
+        *,
+        strict: bool = True,
+        secrets: bool = False,
+        wants: Callable[[Object], bool] = lambda _: True,
+        partitions: Collection[tuple[Hashable, ...]] | None = None,
+    ) -> None:
+        """wants: whether an object's changes are to be reported. secrets: show them.
+        partitions: (topic, number) of those whose changes are to be reported, None: all; few are much faster."""
+        super().__init__(dialect, strict=strict)
+        self.report, self.secrets, self.wants, self.partitions = report, secrets, wants, partitions
+        watched: dict[Any, set[Any]] = {}
+        for topic, number in partitions or ():
+            watched.setdefault(topic, set()).add(number)
+        self.changes = None if partitions is None else make_changes(self.image, watched)
+        self.batch: Batch | None = None  # of the log; None while a snapshot is read
+
+    def take(self, row: Row, records: memoryview, batch: Batch) -> None:
+        """Decode one record, and apply it or hold it until its transaction ends."""
+        self.batch = batch if self.table is None else None
+        super().take(row, records, batch)
+
+    def apply(self, offset: int, name: str, value: dict[str, Any]) -> None:
+        """Apply a metadata record, and report what it changes."""
+        self.watch(offset, name, value, lambda: super(HistoryLoader, self).apply(offset, name, value))
+
+    def control(self, offset: int, kind: int, value: dict[str, Any]) -> None:
+        """Apply a control record, and report what it changes: the voters, kraft.version, the leader."""
+        version, leader = self.image.kraft_version, value.get("leaderId")
+        name = {VOTERS: "VotersRecord", KRAFT_VERSION: "KRaftVersionRecord"}.get(kind, "")
+        self.watch(offset, name, value, lambda: super(HistoryLoader, self).control(offset, kind, value))
+        if kind == KRAFT_VERSION and version != self.image.kraft_version:
+            before = None if version is None else {"name": "kraft.version", "level": version}
+            after = {"name": "kraft.version", "level": self.image.kraft_version}
+            self.tell(offset, name, row_change("features", before, after))
+        if kind == LEADER_CHANGE and self.batch is not None:
+            after = {"name": "metadata quorum", "leader": leader, "epoch": self.batch.leader_epoch}
+            self.tell(offset, "LeaderChangeMessage", row_change("leader", None, after))
+
+    def watch(self, offset: int, name: str, value: dict[str, Any], apply: Callable[[], None]) -> None:
+        """Apply a record between two looks at the objects that it touches."""
+        if self.batch is None:
+            apply()
+            return
+        objects = [each for each in touched(self.image, name, value) if self.wants(each) and self.is_chosen(each)]
+        before = [self.look(each) for each in objects]
+        apply()
+        for found, (was, shown) in zip(objects, before, strict=True):
+            now, seen = self.look(found)
+            if was != now:
+                self.tell(offset, name, row_change(found[0], was, now, shown, seen))
+
+    def is_chosen(self, found: Object) -> bool:
+        """Whether it is no partition, or one of the `partitions`."""
+        if self.partitions is None or found[0] != "partitions":
+            return True
+        topic = self.image.topics.get(found[1][0])
+        return topic is not None and (topic.name, found[1][1]) in self.partitions
+
+    def prepare(self, changes: PartitionChanges, name: str, value: dict[str, Any]) -> None:
+        """Hand over what the kernel holds of the partitions that a record touches; of chosen ones it holds nothing."""
+        objects = touched(self.image, name, value) if name in ("PartitionRecord", "PartitionChangeRecord") else ()
+        if not any(map(self.is_chosen, objects)):
+            super().prepare(changes, name, value)
+
+    def look(self, found: Object) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+        """The row of an object, and the row that is shown of it."""
+        row = object_row(self.image, found, True)
+        if row is None or self.secrets or found[0] not in SECRET_TABLES:
+            return row, row
+        return row, object_row(self.image, found)
+
+    def tell(self, offset: int, name: str, change: Change) -> None:
+        """Report a change."""
+        if self.batch is not None:
+            self.report(Event(offset, self.batch.append_timestamp, self.batch.leader_epoch, name, change))

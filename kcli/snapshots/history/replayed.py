@@ -1,0 +1,190 @@
+"""Whether snapshots follow from each other and the log between them (`kcli snapshot verify --replay`).
+
+A snapshot and the log behind it make the next snapshot: the same objects, whatever the order of the records. Where the
+log begins at 0, the first one follows from it alone. Snapshots of one id, from several nodes, hold the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from filecmp import cmp
+from itertools import islice
+from pathlib import Path
+
+from kcli.snapshots.history.history import Event, HistoryLoader
+from kcli.snapshots.image.change_text import contrast
+from kcli.snapshots.image.diff import Change, diff_images
+from kcli.snapshots.image.image import Image
+from kcli.snapshots.reading.api import take_log, take_snapshot
+from kcli.snapshots.reading.files import cluster_of, listing_of
+from kcli.snapshots.reading.load import Loader
+from kcli.snapshots.reading.names import SnapshotId
+from kcli.snapshots.rules.findings import SnapshotFinding
+
+TRACED = 1000  # differing objects whose first difference is looked for
+SHOWN = 20  # findings on one snapshot
+START = SnapshotId(0, 0)
+
+
+@dataclass(slots=True)
+class Node:
+    """A folder of snapshots and segments, or some snapshots; cluster_id: of meta.properties, where it is there."""
+
+    path: str
+    snapshots: dict[SnapshotId, Path] = field(default_factory=dict)
+    cluster_id: str | None = None
+
+
+def node_at(path: str, folder: Path) -> Node:
+    """What a folder has of a node. path: as it was given."""
+    snapshots = {name.id: folder / file for file, name in listing_of(folder).snapshots}
+    return Node(path, snapshots, cluster_of(folder))
+
+
+def replay_folder(folder: Path, dialect: str | None = None) -> Iterator[SnapshotFinding]:
+    """Findings on the snapshots of a folder, each by the one before it and the log; `file` is a path."""
+    replay = Replay(folder, dialect)
+    base = replay.first
+    if base is None:
+        return
+    loader = replay.loaded(base)
+    for target in [each for each in replay.ids if each.end_offset > base.end_offset]:
+        yield from replay.log(loader, base, target)
+        end = loader.image.provenance.end_offset
+        if end < target.end_offset and loader.split is None:
+            text = f"the log ends at {end}: nothing shows what leads to this snapshot"
+            yield SnapshotFinding("note", "replay", text, None, replay.path(target))
+            return
+        following = replay.loaded(target)
+        if loader.split is None and not following.problems:
+            yield from replay.compare(loader.image, following.image, base, target)
+        loader, base = following, target
+    yield from replay.log(loader, base, None)
+
+
+class Replay:
+    """The snapshots and segments of one folder."""
+
+    def __init__(self, folder: Path, dialect: str | None) -> None:
+        self.folder, self.dialect = folder, dialect
+        listing = listing_of(folder)
+        self.segments = [base for _, base in listing.segments]
+        self.ids = sorted(name.id for _, name in listing.snapshots)
+
+    @property
+    def first(self) -> SnapshotId | None:
+        """Where a replay begins: at 0, where the log does, else with the first snapshot that the log goes on from."""
+        if not self.segments:
+            return None
+        found = min((each for each in self.ids if each.end_offset >= self.segments[0]), default=None)
+        return START if self.segments[0] == 0 and (found is None or found.end_offset > 0) else found
+
+    def path(self, snapshot: SnapshotId) -> str:
+        """The file of a snapshot."""
+        return str(self.folder / snapshot.file_name)
+
+    def loaded(self, snapshot: SnapshotId) -> Loader:
+        """A loader with a snapshot in it, or with nothing for the log's start."""
+        loader = Loader(self.dialect, strict=False)
+        if snapshot in self.ids:
+            take_snapshot(loader, self.path(snapshot))
+        return loader
+
+    def log(self, loader: Loader, base: SnapshotId, target: SnapshotId | None) -> Iterator[SnapshotFinding]:
+        """Replay the log up to a snapshot, or to its end. Records that don't apply to what was before are findings."""
+        before = len(loader.problems)
+        take_log(loader, self.folder, target.end_offset if target else None)
+        for _, problem in loader.problems[before:][:SHOWN]:
+            text = f"from {self.name(base)} to {target or 'its end'}, the log does not apply: {problem}"
+            yield SnapshotFinding("error", "replay", text, None, str(self.folder))
+
+    def name(self, snapshot: SnapshotId) -> str:
+        """How findings name a snapshot that a replay began with."""
+        return f"snapshot {snapshot}" if snapshot in self.ids else "the log's start"
+
+    def compare(self, replayed: Image, given: Image, base: SnapshotId, target: SnapshotId) -> Iterator[SnapshotFinding]:
+        """A finding for each object that a snapshot has other than the log makes it, in the order of the log."""
+        exact = list(islice(diff_images(replayed, given, secrets=True), TRACED + 1))
+        if not exact:
+            return
+        since = self.trace(exact[:TRACED], given, base, target)
+        changes = islice(diff_images(replayed, given), TRACED)
+        found = sorted(zip(since, changes, strict=True), key=lambda each: each[0])
+        whose = f"what the log makes of {self.name(base)}"
+        for (offset, record), change in found[:SHOWN]:
+            where = f"since record {offset}, {record}" if offset >= 0 else f"since before {self.name(base)}"
+            text = f"not {whose}: {contrast(change, 'by the log', 'here')} ({where})"
+            yield SnapshotFinding("error", "replay", text, None, self.path(target))
+        if (more := len(exact) - SHOWN) > 0:
+            number = f"{more:,}" if len(exact) <= TRACED else f"more than {more - 1:,}"
+            text = f"{number} more objects are not {whose}"
+            yield SnapshotFinding("error", "replay", text, None, self.path(target))
+
+    def trace(
+        self, changes: Sequence[Change], given: Image, base: SnapshotId, target: SnapshotId
+    ) -> list[tuple[int, str]]:
+        """For each object the first record (offset, type) behind which the log no longer says what the snapshot says;
+        -1: it never did. The log is read once more."""
+        wanted = {(each.table, each.key): each.after for each in changes}
+        start = self.loaded(base).image
+        since = {(each.table, each.key): (-1, "") for each in diff_images(start, given, secrets=True)}
+
+        def report(event: Event) -> None:
+            key = event.change.table, event.change.key
+            if key not in wanted:
+                return
+            if event.change.after == wanted[key]:
+                since.pop(key, None)
+            else:
+                since.setdefault(key, (event.offset, event.record))
+
+        chosen = {key for table, key in wanted if table == "partitions"}
+        loader = HistoryLoader(report, self.dialect, strict=False, secrets=True, partitions=chosen)
+        if base in self.ids:
+            take_snapshot(loader, self.path(base))
+        take_log(loader, self.folder, target.end_offset)
+        return [since.get((each.table, each.key), (-1, "")) for each in changes]
+
+
+def compare_nodes(nodes: Sequence[Node], dialect: str | None = None) -> Iterator[SnapshotFinding]:
+    """Findings on snapshots of one id that several nodes have: they hold the same, in whatever order.
+
+    Those at offset 0 are each node's own, made when its directory was formatted.
+    """
+    clusters = {each.cluster_id for each in nodes if each.cluster_id}
+    if len(clusters) > 1:
+        named = ", ".join(f"{each.path} {each.cluster_id}" for each in nodes if each.cluster_id)
+        yield SnapshotFinding("error", "cluster", f"nodes of several clusters, by meta.properties: {named}")
+        return
+    known: dict[SnapshotId, tuple[Path, str | None]] = {}
+    for node in nodes:
+        for identity, path in sorted(node.snapshots.items()):
+            if identity.end_offset > 0:
+                first, cluster = known.setdefault(identity, (path, node.cluster_id))
+                alike = cluster is not None and cluster == node.cluster_id
+                yield from compare_files(identity, first, path, dialect, alike=alike)
+
+
+def compare_files(
+    identity: SnapshotId, first: Path, second: Path, dialect: str | None, *, alike: bool
+) -> Iterator[SnapshotFinding]:
+    """Findings on two snapshots of one id. alike: they are known to be of one cluster; else the times of their last
+    records show it."""
+    if first == second or cmp(first, second, shallow=False):
+        return
+    loaders = [Loader(dialect, strict=False) for _ in range(2)]
+    for loader, path in zip(loaders, (first, second), strict=True):
+        take_snapshot(loader, str(path))
+    one, two = (loader.image for loader in loaders)
+    if one.provenance.timestamp != two.provenance.timestamp and not alike:
+        text = f"of {identity} as is {first}, but with another last record: not compared, as of another cluster"
+        yield SnapshotFinding("note", "same-id", text, None, str(second))
+        return
+    changes = list(islice(diff_images(one, two), TRACED + 1))
+    for change in changes[:SHOWN]:
+        text = f"of {identity} as is {first}, and not the same: {contrast(change, 'there', 'here')}"
+        yield SnapshotFinding("error", "same-id", text, None, str(second))
+    if (more := len(changes) - SHOWN) > 0:
+        number = f"{more:,}" if len(changes) <= TRACED else f"more than {more - 1:,}"
+        yield SnapshotFinding("error", "same-id", f"{number} more objects are not the same", None, str(second))

@@ -1,0 +1,210 @@
+"""What a metadata log does over time: records by type, the state of partitions, brokers that come and go, leaders."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcli.records.control import CONTROL_TYPES
+from kcli.snapshots.image.partitions import FACTS, id_bytes
+from kcli.snapshots.image.state_counts import new_counts
+from kcli.snapshots.reading.framing import Batch
+from kcli.snapshots.reading.load import Loader
+from kcli.snapshots.reading.log_spans import FRAME
+from kcli.snapshots.reading.walk import Row
+
+if TYPE_CHECKING:
+    from kcli.core.snapshots.snapshot import StateCounts
+
+MOST = 1000  # events and epochs that are kept, the newest
+LAST_MS = 253_402_300_799_999  # of the year 9999, the last one that has a date
+STATES = {"under-replicated": "under-replicated", "without leader": "offline", "reassigning": "reassigning"}
+BITS = [FACTS[fact] for fact in STATES.values()]
+LEADER_CHANGE, CHANGE = 2, "PARTITION_CHANGE_RECORD"
+NS = 1_000_000  # in a ms
+BROKERS = {"RegisterBrokerRecord": "brokerId", "UnregisterBrokerRecord": "brokerId", "FenceBrokerRecord": "id",
+           "UnfenceBrokerRecord": "id", "BrokerRegistrationChangeRecord": "brokerId"}  # fmt: skip
+
+
+class BrokerEvent(NamedTuple):
+    """A broker's new state (see `broker_state`) since the record at an offset, of a time (ms)."""
+
+    ms: int | None
+    offset: int
+    broker: int
+    was: str
+    state: str
+
+
+@dataclass(slots=True)
+class Epoch:
+    """A leader epoch of the quorum. leader: None, where no record says; offset, ms: its first ones in the log; last_ms;
+    records: offsets in it."""
+
+    epoch: int
+    offset: int
+    ms: int | None
+    last_ms: int | None
+    leader: int | None = None
+    records: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderMoves:
+    """How often a partition got another leader, or none, and when it did last, ms."""
+
+    count: int
+    last_ms: int | None
+
+
+@dataclass(slots=True)
+class Bucket:
+    """types: {record type: [records, bytes]}; states: of each of the STATES the most partitions at one time; left: at
+    its end"""
+
+    types: dict[str, list[int]] = field(default_factory=dict)
+    states: list[int] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+
+
+class Timeline(Loader):
+    """A Loader that notes what a log's records do while it builds the image; a snapshot's records are its start.
+
+    buckets: {time in steps: Bucket}, of those with records; before: the states' counts at the start
+    events, epochs: the newest MOST; event_count: of all
+    """
+
+    def __init__(self, step: int, dialect: str | None = None) -> None:
+        """step: the width of a bucket of time, in ns."""
+        super().__init__(dialect, strict=False)
+        self.step = step
+        self.buckets: dict[int, Bucket] = {}
+        self.events: deque[BrokerEvent] = deque(maxlen=MOST)
+        self.epochs: deque[Epoch] = deque(maxlen=MOST)
+        self.event_count = 0
+        self.states: StateCounts | None = None  # of the STATES; None: no record of the log was seen
+        self.before: list[int] = []
+        self.ms: int | None = None
+        self.bucket: Bucket | None = None
+
+    @property
+    def moves(self) -> dict[tuple[bytes, int], LeaderMoves]:
+        """Of partitions, by topic id and number, those that got another leader, or none."""
+        return {} if self.states is None else {place: LeaderMoves(*row) for place, row in self.states.moves.items()}
+
+    def replay_batch(self, records: memoryview, batch: Batch, start: int) -> None:
+        """Replay the records of one batch, from an offset on, and note what they do."""
+        states = self.enter(batch)
+        super().replay_batch(records, batch, start)
+        bucket = self.bucket
+        if bucket is None:
+            return
+        if states.records:
+            tally = bucket.types.setdefault(CHANGE, [0, 0])
+            tally[0] += states.records
+            tally[1] += states.size
+        bucket.left = states.counts
+        bucket.states = list(map(max, bucket.states, states.most))
+
+    def take(self, row: Row, records: memoryview, batch: Batch) -> None:
+        """Decode one record, and apply it or hold it until its transaction ends; count it."""
+        if self.table is None:
+            self.count(row, batch)
+        super().take(row, records, batch)
+
+    def enter(self, batch: Batch) -> StateCounts:
+        """Look at a batch of the log."""
+        if self.states is None:
+            found = self.image.count_facts()
+            self.before = [found[fact] for fact in STATES.values()]
+            self.states = new_counts(self.before)
+            if self.changes is not None:
+                self.changes.counts = self.states
+        time = batch.append_timestamp
+        self.ms = time if 0 <= time <= LAST_MS else self.ms
+        if not self.epochs or self.epochs[-1].epoch != batch.leader_epoch:
+            self.epochs.append(Epoch(batch.leader_epoch, batch.base_offset, self.ms, self.ms))
+        epoch = self.epochs[-1]
+        epoch.records += batch.last_offset_delta + 1
+        epoch.last_ms = self.ms
+        if self.ms is not None:
+            self.bucket = self.buckets.setdefault(self.ms * NS // self.step, Bucket(states=self.states.counts))
+        self.states.time = self.ms
+        self.states.begin()
+        return self.states
+
+    def count(self, row: Row, batch: Batch) -> None:
+        """Count a record by its type."""
+        _, key, _, start, end, problem = row
+        if self.bucket is None:
+            return
+        if key is None:
+            name = problem
+        elif batch.is_control:
+            name = CONTROL_TYPES.get(key, f"control type {key}")
+        else:
+            name = self.decoder.type_names.get(key, f"type {key}")
+        tally = self.bucket.types.setdefault(name, [0, 0])
+        tally[0] += 1
+        tally[1] += end - start + (0 if batch.is_control else FRAME)
+
+    def control(self, offset: int, kind: int, value: dict[str, Any]) -> None:
+        """Apply a control record; note the quorum's leader."""
+        super().control(offset, kind, value)
+        if kind == LEADER_CHANGE and self.table is None and self.epochs:
+            self.epochs[-1].leader = value.get("leaderId")
+
+    def apply(self, offset: int, name: str, value: dict[str, Any]) -> None:
+        """Apply a metadata record, and note what it changes."""
+        if self.states is None:
+            super().apply(offset, name, value)
+        elif name in BROKERS:
+            number = value[BROKERS[name]]
+            was = broker_state(self.image.brokers.get(number))
+            super().apply(offset, name, value)
+            state = broker_state(self.image.brokers.get(number))
+            if was != state or name == "RegisterBrokerRecord":
+                self.event_count += 1
+                self.events.append(BrokerEvent(self.ms, offset, number, was, state))
+        elif name in ("PartitionRecord", "PartitionChangeRecord"):
+            topic, number = self.settled(value), value["partitionId"]
+            facts, leader = self.look(topic, number)
+            super().apply(offset, name, value)
+            after, now = self.look(topic, number)
+            self.states.shift(facts, after)
+            if leader is not None and leader != now:
+                self.states.move(topic, number)
+        elif name == "RemoveTopicRecord":
+            identity = self.settled(value)
+            topic_image = self.image.topics.get(identity)
+            for number in topic_image.partitions if topic_image else ():
+                self.states.shift(self.look(identity, number)[0], 0)
+            super().apply(offset, name, value)
+        else:
+            super().apply(offset, name, value)
+
+    def settled(self, value: dict[str, Any]) -> bytes:
+        """The id of the topic that a record is about, whose partitions are up to date in the image."""
+        topic = id_bytes(value["topicId"])
+        if self.changes is not None:
+            self.records += self.changes.settle(topic)
+        return topic
+
+    def look(self, topic: bytes, number: int) -> tuple[int, int | None]:
+        """The state of a partition, a bit for each of the STATES, and its leader; None: there is no such partition."""
+        found = self.image.topics.get(topic)
+        partition = found.partitions.get(number) if found else None
+        if partition is None:
+            return 0, None
+        facts, leader, *_ = self.image.summary(partition)
+        return sum(bool(facts & bit) << place for place, bit in enumerate(BITS)), leader
+
+
+def broker_state(broker: dict[str, Any] | None) -> str:
+    """A broker's state in words."""
+    if broker is None:
+        return "not registered"
+    if broker.get("fenced"):
+        return "fenced"
+    return "controlled shutdown" if broker.get("inControlledShutdown") else "alive"

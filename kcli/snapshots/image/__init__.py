@@ -1,0 +1,1 @@
+"""The metadata image: objects, tables, tree, questions, changes."""

@@ -1,0 +1,95 @@
+"""Changes of metadata as text, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from kcli.snapshots.image.diff import Change
+from kcli.snapshots.image.tables import TABLES
+from kcli.snapshots.image.texts import HIDDEN
+
+Key = tuple[Hashable, ...]
+MARKS = {"created": "+", "deleted": "-", "changed": "~"}
+OTHER_NAMES = {"topics": ("name",), "partitions": ("topic",)}  # columns that name an object besides its key
+NOUNS = {
+    "features": "feature",
+    "voters": "voter",
+    "brokers": "broker",
+    "controllers": "controller",
+    "topics": "topic",
+    "partitions": "partition",
+    "configs": "config",
+    "clientQuotas": "quota",
+    "scramCredentials": "SCRAM credential",
+    "acls": "ACL",
+    "delegationTokens": "delegation token",
+    "producerIds": "producer ids of the",
+}
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """A change as one JSON object: what happened, the table and key, and the row or the fields that differ."""
+    row: dict[str, Any] = {"change": change.kind, "table": change.table, "key": list(change.key)}
+    if change.kind == "changed":
+        row["fields"] = {name: {"from": old, "to": new} for name, (old, new) in change.fields.items()}
+    else:
+        row["row"] = change.after if change.before is None else change.before
+    return row
+
+
+def change_text(change: Change, *, brief: bool = False) -> str:
+    """A change as one line, "~ partition orders-3: leader 1 -> 2". brief: of a row only what is not empty."""
+    label = f"{MARKS[change.kind]} {object_name(change)}"
+    if change.kind == "changed":
+        fields = change.fields.items()
+        return f"{label}: " + ", ".join(f"{name} {value_text(old)} -> {value_text(new)}" for name, (old, new) in fields)
+    row = change.after if change.before is None else change.before
+    if brief and row is not None:
+        row = {name: value for name, value in row.items() if value}
+    text = row_text(change.table, row)
+    return f"{label}: {text}" if text else label
+
+
+def contrast(change: Change, before: str, after: str) -> str:
+    """Two states of an object beside each other: "config TOPIC t retention.ms: value 1000 here, none there"."""
+    if change.kind == "changed":
+        fields = change.fields.items()
+        return f"{object_name(change)}: " + ", ".join(
+            f"{name} {value_text(new)} {after}, {value_text(old)} {before}" for name, (old, new) in fields
+        )
+    was, now = row_text(change.table, change.before), row_text(change.table, change.after)
+    return f"{object_name(change)}: {now} {after}, {was} {before}"
+
+
+def object_name(change: Change) -> str:
+    """What changed, "partition orders-3"."""
+    return noun_and_key(change.table, change.key, change.after or change.before)
+
+
+def noun_and_key(table: str, key: Key, row: dict[str, Any] | None) -> str:
+    """What an object is called. row: one of its rows, for topics, whose key is an id."""
+    if table == "partitions":
+        text = f"{key[0]}-{key[1]}"
+    elif table == "topics" and row:
+        text = str(row["name"])
+    else:
+        text = " ".join(str(part) for part in key if part != "")
+    return f"{NOUNS.get(table, table)} {text}"
+
+
+def row_text(table: str, row: dict[str, Any] | None) -> str:
+    """The values of an object, without those that its name has."""
+    if row is None:
+        return "none"
+    named = {*TABLES[table].key, *OTHER_NAMES.get(table, ())} if table in TABLES else set()
+    return ", ".join(f"{name} {value_text(value)}" for name, value in row.items() if name not in named)
+
+
+def value_text(value: object) -> str:
+    """One value; secrets are hidden."""
+    if isinstance(value, list):
+        return f"[{','.join(map(str, value))}]"
+    if isinstance(value, dict):
+        return HIDDEN
+    return "none" if value is None else str(value)

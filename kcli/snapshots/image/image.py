@@ -1,0 +1,232 @@
+"""The metadata image: a controller's state after a snapshot and the log records behind it.
+
+Values are Kafka's records, decoded, with Kafka's field names. Partitions are decoded when asked for: as bytes, a
+million of them take a few hundred MB, and most questions need few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcli.counting import counted
+from kcli.snapshots.image.partitions import FACTS, facts_of, id_text
+from kcli.snapshots.rules.levels import FEATURE, level_name
+
+Value = dict[str, Any]
+Partition = Value
+
+MIGRATING = "AAAAAAAAAAAAAAAAAAAAAA"  # Kafka's DirectoryId: not yet known, as before JBOD support (KIP-858)
+UNASSIGNED = "AAAAAAAAAAAAAAAAAAAAAQ"  # not yet assigned by the broker
+
+Summary = tuple[int, int, tuple[int, ...], tuple[int, ...]]  # facts as bits of partitions.FACTS, leader, replicas, isr
+QuotaEntity = tuple[tuple[str, str | None], ...]
+
+
+@dataclass(slots=True)
+class Provenance:
+    """The last record that an image includes.
+
+    end_offset   the first log offset that is not in it
+    epoch        the epoch of the last record that is
+    timestamp    ms; of that record's batch, or the header's lastContainedLogTimestamp
+    """
+
+    end_offset: int = 0
+    epoch: int = 0
+    timestamp: int = -1
+
+
+@dataclass(slots=True, repr=False)
+class Topic:
+    """partitions: partition id -> PartitionRecord, decoded, or still framed as bytes (`Image.partitions` decodes)."""
+
+    id: bytes
+    name: str
+    partitions: dict[int, bytes | Partition] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        from kcli.notebook import quoted
+
+        return f"<Topic {quoted(self.name)}: {counted(len(self.partitions), 'partition')}>"
+
+    @property
+    def id_text(self) -> str:
+        """The id as Kafka's base64 text."""
+        return id_text(self.id)
+
+
+@dataclass(slots=True, repr=False)
+class Image:
+    """features      {name: level}, metadata.version among them
+    brokers       {id: RegisterBrokerRecord}; controllers: {id: RegisterControllerRecord}
+    topics        {topic id as bytes: Topic}
+    configs       {(resource type, resource name): {name: value}}
+    quotas        {((entity type, name or None), ...) sorted by type: {key: value}}
+    scram         {mechanism: {user: UserScramCredentialRecord}}
+    acls          {id: AccessControlEntryRecord}; tokens: {token id: DelegationTokenRecord}
+    next_producer_id   -1: none was ever assigned
+    kraft_version, voters   from the control records (KIP-853); None where there are none
+    zk_migration_state      None, or the number in ZkMigrationStateRecord
+    file_provenance   the snapshot's last metadata record by its place in the file, as kafka-metadata-shell shows it
+    unread        {(apiKey, version): count} of records that could not be taken in
+    """
+
+    features: dict[str, int] = field(default_factory=dict)
+    brokers: dict[int, Value] = field(default_factory=dict)
+    controllers: dict[int, Value] = field(default_factory=dict)
+    topics: dict[bytes, Topic] = field(default_factory=dict)
+    configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
+    quotas: dict[QuotaEntity, dict[str, float]] = field(default_factory=dict)
+    scram: dict[int, dict[str, Value]] = field(default_factory=dict)
+    acls: dict[str, Value] = field(default_factory=dict)
+    tokens: dict[str, Value] = field(default_factory=dict)
+    next_producer_id: int = -1
+    producer_ids: Value | None = None
+    kraft_version: int | None = None
+    voters: list[Value] | None = None
+    zk_migration_state: int | None = None
+    provenance: Provenance = field(default_factory=Provenance)
+    file_provenance: Provenance | None = None
+    unread: dict[tuple[int, int], int] = field(default_factory=dict)
+    decode: Callable[[bytes], Partition] | None = None
+
+    def __repr__(self) -> str:
+        from kcli.notebook import shortened
+
+        counts = (f"{name} {value}" for name, value in self.counts().items() if value)
+        return f"<Image up to offset {self.provenance.end_offset}: {shortened(', '.join(counts))}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: each kind of object with its count."""
+        from kcli.notebook import card
+
+        return card(f"Metadata up to offset {self.provenance.end_offset}", self.counts())
+
+    def counts(self) -> dict[str, str | None]:
+        """Each kind of object with its count, for display."""
+        sizes = {
+            "brokers": len(self.brokers),
+            "controllers": len(self.controllers),
+            "topics": len(self.topics),
+            "partitions": self.partition_count(),
+            "configs": len(self.configs),
+            "quotas": len(self.quotas),
+            "ACLs": len(self.acls),
+            "delegation tokens": len(self.tokens),
+        }
+        counted: dict[str, str | None] = {"metadata.version": self.metadata_version}
+        return counted | {name: f"{size:,}" for name, size in sizes.items() if size}
+
+    @property
+    def level(self) -> int | None:
+        """The feature level of metadata.version; None before 3.3."""
+        return self.features.get(FEATURE)
+
+    @property
+    def metadata_version(self) -> str | None:
+        """The release level, "4.0-IV3"; None before 3.3."""
+        return level_name(self.level) if self.level is not None else None
+
+    @property
+    def shell_provenance(self) -> Provenance:
+        """What kafka-metadata-shell shows: of a snapshot alone the place in the file, behind log records the log's."""
+        return self.file_provenance or self.provenance
+
+    def topic_named(self, name: str) -> Topic | None:
+        """The topic of that name; the last one where a damaged snapshot has two."""
+        found = None
+        for topic in self.topics.values():
+            if topic.name == name:
+                found = topic
+        return found
+
+    def sorted_topics(self) -> list[Topic]:
+        """All topics by name."""
+        return sorted(self.topics.values(), key=lambda topic: topic.name)
+
+    def partition(self, topic: Topic, number: int) -> Partition:
+        """One partition's PartitionRecord with every field that an image has; KeyError when there is none."""
+        return self.decoded(topic.partitions[number])
+
+    def partitions(self, topic: Topic) -> Iterator[tuple[int, Partition]]:
+        """Every partition of a topic, by number."""
+        for number in sorted(topic.partitions):
+            yield number, self.decoded(topic.partitions[number])
+
+    def every_partition(self) -> Iterator[tuple[Topic, int, Partition]]:
+        """(topic, partition number, PartitionRecord) of every partition, by topic name and number."""
+        for topic in self.sorted_topics():
+            for number, partition in self.partitions(topic):
+                yield topic, number, partition
+
+    def decoded(self, partition: bytes | Partition) -> Partition:
+        """The PartitionRecord with every field of the newest version."""
+        if isinstance(partition, dict):
+            return partition
+        assert self.decode is not None, "an image with undecoded partitions has its decoder"
+        return normal_partition(self.decode(partition))
+
+    def summary(self, partition: bytes | Partition) -> Summary:
+        """A partition's facts, leader, replicas and ISR, without decoding the whole record."""
+        if isinstance(partition, bytes) and (fast := fast_summary(partition)) is not None:
+            return fast
+        value = self.decoded(partition)
+        return facts_of(value), value["leader"], tuple(value["replicas"]), tuple(value["isr"])
+
+    def summaries(self) -> Iterator[tuple[Topic, int, Summary]]:
+        """Every partition's summary, by topic name and number."""
+        for topic in self.sorted_topics():
+            for number in sorted(topic.partitions):
+                yield topic, number, self.summary(topic.partitions[number])
+
+    def count_facts(self) -> dict[str, int]:
+        """{key of partitions.FACTS: how many partitions}."""
+        totals = [0] * len(FACTS)
+        for topic in self.topics.values():
+            for partition in fast_counts(topic.partitions, totals):
+                bits = facts_of(self.decoded(partition))
+                for index, bit in enumerate(FACTS.values()):
+                    totals[index] += bool(bits & bit)
+        return dict(zip(FACTS, totals, strict=True))
+
+    def partition_count(self) -> int:
+        """How many partitions all topics have."""
+        return sum(len(topic.partitions) for topic in self.topics.values())
+
+
+def normal_partition(record: Value) -> Partition:
+    """A PartitionRecord of any version with the fields of the newest, as Kafka's PartitionRegistration has them."""
+    directories = record.get("directories") or [MIGRATING] * len(record["replicas"])
+    return {
+        "replicas": list(record["replicas"]),
+        "directories": list(directories),
+        "isr": list(record["isr"]),
+        "removingReplicas": list(record["removingReplicas"] or ()),
+        "addingReplicas": list(record["addingReplicas"] or ()),
+        "eligibleLeaderReplicas": list(record.get("eligibleLeaderReplicas") or ()),
+        "lastKnownElr": list(record.get("lastKnownElr") or ()),
+        "leader": record["leader"],
+        "leaderRecoveryState": record.get("leaderRecoveryState", 0),
+        "leaderEpoch": record["leaderEpoch"],
+        "partitionEpoch": record["partitionEpoch"],
+    }
+
+
+def fast_summary(framed: bytes) -> Summary | None:
+    """The kernel's answer for a framed PartitionRecord; None where it has none."""
+    try:
+        from kcli.core.snapshots.snapshot import partition_facts
+    except ImportError:
+        return None
+    return partition_facts(framed)
+
+
+def fast_counts(partitions: dict[int, bytes | Partition], totals: list[int]) -> Iterable[bytes | Partition]:
+    """Let the kernel add to the totals. Returns the partitions that it leaves."""
+    try:
+        from kcli.core.snapshots.snapshot import count_facts
+    except ImportError:
+        return partitions.values()
+    return count_facts(partitions, totals)

@@ -1,0 +1,138 @@
+"""The objects of a metadata image, one at a time: which ones a record touches, and the row of each.
+
+An object is named by its table (`tables.TABLES`) and by what finds it in an image; its row is the one in that table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kcli.snapshots.image.image import Image, Topic
+from kcli.snapshots.image.partitions import id_bytes
+from kcli.snapshots.image.replay import TOPIC_CONFIG
+from kcli.snapshots.image.tables import TABLES
+
+Row = dict[str, Any]
+Value = dict[str, Any]
+Object = tuple[str, Any]
+
+SECRET_TABLES = ("configs", "scramCredentials")  # tables whose rows hide something
+
+
+def touched(image: Image, name: str, value: Value) -> list[Object]:
+    """The objects that a record may change, create or remove; the image is that before the record."""
+    find = TOUCHES.get(name)
+    return find(image, value) if find else []
+
+
+def object_row(image: Image, found: Object, secrets: bool = False) -> Row | None:
+    """The row of an object; None: the image does not have it."""
+    table, key = found
+    return next(TABLES[table].rows(PARTS[table](image, key), secrets), None)
+
+
+def pick(items: dict[Any, Any], key: Any) -> dict[Any, Any]:
+    return {key: items[key]} if key in items else {}
+
+
+def nested(items: dict[Any, dict[Any, Any]], key: tuple[Any, Any]) -> dict[Any, Any]:
+    outer, inner = key
+    found = pick(items.get(outer, {}), inner)
+    return {outer: found} if found else {}
+
+
+def part_of_topic(image: Image, key: tuple[bytes, int]) -> Image:
+    identity, number = key
+    topic = image.topics.get(identity)
+    found = pick(topic.partitions, number) if topic else {}
+    return Image(topics={identity: Topic(identity, topic.name, found)} if topic else {}, decode=image.decode)
+
+
+# An image with one object, or none: the tables make its row.
+PARTS: dict[str, Callable[[Image, Any], Image]] = {
+    "features": lambda image, key: Image(features=pick(image.features, key)),
+    "voters": lambda image, key: Image(voters=[each for each in image.voters or () if each["voterId"] == key]),
+    "brokers": lambda image, key: Image(brokers=pick(image.brokers, key)),
+    "controllers": lambda image, key: Image(controllers=pick(image.controllers, key)),
+    "topics": lambda image, key: Image(topics=pick(image.topics, key)),
+    "partitions": part_of_topic,
+    "configs": lambda image, key: Image(configs=nested(image.configs, key)),
+    "clientQuotas": lambda image, key: Image(quotas=nested(image.quotas, key)),
+    "scramCredentials": lambda image, key: Image(scram=nested(image.scram, key)),
+    "acls": lambda image, key: Image(acls=pick(image.acls, key)),
+    "delegationTokens": lambda image, key: Image(tokens=pick(image.tokens, key)),
+    "producerIds": lambda image, _: Image(next_producer_id=image.next_producer_id),
+}
+
+
+def by(table: str, field: str) -> Callable[[Image, Value], list[Object]]:
+    return lambda _, value: [(table, value[field])]
+
+
+def removed_topic(image: Image, value: Value) -> list[Object]:
+    """The topic, and all that goes with it: partitions and configs."""
+    identity = id_bytes(value["topicId"])
+    topic = image.topics.get(identity)
+    if topic is None:
+        return []
+    resource = (TOPIC_CONFIG, topic.name)
+    partitions: list[Object] = [("partitions", (identity, number)) for number in sorted(topic.partitions)]
+    configs: list[Object] = [("configs", (resource, name)) for name in sorted(image.configs.get(resource, ()))]
+    return [("topics", identity), *partitions, *configs]
+
+
+def partition(_: Image, value: Value) -> list[Object]:
+    return [("partitions", (id_bytes(value["topicId"]), value["partitionId"]))]
+
+
+def cleared(image: Image, value: Value) -> list[Object]:
+    """The partitions that may have eligible leaders: those of one topic, or all."""
+    name = value["topicName"]
+    topics = [topic for topic in image.topics.values() if not name or topic.name == name]
+    return [("partitions", (topic.id, number)) for topic in topics for number in sorted(topic.partitions)]
+
+
+def quota(_: Image, value: Value) -> list[Object]:
+    entity = tuple(sorted((each["entityType"], each["entityName"]) for each in value["entity"]))
+    return [("clientQuotas", (entity, value["key"]))]
+
+
+def credentials(_: Image, value: Value) -> list[Object]:
+    infos = value.get("credentialInfos", (value,))
+    return [("scramCredentials", (info["mechanism"], value["name"])) for info in infos]
+
+
+def voters(image: Image, value: Value) -> list[Object]:
+    return [
+        ("voters", each) for each in sorted({each["voterId"] for each in [*(image.voters or ()), *value["voters"]]})
+    ]
+
+
+TOUCHES: dict[str, Callable[[Image, Value], list[Object]]] = {
+    "FeatureLevelRecord": by("features", "name"),
+    "RemoveFeatureLevelRecord": by("features", "name"),
+    "RegisterBrokerRecord": by("brokers", "brokerId"),
+    "UnregisterBrokerRecord": by("brokers", "brokerId"),
+    "FenceBrokerRecord": by("brokers", "id"),
+    "UnfenceBrokerRecord": by("brokers", "id"),
+    "BrokerRegistrationChangeRecord": by("brokers", "brokerId"),
+    "RegisterControllerRecord": by("controllers", "controllerId"),
+    "UnregisterControllerRecord": by("controllers", "controllerId"),
+    "TopicRecord": lambda _, value: [("topics", id_bytes(value["topicId"]))],
+    "RemoveTopicRecord": removed_topic,
+    "PartitionRecord": partition,
+    "PartitionChangeRecord": partition,
+    "ClearElrRecord": cleared,
+    "ConfigRecord": lambda _, value: [("configs", ((value["resourceType"], value["resourceName"]), value["name"]))],
+    "ClientQuotaRecord": quota,
+    "QuotaRecord": quota,
+    "UserScramCredentialRecord": credentials,
+    "RemoveUserScramCredentialRecord": credentials,
+    "AccessControlEntryRecord": by("acls", "id"),
+    "RemoveAccessControlEntryRecord": by("acls", "id"),
+    "DelegationTokenRecord": by("delegationTokens", "tokenId"),
+    "RemoveDelegationTokenRecord": by("delegationTokens", "tokenId"),
+    "ProducerIdsRecord": lambda _, __: [("producerIds", "cluster")],
+    "VotersRecord": voters,
+}

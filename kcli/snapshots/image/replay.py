@@ -1,0 +1,288 @@
+"""Applies metadata records to an image, with a function for each type.
+
+The semantics are those of Kafka's deltas (`MetadataDelta`, `ClusterDelta`, `TopicDelta`, ...). A record that refers to
+a missing object raises ReplayError, as it stops a controller; the caller decides whether to go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kcli.errors import InputError
+from kcli.snapshots.image.image import UNASSIGNED, Image, Partition, Topic, Value, normal_partition
+from kcli.snapshots.image.partitions import id_bytes
+
+TOPIC_CONFIG = 2  # ConfigResource.Type
+NO_CHANGE = -2  # PartitionChangeRecord.leader: as it was
+RECOVERY_UNCHANGED = -1
+
+Handler = Callable[[Image, Value], None]
+HANDLERS: dict[str, Handler] = {}
+
+
+class ReplayError(InputError):
+    """A record that can't be applied to the image as it stands."""
+
+
+def replay(image: Image, name: str, value: Value) -> None:
+    """Apply the record `name` ("TopicRecord") to the image. ReplayError; KeyError for a type that has no handler."""
+    HANDLERS[name](image, value)
+
+
+def handles(name: str) -> Callable[[Handler], Handler]:
+    def register(handler: Handler) -> Handler:
+        HANDLERS[name] = handler
+        return handler
+
+    return register
+
+
+@handles("NoOpRecord")
+@handles("BeginTransactionRecord")  # the caller holds a transaction's records until it ends
+@handles("EndTransactionRecord")
+@handles("AbortTransactionRecord")
+def ignore(_image: Image, _value: Value) -> None:
+    pass
+
+
+@handles("FeatureLevelRecord")
+def set_feature(image: Image, value: Value) -> None:
+    level = value["featureLevel"] if "featureLevel" in value else value["maxFeatureLevel"]  # before 3.3
+    if level:
+        image.features[value["name"]] = level
+    else:
+        image.features.pop(value["name"], None)
+
+
+@handles("RemoveFeatureLevelRecord")
+def remove_feature(image: Image, value: Value) -> None:
+    image.features.pop(value["name"], None)
+
+
+# Brokers and controllers
+
+
+@handles("RegisterBrokerRecord")
+def register_broker(image: Image, value: Value) -> None:
+    image.brokers[value["brokerId"]] = dict(value)
+
+
+@handles("UnregisterBrokerRecord")
+def unregister_broker(image: Image, value: Value) -> None:
+    image.brokers.pop(value["brokerId"], None)
+
+
+@handles("FenceBrokerRecord")
+def fence_broker(image: Image, value: Value) -> None:
+    broker_of(image, value["id"], value["epoch"])["fenced"] = True
+
+
+@handles("UnfenceBrokerRecord")
+def unfence_broker(image: Image, value: Value) -> None:
+    broker_of(image, value["id"], value["epoch"])["fenced"] = False
+
+
+@handles("BrokerRegistrationChangeRecord")
+def change_broker(image: Image, value: Value) -> None:
+    broker = broker_of(image, value["brokerId"], value["brokerEpoch"])
+    for name in ("fenced", "inControlledShutdown"):
+        change = value.get(name, 0)
+        if change not in (-1, 0, 1):
+            raise ReplayError(f"broker {value['brokerId']}: {name} is {change} (-1, 0 or 1 expected)")
+        if change:
+            broker[name] = change > 0
+    if value.get("logDirs"):
+        broker["logDirs"] = list(value["logDirs"])
+    if value.get("cordonedLogDirs") is not None:
+        broker["cordonedLogDirs"] = list(value["cordonedLogDirs"])
+
+
+def broker_of(image: Image, number: int, epoch: int) -> Value:
+    broker = image.brokers.get(number)
+    if broker is None:
+        raise ReplayError(f"a change of broker {number}, which is not registered")
+    if broker["brokerEpoch"] != epoch:
+        raise ReplayError(f"a change of broker {number} at epoch {epoch}; its epoch is {broker['brokerEpoch']}")
+    return broker
+
+
+@handles("RegisterControllerRecord")
+def register_controller(image: Image, value: Value) -> None:
+    image.controllers[value["controllerId"]] = dict(value)
+
+
+@handles("UnregisterControllerRecord")
+def unregister_controller(image: Image, value: Value) -> None:
+    image.controllers.pop(value["controllerId"], None)
+
+
+@handles("ZkMigrationStateRecord")
+def set_migration_state(image: Image, value: Value) -> None:
+    image.zk_migration_state = value["zkMigrationState"]
+
+
+# Topics and partitions
+
+
+@handles("TopicRecord")
+def create_topic(image: Image, value: Value) -> None:
+    identity = id_bytes(value["topicId"])
+    image.topics[identity] = Topic(identity, value["name"])
+
+
+@handles("RemoveTopicRecord")
+def remove_topic(image: Image, value: Value) -> None:
+    topic = image.topics.pop(id_bytes(value["topicId"]), None)
+    if topic is None:
+        raise ReplayError(f"the removal of topic {value['topicId']}, which does not exist")
+    image.configs.pop((TOPIC_CONFIG, topic.name), None)
+
+
+@handles("PartitionRecord")
+def create_partition(image: Image, value: Value) -> None:
+    topic_of(image, value).partitions[value["partitionId"]] = normal_partition(value)
+
+
+@handles("PartitionChangeRecord")
+def change_partition(image: Image, value: Value) -> None:
+    topic, number = topic_of(image, value), value["partitionId"]
+    if number not in topic.partitions:
+        raise ReplayError(f"a change of partition {topic.name}-{number}, which does not exist")
+    topic.partitions[number] = merge_partition(image.partition(topic, number), value)
+
+
+@handles("ClearElrRecord")
+def clear_elr(image: Image, value: Value) -> None:
+    """KIP-966: forget the eligible leaders of one topic, or of all where no topic is named."""
+    name = value["topicName"]
+    topics = [topic for topic in image.topics.values() if not name or topic.name == name]
+    if name and not topics:
+        raise ReplayError(f"the clearing of topic {name}, which does not exist")
+    emptied: Value = {"eligibleLeaderReplicas": [], "lastKnownElr": []}
+    for topic in topics:
+        for number, partition in list(image.partitions(topic)):
+            if partition["eligibleLeaderReplicas"] or partition["lastKnownElr"]:
+                topic.partitions[number] = merge_partition(partition, emptied)
+
+
+def topic_of(image: Image, value: Value) -> Topic:
+    topic = image.topics.get(id_bytes(value["topicId"]))
+    if topic is None:
+        raise ReplayError(f"partition {value['partitionId']} of topic {value['topicId']}, which does not exist")
+    return topic
+
+
+def merge_partition(partition: Partition, change: Value) -> Partition:
+    """A partition after a PartitionChangeRecord: what the record leaves out stays; the epochs move on."""
+    merged = dict(partition)
+    for name in ("isr", "removingReplicas", "addingReplicas", "eligibleLeaderReplicas", "lastKnownElr"):
+        if change.get(name) is not None:
+            merged[name] = list(change[name])
+    if change.get("replicas") is not None:
+        merged["replicas"] = list(change["replicas"])
+        merged["directories"] = carry_directories(partition, merged["replicas"])
+    if change.get("directories"):
+        merged["directories"] = list(change["directories"])
+    if change.get("leader", NO_CHANGE) != NO_CHANGE:
+        merged["leader"] = change["leader"]
+        merged["leaderEpoch"] = partition["leaderEpoch"] + 1
+    if change.get("leaderRecoveryState", RECOVERY_UNCHANGED) != RECOVERY_UNCHANGED:
+        merged["leaderRecoveryState"] = change["leaderRecoveryState"]
+    merged["partitionEpoch"] = partition["partitionEpoch"] + 1
+    return merged
+
+
+def carry_directories(partition: Partition, replicas: Sequence[int]) -> list[str]:
+    """The directories for a new list of replicas: old replicas keep theirs, new ones have none yet."""
+    known = dict(zip(partition["replicas"], partition["directories"], strict=False))
+    return [known.get(replica, UNASSIGNED) for replica in replicas]
+
+
+# Configs, quotas, credentials, ACLs, tokens, producer ids
+
+
+@handles("ConfigRecord")
+def set_config(image: Image, value: Value) -> None:
+    put_or_drop(image.configs, (value["resourceType"], value["resourceName"]), value["name"], value["value"])
+
+
+@handles("ClientQuotaRecord")
+@handles("QuotaRecord")  # its name in 2.8
+def set_quota(image: Image, value: Value) -> None:
+    entity = tuple(sorted((each["entityType"], each["entityName"]) for each in value["entity"]))
+    put_or_drop(image.quotas, entity, value["key"], None if value["remove"] else value["value"])
+
+
+@handles("UserScramCredentialRecord")
+def set_credential(image: Image, value: Value) -> None:
+    if "credentialInfos" in value:  # before 3.5: no release could use it
+        for info in value["credentialInfos"]:
+            image.scram.setdefault(info["mechanism"], {})[value["name"]] = {"name": value["name"], **info}
+        return
+    image.scram.setdefault(value["mechanism"], {})[value["name"]] = dict(value)
+
+
+@handles("RemoveUserScramCredentialRecord")
+def remove_credential(image: Image, value: Value) -> None:
+    users = image.scram.get(value["mechanism"], {})
+    if users.pop(value["name"], None) is None:
+        raise ReplayError(f"the removal of the credential of {value['name']}, which does not exist")
+    if not users:
+        del image.scram[value["mechanism"]]
+
+
+@handles("AccessControlEntryRecord")
+def add_acl(image: Image, value: Value) -> None:
+    image.acls[value["id"]] = dict(value)
+
+
+@handles("RemoveAccessControlEntryRecord")
+def remove_acl(image: Image, value: Value) -> None:
+    if image.acls.pop(value["id"], None) is None:
+        raise ReplayError(f"the removal of ACL {value['id']}, which does not exist")
+
+
+@handles("DelegationTokenRecord")
+def set_token(image: Image, value: Value) -> None:
+    image.tokens[value["tokenId"]] = dict(value)
+
+
+@handles("RemoveDelegationTokenRecord")
+def remove_token(image: Image, value: Value) -> None:
+    image.tokens.pop(value["tokenId"], None)
+
+
+@handles("ProducerIdsRecord")
+def set_producer_ids(image: Image, value: Value) -> None:
+    following = value["nextProducerId"] if "nextProducerId" in value else value["producerIdsEnd"]  # before 3.2
+    image.next_producer_id, image.producer_ids = following, dict(value)
+
+
+def put_or_drop(table: dict[Any, dict[str, Any]], key: Any, name: str, value: Any) -> None:
+    """Set table[key][name], or with None remove it, and the entry that is then empty."""
+    if value is not None:
+        table.setdefault(key, {})[name] = value
+        return
+    entry = table.get(key)
+    if entry is not None:
+        entry.pop(name, None)
+        if not entry:
+            del table[key]
+
+
+# Control records (KIP-853), which stand between the metadata records of a log or at a snapshot's start
+
+
+def set_kraft_version(image: Image, value: Value) -> None:
+    image.kraft_version = value["kRaftVersion"]
+
+
+def set_voters(image: Image, value: Value) -> None:
+    image.voters = list(value["voters"])
+
+
+CONTROL_HANDLERS: dict[str, Handler] = {
+    "KRaftVersionRecord": set_kraft_version,
+    "VotersRecord": set_voters,
+}

@@ -1,0 +1,1 @@
+"""Snapshots of live quorums and of captures: fetched, extracted, compared."""

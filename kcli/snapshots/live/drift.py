@@ -1,0 +1,137 @@
+"""Whether the nodes of a quorum hold the same metadata (`kcli snapshot drift`).
+
+Nodes are compared at one offset, the highest that all of them can show. What a node has not replicated yet is lag; what
+it has replicated, and holds otherwise, is drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, NamedTuple
+
+from kcli.errors import InputError
+from kcli.snapshots.history.history import Event
+from kcli.snapshots.image.diff import Change, diff_images
+from kcli.snapshots.reading.folders import FolderNode
+
+Key = tuple[str, tuple[Hashable, ...]]
+Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Nodes that all show the state at an offset, and the objects that they hold otherwise."""
+
+    offset: int
+    nodes: list[FolderNode]
+    found: list[Drifting]
+
+
+def comparisons(nodes: Sequence[FolderNode], before: float = inf) -> list[Comparison]:
+    """The nodes at the highest offset that all show. One whose files end before another's begin is compared with those
+    that still show its state, in a comparison of its own. before: no offset past this one."""
+    late, chosen = list[FolderNode](), sorted(nodes, key=lambda node: node.end)
+    made = []
+    while len(chosen) > 1:
+        if (offset := common_offset(chosen, before)) is not None:
+            made.append(Comparison(offset, [node for node in nodes if node in chosen], []))
+            break
+        late.append(chosen.pop(0))
+    for node in late:
+        end = int(min(node.end, before))
+        offset = next((each for each in [end, *reversed(node.starts)] if each <= end and node.shows(each)), None)
+        others = [each for each in nodes if offset is not None and each.shows(offset)]
+        if offset is not None and len(others) > 1:
+            made.append(Comparison(offset, others, []))
+    return made
+
+
+def common_offset(nodes: Sequence[FolderNode], before: float) -> int | None:
+    """The highest offset that all nodes show. nodes: the one that ends first first."""
+    end = int(min(nodes[0].end, before))
+    offsets = {end, *(start for node in nodes for start in node.starts if start <= end)}
+    return max((offset for offset in offsets if all(node.shows(offset) for node in nodes)), default=None)
+
+
+class Parting(NamedTuple):
+    """Where two logs go apart: the first offset of the batches that differ, and of which epochs they are.
+
+    Of two epochs, the older one's records were never committed: that node drops them when it follows the leader. Of one
+    epoch, one of the two is damaged."""
+
+    offset: int
+    epochs: tuple[int, int]
+
+
+def parting(one: FolderNode, two: FolderNode) -> Parting | None:
+    """Where two logs go apart; None: they have the same batches, as far as both have them."""
+    mine, yours = one.batches(), two.batches()
+    left, right = next(mine, None), next(yours, None)
+    while left is not None and right is not None:
+        if left.last_offset < right.base_offset:
+            left = next(mine, None)
+        elif right.last_offset < left.base_offset:
+            right = next(yours, None)
+        elif (left.base_offset, left.crc, left.leader_epoch) != (right.base_offset, right.crc, right.leader_epoch):
+            return Parting(max(left.base_offset, right.base_offset), (left.leader_epoch, right.leader_epoch))
+        else:
+            left, right = next(mine, None), next(yours, None)
+    return None
+
+
+@dataclass(slots=True)
+class Drifting:
+    """An object that nodes hold otherwise. groups: names of nodes that hold the same, with its row (None: they have no
+    such object); columns: those that differ, () where some node lacks the object; last: the last record of the log that
+    changed it, as far as the log reaches back."""
+
+    table: str
+    key: tuple[Hashable, ...]
+    groups: list[tuple[list[str], Row | None]]
+    columns: tuple[str, ...] = ()
+    last: Event | None = None
+
+
+def drifting(
+    nodes: Sequence[FolderNode], offset: int, problems: list[InputError], secrets: bool = False
+) -> list[Drifting]:
+    """The objects that differ between nodes at an offset. Two images are held at a time."""
+    reference = nodes[0].image(offset, problems)
+    found: dict[Key, dict[str, Change]] = {}
+    for node in nodes[1:]:
+        for change in diff_images(reference, node.image(offset, problems), secrets=secrets):
+            found.setdefault((change.table, change.key), {})[node.name] = change
+    names = [node.name for node in nodes]
+    return [Drifting(*key, *grouped(names, changes)) for key, changes in found.items()]
+
+
+def grouped(
+    names: Sequence[str], changes: dict[str, Change]
+) -> tuple[list[tuple[list[str], Row | None]], tuple[str, ...]]:
+    """(nodes by what they hold, the columns that differ), from the changes between the first node and others."""
+    first = next(iter(changes.values()))
+    groups: list[tuple[list[str], Row | None]] = [([name for name in names if name not in changes], first.before)]
+    for name, change in changes.items():
+        same = next((group for group, row in groups[1:] if row == change.after), None)
+        if same is None:
+            groups.append(([name], change.after))
+        else:
+            same.append(name)
+    whole = any(change.kind != "changed" for change in changes.values())
+    differing = {column for change in changes.values() for column in change.columns}
+    return groups, () if whole else tuple(name for name in first.before or () if name in differing)
+
+
+def last_changes(node: FolderNode, found: Sequence[Drifting], offset: int) -> None:
+    """Find the last record of a node's log before `offset` that changed each object."""
+    wanted = {(each.table, each.key): each for each in found}
+
+    def report(event: Event) -> None:
+        known = wanted.get((event.change.table, event.change.key))
+        if known is not None:
+            known.last = event
+
+    chosen = {key for table, key in wanted if table == "partitions"}
+    node.history(report, until=offset, partitions=chosen)

@@ -1,0 +1,95 @@
+"""Reassembles snapshots from the FetchSnapshot responses in a capture."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from kcli.schemas.apikeys import FETCH_SNAPSHOT
+from kcli.snapshots.reading.names import SnapshotId
+
+# Bytes: more than any snapshot has, and less than file systems refuse.
+LARGEST = 1 << 40
+
+
+class Key(NamedTuple):
+    """Identifies a file: snapshots of two nodes with the same id may have the records in different orders."""
+
+    server: str
+    topic: str
+    partition: int
+    id: SnapshotId
+
+
+class Piece(NamedTuple):
+    """`data` stands at `position` of a file of `size` bytes."""
+
+    key: Key
+    size: int
+    position: int
+    data: bytes
+
+
+class Answered(Protocol):
+    """An exchange of a capture, as far as it is needed here."""
+
+    @property
+    def api_key(self) -> int: ...
+    @property
+    def connection(self) -> str: ...
+    @property
+    def response(self) -> dict[str, Any] | None: ...
+
+
+def pieces_of(exchanges: Iterable[Answered]) -> Iterator[Piece]:
+    """The pieces of snapshots in FetchSnapshot responses without an error, in the order in which they came.
+
+    Pieces that lie outside the file's size are left out.
+    """
+    for exchange in exchanges:
+        if exchange.api_key != FETCH_SNAPSHOT or not exchange.response:
+            continue
+        server = exchange.connection.partition("-")[0]
+        for topic in exchange.response["topics"]:
+            for each in topic["partitions"]:
+                data = bytes(each["unalignedRecords"] or b"")
+                fits = 0 <= each["position"] <= each["size"] - len(data) and 0 < each["size"] <= LARGEST
+                if each["errorCode"] == 0 and fits:
+                    identity = SnapshotId(each["snapshotId"]["endOffset"], each["snapshotId"]["epoch"])
+                    key = Key(server, topic["name"], each["index"], identity)
+                    yield Piece(key, each["size"], each["position"], data)
+
+
+@dataclass(slots=True)
+class Assembly:
+    """Which bytes of a file are there: `covered`, as sorted, disjoint (start, end)."""
+
+    size: int
+    covered: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, position: int, length: int) -> None:
+        """Note that the bytes from `position` on are there."""
+        if length <= 0:
+            return
+        start, end = position, position + length
+        first = bisect_left(self.covered, start, key=lambda each: each[1])
+        behind = bisect_right(self.covered, end, key=lambda each: each[0])
+        if first < behind:
+            start, end = min(start, self.covered[first][0]), max(end, self.covered[behind - 1][1])
+        self.covered[first:behind] = [(start, end)]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every byte of the snapshot is there."""
+        return self.covered == [(0, self.size)]
+
+    def missing(self) -> list[tuple[int, int]]:
+        """The missing bytes, as (start, end)."""
+        gaps, at = [], 0
+        for low, high in self.covered:
+            if low > at:
+                gaps.append((at, low))
+            at = high
+        return [*gaps, (at, self.size)] if at < self.size else gaps

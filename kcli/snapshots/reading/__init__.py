@@ -1,0 +1,1 @@
+"""Snapshots and metadata logs read: files, batches, records, folders."""

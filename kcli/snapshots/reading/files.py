@@ -1,0 +1,174 @@
+"""Opens snapshots and metadata logs as memory maps, so that memory does not grow with size; lists directories."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
+
+from kcli.errors import InputError
+from kcli.filelike import STDIN, Stream, name_of
+
+if TYPE_CHECKING:
+    import mmap
+
+    from kcli.core.snapshots.map_guard import MapGuard
+    from kcli.snapshots.reading.directory import Listing
+
+PIECE = 1 << 20
+SMALL = 4 << 20  # bytes of a file that is read, not mapped
+LOOKS, PATIENCE = 3, 30.0  # at a folder that changes; seconds
+
+T = TypeVar("T")
+
+
+class OpenFile(NamedTuple):
+    """name: the file's, without its directory; mapped: the map behind `data`, None for a small file."""
+
+    path: str
+    name: str
+    data: memoryview
+    mapped: mmap.mmap | None
+
+
+@contextmanager
+def open_file(path: str | Stream) -> Iterator[OpenFile]:
+    """Open a file. A stream, or standard input for "-", is copied to a temporary file first.
+
+    OSError at the end: another program has cut off what was being read, as a node does with the end of its log.
+    """
+    if isinstance(path, Stream) or path == STDIN:
+        import shutil
+        import tempfile  # takes longer to load than all else here
+
+        with tempfile.TemporaryFile() as aside:
+            shutil.copyfileobj(path if isinstance(path, Stream) else sys.stdin.buffer, aside, PIECE)
+            aside.flush()
+            with opened_map(aside, STDIN, Path(name_of(path)).name) as file:
+                yield file
+        return
+    if Path(path).is_dir():
+        raise InputError("is a directory (a file expected)", file=path)
+    with Path(path).open("rb") as stream, opened_map(stream, path, Path(path).name) as file:
+        yield file
+
+
+@contextmanager
+def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
+    if stream.seek(0, 2) <= SMALL:
+        stream.seek(0)
+        yield OpenFile(path, name, memoryview(stream.read()), None)
+        return
+    import mmap
+
+    mapped = mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ)
+    data, guard = memoryview(mapped), make_guard(mapped)
+    try:
+        try:
+            yield OpenFile(path, name, data, mapped)
+        except InputError:
+            check_whole(stream, path, data, guard)
+            raise
+        check_whole(stream, path, data, guard)
+    finally:
+        if guard is not None:
+            guard.close()
+        close(data, mapped)
+
+
+def make_guard(mapped: mmap.mmap) -> MapGuard | None:
+    """What lets a map be read whose file is cut off; None: there is no core."""
+    try:
+        from kcli.core.snapshots.map_guard import MapGuard
+    except ImportError:
+        return None
+    return MapGuard(mapped)
+
+
+def check_whole(stream: IO[bytes], path: str, data: memoryview, guard: MapGuard | None) -> None:
+    """Raise OSError where a file does not have what was mapped any more: zeros may have been read in its place."""
+    left = os.fstat(stream.fileno()).st_size
+    if left < len(data) or (guard is not None and guard.was_cut):
+        text = f"another program cut it off while it was read: from {len(data)} to {left} bytes"
+        raise OSError(errno.EIO, text, path) from None
+
+
+def close(data: memoryview, mapped: mmap.mmap) -> None:
+    """Unmap; where an error still holds a view of the bytes, leave that to the end of the process."""
+    try:
+        data.release()
+        mapped.close()
+    except BufferError:
+        pass
+
+
+def metadata_directory(path: str) -> Path:
+    """The partition's directory: the one given, or its `__cluster_metadata-0`. InputError when it has no such files."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise InputError("not a directory", file=path)
+    inner = folder / "__cluster_metadata-0"
+    return inner if inner.is_dir() else folder
+
+
+def cluster_of(folder: Path) -> str | None:
+    """The cluster id in the `meta.properties` beside a partition's directory; None: it is not there."""
+    from kcli.snapshots.reading.directory import parse_cluster_id
+
+    properties = folder.parent / "meta.properties"
+    return parse_cluster_id(properties.read_text("utf-8", "replace")) if properties.is_file() else None
+
+
+def listing_of(folder: Path) -> Listing:
+    """The files of a directory, by kind."""
+    from kcli.snapshots.reading.directory import list_directory
+
+    return list_directory(each.name for each in folder.iterdir() if each.is_file())
+
+
+def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
+    """The files; for a directory its snapshots and, with `logs`, its segments. Raises InputError: it has none."""
+    chosen: list[str] = []
+    for path in paths:
+        if path == "-" or not Path(path).is_dir():
+            chosen.append(path)
+            continue
+        folder = metadata_directory(path)
+        listing = listing_of(folder)
+        names = [name for name, _ in listing.snapshots]
+        if logs:
+            names += [name for name, _ in listing.segments]
+        if not names:
+            raise InputError(f"no snapshot here (`<offset>-<epoch>.checkpoint` in {folder})", file=path)
+        chosen += [str(folder / name) for name in names]
+    return chosen
+
+
+def steady(
+    folders: Sequence[Path], look: Callable[[], T], is_fine: Callable[[T], bool], is_whole: Callable[[T], bool]
+) -> T:
+    """What a look at folders finds; another look where that is not fine and a running node has written or removed files
+    meanwhile: LOOKS of them, and for as long as PATIENCE lasts until one is whole, which is to have read every file."""
+    until, left = time.monotonic() + PATIENCE, LOOKS
+    while True:
+        before, left = sizes(folders), left - 1
+        found = look()
+        if is_fine(found) or sizes(folders) == before:
+            return found
+        if left <= 0 and (is_whole(found) or time.monotonic() > until):
+            return found
+
+
+def sizes(folders: Sequence[Path]) -> dict[Path, int]:
+    """The files in folders, with their sizes."""
+    found = {}
+    for folder in folders:
+        for path in folder.iterdir():
+            with suppress(FileNotFoundError):
+                found[path] = path.stat().st_size
+    return found

@@ -1,0 +1,85 @@
+"""The folder of a metadata log, looked at in one pass: which files hold which offsets, and what is in its log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from kcli.errors import InputError
+from kcli.snapshots.history.projection import Snapshots
+from kcli.snapshots.reading.decoding import Decoder
+from kcli.snapshots.reading.files import OpenFile, listing_of, open_file
+from kcli.snapshots.reading.log_spans import LogSpan, count_segment, header_time, log_spans, total
+from kcli.snapshots.reading.names import SnapshotId
+from kcli.snapshots.rules.loss import LogFile
+
+MOST = 20  # problems of a file
+PATIENCE, LOOK = 0.3, 0.02  # seconds: for a batch that is half there to grow; between looks at it
+
+
+class FolderSurvey:
+    """ids: of the finished snapshots, in order; files: they and the segments; spans: of the log, with boundaries where
+    files begin and end; log: all of it as one; begin, end: of the log, or of the newest snapshot without one; problems:
+    what could not be read of it; being_written: bytes of a batch at the log's end that its node is writing."""
+
+    def __init__(self, folder: Path, dialect: str | None = None) -> None:
+        self.folder, decoder = folder, Decoder(dialect)
+        listing = listing_of(folder)
+        self.ids: list[SnapshotId] = sorted(name.id for _, name in listing.snapshots)
+        self.latest = self.ids[-1].end_offset if self.ids else 0
+        bases = [base for _, base in listing.segments]
+        self.spans: Sequence[LogSpan] = log_spans([0, *bases, *(each.end_offset for each in self.ids)])
+        self.problems: list[InputError] = []
+        self.being_written = 0
+        ends = []
+        for name, base in listing.segments:
+            with open_file(str(folder / name)) as file:
+                wrong: list[str] = []
+                end, fault = count_segment(self.spans, file.data, decoder, wrong, file.mapped)
+                if fault is not None and base == bases[-1] and fault.code == "cut" and grows(file):
+                    self.being_written = fault.left
+                elif fault is not None:
+                    wrong.append(f"at byte {fault.position}: {fault.reason}")
+                ends.append(max(base, end))
+                self.problems += [InputError(text, file=file.path) for text in wrong[-MOST:]]
+        self.log = total(self.spans)
+        self.begin = bases[0] if bases else self.latest
+        self.end = max([self.latest, *ends])
+        self.files = [
+            LogFile(name, (folder / name).stat().st_size, base, end)
+            for (name, base), end in zip(listing.segments, ends, strict=True)
+        ]
+        self.files += [
+            LogFile(name, (folder / name).stat().st_size, 0, each.id.end_offset, each.id)
+            for name, each in listing.snapshots
+        ]
+
+    @property
+    def since(self) -> list[LogSpan]:
+        """The log behind the newest snapshot."""
+        return [span for span in self.spans if span.start >= self.latest]
+
+    def snapshots(self) -> Snapshots:
+        """Their sizes and ages."""
+        known = {each.snapshot: each for each in self.files if each.snapshot is not None}
+        if not known:
+            return Snapshots()
+        first, last = known[self.ids[0]], known[self.ids[-1]]
+        size = sum(each.size for each in known.values())
+        return Snapshots(len(known), size, last.size, self.time_of(first.name), self.time_of(last.name))
+
+    def time_of(self, name: str) -> int | None:
+        """When the last record that a snapshot holds was written, ms; None: its header doesn't say."""
+        with open_file(str(self.folder / name)) as file:
+            return header_time(file.data)
+
+
+def grows(file: OpenFile) -> bool:
+    """Whether a file is longer than what was read of it, or gets so at once."""
+    until = time.monotonic() + PATIENCE
+    while Path(file.path).stat().st_size <= len(file.data):
+        if time.monotonic() > until:
+            return False
+        time.sleep(LOOK)
+    return True

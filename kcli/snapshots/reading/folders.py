@@ -1,0 +1,86 @@
+"""What the folder of a node can show: which states, which changes, and when they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from kcli.errors import InputError
+from kcli.snapshots.history.history import Event, HistoryLoader
+from kcli.snapshots.image.image import Image
+from kcli.snapshots.reading.api import Wanted, load_image, take_log, take_snapshot
+from kcli.snapshots.reading.files import listing_of
+from kcli.snapshots.reading.framing import Batch
+from kcli.snapshots.reading.load import Loader
+from kcli.snapshots.reading.log_batches import last_batch, log_batches
+
+
+class FolderNode:
+    """What a node's folder can show. name: as it was given; end: the offset behind its last record; epoch: of that one;
+    starts: the ends of its snapshots; log: from where to where its log reaches, None without one."""
+
+    def __init__(self, name: str, folder: Path, dialect: str | None = None) -> None:
+        self.name, self.folder, self.dialect = name, folder, dialect
+        listing = listing_of(folder)
+        self.snapshots = {each.id.end_offset: each.id for _, each in listing.snapshots}
+        self.segments = [str(folder / file) for file, _ in listing.segments]
+        newest = max(self.snapshots.values(), default=None)
+        self.end, self.epoch = newest or (0, -1)
+        self.log: tuple[int, int] | None = None
+        if self.segments:
+            last = last_batch(self.segments)
+            begin = listing.segments[0][1]
+            self.log = begin, last.last_offset + 1 if last else begin
+            if last is not None and last.last_offset + 1 >= self.end:
+                self.end, self.epoch = last.last_offset + 1, last.leader_epoch
+        if newest is None and self.log is None:
+            raise InputError("neither a snapshot nor a log segment is here", file=str(folder))
+
+    def reach(self) -> int:
+        """How many offsets its log has."""
+        return self.log[1] - self.log[0] if self.log else -1
+
+    @property
+    def starts(self) -> list[int]:
+        """The offsets that an image can begin with: ends of snapshots, and 0 for a log from its start."""
+        return sorted({*self.snapshots, *([0] if self.log and self.log[0] == 0 else [])})
+
+    def shows(self, offset: int) -> bool:
+        """Whether the files lead to the state at an offset."""
+        if offset in self.snapshots:
+            return True
+        if self.log is None or not self.log[0] <= offset <= self.log[1]:
+            return False
+        return any(self.log[0] <= start <= offset for start in self.starts)
+
+    def image(self, offset: int, problems: list[InputError]) -> Image:
+        """The state at an offset that it shows; what could not be read is added to `problems`."""
+        loader = load_image(Wanted(str(self.folder), None, offset), dialect=self.dialect).loader
+        problems += [InputError(text, file=self.name) for _, text in loader.problems]
+        return loader.image
+
+    def history(
+        self, report: Callable[[Event], None], *, since: int = 0, until: int | None = None, **options: Any
+    ) -> Loader:
+        """Report each change of the log up to an offset, from the newest state at or before `since`, or the oldest one.
+
+        options: of `HistoryLoader`. Returns the loader: with what could not be read, and the image at the end.
+        """
+        loader: Loader = HistoryLoader(report, self.dialect, strict=False, **options)
+        first = self.base(since)
+        if first is None or self.log is None:
+            return loader
+        if first in self.snapshots:
+            take_snapshot(loader, str(self.folder / self.snapshots[first].file_name))
+        take_log(loader, self.folder, until)
+        return loader
+
+    def base(self, since: int = 0) -> int | None:
+        """The newest state at or before an offset that the log goes on from, else the oldest; None: there is none."""
+        usable = [start for start in self.starts if self.log and self.log[0] <= start <= self.log[1]]
+        return max((start for start in usable if start <= since), default=min(usable, default=None))
+
+    def batches(self) -> Iterator[Batch]:
+        """The headers of the log's batches."""
+        return log_batches(self.segments)

@@ -1,0 +1,143 @@
+"""Batches of a snapshot or a metadata log segment, one header at a time.
+
+A snapshot is a sequence of record batches of magic 2 (Kafka's `RecordsSnapshotWriter`), as a log segment is; nothing
+stands between, before or behind them. This module finds them and verifies their checksums. It goes on behind a bad
+batch whose length is plausible, so that all sound batches of a damaged file are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END
+from kcli.grammar.words.fixed import fixed_layout
+
+HEADER = fixed_layout(BATCH_HEADER).struct
+PIECE = 8 << 20  # bytes read before the pages behind are given back
+
+COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+class Batch(NamedTuple):
+    """The header of one batch; `position` and `size` in bytes of the file, timestamps in ms."""
+
+    position: int
+    size: int
+    base_offset: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last record."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def end(self) -> int:
+        """Where it ends, in bytes."""
+        return self.position + self.size
+
+    @property
+    def is_control(self) -> bool:
+        """Whether its records are control records."""
+        return bool(self.attributes & 0x20)
+
+    @property
+    def compression(self) -> str:
+        """The name of the codec, "none" for most snapshots."""
+        codec = self.attributes & 7
+        return COMPRESSIONS[codec] if codec < len(COMPRESSIONS) else f"codec {codec}"
+
+    @property
+    def append_timestamp(self) -> int:
+        """When the leader wrote it, in ms."""
+        return self.max_timestamp
+
+
+class Fault(NamedTuple):
+    """Bytes at `position` that are no batch; `left` of them stand behind it in the file. Nothing after can be read."""
+
+    position: int
+    left: int
+    code: str
+    reason: str
+
+
+def batches(data: memoryview, start: int = 0) -> Iterator[Batch | Fault]:
+    """Yield every batch from `start` on; as the last item a Fault, where what follows is no batch."""
+    position, end = start, len(data)
+    while position < end:
+        left = end - position
+        if left < HEADER_SIZE:
+            yield Fault(position, left, *short(data, position, left))
+            return
+        fields = HEADER.unpack_from(data, position)
+        size = fields[1] + LENGTH_END
+        if fault := misfit(fields[1], fields[3], size, left, data, position):
+            yield Fault(position, left, *fault)
+            return
+        yield Batch(position, size, fields[0], *fields[2:])
+        position += size
+
+
+def short(data: memoryview, position: int, left: int) -> tuple[str, str]:
+    if not any(data[position : position + left]):
+        return "zeros", f"{left} zero bytes where a batch should begin"
+    return "cut", f"a batch header is {HEADER_SIZE} bytes long, {left} are left"
+
+
+def misfit(length: int, magic: int, size: int, left: int, data: memoryview, position: int) -> tuple[str, str] | None:
+    if size < HEADER_SIZE:
+        if not any(data[position : position + min(left, 4096)]):
+            return "zeros", f"{left} zero bytes where a batch should begin"
+        return "batch-length", f"batchLength {length} is less than a header takes ({HEADER_SIZE - LENGTH_END})"
+    if magic < 0 or magic > 2:
+        return "magic", f"magic {magic} (2 expected)"
+    if size > left:
+        return "cut", f"the batch is {size} bytes long, {left} are left"
+    return None
+
+
+def checksum(data: memoryview, batch: Batch, mapped: object = None) -> int:
+    """The CRC-32C of a batch's bytes behind its checksum; `mapped` as in `release`."""
+    try:
+        from kcli.core.records.crc import crc32c  # alone: the other kernels would cost a small file's time
+    except ImportError:
+        from kcli.records.kernels import crc32c
+
+    value, at = 0, batch.position + CRC_START
+    while at < batch.end:
+        stop = min(at + PIECE, batch.end)
+        value = crc32c(data[at:stop], value)
+        if batch.size > 2 * PIECE:
+            release(mapped, at, stop)
+        at = stop
+    return value
+
+
+def body(data: memoryview, batch: Batch) -> memoryview:
+    """The bytes behind a batch's header: its records, or their compressed form."""
+    return data[batch.position + HEADER_SIZE : batch.end]
+
+
+def release(mapped: object, start: int, end: int) -> None:
+    """Return the pages between two positions of a memory map to the system. mapped: no map: nothing happens."""
+    advise = getattr(mapped, "madvise", None)
+    if advise is None:
+        return
+    import mmap
+
+    page = mmap.PAGESIZE
+    first, last = -(-start // page) * page, end // page * page
+    if last > first:
+        advise(mmap.MADV_DONTNEED, first, last - first)

@@ -1,0 +1,43 @@
+"""The key of a metadata record's object, for each type that a snapshot holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+Value = dict[str, Any]
+
+
+def quota_key(value: Value) -> Hashable:
+    entity = tuple(sorted((each["entityType"], each["entityName"] or "\0") for each in value["entity"]))
+    return entity, value["key"]
+
+
+# apiKey -> its key, for the types of which a snapshot holds one record an object.
+KEYS: dict[int, Callable[[Value], Hashable]] = {
+    0: lambda value: value["brokerId"],
+    2: lambda value: value["topicId"],
+    3: lambda value: (value["topicId"], value["partitionId"]),
+    4: lambda value: (value["resourceType"], value["resourceName"], value["name"]),
+    10: lambda value: value["tokenId"],
+    11: lambda value: (value["name"], value.get("mechanism")),
+    12: lambda value: value["name"],
+    14: quota_key,
+    15: lambda _: "",
+    18: lambda value: value["id"],
+    21: lambda _: "",
+    27: lambda value: value["controllerId"],
+}
+
+# Types that a snapshot holds; UnfenceBrokerRecord only those of 3.0 to 3.2, AccessControlRecord none in practice.
+SNAPSHOT_TYPES = frozenset(KEYS)
+UNFENCE_BROKER = 8
+
+# Types that only the log holds: a change to an object.
+DELTA_TYPES = frozenset({1, 5, 7, 8, 9, 16, 17, 19, 20, 22, 23, 24, 25, 26, 28, 29})
+
+
+def key_of(key: int, value: Value) -> Hashable | None:
+    """The identity of a record's object; None for types that have none."""
+    identify = KEYS.get(key)
+    return identify(value) if identify else None

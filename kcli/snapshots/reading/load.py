@@ -1,0 +1,246 @@
+"""A metadata image from the bytes of a snapshot and of the log segments behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from kcli.counting import counted
+from kcli.errors import DecodeError, InputError
+from kcli.records.control import CONTROL_TYPES
+from kcli.snapshots.image.image import Image, Provenance
+from kcli.snapshots.image.partitions import PartitionTable, id_bytes, id_text
+from kcli.snapshots.image.replay import CONTROL_HANDLERS, HANDLERS, ReplayError
+from kcli.snapshots.reading.decoding import Decoder
+from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum, release
+from kcli.snapshots.reading.walk import PROBLEMS, Row, opened, walk
+
+if TYPE_CHECKING:
+    from kcli.core.snapshots.snapshot import PartitionChanges
+
+BEGIN, END, ABORT = 23, 24, 25
+TOPICS = ("TopicRecord", "RemoveTopicRecord")
+PARTITIONS = ("PartitionRecord", "PartitionChangeRecord")
+TOPIC_RECORD, PARTITION_RECORD = 2, 3
+HEADER_CONTROL = 3
+
+Held = tuple[int, str, dict[str, Any]]
+
+
+def load_snapshot(data: memoryview, *, end_offset: int = 0, epoch: int = 0, dialect: str | None = None) -> Image:
+    """The image of one snapshot. Raises InputError at the first record that can't be read or applied."""
+    loader = Loader(dialect)
+    loader.snapshot(data, end_offset=end_offset, epoch=epoch)
+    return loader.image
+
+
+class Loader:
+    """Builds an image from one snapshot and any number of segments, in order.
+
+    strict: raise InputError for what can't be read or applied; else add it to `problems` as (offset, text).
+    """
+
+    def __init__(self, dialect: str | None = None, *, strict: bool = True) -> None:
+        self.decoder = Decoder(dialect)
+        self.image = Image(decode=self.decoder.read_framed)
+        self.strict = strict
+        self.problems: list[tuple[int, str]] = []
+        self.held: list[Held] | None = None  # the records of an open transaction
+        self.records = 0
+        self.split: tuple[int, int] | None = None  # the batch that `until` lies in: its first offset, the one after it
+        self.reached = 0  # the log offset behind the last batch that was seen, sound or not
+        self.table: PartitionTable | None = None  # of the snapshot being read
+        self.changes = make_changes(self.image)  # what a log makes of partitions, in the kernel
+
+    def snapshot(self, data: memoryview, *, end_offset: int = 0, epoch: int = 0, mapped: object = None) -> None:
+        """Load a snapshot. mapped: see `framing.release`."""
+        self.table = table = PartitionTable(store={})
+        place = Provenance(0, -1)
+        for batch in self.sound_batches(data, mapped):
+            if (records := self.records_of(data, batch)) is not None:
+                for row in walk(records, batch, table, mapped is not None):
+                    self.take(row, records, batch)
+            if not batch.is_control:
+                place = Provenance(batch.last_offset + 1, batch.leader_epoch, batch.append_timestamp)
+            release(mapped, batch.position, batch.end)
+        table.close()
+        self.image.file_provenance = place
+        self.finish_snapshot(table, end_offset, epoch)
+
+    def finish_snapshot(self, table: PartitionTable, end_offset: int, epoch: int) -> None:
+        """Give each topic the partitions that the kernel kept for it; the snapshot has been read."""
+        self.table = None
+        self.records += table.count
+        provenance = self.image.provenance
+        provenance.end_offset, provenance.epoch = end_offset, epoch
+        store, table.store = table.store or {}, None
+        for identity, partitions in store.items():
+            topic = self.image.topics.get(identity)
+            if topic is None:
+                self.complain(
+                    0, f"{counted(len(partitions), 'partition')} of topic {id_text(identity)}, which does not exist"
+                )
+                continue
+            topic.partitions = {**partitions, **topic.partitions} if topic.partitions else partitions
+
+    def segment(self, data: memoryview, *, until: int | None = None, mapped: object = None, more: bool = False) -> None:
+        """Replay a log segment's batches from the image's end offset up to `until` (not included).
+
+        A batch is applied whole, as nodes do: where `until` lies inside one, the image ends before it, and `split` says
+        which one it is. Offsets that no batch has are a problem: what they held is missing from the image.
+        more: another segment follows, and the image's partitions may be brought up to date behind that one.
+        """
+        self.replay_batches(data, until, mapped)
+        if not more:
+            self.settle()
+
+    def replay_batches(self, data: memoryview, until: int | None, mapped: object) -> None:
+        """What `segment` does with each batch."""
+        image = self.image
+        for batch in self.sound_batches(data, mapped):
+            start = image.provenance.end_offset
+            if batch.last_offset < start:
+                continue
+            if until is not None and batch.base_offset >= until:
+                return
+            if until is not None and batch.last_offset >= until:
+                self.split = batch.base_offset, batch.last_offset + 1
+                return
+            self.note_gap(batch)
+            if (records := self.records_of(data, batch)) is not None:
+                self.replay_batch(records, batch, start)
+            release(mapped, batch.position, batch.end)
+            image.file_provenance = None
+            image.provenance.end_offset = self.reached = batch.last_offset + 1
+            image.provenance.epoch = batch.leader_epoch
+            image.provenance.timestamp = batch.append_timestamp
+            if until is not None and self.reached >= until:
+                return  # what stands behind may be in the making
+
+    def replay_batch(self, records: memoryview, batch: Batch, start: int) -> None:
+        """Replay the records of one batch, from an offset on."""
+        fast = self.changes if batch.base_offset >= start else None
+        for row in walk(records, batch, changes=fast):
+            if row[0] >= start:
+                self.take(row, records, batch)
+
+    def settle(self) -> None:
+        """Bring the image's partitions up to date with the segments."""
+        if self.changes is not None:
+            self.records += self.changes.settle()
+
+    def records_of(self, data: memoryview, batch: Batch) -> memoryview | None:
+        """A batch's records; None where they can't be decompressed, which is a problem."""
+        try:
+            return opened(data, batch)
+        except InputError as error:
+            self.complain(batch.position, f"at byte {batch.position}: {error}")
+            return None
+
+    def note_gap(self, batch: Batch) -> None:
+        """Complain of offsets that are missing before a batch or inside it."""
+        expected = max(self.reached, self.image.provenance.end_offset)
+        if batch.base_offset > expected:
+            missing = f"offsets {expected} to {batch.base_offset - 1}"
+            self.complain(expected, f"the log has no {missing}: the next batch begins at {batch.base_offset}")
+        if batch.record_count != batch.last_offset_delta + 1:
+            spanned = f"offsets {batch.base_offset} to {batch.last_offset}"
+            self.complain(batch.base_offset, f"the batch of {spanned} has {counted(batch.record_count, 'record')}")
+
+    def sound_batches(self, data: memoryview, mapped: object) -> Iterable[Batch]:
+        """The batches of magic 2 with a correct checksum; the others are reported, and passed over."""
+        for batch in batches(data):
+            if isinstance(batch, Fault):
+                self.complain(batch.position, f"at byte {batch.position}: {batch.reason}")
+                return
+            if batch.magic != 2:
+                self.complain(batch.position, f"at byte {batch.position}: a batch of magic {batch.magic} (2 expected)")
+            elif checksum(data, batch, mapped) != batch.crc:
+                self.complain(batch.position, f"at byte {batch.position}: the batch's checksum is wrong")
+            else:
+                yield batch
+                continue
+            self.reached = max(self.reached, batch.last_offset + 1)
+
+    def complain(self, offset: int, text: str) -> None:
+        """Raise InputError where `strict`, else note the problem."""
+        if self.strict:
+            raise InputError(text)
+        self.problems.append((offset, text))
+
+    def take(self, row: Row, records: memoryview, batch: Batch) -> None:
+        """Decode one record, and apply it or hold it until its transaction ends."""
+        offset, key, version, start, end, problem = row
+        self.records += 1
+        if problem:
+            self.complain(offset, f"record {offset}: {PROBLEMS[problem]}")
+            return
+        assert key is not None
+        assert version is not None
+        try:
+            if batch.is_control:
+                self.control(offset, key, self.decoder.read_control(key, records[start:end]))
+            else:
+                self.metadata(offset, key, self.decoder.read(key, version, records[start:end]))
+        except (DecodeError, ReplayError) as error:
+            self.image.unread[key, version] = self.image.unread.get((key, version), 0) + 1
+            self.complain(offset, f"record {offset}: {error}")
+
+    def control(self, offset: int, kind: int, value: dict[str, Any]) -> None:
+        """Apply a control record."""
+        if kind == HEADER_CONTROL:
+            self.image.provenance.timestamp = value["lastContainedLogTimestamp"]
+            return
+        names = {5: "KRaftVersionRecord", 6: "VotersRecord"}
+        if kind in names:
+            CONTROL_HANDLERS[names[kind]](self.image, value)
+        elif kind not in CONTROL_TYPES:
+            self.complain(offset, f"record {offset}: unknown control record type {kind}")
+
+    def metadata(self, offset: int, key: int, value: dict[str, Any]) -> None:
+        """Apply a metadata record, or hold it until its transaction ends (KIP-866)."""
+        name = self.decoder.names[key]
+        if key in (BEGIN, END, ABORT) and self.changes is not None:
+            self.changes.paused = key == BEGIN
+        if key == BEGIN:
+            self.held = []
+        elif key == ABORT:
+            self.held = None
+        elif key == END:
+            held, self.held = self.held or [], None
+            for place, held_name, held_value in held:
+                self.apply(place, held_name, held_value)
+        elif self.held is not None:
+            self.held.append((offset, name, value))
+        else:
+            self.apply(offset, name, value)
+
+    def apply(self, offset: int, name: str, value: dict[str, Any]) -> None:
+        """Apply a metadata record to the image."""
+        handler = HANDLERS.get(name)
+        if handler is None:
+            self.complain(offset, f"record {offset}: {name} has no place in an image")
+            return
+        if name == "TopicRecord" and self.table is not None:
+            self.table.forget(id_bytes(value["topicId"]))
+        if self.changes is not None:
+            self.prepare(self.changes, name, value)
+        handler(self.image, value)
+
+    def prepare(self, changes: PartitionChanges, name: str, value: dict[str, Any]) -> None:
+        """Hand over what the kernel holds of the partitions that a record touches."""
+        if name in TOPICS:
+            changes.forget(id_bytes(value["topicId"]))
+        elif name in PARTITIONS:
+            self.records += changes.settle(id_bytes(value["topicId"]))
+        elif name == "ClearElrRecord":
+            self.settle()
+
+
+def make_changes(image: Image, watched: dict[str, set[int]] | None = None) -> PartitionChanges | None:
+    """The kernel that applies what a log says of partitions, but for those watched; None: there is no core."""
+    try:
+        from kcli.core.snapshots.snapshot import PartitionChanges
+    except ImportError:
+        return None
+    return PartitionChanges(image.topics, watched)

@@ -1,0 +1,57 @@
+"""Names of the files in a KRaft partition's directory (`__cluster_metadata-0`).
+
+A snapshot is `<offset>-<epoch>.checkpoint`, the offset in 20 digits, the epoch in 10 (Kafka's `Snapshots.java`). The
+offset is the *end* offset: the first one of the log that the snapshot does not hold. (KIP-630's draft meant the last
+one it holds; no release of Apache Kafka does.) The epoch is that of the last record it holds. A file being written or
+fetched ends in `.checkpoint.part`, one about to be removed in `.checkpoint.deleted`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+PATTERN = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.part|\.deleted)?")
+LENIENT = r"(\d+)-(\d+)\.checkpoint(\.part|\.deleted|\.[\w-]+)?"  # of few names: compiled with the first
+SEGMENT = re.compile(r"(\d{20})\.log")
+STATES = {None: "ready", ".part": "part", ".deleted": "deleted"}
+
+
+class SnapshotId(NamedTuple):
+    """end_offset: the first log offset that is not in the snapshot; epoch: that of the last one that is."""
+
+    end_offset: int
+    epoch: int
+
+    @property
+    def file_name(self) -> str:
+        """As Kafka names the file."""
+        return f"{self.end_offset:020d}-{self.epoch:010d}.checkpoint"
+
+    def __str__(self) -> str:
+        return f"{self.end_offset}-{self.epoch}"
+
+
+class SnapshotName(NamedTuple):
+    """id; state: "ready", "part" or "deleted"; exact: spelled as Kafka spells it, digits and all."""
+
+    id: SnapshotId
+    state: str
+    exact: bool
+
+
+def parse_snapshot_name(name: str) -> SnapshotName | None:
+    """Parse a file's name; None: it is not a snapshot's."""
+    found = PATTERN.fullmatch(name)
+    exact = found is not None
+    found = found or re.fullmatch(LENIENT, name)
+    if found is None:
+        return None
+    state = STATES.get(found[3], "other")
+    return SnapshotName(SnapshotId(int(found[1]), int(found[2])), state, exact)
+
+
+def segment_offset(name: str) -> int | None:
+    """The base offset in a log segment's name."""
+    found = SEGMENT.fullmatch(name)
+    return int(found[1]) if found else None

@@ -1,0 +1,1 @@
+"""Rules that snapshots and metadata logs are held to, and their findings."""

@@ -1,0 +1,156 @@
+"""What another metadata.version does not allow of an image: features, records, and what they would lose (KIP-778).
+
+Levels are those of Kafka 4.4's `MetadataVersion` and `Feature`; what a level can't hold is what its image writer
+reports as lost (`ImageWriterOptions.handleLoss`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kcli.errors import UsageError
+from kcli.snapshots.image.image import MIGRATING, Image, Topic
+from kcli.snapshots.image.partitions import FACTS
+from kcli.snapshots.rules.levels import FEATURE, NAMES, level_name
+from kcli.snapshots.writing.write import BROKER_VERSIONS, PARTITION_VERSIONS, version_at
+
+LEAST = 7  # 3.3-IV3: the first level that a log can state
+CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels that brought metadata which the one before lacks
+
+# Finalized features: from which level of metadata.version on the releases have them (level of the feature: that one).
+FEATURES = {
+    "kraft.version": {1: 21},
+    "transaction.version": {1: 24, 2: 24},
+    "group.version": {1: 22},
+    "eligible.leader.replicas.version": {1: 23},
+    "share.version": {1: 28, 2: 31},
+    "streams.version": {1: 29},
+}
+STATE_TOPICS = {"__share_group_state": 26}  # topics in which a feature has its state
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """severity: "error" for what is lost or not supported, "note" for what is written otherwise; count: of objects;
+    needs: the level of metadata.version from which on it is allowed."""
+
+    severity: str
+    what: str
+    count: int
+    example: str = ""
+    needs: int | None = None
+
+
+def parse_level(text: str) -> int:
+    """The level of "3.9" (its newest), "3.9-IV0" or "21". UsageError."""
+    exact = next((level for level, name in NAMES.items() if name == text), None)
+    newest = max((level for level, name in NAMES.items() if name.partition("-")[0] == text), default=None)
+    level = exact or newest or (int(text) if text.isdecimal() and int(text) in NAMES else None)
+    if level is None or level < LEAST:
+        known = f"{NAMES[LEAST]} to {NAMES[max(NAMES)]}"
+        raise UsageError(f"{text}: a release or metadata.version expected, 3.9 or 3.9-IV0 ({known})")
+    return level
+
+
+def refused_by_kafka(source: int, target: int) -> bool:
+    """Whether Kafka refuses the downgrade as one that may lose metadata, whatever there is of it."""
+    return any(target < level <= source for level in CHANGED)
+
+
+def misfits(image: Image, target: int) -> Iterator[Misfit]:
+    """What of an image a level does not allow, errors first; then which records are written in another version."""
+    yield from unsupported(image, target)
+    for least, what, find in HELD:
+        if target < least and (found := list(find(image))):
+            yield Misfit("error", what, len(found), found[0], least)
+    yield from features(image, target)
+    for topic, least in STATE_TOPICS.items():
+        if target < least and image.topic_named(topic) is not None:
+            yield Misfit("error", "the topic with the state of share groups is an ordinary one there", 1, topic, least)
+    yield from record_versions(image, target)
+
+
+def unsupported(image: Image, target: int) -> Iterator[Misfit]:
+    """Nodes whose software does not have the level."""
+    for nodes, kind in ((image.brokers, "broker"), (image.controllers, "controller")):
+        for number, node in sorted(nodes.items()):
+            spans = {each["name"]: each for each in node["features"]}
+            span = spans.get(FEATURE)
+            if span and not span["minSupportedVersion"] <= target <= span["maxSupportedVersion"]:
+                reach = f"{level_name(span['minSupportedVersion'])} to {level_name(span['maxSupportedVersion'])}"
+                yield Misfit("error", f"{kind} {number} supports {reach} only", 1, f"{kind} {number}")
+
+
+def features(image: Image, target: int) -> Iterator[Misfit]:
+    """Finalized features that releases of the level do not have."""
+    known = {name: level for name, level in image.features.items() if name != FEATURE}
+    known |= {"kraft.version": image.kraft_version} if image.kraft_version else {}
+    for name, level in sorted(known.items()):
+        least = FEATURES.get(name, {}).get(level)
+        if least is None:
+            yield Misfit("note", f"feature {name} level {level} is not known here", 1, name)
+        elif target < least:
+            yield Misfit("error", f"feature {name} level {level} is not supported", 1, name, least)
+
+
+def record_versions(image: Image, target: int) -> Iterator[Misfit]:
+    """Records that a snapshot of the level has in another version."""
+    counts = (len(image.brokers), image.partition_count())
+    for name, versions, count in zip(
+        ("RegisterBrokerRecord", "PartitionRecord"), (BROKER_VERSIONS, PARTITION_VERSIONS), counts, strict=True
+    ):
+        now, then = version_at(image.level, versions), version_at(target, versions)
+        if now != then and count:
+            yield Misfit("note", f"{name} is written as v{then}, not v{now}", count)
+
+
+def brokers_with(field: str) -> Callable[[Image], Iterator[str]]:
+    return lambda image: (f"broker {number}" for number, each in sorted(image.brokers.items()) if each.get(field))
+
+
+def with_directories(image: Image) -> Iterator[str]:
+    for topic, number, partition in image.every_partition():
+        if any(each != MIGRATING for each in partition["directories"]):
+            yield partition_name(topic, number)
+
+
+def with_elr(image: Image) -> Iterator[str]:
+    for topic in image.sorted_topics():
+        for number, raw in sorted(topic.partitions.items()):
+            facts, leader, _, _ = image.summary(raw)
+            # The last known one is kept where no replica is eligible and none leads.
+            if facts & FACTS["with-elr"] or (leader < 0 and image.decoded(raw)["lastKnownElr"]):
+                yield partition_name(topic, number)
+
+
+def partition_name(topic: Topic, number: int) -> str:
+    return f"{topic.name}-{number}"
+
+
+def cidr_acls(image: Image) -> Iterator[str]:
+    return (f"{each['principal']} from {each['host']}" for each in image.acls.values() if "/" in each["host"])
+
+
+def configs_of(kind: int) -> Callable[[Image], Iterator[str]]:
+    return lambda image: (name for (each, name), _ in sorted(image.configs.items()) if each == kind)
+
+
+# (the first level that holds it, what it is, a function that finds it)
+HELD: tuple[tuple[int, str, Callable[[Image], Iterator[str]]], ...] = (
+    (8, "lost: that brokers migrate from ZooKeeper", brokers_with("isMigratingZkBroker")),
+    (11, "lost: SCRAM credentials", lambda image: (user for users in image.scram.values() for user in sorted(users))),
+    (14, "lost: delegation tokens", lambda image: iter(image.tokens)),
+    (
+        15,
+        "lost: registrations of controllers",
+        lambda image: (f"controller {each}" for each in sorted(image.controllers)),
+    ),
+    (15, "its releases do not know configs of client metrics", configs_of(16)),
+    (17, "lost: log directories of brokers", brokers_with("logDirs")),
+    (17, "lost: directories of replicas", with_directories),
+    (22, "its releases do not know configs of groups", configs_of(32)),
+    (23, "lost: eligible leader replicas", with_elr),
+    (30, "lost: cordoned log directories", brokers_with("cordonedLogDirs")),
+    (32, "not supported: ACLs for networks (CIDR)", cidr_acls),
+)

@@ -1,0 +1,263 @@
+"""Rules about a partition's directory: whether its files agree.
+
+The files are given as evidence (snapshots, segments) and as parsed values (quorum-state, leader-epoch-checkpoint); a
+rule names the file it finds wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from kcli.snapshots.reading.directory import EpochEntry, Listing, QuorumState
+from kcli.snapshots.reading.framing import Batch
+from kcli.snapshots.reading.names import SnapshotId
+from kcli.snapshots.report import instant
+from kcli.snapshots.rules.evidence import Evidence
+from kcli.snapshots.rules.findings import SnapshotFinding, registering
+from kcli.snapshots.rules.policy import violations
+
+METADATA_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+CLOCKS = 60_000  # ms by which clocks of two nodes may differ
+COMMIT = 1000  # ms after which a batch is committed, but for one whose leader has lost its followers or stands still
+
+
+@dataclass(slots=True)
+class DirectoryEvidence:
+    """segments in order, with the batches where snapshots end (`Evidence.ends`); epochs, quorum, topic_id: None where
+    the file is missing; unread: (file, reason)."""
+
+    listing: Listing
+    snapshots: list[Evidence] = field(default_factory=list)
+    segments: list[Evidence] = field(default_factory=list)
+    epochs: tuple[EpochEntry, ...] | None = None
+    quorum: QuorumState | None = None
+    topic_id: str | None = None
+    unread: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def ids(self) -> list[SnapshotId]:
+        """Ids of the finished snapshots, in order."""
+        return sorted(name.id for _, name in self.listing.snapshots)
+
+    @property
+    def log_begin(self) -> int | None:
+        """The first segment's base offset: the log begins there, or later."""
+        return self.listing.segments[0][1] if self.listing.segments else None
+
+    @property
+    def log_end(self) -> int | None:
+        """The offset after the log's last record; that of the last segment's name where it is empty."""
+        if not self.segments:
+            return None
+        last = self.segments[-1]
+        return last.end_offset if last.end_offset is not None else last.base
+
+    def epoch_starts(self) -> list[tuple[int, int]]:
+        """(epoch, first offset) of each leader epoch in the log."""
+        starts: list[tuple[int, int]] = []
+        for segment in self.segments:
+            for epoch, first in segment.epochs.items():
+                if not starts or epoch > starts[-1][0]:
+                    starts.append((epoch, first.base_offset))
+        return starts
+
+
+Rule = Callable[[DirectoryEvidence], Iterator[SnapshotFinding]]
+DIRECTORY_RULES: dict[str, Rule] = {}
+
+
+rule = registering(DIRECTORY_RULES)
+
+
+def judge_directory(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
+    """Findings on how the files of a directory agree, not on each file by itself."""
+    for function in DIRECTORY_RULES.values():
+        yield from function(found)
+
+
+@rule("files")
+def judge_files(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
+    for name, _ in found.listing.unfinished:
+        yield SnapshotFinding("note", "files", "left over: Kafka deletes it when it starts", None, name)
+    for name, each in found.listing.misnamed:
+        yield SnapshotFinding("error", "name", f"not spelled as Kafka does: {each.id.file_name} expected", None, name)
+    for name, reason in found.unread:
+        yield SnapshotFinding("error", "files", reason, None, name)
+    if found.topic_id is not None and found.topic_id != METADATA_TOPIC_ID:
+        text = f"topic id {found.topic_id}, {METADATA_TOPIC_ID} expected for __cluster_metadata"
+        yield SnapshotFinding("error", "files", text, None, "partition.metadata")
+    if not found.listing.segments and not found.listing.snapshots:
+        yield SnapshotFinding("error", "files", "neither a snapshot nor a log segment is here", None, "")
+
+
+@rule("invariant")
+def judge_invariant(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
+    """KIP-630: a log that begins past 0 has a snapshot that ends between there and the high watermark (or its end).
+
+    A copy that was made while the node went on can lack it: the snapshot came, and the log before it went, between the
+    copying of snapshots and of segments. Such a copy is of no use to a replica either.
+    """
+    begin, end = found.log_begin, found.log_end
+    if begin is None or end is None:
+        return
+    newest = max((each.end_offset for each in found.ids), default=-1)
+    for text in violations(found.ids, begin, max(end, newest)):
+        text = f"{text}; so it is with some copies of a running node's folder"
+        yield SnapshotFinding("error", "invariant", text, None, found.listing.segments[0][0])
+
+
+@rule("log-order")
+def judge_segments(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
+    """Each segment goes on where the one before it ended."""
+    for before, segment in zip(found.segments, found.segments[1:], strict=False):
+        if before.end_offset is not None and segment.base != before.end_offset:
+            text = f"begins at offset {segment.base}, the segment before it ends at {before.end_offset}"
+            yield SnapshotFinding("error", "log-order", text, 0, segment.file)
+        if before.last and segment.first and segment.first.leader_epoch < before.last.leader_epoch:
+            text = f"begins in epoch {segment.first.leader_epoch}, the one before it ends in {before.last.leader_epoch}"
+            yield SnapshotFinding("error", "log-order", text, 0, segment.file)
+
+
+@rule("continuation")
+def judge_continuation(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
+    """The log behind a snapshot goes on from it: by offset, and in its epoch or a later one."""
+    begin, end = found.log_begin, found.log_end
+    if begin is None or end is None:
+        return
+    for snapshot in found.ids:
+        offset, name = snapshot.end_offset, snapshot.file_name
+        if offset > end:
+            text = f"ends at {offset}, the log at {end}: Kafka starts its log anew from here"
+            yield SnapshotFinding("note", "continuation", text, None, name)
+        elif offset < begin:
+            yield SnapshotFinding(
+                "note", "continuation", f"ends at {offset}, before the log begins ({begin})", None, name
+            )
+        elif offset > begin and (epoch := epoch_at(found, offset - 1)) is not None and epoch != snapshot.epoch:
+            text = f"its last record, {offset - 1}, is of epoch {epoch} in the log, the name says {snapshot.epoch}"
+            yield SnapshotFinding("error", "continuation", text, None, name)
+        elif (epoch := epoch_at(found, offset)) is not None and epoch < snapshot.epoch:
+            text = f"the log goes on at {offset} in epoch {epoch}, the snapshot's is {snapshot.epoch}"
+            yield SnapshotFinding("error", "continuation", text, None, name)
+
+
+def epoch_at(found: DirectoryEvidence, offset: int) -> int | None:
+    """The leader epoch of a log offset; None where the log does not have it."""
+    begin, end = found.log_begin, found.log_end
+    if begin is None or end is None or not begin <= offset < end:
+        return None
+    epoch = None
+    for each, start in found.epoch_starts():
+        if start <= offset:
+            epoch = each
+    return epoch
+
+
+@rule("contradiction")
+def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
+    """A snapshot ends between two batches of the log, and its header has the time of the one before it.
+
+    The header is what tells another state, or another cluster, under a name that fits: no record has a cluster's id.
+    """
+    logged = {offset: batch for segment in found.segments for offset, batch in segment.ends.items()}
+    for snapshot in found.snapshots:
+        end = snapshot.name.id.end_offset if snapshot.name else -1
+        batch = logged.get(end)
+        if batch is None:
+            continue
+        if batch.last_offset + 1 != end:
+            text = f"ends at {end}, inside the log's batch of {batch.base_offset} to {batch.last_offset}"
+            yield SnapshotFinding("error", "contradiction", text, None, snapshot.file)
+        elif snapshot.logged_at is not None and not is_time_of(snapshot.logged_at, batch, found):
+            was, expected = instant(snapshot.logged_at), instant(batch.append_timestamp)
+            text = (
+                f"its last record was written at {was or snapshot.logged_at} by its header, and in the log the record "
+                f"{batch.last_offset} at {expected or batch.append_timestamp}: another state, or another cluster's"
+            )
+            yield SnapshotFinding("error", "contradiction", text, None, snapshot.file)
+
+
+def is_time_of(logged_at: int, batch: Batch, found: DirectoryEvidence) -> bool:
+    """Whether a header of a snapshot that ends with this batch of the log may say that time.
+
+    A leader's may say a later time: the leader asks a batch for it when that is committed, in memory that has been used
+    again since (BatchAccumulator.CompletedBatch.appendTimestamp, after its release; up to 4.4), for a later batch
+    or to write an earlier snapshot, which may be gone if the commit was quick. Where a transaction begins behind
+    the snapshot, the time is that of the batch which begins it (MetadataBatchLoader).
+    """
+    if logged_at <= batch.max_timestamp:
+        return logged_at == batch.max_timestamp
+    return (
+        logged_at <= batch.max_timestamp + COMMIT
+        or any(segment.timed.get((logged_at, batch.leader_epoch), -1) > batch.last_offset for segment in found.segments)
+        or any(is_within(logged_at, each) for each in found.snapshots if ends_before(each, batch))
+        or is_of_lost(logged_at, batch, found)
+    )
+
+
+def ends_before(snapshot: Evidence, batch: Batch) -> bool:
+    """Whether a snapshot lacks the last record of the batch."""
+    return snapshot.name is not None and snapshot.name.id.end_offset <= batch.last_offset
+
+
+def is_within(time: int, snapshot: Evidence) -> bool:
+    """Whether the snapshot was being written then."""
+    first, last = snapshot.first, snapshot.last
+    return first is not None and last is not None and first.max_timestamp <= time <= last.max_timestamp
+
+
+def is_of_lost(time: int, batch: Batch, found: DirectoryEvidence) -> bool:
+    """Whether it may be the time of a batch that was lost with the leader which wrote this one, or is not in the log
+    yet: newer than what the log has of the epoch, and not than the next one, by other nodes' clocks."""
+    lasts = filter(None, (segment.last_of(batch.leader_epoch) for segment in found.segments))
+    firsts = (first for segment in found.segments for first in segment.epochs.values())
+    later = [first for first in firsts if first.leader_epoch > batch.leader_epoch]
+    since = max((last.max_timestamp for last in lasts), default=batch.max_timestamp)
+    until = min(later, key=lambda first: first.base_offset).max_timestamp + CLOCKS if later else time
+    return since <= time <= until
+
+
+@rule("leader-epochs")
+def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
+    """leader-epoch-checkpoint: epochs and offsets grow, and are those of the log.
+
+    A node that has moved the log's start, to the end of a snapshot, drops what lies before it there at once, and whole
+    segments later.
+    """
+    file = "leader-epoch-checkpoint"
+    if found.epochs is None:
+        return
+    for before, entry in zip(found.epochs, found.epochs[1:], strict=False):
+        if entry.epoch <= before.epoch or entry.start_offset < before.start_offset:
+            yield SnapshotFinding("error", "leader-epochs", f"entry {tuple(entry)} after {tuple(before)}", None, file)
+    known = {entry.epoch: entry.start_offset for entry in found.epochs}
+    newest = max((each.end_offset for each in found.ids), default=-1)
+    moved = [first for first in found.epochs[:1] if first.start_offset <= newest]
+    for epoch, start in found.epoch_starts()[1:]:
+        if any(epoch < first.epoch or (epoch == first.epoch and start < first.start_offset) for first in moved):
+            continue
+        if epoch not in known:
+            yield SnapshotFinding("error", "leader-epochs", f"lacks epoch {epoch}, which begins at {start}", None, file)
+        elif known[epoch] != start:
+            text = f"says that epoch {epoch} begins at {known[epoch]}; in the log it begins at {start}"
+            yield SnapshotFinding("error", "leader-epochs", text, None, file)
+    logged = {epoch for epoch, _ in found.epoch_starts()}
+    if logged and (last := max(logged)) < max(known, default=-1) and found.log_end is not None:
+        late = [entry for entry in found.epochs if entry.epoch > last and entry.start_offset < found.log_end]
+        for entry in late:
+            text = f"says that epoch {entry.epoch} begins at {entry.start_offset}; the log has epoch {last} there"
+            yield SnapshotFinding("error", "leader-epochs", text, None, file)
+
+
+@rule("quorum-state")
+def judge_quorum(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
+    """A node's epoch is never behind that of its log."""
+    if found.quorum is None:
+        return
+    newest = max([epoch for epoch, _ in found.epoch_starts()] + [each.epoch for each in found.ids], default=0)
+    if found.quorum.leader_epoch < newest:
+        text = f"leaderEpoch {found.quorum.leader_epoch}, but the log or a snapshot has epoch {newest}"
+        yield SnapshotFinding("error", "quorum-state", text, None, "quorum-state")
+    if found.quorum.leader_epoch < 0 or found.quorum.leader_id < -1:
+        yield SnapshotFinding("error", "quorum-state", "a negative leaderEpoch or leaderId", None, "quorum-state")

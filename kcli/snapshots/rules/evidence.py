@@ -1,0 +1,138 @@
+"""What one pass over a snapshot or metadata log segment finds, for the rules of `verify` to judge.
+
+Lists are bounded (`Noted`), so that a file with a million faults costs no more memory than a sound one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcli.records.control import CONTROL_TYPES
+from kcli.snapshots.image.partitions import PartitionTable
+from kcli.snapshots.reading.decoding import Decoder
+from kcli.snapshots.reading.framing import Batch, Fault
+from kcli.snapshots.reading.names import SnapshotName
+from kcli.snapshots.reading.walk import Row
+
+MOST = 100  # items of a kind
+HEADER = 3  # the control record that a snapshot begins with
+
+
+class Noted:
+    """Keeps the first MOST items, and counts all."""
+
+    def __init__(self) -> None:
+        self.items: list[tuple[Any, ...]] = []
+        self.count = 0
+
+    def add(self, *item: Any) -> None:
+        """Add an item."""
+        self.count += 1
+        if len(self.items) < MOST:
+            self.items.append(item)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A control record. batch: its batch's index; place: its index in the batch; value: None where it can't be read."""
+
+    offset: int
+    batch: int
+    place: int
+    kind: int | None
+    key_version: int | None
+    value: dict[str, Any] | None
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """The type of the control record, "SNAPSHOT_HEADER"."""
+        return CONTROL_TYPES.get(self.kind, f"control type {self.kind}") if self.kind is not None else "control record"
+
+
+@dataclass(slots=True)
+class Evidence:
+    """file, size (bytes), name (of a snapshot, None for others), base (in a segment's name)
+
+    Framing: fault; batches (count); first, last (batch headers); control_batches (indices); data_after (index of the
+    first data batch behind a control batch that is not the first batch)
+    Noted: bad_checksums (position, stored, computed), gaps (position, expected offset, offset), counts (position,
+    record count, offsets spanned), magics (position, magic), epochs_back (position, epoch before, epoch),
+    unopened (position, reason), odd (offset, key, problem), undecoded (offset, key, version, reason),
+    duplicates (offset, key, what), repeats (offset of a repeated TopicRecord, topic),
+    strays (offset of a config, topic)
+    epochs: {partitionLeaderEpoch: its first batch}; epoch_lasts: {epoch: its last batch}, where another one follows
+    compressed: {codec: position of the first batch}; timestamps: append timestamp of the last batch, ms
+    types: {(apiKey, version): [count, first offset]}; unknown_tags: (count, first offset)
+    ends: {offset asked for: header of the batch that holds the record before it}, of a log segment
+    timed: {(time asked for, epoch): base offset of its last batch with that time}
+    brokers, controllers: {id: record}; features: {name: level}; topics: {id as bytes: (name, offset)}
+    partitions: the closed PartitionTable; rescan: the file's records again, for what needs a second look
+    """
+
+    file: str
+    size: int
+    name: SnapshotName | None = None
+    base: int | None = None
+    fault: Fault | None = None
+    batches: int = 0
+    first: Batch | None = None
+    last: Batch | None = None
+    control_batches: list[int] = field(default_factory=list)
+    data_after: int | None = None
+    bad_checksums: Noted = field(default_factory=Noted)
+    gaps: Noted = field(default_factory=Noted)
+    counts: Noted = field(default_factory=Noted)
+    magics: Noted = field(default_factory=Noted)
+    epochs_back: Noted = field(default_factory=Noted)
+    unopened: Noted = field(default_factory=Noted)
+    odd: Noted = field(default_factory=Noted)
+    undecoded: Noted = field(default_factory=Noted)
+    duplicates: Noted = field(default_factory=Noted)
+    repeats: Noted = field(default_factory=Noted)
+    strays: Noted = field(default_factory=Noted)
+    epochs: dict[int, Batch] = field(default_factory=dict)
+    epoch_lasts: dict[int, Batch] = field(default_factory=dict)
+    compressed: dict[str, int] = field(default_factory=dict)
+    controls: list[Control] = field(default_factory=list)
+    types: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    unknown_tags: list[int] = field(default_factory=list)
+    ends: dict[int, Batch] = field(default_factory=dict)
+    timed: dict[tuple[int, int], int] = field(default_factory=dict)
+    brokers: dict[int, dict[str, Any]] = field(default_factory=dict)
+    controllers: dict[int, dict[str, Any]] = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
+    topics: dict[bytes, tuple[str, int]] = field(default_factory=dict)
+    partitions: PartitionTable = field(default_factory=lambda: PartitionTable(references=True, changes=True))
+    rescan: Callable[[], Iterable[tuple[Row, memoryview]]] = lambda: ()
+    decoder: Decoder = field(default_factory=Decoder)
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether the file is a snapshot: by its name, or else by its first control record."""
+        return self.name is not None or any(each.kind == HEADER for each in self.controls[:1])
+
+    @property
+    def logged_at(self) -> int | None:
+        """When the last record of the log that a snapshot holds was written: ms, by its header; None: no header."""
+        found = next((each.value for each in self.controls[:1] if each.kind == HEADER), None)
+        return found["lastContainedLogTimestamp"] if found else None
+
+    def last_of(self, epoch: int) -> Batch | None:
+        """The last batch of a leader epoch; None: it has none."""
+        if self.last is not None and self.last.leader_epoch == epoch:
+            return self.last
+        return self.epoch_lasts.get(epoch)
+
+    @property
+    def end_offset(self) -> int | None:
+        """The offset after the last batch."""
+        return None if self.last is None else self.last.last_offset + 1

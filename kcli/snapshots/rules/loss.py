@@ -1,0 +1,66 @@
+"""What the loss of one file of a metadata log would take of the state that the log leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kcli.snapshots.reading.log_spans import LogSpan, total
+from kcli.snapshots.reading.names import SnapshotId
+
+MOST = 1000  # files
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A snapshot (its id; start: 0) or a segment (None). end: the offset behind its last record; size: bytes."""
+
+    name: str
+    size: int
+    start: int
+    end: int
+    snapshot: SnapshotId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """file: the one that is lost; covered: the newest other snapshot that holds all of it, None: there is none.
+
+    reach: the offset up to which the other files lead, None: to nothing at all; offsets: from there to where all files
+    lead, None: the same; records: {type: count} of those offsets, as far as the log has them
+    """
+
+    file: LogFile
+    covered: SnapshotId | None
+    reach: int | None
+    offsets: tuple[int, int] | None
+    records: dict[str, int]
+
+
+def reach(files: Sequence[LogFile]) -> int | None:
+    """The end of the last state that the files lead to: a snapshot's, or that of a log that goes on from one, or from
+    offset 0, without a gap. None: there is no state."""
+    segments = sorted((each.start, each.end) for each in files if each.snapshot is None)
+    starts = [each.end for each in files if each.snapshot is not None]
+    starts += [0] if segments and segments[0][0] == 0 else []
+    found, used = -1, 0
+    for start in sorted(starts):
+        found = max(found, start)
+        while used < len(segments) and segments[used][0] <= found:
+            found = max(found, segments[used][1])
+            used += 1
+    return found if starts else None
+
+
+def losses(files: Sequence[LogFile], spans: Sequence[LogSpan]) -> Iterator[Loss]:
+    """What the loss of each of the newest MOST files takes. spans: the log's, with a boundary at each file's start and
+    end."""
+    whole = reach(files) or 0
+    snapshots = [each.snapshot for each in files if each.snapshot is not None]
+    for lost in sorted(files, key=lambda each: (each.end, each.start))[-MOST:]:
+        left = reach([each for each in files if each is not lost])
+        later = (each for each in snapshots if each.end_offset >= lost.end and each != lost.snapshot)
+        offsets = (left or 0, whole) if left is None or left < whole else None
+        taken = total(span for span in spans if offsets and offsets[0] <= span.start < whole)
+        records = {name: count for name, (count, _) in sorted(taken.types.items(), key=lambda item: -item[1][0])}
+        yield Loss(lost, max(later, default=None), left, offsets, records)

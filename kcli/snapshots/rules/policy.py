@@ -1,0 +1,130 @@
+"""When to take a snapshot, how far the log may begin, which snapshots may go: KIP-630's rules as plain functions.
+
+Offsets follow Apache Kafka: a snapshot's id holds its end offset E, so it includes E - 1. The KIP's draft wrote the
+last offset included; "a snapshot includes X - 1" is then E >= X, and "below LBO - 1" is E < LBO.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kcli.counting import counted
+from kcli.snapshots.reading.names import SnapshotId
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """minimum_records          controller.snapshot.minimum.records (the KIP's rule)
+    max_bytes                metadata.log.max.record.bytes.between.snapshots (Apache's; 20 MiB), None: not asked
+    max_interval_ms          metadata.log.max.snapshot.interval.ms (Apache's; one hour), None: not asked
+    max_replication_lag_ms   max.replication.lag.ms: after that long the log moves on without the slowest replica
+    """
+
+    minimum_records: int | None = None
+    max_bytes: int | None = 20 << 20
+    max_interval_ms: int | None = 60 * 60 * 1000
+    max_replication_lag_ms: int = 7 * 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A decision, and the figures that it rests on, in words."""
+
+    yes: bool
+    reasons: tuple[str, ...]
+
+
+def due(policy: Policy, *, records: int, size: int, age_ms: int | None) -> Decision:
+    """Whether a snapshot is due. records, size (bytes): committed, but not in the latest one; age_ms: of that one."""
+    reasons = []
+    if policy.minimum_records is not None and records > policy.minimum_records:
+        reasons.append(f"{counted(records, 'record')} since the latest snapshot, more than {policy.minimum_records:,}")
+    if policy.max_bytes is not None and size >= policy.max_bytes:
+        reasons.append(f"{counted(size, 'byte')} since the latest snapshot, the limit is {policy.max_bytes:,}")
+    if policy.max_interval_ms is not None and age_ms is not None and records and age_ms >= policy.max_interval_ms:
+        reasons.append(
+            f"the latest snapshot is {age_ms / 1000:,.0f} s old, the limit is {policy.max_interval_ms / 1000:,.0f} s"
+        )
+    if reasons:
+        return Decision(True, tuple(reasons))
+    return Decision(False, (f"{counted(records, 'record')} and {counted(size, 'byte')} since the latest snapshot",))
+
+
+def advance(
+    policy: Policy,
+    *,
+    log_begin: int,
+    snapshots: Sequence[SnapshotId],
+    replicas: Mapping[int, int],
+    log_begin_age_ms: int | None = None,
+) -> int:
+    """The highest offset that the log may begin at.
+
+    replicas: {id: the offset up to which it has replicated} of every live voter and observer but the leader
+    log_begin_age_ms: how long the log has begun where it does; None: not known, taken as young
+    """
+    reach = max((each.end_offset for each in snapshots), default=log_begin)
+    waited = log_begin_age_ms is not None and log_begin_age_ms >= policy.max_replication_lag_ms
+    if replicas and not waited:
+        reach = min(reach, *replicas.values())
+    return max(reach, log_begin)
+
+
+def followed(log_begin: int, leader_begin: int, snapshots: Sequence[SnapshotId]) -> int:
+    """Where a follower's log may begin, when its leader's begins at `leader_begin`: there, once a snapshot of its own
+    includes what it would lose; until then where it begins now."""
+    covered = any(each.end_offset >= leader_begin for each in snapshots)
+    return max(log_begin, leader_begin) if covered else log_begin
+
+
+def deletable(snapshots: Sequence[SnapshotId], log_begin: int) -> list[SnapshotId]:
+    """The snapshots that the log no longer needs: those that end before it begins."""
+    return [each for each in sorted(snapshots) if each.end_offset < log_begin]
+
+
+def violations(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: int) -> list[str]:
+    """Where KIP-630's invariant does not hold: a log that begins past 0 needs a snapshot between its begin - 1 and the
+    high watermark (by the last offset included)."""
+    if log_begin <= 0:
+        return []
+    if any(log_begin <= each.end_offset <= high_watermark for each in snapshots):
+        return []
+    known = ", ".join(str(each) for each in sorted(snapshots)) or "none"
+    broken = (
+        f"the log begins at {log_begin} and has no snapshot that ends from there to the high watermark {high_watermark}"
+    )
+    return [f"{broken} (there are: {known}): a replica takes such a log as empty and starts over"]
+
+
+def vote(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: int, end: int, epoch: int) -> tuple[int, int]:
+    """(last offset, its epoch) that a voter stands for election with: its log's, or -1, -1 where a snapshot that it
+    needs is missing or unfinished, as if it had nothing."""
+    if violations(snapshots, log_begin, high_watermark):
+        return -1, -1
+    return end - 1, epoch if end > 0 else -1
+
+
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """What the loss of one broker costs the metadata log, in bytes.
+
+    changed         written into each log, where every partition's ISR change is a record
+    changed_sent    the same, replicated to every other broker
+    fenced          one fence record instead
+    fenced_sent     replicated to every other broker
+    """
+
+    partitions: int
+    brokers: int
+    changed: int
+    changed_sent: int
+    fenced: int
+    fenced_sent: int
+
+
+def estimate(partitions: int, brokers: int, change_bytes: int = 40, fence_bytes: int = 8) -> Replication:
+    """KIP-630's arithmetic: an IsrChange takes 40 bytes (partition 4, topic id 16, ISR 8, leader 4, epoch 4, apiKey 2,
+    version 2), a FenceBroker 8; `brokers` others replicate it."""
+    changed = partitions * change_bytes
+    return Replication(partitions, brokers, changed, changed * brokers, fence_bytes, fence_bytes * brokers)

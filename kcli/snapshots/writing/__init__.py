@@ -1,0 +1,1 @@
+"""Snapshots written, and new quorums started with them."""

@@ -1,0 +1,99 @@
+"""Whether a broker would take a request, and what an embedded one answers."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from kcli.broker.acceptance import Verdict, batch_verdict, request_verdicts
+from kcli.grammar import frames
+from kcli.records import build_batch, build_message_set
+from kcli.schemas.errors import error_name
+from tests.broker.talk import batch, run, talking
+from tests.greeting import GREET, greeting, newer_metadata
+from tests.records.test_acceptance import answers
+
+NOW = 1_795_415_800_000
+
+
+def frame(api: str, version: int, body: dict[str, object]) -> bytes:
+    return frames.encode_request({"requestApiKey": api, "requestApiVersion": version, "correlationId": 1}, body)
+
+
+def produce(*records: bytes, version: int = 9, **body: object) -> bytes:
+    parts = [{"index": index, "records": each} for index, each in enumerate(records)]
+    return frame("Produce", version, {"acks": 1, "topicData": [{"name": "t", "partitionData": parts}], **body})
+
+
+def test_what_is_sound_is_taken() -> None:
+    asked = [frame("Metadata", 12, {"topics": None}), produce(batch("a"), batch("b")), frame("Fetch", 17, {})]
+    assert [each for one in asked for each in request_verdicts(one, "4.4", NOW)] == [Verdict("", "NONE", "")] * 3
+
+
+def test_a_broker_that_has_a_dialect_takes_its_drafts(tmp_path: Path) -> None:
+    greet = greeting(tmp_path / "greet")
+    header = {"requestApiKey": GREET, "requestApiVersion": 1, "correlationId": 1}
+    asked = frames.encode_request(header, {"name": "world", "times": []}, greet)
+    assert request_verdicts(asked, "4.4", NOW, greet) == [Verdict("", "NONE", "")]
+    assert request_verdicts(asked, "4.4", NOW)[0].reason == f"4.4 has no API key {GREET}"
+    newer = newer_metadata(tmp_path / "newer")
+    asked = frames.encode_request(header | {"requestApiKey": 3, "requestApiVersion": 14}, {"topics": None}, newer)
+    assert [request_verdicts(asked, "4.4", NOW, dialect)[0].taken for dialect in (newer, None)] == [True, False]
+    old = frame("Fetch", 3, {})
+    assert not request_verdicts(old, "4.4", NOW, greet)[0].taken  # Apache's own, which the release has no more
+
+
+@pytest.mark.parametrize(
+    ("asked", "release", "error", "said"),
+    [
+        (b"\0\1", "4.4", "", "needs 4 bytes of api key and version"),
+        (frame("Fetch", 17, {})[:-3], "4.4", "", "FetchRequest v17: "),
+        (frame("Fetch", 3, {}), "4.4", "", "4.4 has no Fetch v3 (it has 4-"),
+        (frame("Fetch", 17, {}), "3.5", "", "3.5 has no Fetch v17"),
+        (b"\x03\xe7\0\0" + bytes(8), "4.4", "", "4.4 has no API key 999"),
+        (b"\0\x12\0\x63" + bytes(8), "4.4", "UNSUPPORTED_VERSION", "4.4 has ApiVersions"),
+        (produce(batch("a"), acks=2), "4.4", "INVALID_REQUIRED_ACKS", "acks 2"),
+        (produce(batch("a", transactional=True)), "4.4", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "transactional"),
+    ],
+)
+def test_a_request_is_refused_as_a_whole(asked: bytes, release: str, error: str, said: str) -> None:
+    (verdict,) = request_verdicts(asked, release, NOW)
+    assert (verdict.place, verdict.error) == ("", error) and said in verdict.reason
+    assert (verdict.code is None) == (not error)
+
+
+def test_each_partition_has_its_own_verdict() -> None:
+    found = request_verdicts(produce(batch("a"), batch("a")[:-1] + b"x", b"", batch("b")), "4.4", NOW)
+    assert [(each.place, each.error) for each in found] == [("t-1", "CORRUPT_MESSAGE"), ("t-2", "INVALID_RECORD")]
+
+
+def test_releases_differ() -> None:
+    late = build_batch([(NOW + 4_000_000, None, b"", ())])
+    assert batch_verdict(late, 9, "4.4", NOW).error == "INVALID_TIMESTAMP"
+    assert batch_verdict(late, 9, "3.9", NOW).taken
+    old = build_message_set([(1, None, b"a")], magic=1)
+    assert batch_verdict(old, 2, "3.9", NOW).taken
+    assert batch_verdict(batch("a"), 2, "3.9", NOW).error == "INVALID_RECORD"
+
+
+def test_the_embedded_broker_answers_the_same() -> None:
+    """As a real one of 4.4 (tests/records/test_acceptance.py has its answers)."""
+    rows = [row for row in answers() if row["version"] == 9 and row["errorCode"] != 32]
+
+    async def work() -> None:
+        async with talking(topic="t", partitions=len(rows)) as talk:
+            for number, row in enumerate(rows):
+                body = {
+                    "acks": 1,
+                    "timeoutMs": 1000,
+                    "topicData": [
+                        {"name": "t", "partitionData": [{"index": number, "records": base64.b64decode(row["records"])}]}
+                    ],
+                }
+                answer = await talk(0, 9, body)
+                (part,) = answer["responses"][0]["partitionResponses"]
+                assert error_name(part["errorCode"]) == error_name(row["errorCode"]), row["name"]
+
+    run(work())

@@ -1,0 +1,29 @@
+"""What the writer writes, kcli's readers read: packets, times, link types, lengths."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from kcli.capture.io import ranges
+from kcli.capture.io.pcapng import PcapngWriter
+
+START = 1_700_000_000_123_456_789
+
+
+def test_packets_come_back(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    writer = PcapngWriter(out)
+    sent = [(START + number, (1, 113, 1)[number % 3], b"x" * number, number + 5) for number in range(20)]
+    for ns, link, data, length in sent:
+        writer.packet(ns, link, data, length)
+    path = tmp_path / "made.pcapng"
+    path.write_bytes(out.getvalue())
+    assert [(row.ns, row.link, row.data, row.length) for row in ranges.rows(str(path))] == sent
+
+
+def test_a_capture_without_packets_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "made.pcapng"
+    with path.open("wb") as out:
+        PcapngWriter(out)
+    assert list(ranges.rows(str(path))) == []

@@ -1,0 +1,94 @@
+"""What bytes look like that are not what was asked for."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+import zstandard
+
+from kcli.capture.io.recognition import recognized
+from kcli.grammar.frames import encode_request
+from tests.capture.wires import SAMPLES
+
+PCAPNG = (SAMPLES / "ipv6.pcapng").read_bytes()
+PCAP = (SAMPLES / "java44-txn.pcap").read_bytes()
+HEADER = {"requestApiKey": 3, "requestApiVersion": 1, "correlationId": 7, "clientId": "cli"}
+REQUEST = encode_request(HEADER, {"topics": [{"name": "orders"}]})
+FRAMED = len(REQUEST).to_bytes(4, "big") + REQUEST
+SEGMENT = (SAMPLES / "orders-0" / "00000000000000000000.log").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [PCAPNG, PCAP, PCAP[:40], gzip.compress(PCAP, mtime=0), zstandard.compress(PCAPNG)],
+)
+def test_captures(data: bytes) -> None:
+    assert recognized(data, certain=True) == "looks like a capture: kcli decode pcap reads that"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        REQUEST.hex(),
+        REQUEST.hex(" ", 2),
+        REQUEST.hex(",").upper(),
+        " ".join(f"0x{byte:02x}" for byte in REQUEST),
+        "".join(f"\\x{byte:02x}" for byte in REQUEST),
+        f"00000000: {REQUEST[:16].hex(' ', 2)}  ....\n00000010: {REQUEST[16:].hex(' ', 2)}  ..orders\n",
+        f"00000000  {REQUEST[:8].hex(' ')}  {REQUEST[8:16].hex(' ')}  |........|\n",
+        f"0000  {REQUEST[:16].hex(' ')}   ........\n",
+        (bytes(range(256)) * 1000).hex(),
+    ],
+)
+def test_hex_text(text: str) -> None:
+    assert recognized(text.encode(), certain=True) == "looks like hex text: kcli decode request --hex reads that"
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b'{"requestHeader":{}}\n', "JSON"),
+        (b' {"timestamp":"2026', "JSON"),
+        (b'{"a":' * 5000, "JSON"),
+        (b"PAR1\x15\x04", "a Parquet file"),
+        (REQUEST, "a Metadata v1 request"),
+        (FRAMED, "a Metadata v1 request"),
+        (SEGMENT, "record batches"),
+        (SEGMENT * 30, "record batches"),
+    ],
+)
+def test_others(data: bytes, kind: str) -> None:
+    assert f"{recognized(data)}: ".startswith(f"looks like {kind}: kcli ")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"GIF89a" + bytes(50),
+        b"root:x:0:0:root:/root:/bin/bash\n",
+        b"cafe and tea",
+        b"\0" * 100,
+        b"{}",
+        b"{x",
+        gzip.compress(b"text", mtime=0),
+        b"\x1f\x8b\x08",
+        b"\x28\xb5\x2f\xfd\x04",
+        SEGMENT[:60],
+        REQUEST[:-1],
+    ],
+)
+def test_what_is_like_nothing(data: bytes) -> None:
+    assert recognized(data, certain=True) is None
+
+
+@pytest.mark.parametrize("data", [REQUEST, FRAMED, SEGMENT])
+def test_messages_and_batches_are_nothing_else(data: bytes) -> None:
+    assert recognized(data, certain=True) is None
+
+
+def test_a_packed_capture_is_not_unpacked_whole() -> None:
+    """A hundred megabytes of zeros in some kilobytes cost no more than their first bytes."""
+    assert recognized(zstandard.compress(PCAP[:24] + bytes(100_000_000)), certain=True)
+    assert recognized(gzip.compress(PCAP[:24] + bytes(10_000_000)), certain=True)

@@ -1,0 +1,48 @@
+"""What is under way on a connection, counted and handed over."""
+
+from __future__ import annotations
+
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.connection_state import ConnectionState
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.pending import REQUEST_SIZE, Pending
+from tests.capture.messages import metadata
+
+ENDS = ("10.0.0.1:40000", "10.0.0.2:9092")
+ASKED = metadata(1)[0][4:]
+
+
+def made(client: int | None = 0) -> ConnectionState:
+    items: list[Exchange | Event] = []
+    return ConnectionState(ENDS, client, (True, True), Bodies(), items.append)
+
+
+def test_what_is_released_is_restored() -> None:
+    state = made()
+    state.restore(True, [(1, 3, 12, 5, ASKED)], [b"abc", b""], (10, 20), (5, 6), 4, True)
+    assert state.steady and state.weight == REQUEST_SIZE + len(ASKED) + 3
+    assert [stream.received for stream in state.streams] == [13, 20]
+    assert state.release() == ([(1, 3, 12, 5, ASKED)], [b"abc", b""], (5, 6))
+    assert state.weight == 0
+
+
+def test_a_connection_is_steady_where_handing_it_over_costs_little() -> None:
+    state = made()
+    state.restore(True, [], [bytes(1 << 18), b""], (0, 0), (5, 6), 4, True)
+    found = [state.steady]
+    state.release()
+    found.append(state.steady)
+    state.pending.append(Pending(1, 3, 12, 5, None))
+    assert [*found, state.steady] == [False, True, False]
+
+
+def test_nothing_is_steady_before_it_is_proved() -> None:
+    state = made()
+    state.restore(True, [], [b"", b""], (0, 0), (0, 0), 0, False)
+    assert not state.steady
+
+
+def test_who_is_who() -> None:
+    assert str(made().link) == str(made(None).link) == "10.0.0.2:9092-10.0.0.1:40000"
+    assert str(made(1).link) == "10.0.0.1:40000-10.0.0.2:9092"

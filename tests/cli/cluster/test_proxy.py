@@ -1,0 +1,183 @@
+"""`kcli proxy` as a script sees it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.cli.cluster.proxy import listen_address
+from kcli.cli.main import main
+from kcli.client.address import parse_address
+from kcli.errors import UsageError
+from tests.broker.processes import served
+from tests.processes import ended, running
+
+
+class Proxied:
+    """A running proxy. bootstrap: where it listens."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert self.process.stderr is not None
+        self.said: dict[str, str] = {}
+        while "bootstrap.servers" not in self.said:
+            line = self.process.stderr.readline()
+            assert line, self.process.communicate()
+            name, _, value = line.strip().partition("=")
+            self.said[name] = value
+        self.bootstrap = self.said["bootstrap.servers"]
+
+    def stop(self) -> tuple[int, str, str]:
+        """By Ctrl-C: exit code, standard output, and what is left of standard error."""
+        self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, out, err
+
+
+@contextlib.contextmanager
+def proxied(*options: str, stdout: int = subprocess.PIPE) -> Iterator[Proxied]:
+    command = [sys.executable, "-m", "kcli.cli", "proxy", "--quiet", *options]
+    with running(subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True)) as process:
+        yield Proxied(process)
+
+
+def ask(bootstrap: str, api: str, text: str, *options: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "kcli.cli", "send", "--api", api, "--bootstrap", bootstrap, *options]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["response"]  # type: ignore[no-any-return]
+
+
+def test_it_stands_before_a_broker_until_it_is_interrupted() -> None:
+    with served("--topic", "a:3") as broker, proxied("--bootstrap", broker.bootstrap) as proxy:
+        answer = ask(proxy.bootstrap, "Metadata", '{"topics":null}')
+        (row,) = answer["brokers"]
+        assert f"{row['host']}:{row['port']}" not in (broker.bootstrap, proxy.bootstrap)
+        assert ask(f"{row['host']}:{row['port']}", "Metadata", '{"topics":null}') == answer
+        code, out, err = proxy.stop()
+        assert (code, out, err) == (0, "", "")
+
+
+def test_exchanges_are_shown_and_saved(tmp_path: Path) -> None:
+    out = tmp_path / "out.pcapng"
+    options = ["--format", "jsonl", "--api", "Metadata", "-o", str(out)]
+    with served("--topic", "a:3") as broker, proxied("--bootstrap", broker.bootstrap, *options) as proxy:
+        answer = ask(proxy.bootstrap, "Metadata", '{"topics":null}')
+        code, shown, _ = proxy.stop()
+    (row,) = map(json.loads, shown.splitlines())
+    assert code == 0
+    assert row["connection"].startswith(f"{broker.bootstrap}-127.0.0.1:")
+    (node,) = row["response"]["brokers"]
+    assert f"{node['host']}:{node['port']}" == broker.bootstrap
+    assert row["response"]["topics"] == answer["topics"]
+    command = [sys.executable, "-m", "kcli.cli", "decode", "pcap", str(out), "--format", "jsonl", "-q"]
+    saved = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [json.loads(line)["requestHeader"]["requestApiKeyName"] for line in saved] == ["API_VERSIONS", "METADATA"]
+    assert json.loads(saved[1]) == row
+
+
+def test_faults_before_a_broker_that_has_none(tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.write_text("# once\napi=Metadata,topic=a,error=LEADER_NOT_AVAILABLE,count=1\n")
+    with (
+        served("--topic", "a") as broker,
+        proxied("--bootstrap", broker.bootstrap, "--fault-file", str(rules)) as proxy,
+    ):
+        codes = [ask(proxy.bootstrap, "Metadata", '{"topics":[{"name":"a"}]}')["topics"][0]["errorCode"] for _ in "12"]
+        assert codes == [5, 0]
+
+
+def test_tls_by_a_ca_of_its_own() -> None:
+    with served() as broker, proxied("--bootstrap", broker.bootstrap, "--tls") as proxy:
+        path = proxy.said["ssl.truststore.location"].partition(" (")[0]
+        trust = ["--config", "security.protocol=SSL", "--config", f"ssl.truststore.location={path}"]
+        (row,) = ask(proxy.bootstrap, "Metadata", '{"topics":[]}', *trust)["brokers"]
+        assert ask(f"{row['host']}:{row['port']}", "Metadata", '{"topics":[]}', *trust)["brokers"] == [row]
+        assert "PRIVATE" not in Path(path).read_text()
+        code, _, _ = proxy.stop()
+        assert code == 0
+    assert not Path(path).exists()
+
+
+STRANGE = (
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"\x16\x03\x01\2\0\1\0\1\xfc\3\3" + bytes(500),
+    b"\x7f\xff\xff\xff and more",
+    b"\xff\xff\xff\xff",
+    b"\0\0\0\x64\0\x12",
+    bytes(4000),
+    b"\0\0\0\x20\x7f\xff\0\0\0\0\0\1" + bytes(24),
+    b"",
+)
+
+
+@pytest.mark.parametrize("options", [[], ["--fault", "api=Fetch,error=CORRUPT_MESSAGE"]])
+def test_strangers_do_not_keep_it_from_others(options: list[str]) -> None:
+    with served("--topic", "a") as broker, proxied("--bootstrap", broker.bootstrap, *options) as proxy:
+        with contextlib.ExitStack() as stack:
+            for number in range(20 * len(STRANGE)):
+                stranger = stack.enter_context(socket.create_connection(parse_address(proxy.bootstrap)))
+                stranger.sendall(STRANGE[number % len(STRANGE)])
+            assert len(ask(proxy.bootstrap, "Metadata", '{"topics":null}')["brokers"]) == 1
+        assert proxy.stop() == (0, "", "")
+
+
+def test_packets_on_standard_output() -> None:
+    with served() as broker:
+        command = [sys.executable, "-m", "kcli.cli", "proxy", "--bootstrap", broker.bootstrap, "-o", "-"]
+        with ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
+            assert process.stderr is not None
+            while not (line := process.stderr.readline()).startswith(b"bootstrap.servers="):
+                assert line
+            ask(line.decode().strip().partition("=")[2], "Metadata", '{"topics":null}')
+            process.send_signal(signal.SIGTERM)
+            out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert out.startswith(b"\n\r\r\n")
+    assert out.count(b"kcli") >= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["--bootstrap", "127.0.0.1:1"], 4, "refused the connection"),
+        ([], 2, "no broker to talk to"),
+        (["--bootstrap", "127.0.0.1:1", "--listen", "9192"], 2, "HOST:PORT expected"),
+        (["--bootstrap", "127.0.0.1:1", "--config", "no.such=1"], 2, "no client property"),
+        (["--bootstrap", "127.0.0.1:1", "-o", "-", "--format", "table"], 2, "can't both go to standard output"),
+        (["--bootstrap", "127.0.0.1:1", "--api", "Fish"], 2, "Fish"),
+        (["--bootstrap", "127.0.0.1:1", "--fault", "evict"], 2, "evict and move are for kcli broker serve"),
+        (["--bootstrap", "127.0.0.1:1", "--tls-key", "x"], 2, "--tls-cert is missing"),
+        (["--bootstrap", "127.0.0.1:1", "--tls-cert", "/no/such.pem"], 3, "/no/such.pem"),
+        (["--bootstrap", "127.0.0.1:1", "-o", "/no/such/folder/x"], 3, "/no/such/folder/x"),
+    ],
+)
+def test_what_makes_no_sense(
+    arguments: list[str], code: int, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["proxy", *arguments]) == code
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("127.0.0.1:0", ("127.0.0.1", 0)), (":9192", ("", 9192)), ("[::1]:1", ("::1", 1))]
+)
+def test_where_it_listens(text: str, meant: tuple[str, int]) -> None:
+    assert listen_address(text) == meant
+
+
+@pytest.mark.parametrize("text", ["", "x", "a:b", "::1:9192", "[::1]", "a:70000", "[a]:1", "a:-1"])
+def test_where_it_can_not_listen(text: str) -> None:
+    with pytest.raises(UsageError, match="HOST:PORT expected"):
+        listen_address(text)

@@ -1,0 +1,21 @@
+"""Summaries of groups and their offsets."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.capture.wires import SAMPLES
+from tests.cli.decode.pcap.summaries.exchanges import summary_of
+
+
+@pytest.mark.parametrize(
+    ("api", "number", "text"),
+    [
+        ("FIND_COORDINATOR", 1, "transaction pay-1 -> 1 at 127.0.0.1:21000"),
+        ("JOIN_GROUP", 0, "pay as new member -> generation -1, no protocol"),
+        ("OFFSET_FETCH", 0, "pay: pay-in[0, 1] -> 0 of 2 partitions committed"),
+        ("TXN_OFFSET_COMMIT", 0, "pay: pay-in[0] 16, pay-in[1] 17"),
+    ],
+)
+def test_groups_and_their_offsets(api: str, number: int, text: str) -> None:
+    assert summary_of(SAMPLES / "java44-txn.pcap", api, number) == text

@@ -1,0 +1,38 @@
+"""Summaries of Produce, Fetch and ListOffsets in a capture of a transactional client."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.cli.decode.pcap.summary import errors_text, summarize
+from tests.capture.wires import SAMPLES
+from tests.cli.decode.pcap.summaries.exchanges import exchange, summary_of
+
+
+@pytest.mark.parametrize(
+    ("api", "number", "text"),
+    [
+        ("PRODUCE", 0, "pay-in[0, 1] 5 records -> at 0, 0"),
+        ("FETCH", 0, "session new, pay-in[0, 1] -> session 2001337423, 2 partitions, 42 records"),
+        ("FETCH", 1, "session 2001337423 epoch 1, 2 changed -> 0 partitions"),
+        ("FETCH", 2, "session 2001337423 closed, 0 changed -> 0 partitions"),
+        ("LIST_OFFSETS", 0, "pay-in[0, 1] earliest -> at 0, 0"),
+    ],
+)
+def test_what_was_produced_and_fetched(api: str, number: int, text: str) -> None:
+    assert summary_of(SAMPLES / "java44-txn.pcap", api, number) == text
+
+
+def test_codecs_are_named() -> None:
+    assert summary_of(SAMPLES / "kcat-codecs.pcap", "PRODUCE", 1) == "kcat-gzip[0] 200 records gzip -> at 0"
+
+
+def test_where_to_go_instead_is_said() -> None:
+    partition = {"index": 0, "errorCode": 6, "baseOffset": -1, "currentLeader": {"leaderId": 2, "leaderEpoch": 9}}
+    response = {
+        "responses": [{"name": "t", "partitionResponses": [partition]}],
+        "nodeEndpoints": [{"nodeId": 2, "host": "b2", "port": 9092, "rack": None}],
+    }
+    made = exchange(0, 10, {"topicData": []}, response)
+    assert summarize(made)[1] == "leader is 2 (epoch 9) at b2:9092"
+    assert errors_text(made.response) == "NOT_LEADER_OR_FOLLOWER"

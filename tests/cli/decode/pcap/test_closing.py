@@ -1,0 +1,59 @@
+"""The closing summary of `decode pcap`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.capture.decoder import CaptureDecoder
+from kcli.cli.decode.pcap.closing import closing, span_text
+from kcli.cli.decode.pcap.table import Table
+from tests.capture.wires import DATA, SAMPLES
+
+
+def summary_of(path: Path) -> list[str]:
+    """The closing summary behind a capture's table."""
+    shown = Table(lambda *parts: None)
+    source = CaptureDecoder([str(path)])
+    for items in source.pieces():
+        for item in items:
+            shown.show(item)
+    return closing(source.tally, source.engine, shown, (str(path),))
+
+
+def test_the_closing_summary() -> None:
+    summary = summary_of(SAMPLES / "java44-txn.pcap")
+    assert summary[0] == "78 exchanges on 11 connections, 3 clients; 8 with errors; 30 B sent again;"
+    assert summary[1] == "276 packets, 58.5 kB over 2.1 s; every byte accounted for. Slowest: Fetch 501.4 ms."
+    assert summary[2] == "  c1 127.0.0.1:32938 to 127.0.0.1:21000, lab-java"
+    assert summary[10] == "  and 3 more: kcli stats --by connection " + str(SAMPLES / "java44-txn.pcap")
+    assert summary[11].startswith(
+        "Brokers on port 21000. Next: --errors, --api Fetch, --format tree, kcli fetch-session"
+    )
+
+
+def test_the_closing_summary_says_what_is_odd() -> None:
+    summary = summary_of(DATA / "snaplen-96.pcap")
+    assert summary[0] == "0 exchanges on 5 connections; 50 cut short (140 kB); 49 not decodable (1.6 kB);"
+    summary = summary_of(DATA / "mid-stream.pcap.zst")
+    assert "3 connections began before the capture" in summary[0]
+    source = CaptureDecoder([str(SAMPLES / "ipv6.pcapng")])
+    for _ in source.pieces():
+        pass
+    assert closing(source.tally, source.engine, None, ())[0].startswith(
+        "37 exchanges on 9 connections (ApiVersions 9, Metadata 7, Fetch 6"
+    )
+
+
+def test_a_missing_byte_would_be_said() -> None:
+    source = CaptureDecoder([str(SAMPLES / "ipv6.pcapng")])
+    for _ in source.pieces():
+        pass
+    source.tally.exchange_bytes -= 5
+    assert "5 bytes NOT accounted for" in closing(source.tally, source.engine, None, ())[1]
+
+
+@pytest.mark.parametrize(("ns", "text"), [(2_100_000_000, "2.1 s"), (600 * 10**9, "10.0 min"), (7200 * 10**9, "2.0 h")])
+def test_spans(ns: int, text: str) -> None:
+    assert span_text(ns) == text

@@ -1,0 +1,50 @@
+"""Rows as they come out of the engine: their labels, their filter, and when they are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.capture.decoder import CaptureDecoder, with_failures
+from kcli.capture.filters import Filter, chosen
+from kcli.cli.decode.pcap.rows import RowDecoder
+from kcli.cli.decode.pcap.table import Table
+from tests.capture.wires import DATA, SAMPLES
+
+TXN = SAMPLES / "java44-txn.pcap"
+FILTERS = [
+    chosen(errors=True),
+    chosen(api=["Produce", "Fetch"]),
+    chosen(client_id="lab-java"),
+    chosen(client_id="broker-?-*"),
+    chosen(topic="pay-in"),
+    chosen(topic="pay-*"),
+    chosen(connection=":21001"),
+    chosen(error="CONCURRENT_TRANSACTIONS"),
+    chosen(slower_than=5),
+    chosen(since="2026-11-21T01:22:00.3Z"),
+    chosen(until="2026-11-21T01:21:58.9Z"),
+    chosen(api="Fetch", errors=True, topic="__cluster_metadata"),
+]
+
+
+def rows(path: Path, asked: Filter) -> list[str]:
+    """The table's lines, without the headings."""
+    lines: list[str] = []
+    source = RowDecoder([str(path)], chosen=asked)
+    for _ in source.show(Table(lambda *parts: lines.append("".join(parts)))):
+        pass
+    return lines[1:]
+
+
+@pytest.mark.parametrize("path", [TXN, DATA / "java44-admin.pcap.gz", DATA / "mid-stream.pcap.zst"])
+@pytest.mark.parametrize("asked", FILTERS)
+def test_a_filter_leaves_out_lines_and_changes_none(path: Path, asked: Filter) -> None:
+    every = rows(path, Filter())
+    kept = CaptureDecoder([str(path)], chosen=asked)
+    count = sum(1 for items in kept.wanted() for item in items for _ in with_failures(item))
+    some = rows(path, asked)
+    assert len(some) == count
+    rest = iter(every)
+    assert all(line in rest for line in some)  # in the same order, with the same labels

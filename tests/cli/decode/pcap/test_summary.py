@@ -1,0 +1,61 @@
+"""A few words for every exchange there can be, and the right ones for those that matter."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.capture.kafka.events import Link
+from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.decode.pcap.summary import SUMMARIES, errors_text, summarize
+from kcli.grammar import messages
+from kcli.schemas.catalog import catalog
+from tests.capture.wires import SAMPLES
+from tests.cli.decode.pcap.summaries.exchanges import BODIES, exchange, summary_of
+from tests.messages import SHAPES
+
+APIS = catalog().apis
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("key", APIS, ids=lambda key: APIS[key].name)
+def test_every_message_has_a_summary(key: int, shape: str) -> None:
+    api, make = APIS[key], SHAPES[shape]
+    asked_of, answered_of = catalog().message(api.request), catalog().message(api.response)
+    for version in range(api.versions.lo, api.versions.hi + 1):
+        made = exchange(key, version, make(asked_of, version), make(answered_of, version))
+        asked, answered = summarize(made)
+        assert isinstance(asked, str) and isinstance(answered, str)
+        alone = exchange(key, version, make(asked_of, version), None)
+        assert summarize(alone)[1] == ""
+
+
+def test_summaries_are_of_apis_there_are() -> None:
+    assert set(SUMMARIES) <= {api.log_name for api in APIS.values()}
+
+
+def test_bodies_that_cannot_be_decoded_say_so() -> None:
+    made = exchange(3, 12, {"topics": []}, {"topics": []})
+    assert made.response_frame is not None
+    assert summarize(Exchange(made.link, 0, made.request_frame[:-2], 1, made.response_frame, BODIES)) == (
+        "request can't be decoded",
+        "",
+    )
+    assert summarize(Exchange(made.link, 0, made.request_frame, 1, made.response_frame[:5], BODIES))[1] == (
+        "response can't be decoded"
+    )
+    assert messages.request(3, 12).what == "MetadataRequest v12"
+
+
+def test_versions_beyond_the_tables() -> None:
+    frame = b"\0\3\0\x63\0\0\0\1\xff\xff\0abc"
+    assert summarize(Exchange(Link("b:1", "c:2"), 0, frame, None, None, BODIES)) == ("not in the tables", "")
+
+
+def test_an_api_without_a_summary_of_its_own() -> None:
+    assert summary_of(SAMPLES / "java44-txn.pcap", "DESCRIBE_TRANSACTIONS") == "pay-1 -> 1 transactionState"
+
+
+def test_errors_are_named_once() -> None:
+    assert errors_text({"errorCode": 6, "topics": [{"errorCode": 6}, {"errorCode": 3}]}) == (
+        "NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION"
+    )

@@ -1,0 +1,113 @@
+"""What `decode request|response` takes for one message, and for several."""
+
+from __future__ import annotations
+
+import base64
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.grammar import frames
+from tests.cli.decode.test_message import FETCH, HEADER, PRODUCE
+
+METADATA = frames.encode_request(HEADER | {"requestApiKey": 3}, {"topics": None})
+FIVE = [FETCH, PRODUCE, METADATA, FETCH, METADATA]
+
+
+def names(printed: str) -> list[str]:
+    return [json.loads(line)["requestHeader"]["requestApiKeyName"] for line in printed.splitlines()]
+
+
+@pytest.mark.parametrize("framed", [False, True])
+@pytest.mark.parametrize("form", ["hex", "base64"])
+def test_each_line_is_a_message(tmp_path: Path, form: str, framed: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    messages = [len(each).to_bytes(4, "big") + each if framed else each for each in FIVE]
+    texts = [each.hex() if form == "hex" else base64.b64encode(each).decode() for each in messages]
+    file = tmp_path / "five"
+    file.write_text("\n".join(texts) + "\n\n")
+    assert main(["decode", "request", f"--{form}", str(file)]) == 0
+    assert names(capsys.readouterr().out) == ["FETCH", "PRODUCE", "METADATA", "FETCH", "METADATA"]
+
+
+def test_what_encode_writes_decode_reads(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    (tmp_path / "five").write_text("\n".join(each.hex() for each in FIVE))
+    assert main(["decode", "request", "--hex", "--records", "raw", str(tmp_path / "five")]) == 0
+    (tmp_path / "five.jsonl").write_bytes(capsysbinary.readouterr().out)
+    assert main(["encode", "request", "--to", "hex", str(tmp_path / "five.jsonl")]) == 0
+    assert capsysbinary.readouterr().out.decode().split() == [each.hex() for each in FIVE]
+
+
+@pytest.mark.parametrize("width", [4, 10, 60])
+@pytest.mark.parametrize("form", ["hex", "base64"])
+def test_one_message_may_stand_on_several_lines(
+    tmp_path: Path, form: str, width: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = FETCH.hex() if form == "hex" else base64.b64encode(FETCH).decode()
+    (tmp_path / "one").write_text("\n".join(textwrap.wrap(text, width)))
+    assert main(["decode", "request", f"--{form}", str(tmp_path / "one")]) == 0
+    assert names(capsys.readouterr().out) == ["FETCH"]
+
+
+def test_a_bad_line_leaves_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [FETCH.hex(), "zz", METADATA[:-1].hex(), PRODUCE.hex()]
+    file = tmp_path / "lines"
+    file.write_text("\n".join(lines))
+    assert main(["decode", "request", "--hex", str(file)]) == 3
+    printed = capsys.readouterr()
+    assert names(printed.out) == ["FETCH", "METADATA", "PRODUCE"]
+    assert f"{file}: line 2: not hex" in printed.err
+    assert f"{file}: line 3: MetadataRequest v12: " in printed.err
+
+
+def test_lines_of_requests_that_are_all_damaged_are_lines_still(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lines").write_text("\n".join(each[:-1].hex() for each in FIVE))
+    assert main(["decode", "request", "--hex", str(tmp_path / "lines")]) == 3
+    assert len(capsys.readouterr().out.splitlines()) == 5
+
+
+def test_responses_are_lines_where_the_first_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = frames.encode_response({"correlationId": 7}, 12, 0, {"errorCode": 0}).hex()
+    (tmp_path / "lines").write_text(f"{answer}\n{answer}\n")
+    assert main(["decode", "response", "--hex", str(tmp_path / "lines"), "--api", "12", "--api-version", "0"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize(
+    ("order", "extra", "said"),
+    [
+        ("big", 4, "counts its own 4 bytes: it says {more}, {size} expected"),
+        ("little", 0, "is little endian: big endian expected"),
+        ("little", 4, "counts its own 4 bytes, and is little endian"),
+    ],
+)
+@pytest.mark.parametrize("options", [[], ["--framed"]])
+def test_a_length_written_wrongly_is_named(
+    tmp_path: Path,
+    count: int,
+    order: str,
+    extra: int,
+    said: str,
+    options: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    prefix = (len(METADATA) + extra).to_bytes(4, "little" if order == "little" else "big")
+    (tmp_path / "framed").write_bytes((prefix + METADATA) * count)
+    assert main(["decode", "request", str(tmp_path / "framed"), *options]) == 3
+    printed = capsys.readouterr()
+    assert names(printed.out) == ["METADATA"] * count
+    assert "the length at 0x0 " + said.format(more=len(METADATA) + 4, size=len(METADATA)) in printed.err
+
+
+def test_a_right_message_has_no_wrong_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first four bytes of a response are its correlation id, which may be any number."""
+    answer = frames.encode_response({"correlationId": 6}, 12, 0, {"errorCode": 0})
+    assert len(answer) == 6
+    (tmp_path / "answer").write_bytes(answer)
+    assert main(["decode", "response", str(tmp_path / "answer"), "--api", "12", "--api-version", "0"]) == 0
+    assert capsys.readouterr().err == ""

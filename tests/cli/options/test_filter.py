@@ -1,0 +1,168 @@
+"""The options that choose exchanges, alike wherever captures are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from kcli.capture.filters import Filter
+from kcli.cli.main import cli, main
+from kcli.cli.options.filter import FORMS, FilterCommand, filter_of, filter_options, words_of
+from kcli.errors import UsageError
+from tests.capture.wires import SAMPLES
+
+DOCS = Path(__file__).parents[3] / "docs" / "filters.md"
+TXN = str(SAMPLES / "java44-txn.pcap")
+NONE: dict[str, Any] = dict.fromkeys(
+    ("client_id", "topic", "since", "until", "dialect", "error", "slower_than", "connection", "where")
+) | {"apis": (), "errors": False}
+Capture = pytest.CaptureFixture[str]
+
+
+def test_what_the_options_make() -> None:
+    assert filter_of(NONE, ()) == Filter()
+    some = NONE | {"apis": ("Fetch", "0"), "client_id": "c", "errors": True, "since": "1970-01-01T00:00:01Z"}
+    assert filter_of(some, ()) == Filter(frozenset({0, 1}), "c", errors=True, since=1_000_000_000)
+    more = NONE | {"error": "NOT_CONTROLLER", "slower_than": 2.0, "connection": ":9092"}
+    assert filter_of(more, ()) == Filter(error=41, slower_than=2_000_000, connection=":9092")
+
+
+def test_times_after_the_first_packet() -> None:
+    since = filter_of(NONE | {"since": "+0"}, [TXN]).since
+    assert since is not None and filter_of(NONE | {"until": "+22.4"}, ["-", TXN]).until == since + 22_400_000_000
+    for when, files in (("+x", [TXN]), ("+1", ["-"]), ("+1", ["missing"]), ("soon", [TXN]), ("+-1", [TXN])):
+        with pytest.raises(UsageError):
+            filter_of(NONE | {"since": when}, files)
+
+
+def commands(group: click.Group, *path: str) -> Iterator[tuple[str, click.Command]]:
+    """All commands, by the words that call them."""
+    for name in group.list_commands(click.Context(group)):
+        found = group.get_command(click.Context(group), name)
+        assert found is not None
+        if isinstance(found, click.Group):
+            yield from commands(found, *path, name)
+        else:
+            yield " ".join((*path, name)), found
+
+
+def test_the_page_says_which_commands_have_which() -> None:
+    """All commands that read captures are in its table, with the options that they have: all, times, or a reason why
+    none."""
+    names = {param.name for param in filter_options(click.command()(lambda: None)).params}
+    table = DOCS.read_text().partition("## Which commands")[2].partition("\n\n## ")[0]
+    said = {row[1]: row[2] for row in re.finditer(r"^\| `([^`]+)` \| (.*) \|$", table, re.MULTILINE)}
+    readers = {name: command for name, command in commands(cli) if any(p.name == "key_logs" for p in command.params)}
+    assert said.keys() == readers.keys()
+    for name, command in readers.items():
+        kind = re.match(r"all|`--since`, `--until`|none: [a-z]", said[name])
+        expected = {"all": names, "`--since`, `--until`": {"since", "until"}}.get(kind[0] if kind else "", set())
+        assert kind and names & {param.name for param in command.params} == expected, name
+        assert isinstance(command, FilterCommand) == (expected == names)
+
+
+TIMED = [
+    ["sql", "SELECT count(*) FROM exchanges", "TXN"],
+    ["snapshot", "extract", "TXN", "-o", "OUT"],
+    ["fetch-session", "replay", "TXN"],
+    ["stats", "TXN"],
+    ["records", "TXN"],
+]
+
+
+@pytest.mark.parametrize("words", TIMED, ids=lambda words: words[0])
+@pytest.mark.parametrize("option", ["--since", "--until"])
+def test_times_are_refused_alike(words: list[str], option: str, tmp_path: Path, capsys: Capture) -> None:
+    if words[0] == "sql":
+        pytest.importorskip("duckdb")
+    paths = {"TXN": TXN, "OUT": str(tmp_path)}
+    assert main([*(paths.get(word, word) for word in words), option, "soon"]) == 2
+    assert capsys.readouterr().err == f"kcli: {option} soon: no time ({FORMS})\n"
+
+
+def test_options_as_they_were_given() -> None:
+    assert words_of(NONE) == []
+    some = NONE | {"apis": ("Fetch", "0"), "client_id": "c", "errors": True, "slower_than": 0.0}
+    assert words_of(some) == ["--api Fetch", "--api 0", "--client-id c", "--errors", "--slower-than 0.0"]
+
+
+@pytest.mark.parametrize("words", [["decode", "pcap", "--format", "jsonl"], ["stats", "--format", "jsonl"]])
+def test_an_error_by_name(words: list[str], capsys: Capture) -> None:
+    assert main([*words, "--errors=INVALID_PRODUCER_EPOCH", "--quiet", TXN]) == 0
+    said = capsys.readouterr().out
+    assert len(said.splitlines()) == 1 and '"PRODUCE"' in said
+    assert main([*words, TXN, "--errors", "--quiet"]) == 0
+    assert main([*words, TXN, "--errors=NOPE"]) == 2
+
+
+@pytest.mark.parametrize("form", ["table", "jsonl", "tree", "parquet"])
+def test_what_there_is_where_nothing_fits(form: str, tmp_path: Any, capsys: Capture) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    out = str(tmp_path / "out")
+    assert main(["decode", "pcap", TXN, "--format", form, "--client", "nobody", "-o", out]) == 1
+    said = capsys.readouterr().err
+    assert "kcli: nothing matches; clients here: lab-java, AddPartitionsManager-client-1, broker-1-txn" in said
+    assert main(["decode", "pcap", TXN, "--format", form, "--client", "lab-*", "-o", out]) == 0
+
+
+def test_names_of_all_kinds(capsys: Capture) -> None:
+    for words, expected in {
+        "--topic zzz": "topics here: pay-in, pay-out, __consumer_offsets",
+        "--api Vote": "APIs here: ADD_PARTITIONS_TO_TXN, API_VERSIONS, END_TXN, METADATA, PRODUCE and 13 more",
+        "--connection :1": "connections here: 127.0.0.1:21000-127.0.0.1:",
+        "--error NOT_CONTROLLER": "errors here: CONCURRENT_TRANSACTIONS, PRODUCER_FENCED",
+        "--slower-than 9999": "nothing matches; the slowest here: 501.4 ms\n",
+        "--errors --until +0": "errors here: CONCURRENT_TRANSACTIONS, PRODUCER_FENCED",
+        "--since +9": "packets here: 2026-11-21T01:21:58.347Z to 2026-11-21T01:22:00.435Z",
+    }.items():
+        for command in (["decode", "pcap"], ["stats"]):
+            assert main([*command, TXN, *words.split()]) == 1
+            assert expected in capsys.readouterr().err
+    assert main(["stats", TXN, "--client", "nobody", "-q"]) == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_the_closing_sums_speak_of_what_is_shown(capsys: Capture) -> None:
+    assert main(["decode", "pcap", TXN, "--slower-than", "100"]) == 0
+    assert "2 of 78 exchanges, on 1 of 11 connections, 1 client; 0 with errors" in capsys.readouterr().err
+
+
+CLOSED = [
+    "decode pcap --format jsonl",
+    "decode pcap --format tree",
+    "decode pcap --format parquet",
+    "stats",
+    "stats --by topic",
+]
+
+
+@pytest.mark.parametrize("command", [*CLOSED, "decode pcap --format jsonl --jobs 2"])
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        (["--errors"], 8),
+        (["--client", "lab-java"], 57),
+        (["--topic", "pay-*"], 37),
+        (["--slower-than", "10"], 12),
+        (["--where", "latency_ms > 10"], 12),
+        (["--client", "nobody"], 0),
+    ],
+)
+def test_all_formats_count_what_they_show(
+    command: str, words: list[str], count: int, tmp_path: Path, capsys: Capture
+) -> None:
+    if "parquet" in command:
+        pytest.importorskip("pyarrow")
+    if words[0] == "--where":
+        pytest.importorskip("duckdb")
+    assert main([*command.split(), TXN, *words, "-o", str(tmp_path / "out")]) == int(not count)
+    said = capsys.readouterr().err
+    assert said.startswith(f"{count} of 78 exchanges on 11 connections; 30 B sent again;\n")
+    assert main([*command.split(), TXN, "-o", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err.startswith("78 exchanges on 11 connections (AddPartitionsToTxn 12, ")

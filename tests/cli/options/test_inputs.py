@@ -1,0 +1,200 @@
+"""Text that stands for bytes: hex in the forms that tools print, base64."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from kcli.cli.main import main
+from kcli.cli.options.inputs import Format, format_option, read_bytes, unbase64, unhex
+from kcli.errors import InputError, UsageError
+from tests.capture.wires import SAMPLES
+from tests.commands import commands
+
+DATA = bytes(range(40))
+
+DUMPS = {
+    "digits": DATA.hex(),
+    "pairs": DATA.hex(" "),
+    "lines": "\n".join(DATA[i : i + 7].hex(" ") for i in range(0, 40, 7)),
+    "0x": ", ".join(f"0x{byte:02x}" for byte in DATA),
+    "escapes": "".join(f"\\x{byte:02X}" for byte in DATA),
+    "xxd": "00000000: 0001 0203 0405 0607 0809 0a0b 0c0d 0e0f  ................\n"
+    "00000010: 1011 1213 1415 1617 1819 1a1b 1c1d 1e1f  ................\n"
+    "00000020: 2021 2223 2425 2627                       !\"#$%&'\n",
+    "hexdump -C": "00000000  00 01 02 03 04 05 06 07  08 09 0a 0b 0c 0d 0e 0f  |................|\n"
+    "00000010  10 11 12 13 14 15 16 17  18 19 1a 1b 1c 1d 1e 1f  |................|\n"
+    "00000020  20 21 22 23 24 25 26 27                           | !\"#$%&'|\n"
+    "00000028\n",
+    "tshark -x": "0000  00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f   ................\n"
+    "0010  10 11 12 13 14 15 16 17 18 19 1a 1b 1c 1d 1e 1f   ................\n"
+    "0020  20 21 22 23 24 25 26 27                            !\"#$%&'\n",
+}
+
+
+@pytest.mark.parametrize("text", DUMPS.values(), ids=list(DUMPS))
+def test_hex_in_any_form(text: str) -> None:
+    assert unhex(text.encode()) == DATA
+
+
+def test_digits_that_look_like_an_offset_are_data() -> None:
+    assert unhex(b"00000012") == bytes.fromhex("00000012")
+    assert unhex(b"0001 0011") == bytes.fromhex("00010011")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("00 0g", "line 1, column 5: 'g'"),
+        ("00\n1", "line 2, column 1: an odd number of digits in '1'"),
+        ("00\n*\n", "line 2: `*` stands for lines"),
+        ("[1]", "line 1, column 1: '['"),
+        ("00 0x1 12", "line 1, column 4: an odd number of digits in '0x1'"),
+        ("00 1x23", "line 1, column 5: 'x'"),
+        ("\\x01\\x2\0", "line 1, column 8: '\\x00'"),
+    ],
+)
+def test_what_is_no_hex_is_named(text: str, said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        unhex(text.encode())
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("AA A-", "character 4 is '-' (letters, digits, + and / expected, then =)"),
+        ("AA=A", "character 3 is '='"),
+        ("AAA", "3 characters (groups of four expected, the last filled up with = or ==)"),
+        ("AAAAA===", "8 characters"),
+    ],
+)
+def test_what_is_no_base64_is_named(text: str, said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        unbase64(text.encode())
+    assert str(raised.value).startswith(f"not base64: {said}")
+
+
+def test_files(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_bytes(b"AAEC\n Aw==")
+    assert read_bytes(str(file), base64_=True) == b"\0\1\2\3"
+    assert read_bytes(str(file)) == b"AAEC\n Aw=="
+    with pytest.raises(InputError, match="x: not hex: line 2"):
+        read_bytes(str(file), hex_=True)
+    with pytest.raises(UsageError, match="one of them at most"):
+        read_bytes(str(file), True, True)
+    file.write_bytes(b"A")
+    with pytest.raises(InputError, match="x: not base64"):
+        read_bytes(str(file), base64_=True)
+
+
+CAPTURE = str(SAMPLES / "kcat-codecs.pcap")
+# What reads captures prints nothing on standard error under -q.
+READERS = [
+    ["audit", CAPTURE],
+    ["decode", "pcap", CAPTURE],
+    ["decode", "pcap", CAPTURE, "--format", "jsonl"],
+    ["fetch-session", "explain", CAPTURE],
+    ["fetch-session", "lint", CAPTURE],
+    ["records", CAPTURE],
+    ["stats", CAPTURE],
+]
+
+
+def test_every_command_can_be_quiet() -> None:
+    for name, command in commands():
+        assert ["-q", "--quiet"] in [option.opts for option in command.params], name
+
+
+def test_formats_have_the_same_words() -> None:
+    """The default depends on nothing, and is text: what a program reads is asked for. Decoded messages are JSON."""
+    for name, command in commands():
+        for option in command.params:
+            if "--format" in option.opts and name not in ("capture", "proxy"):  # which may have no rows
+                assert isinstance(option.type, Format), name
+                assert {*option.type.choices} <= {"table", "text", "json", "jsonl", "csv", "parquet", "tree", "hexdump"}
+                decoded = ("decode request", "decode response", "decode batch", "decode data")
+                usual = "json" if name in decoded else ("table", "text")
+                assert option.default in usual, name
+
+
+def test_text_and_table_are_one_word() -> None:
+    text, table, line = Format(["text", "jsonl"]), Format(["table", "json"]), Format(["json"])
+    assert [text.convert(word, None, None) for word in ("text", "table", "jsonl")] == ["text", "text", "jsonl"]
+    assert [table.convert(word, None, None) for word in ("text", "table", "json")] == ["table", "table", "json"]
+    assert line.convert("jsonl", None, None) == "json"
+    with pytest.raises(click.BadParameter, match="'json' is not one of 'text', 'jsonl'"):
+        text.convert("json", None, None)
+
+
+def takers_of_files() -> list[tuple[str, bool]]:
+    """The commands that take several files, and whether directories, too."""
+    found = []
+    for name, command in commands():
+        for param in command.params:
+            if isinstance(param, click.Argument) and param.nargs == -1 and "FILE" in (param.metavar or ""):
+                found.append((name, "DIR" in (param.metavar or "")))
+    return found
+
+
+NEEDS = {"down-convert": ["--to-magic", "1"], "report": ["-o", "-"], "sql": ["SELECT 1"]}
+
+
+@pytest.mark.parametrize("name", [name for name, _ in takers_of_files()])
+def test_missing_files_are_found_before_work_begins(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "missing")
+    for files in ([CAPTURE, missing], [missing, CAPTURE]):
+        assert main([*name.split(), *NEEDS.get(name, []), *files]) == 3
+        said = capsys.readouterr()
+        assert said.err == f"kcli: {missing}: No such file or directory\n"
+        assert said.out == "" or name == "snapshot verify", "which judges the others"
+
+
+def test_directories_are_taken_wherever_files_are() -> None:
+    assert len(takers_of_files()) > 10
+    assert all(directories for _, directories in takers_of_files())
+
+
+@pytest.mark.parametrize("name", ["audit", "decode pcap", "fetch-session explain", "fetch-session lint", "stats"])
+def test_a_directory_is_its_captures(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder" / "below").mkdir(parents=True)
+    files = [str(Path("folder") / each) for each in ("a.pcap", "below/b.pcapng")]
+    for file, sample in zip(files, ("kcat-codecs.pcap", "ipv6.pcapng"), strict=True):
+        Path(file).write_bytes((SAMPLES / sample).read_bytes())
+    Path("folder/notes.txt").write_text("not a capture")
+    code = main([*name.split(), *files])
+    answer = capsys.readouterr().out
+    assert main([*name.split(), "folder"]) == code
+    assert capsys.readouterr().out == answer
+    assert answer or name == "fetch-session lint"
+
+
+@pytest.mark.parametrize("argv", READERS, ids=" ".join)
+def test_a_quiet_reader_says_the_same_and_nothing_else(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(argv)
+    answer = capsys.readouterr()
+    assert main([*argv, "-q"]) == code
+    quiet = capsys.readouterr()
+    assert (quiet.out, quiet.err) == (answer.out, "")
+
+
+@pytest.mark.parametrize(("default", "made"), [("table", "table"), (None, None)])
+def test_a_choice_of_formats(default: str | None, made: str | None) -> None:
+    @click.command()
+    @format_option(("table", "jsonl"), "How.", default=default)
+    def show(format_: str | None) -> None:
+        assert format_ == made
+
+    show.main([], standalone_mode=False)
+    (option,) = show.params
+    assert isinstance(option, click.Option) and option.help == "How." and option.show_default is (default is not None)
+    with pytest.raises(click.BadParameter, match="'yaml' is not one of 'table', 'jsonl'"):
+        show.main(["--format", "yaml"], standalone_mode=False)

@@ -1,0 +1,69 @@
+"""`kcli pipeline report`, with answers made by hand; asking is tested in tests/pipeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.cli.pipeline.report import cell
+
+pytest.importorskip("pyspark")
+pytest.importorskip("duckdb")
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from kcli.report.tables import Tables
+    from tests.pipeline.answers import answers
+
+    monkeypatch.setattr("kcli.pipeline.spark.session", lambda *_, **__: None)
+    monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 2)
+    monkeypatch.setattr("kcli.pipeline.report.stored_bytes", lambda _: 1)
+    monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers()))
+    monkeypatch.setattr("kcli.pipeline.report.SparkTables", lambda _: Tables(tmp_path / "none"))
+
+
+def test_a_page(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "report.html"
+    assert main(["pipeline", "report", str(tmp_path), "-o", str(page)]) == 0
+    assert page.read_text().startswith("<!doctype html>")
+    assert capsys.readouterr().err.startswith(f"report in {page} (")
+
+
+def test_a_page_is_not_written_over_tables(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("exchanges/1.parquet", "_kcli/journal/00000001.json"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"table")
+        assert main(["pipeline", "report", str(tmp_path), "-o", str(path)]) == 2
+        assert path.read_bytes() == b"table"
+        assert "belongs to the input" in capsys.readouterr().err
+
+
+def test_tables_on_the_terminal(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "report", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "Clients that an upgrade refuses\nclient" in said
+    assert "<old & co>" in said
+    assert "No fetch asked for an older format." in said
+
+
+def test_the_sql_alone_needs_no_spark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "report", str(tmp_path), "--sql"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("-- Clients that an upgrade refuses\nSELECT")
+    assert said.count(";\n") == said.count("\n-- ") + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("bytes", 999, "999 B"), ("request_bytes", 2048, "2.0 KiB"), ("requests", 1234567, "1,234,567"),
+        ("ms", 1.5, "1.5"), ("ms", 2.0, "2"), ("x", None, ""), ("complete", True, "yes"), ("partition", 1234, "1234"),
+    ],
+)  # fmt: skip
+def test_values_as_people_read_them(name: str, value: Any, text: str) -> None:
+    assert cell(name, value) == text

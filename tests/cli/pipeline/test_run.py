@@ -1,0 +1,179 @@
+"""`kcli pipeline run` and `tables`, mostly without Spark; the runs themselves are tested in tests/pipeline."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.cli.pipeline.run import run as pipeline
+from kcli.core import COMPILED
+from tests.pipeline.conftest import need_java
+from tests.pipeline.outputs import without_spark
+
+pytest.importorskip("pyspark")
+pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built")
+
+
+@pytest.fixture(autouse=True)
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Tasks run here; what the session was asked for."""
+    asked: dict[str, Any] = {}
+
+    def session(master: str | None, **options: Any) -> None:
+        asked.update(options, master=master)
+
+    monkeypatch.setattr("kcli.pipeline.spark.session", session)
+    without_spark(monkeypatch)
+    return asked
+
+
+def test_a_run_and_the_same_again(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "pipeline",
+        "run",
+        "--input",
+        str(samples / "java44-txn.pcap"),
+        "--output",
+        str(tmp_path / "out"),
+        "--shares",
+        "1",
+    ]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines()[0] == "1 capture, 276 packets, 78 exchanges, 0 events"
+    assert f"kcli pipeline report {tmp_path / 'out'} -o report.html" in said.err
+    assert main(words) == 0
+    assert capsys.readouterr().err == "nothing new: 1 file was read before\n"
+    assert main([*words, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_damage_is_exit_3_and_the_rest_is_there(
+    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cut.pcap"
+    path.write_bytes((samples / "java44-txn.pcap").read_bytes()[:-5])
+    assert main(["pipeline", "run", "--input", str(path), "--output", str(tmp_path / "out"), "--quiet"]) == 3
+    said = capsys.readouterr().err
+    assert said.startswith(f"kcli: {path}: the file ends in the middle of a packet")
+    assert said.count("\n") == 1
+    assert list((tmp_path / "out" / "exchanges").rglob("*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["--input", "/no/where"], 3, "/no/where: No such file"),
+        ([], 2, "--input"),
+        (["--input", "x", "--conf"], 2, "--conf"),
+    ],
+)
+def test_wrong_calls_are_one_line(
+    words: list[str], code: int, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pipeline", "run", "--output", str(tmp_path / "out"), *words]) == code
+    said = capsys.readouterr().err
+    assert text in said
+    assert said.count("\n") == 1
+
+
+def test_what_spark_is_asked_for(samples: Path, tmp_path: Path, no_spark: dict[str, Any]) -> None:
+    words = [
+        "--master",
+        "spark://h:1",
+        "--conf",
+        "a=b=c",
+        "--py-files",
+        "x.zip",
+        "--quiet",
+        "--output",
+        str(tmp_path / "o"),
+    ]
+    assert main(["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), *words]) == 0
+    assert no_spark["master"] == "spark://h:1"
+    assert no_spark["settings"] == {"a": "b=c", "spark.submit.pyFiles": "x.zip"}
+    assert no_spark["log"] == str(tmp_path / "o" / "_kcli" / "spark.log")
+
+
+def test_without_the_core_it_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "COMPILED", False)
+    assert main(["pipeline", "run", "--input", "x", "--output", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.startswith("kcli: kcli pipeline run needs the compiled core")
+
+
+def test_a_run_with_its_report(
+    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kcli.report.tables import Tables
+
+    monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 1)
+    monkeypatch.setattr("kcli.pipeline.report.SparkTables", lambda _: Tables(tmp_path / "none"))
+    page = tmp_path / "report.html"
+    words = ["--input", str(samples / "java44-txn.pcap"), "--output", str(tmp_path / "out"), "--report", str(page)]
+    assert main(["pipeline", "run", *words]) == 0
+    said = capsys.readouterr().err
+    assert "Next:" not in said
+    assert said.splitlines()[-1].startswith(f"report in {page} (")
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_a_report_is_not_written_over_a_capture(samples: Path, tmp_path: Path, no_spark: dict[str, Any]) -> None:
+    capture = tmp_path / "in.pcap"
+    capture.write_bytes((samples / "java44-txn.pcap").read_bytes())
+    for given in (capture, tmp_path):
+        words = ["--input", str(given), "--output", str(tmp_path / "out"), "--report", str(capture)]
+        assert main(["pipeline", "run", *words]) == 2
+    assert capture.read_bytes() == (samples / "java44-txn.pcap").read_bytes()
+    assert not no_spark
+
+
+def test_a_short_run_is_asked_for_as_such(samples: Path, tmp_path: Path, no_spark: dict[str, Any]) -> None:
+    words = ["--input", str(samples / "java44-txn.pcap"), "--quiet", "--output", str(tmp_path / "o")]
+    assert main(["pipeline", "run", *words]) == 0
+    assert no_spark["brief"] is True
+
+
+def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "tables"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()][1:3] == ["exchanges", "fetch_partitions"]
+    assert main(["pipeline", "tables", "quorum"]) == 0
+    assert "end_offset" in capsys.readouterr().out
+    assert main(["pipeline", "tables", "nosuch"]) == 2
+    assert "nosuch: no such table" in capsys.readouterr().err
+
+
+def test_a_second_run_says_who_is_at_work(
+    samples: Path, tmp_path: Path, no_spark: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from kcli.pipeline.holding import holding
+
+    words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--quiet", "--output", str(tmp_path / "o")]
+    with holding(str(tmp_path / "o")):
+        assert main(words) == 4
+    said = capsys.readouterr().err
+    assert said.startswith(f"kcli: {tmp_path / 'o'}: another run writes to it, process ")
+    assert said.count("\n") == 1
+    assert not no_spark
+    assert main([*words, "--wait"]) == 0
+
+
+def test_nothing_in_the_current_folder_is_executed(samples: Path, tmp_path: Path) -> None:
+    """Neither by kcli, nor by Spark's workers and the daemon that starts them."""
+    need_java()
+    canary = tmp_path / "canary"
+    names = ("pandas", "pyarrow", "numpy", "pyspark", "kcli", "click", "pickle", "socket", "struct")
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(f"open({str(canary)!r}, 'a').write('{name} ')\n")
+    words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--output", "out", "--master", "local[1]"]
+    script = Path(sys.executable).with_name("kcli")
+    done = subprocess.run([str(script), *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, canary.exists()) == (0, False), done.stderr
+    assert list((tmp_path / "out" / "exchanges").rglob("*.parquet"))

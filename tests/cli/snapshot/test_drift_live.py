@@ -1,0 +1,46 @@
+"""Answers of nodes, held to an image; a real quorum: tests/real/test_drift.py."""
+
+from __future__ import annotations
+
+from kcli.cli.snapshot.drift_live import LiveNode, LiveView, nodes_of
+from kcli.client.address import Address
+from kcli.snapshots.image.diff import row_change
+from tests.snapshots.made import broker, image
+
+
+def test_who_is_asked() -> None:
+    found = image()
+    found.brokers = {1: broker(1)}
+    found.brokers[1]["endPoints"].append({"name": "S", "host": "s", "port": 1, "securityProtocol": 2})
+    found.controllers = {4: broker(4) | {"controllerId": 4}}
+    assert [(node.name, str(node.address)) for node in nodes_of(found, "PLAINTEXT")] == [
+        ("controller 4", "b4:9092"),
+        ("broker 1", "b1:9092"),
+    ]
+    assert [node.name for node in nodes_of(found, "SASL_PLAINTEXT")] == ["broker 1"]
+
+
+def test_the_view() -> None:
+    one, two, three = (LiveNode(f"broker {number}", number, Address("h", number)) for number in (1, 2, 3))
+    row = {"resourceType": "TOPIC", "resourceName": "t", "name": "a", "value": "5"}
+    change = row_change("configs", row, None)
+    one.differing, two.differing, three.reason = {}, {(change.table, change.key): change}, "not asked: closed"
+    one.log, one.asked, two.asked = "served", ("topics", "configs"), ("configs",)
+    view = LiveView([one, two, three], 100, behind={1: 0, 2: 7})
+    assert view.is_drift
+    assert list(view.lines()) == ["config TOPIC t a: none by the log, value 5 on broker 2"]
+    assert view.table()[1:] == [
+        ["broker 1", "h:1", "0", "served", "topics, configs: same"],
+        ["broker 2", "h:2", "7", "?", "configs: 1 differ"],
+        ["broker 3", "h:3", "?", "?", "not asked: closed"],
+    ]
+    rows = list(view.rows())
+    assert rows[-1] == {
+        "event": "drift",
+        "table": "configs",
+        "key": ["TOPIC", "t", "a"],
+        "values": {"log": None, "broker 2": row},
+    }
+    assert view.verdict == "2 of 3 nodes asked, the log up to offset 100: 1 object differs"
+    two.differing = {}
+    assert not view.is_drift

@@ -1,0 +1,70 @@
+"""The table of `kcli stats` at all widths."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+
+from kcli.capture.statistics import Figures
+from kcli.cli.stats.table import Row, table_lines, time_text
+
+LONG = "a-client-id-that-is-so-long-that-no-terminal-has-room-for-all-of-it-in-a-table-with-figures"
+
+
+def row(group: dict[str, object] | None) -> Row:
+    figures = Figures(exchanges=1_234_567)
+    figures.codes.update({6: 3, 74: 2, -1: 1, 27: 1})
+    return group, [1_234_567, 7, 12_345_678, 987_654_321, 0.4, 12.34, 4321.0, None], figures
+
+
+ROWS = [
+    row({"client": LONG, "api": "OFFSET_FOR_LEADER_EPOCH"}),
+    row({"client": "日本語" * 20, "api": "FETCH"}),
+    row({"client": "\x1b[31mred\n", "api": None}),
+    row(None),
+]
+
+
+@pytest.mark.parametrize("columns", [20, 40, *range(60, 251, 5)])
+def test_no_line_is_wider_than_the_terminal(columns: int) -> None:
+    lines = list(table_lines(("client", "api"), ROWS, columns))
+    assert len(lines) == 5 and all(cell_len(line) <= columns for line in lines)
+    assert all(line.isprintable() for line in lines)
+    if columns >= 60:
+        assert all(heading in lines[0] for heading in ("client", "api", "exchanges", "errors", "max ms"))
+
+
+def test_there_is_room_for_all() -> None:
+    lines = list(table_lines(("client", "api"), ROWS, 250))
+    assert lines[1].startswith(LONG[:59]) and lines[1].endswith(
+        "NOT_LEADER_OR_FOLLOWER 3, FENCED_LEADER_EPOCH 2, REBALANCE_IN_PROGRESS 1 and 1 more"
+    )
+    assert "1,234,567       7    12.3 MB      988 MB   0.400    12.3   4,321       -" in lines[1]
+    assert lines[4].startswith("(others)") and lines[3].startswith("\\x1b[31mred\\n")
+
+
+def test_a_pipe_has_all_columns_and_no_rows_have_headings() -> None:
+    assert "errors by name" in next(table_lines(("client", "api"), ROWS, None))
+    assert [*table_lines(("api",), [], None)] == [
+        "api  exchanges  errors  req bytes  resp bytes  p50 ms  p95 ms  p99 ms  max ms  errors by name"
+    ]
+
+
+def test_times() -> None:
+    assert [time_text(ms) for ms in (None, 0.0, 0.4126, 12.34, 4321.0)] == ["-", "0.000", "0.413", "12.3", "4,321"]
+
+
+def test_names_of_errors_stay_before_bytes() -> None:
+    heads = {columns: next(table_lines(("api",), [row({"api": "FETCH"})], columns)) for columns in (70, 80, 100, 160)}
+    assert "errors by name" not in heads[70] and "resp bytes" in heads[160] and "p95 ms" in heads[160]
+    assert "errors by name" in heads[80] and "resp bytes" not in heads[80] and "p95 ms" not in heads[80]
+    calm = ({"api": "FETCH"}, row(None)[1], Figures(exchanges=1))
+    assert "resp bytes" in next(table_lines(("api",), [calm], 80)) and "errors by" not in next(
+        table_lines(("api",), [calm], 80)
+    )
+
+
+def test_connections_are_told_apart_where_they_are_cut() -> None:
+    rows = [row({"connection": f"127.0.0.1:9092-127.0.0.1:{port}"}) for port in (40001, 40002)]
+    lines = list(table_lines(("connection",), rows, 60))
+    assert "0.0.1:40001 " in lines[1] and lines[1].startswith("…") and "0.0.1:40002 " in lines[2]

@@ -1,0 +1,31 @@
+"""Values of definitions as Kafka's generator takes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.schemas.checks.definition_values import FIELD_KEYS, fits, suggestion, wrong_default, wrong_entity
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "taken"),
+    [
+        ("int8", "127", True),
+        ("int8", "0x80", False),
+        ("uint32", "4294967295", True),
+        ("bool", "TRUE", False),
+        ("float64", "1e3", True),
+        ("uuid", "AAAAAAAAAAAAAAAAAAAAAQ", True),
+        ("uuid", "AAAA", False),
+        ("string", "anything", True),
+        ("bytes", "x", False),
+    ],
+)
+def test_defaults(kind: str, text: str, taken: bool) -> None:
+    assert (wrong_default(kind, text) is None) == taken
+
+
+def test_values_and_keys() -> None:
+    assert fits("1", int) and fits(None, str) and fits({}, list) and not fits(["x"], list) and not fits(True, int)
+    assert suggestion("nullableVersion", FIELD_KEYS) == "; did you mean nullableVersions?"
+    assert wrong_entity("brokerId", "[]int32") == "" and "is a int32" in wrong_entity("brokerId", "string")

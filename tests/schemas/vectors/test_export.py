@@ -1,0 +1,60 @@
+"""Definitions in the form that Kafka's generator takes; tests/real/test_generator.py gives them to it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kcli.cli.main import main
+from kcli.schemas.catalog import catalog
+from kcli.schemas.checks.generator_rules import broken_rules
+from kcli.schemas.definition import build
+from kcli.schemas.layout import layout
+from kcli.schemas.vectors.export import to_definition
+from kcli.schemas.vectors.notes import notes_of
+
+NAMES = catalog().names
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_message_leads_back_to_itself(name: str) -> None:
+    message = catalog().message(name)
+    notes = catalog().notes(message)
+    raw = json.loads(json.dumps(to_definition(message, notes)))
+    assert broken_rules(raw) == []
+    again = build(raw)
+    assert (again.name, again.kind, again.api_key, again.versions) == (
+        name,
+        message.kind,
+        message.api_key,
+        message.versions,
+    )
+    assert all(layout(again, version) == layout(message, version) for version in message.versions)
+    assert notes_of(raw) == notes
+
+
+def test_a_struct_in_two_places_is_a_common_one() -> None:
+    raw = to_definition(catalog().message("DescribeTopicPartitionsRequest"))
+    assert "commonStructs" not in raw
+    many = [name for name in NAMES if "commonStructs" in to_definition(catalog().message(name))]
+    assert len(many) > 5
+    for name in many:
+        for struct in to_definition(catalog().message(name))["commonStructs"]:
+            assert set(struct) == {"name", "versions", "fields"}
+
+
+def test_kafkas_own_words_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "show", "MetadataRequest", "--format", "json"]) == 0
+    raw = json.loads(capsys.readouterr().out)
+    assert [*raw][:7] == ["apiKey", "type", "listeners", "name", "validVersions", "flexibleVersions", "fields"]
+    topics = raw["fields"][0]
+    assert topics["about"] and topics["fields"][1]["entityType"] == "topicName"
+    assert raw["fields"][1]["default"] == "true"
+    assert main(["schema", "show", "CreateTopicsRequest", "--format", "json"]) == 0
+    assert '"mapKey": true' in capsys.readouterr().out
+
+
+def test_an_unstable_version_is_marked() -> None:
+    marked = [name for name in NAMES if to_definition(catalog().message(name)).get("latestVersionUnstable")]
+    assert all(catalog().message(name).releases[-1].unstable for name in marked)

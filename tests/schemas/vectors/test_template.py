@@ -1,0 +1,22 @@
+"""Templates: every field of every message, in a form that its writer takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.grammar import messages
+from kcli.schemas.catalog import catalog
+from kcli.schemas.vectors.template import template
+
+PAIRED = [name for api in catalog().apis.values() for name in (api.request, api.response)]
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_template_is_a_message(name: str) -> None:
+    message = catalog().message(name)
+    for version in message.versions:
+        made = template(message, version)
+        codec = messages.data(name, version)
+        assert set(made) == {field.name for field in message.fields if version in field.versions}
+        value, end = codec.read(data := codec.write(made))
+        assert end == len(data) and set(value) >= set(made)
