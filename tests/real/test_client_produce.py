@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from benchmarks.moves import move_leaders, replicas
 from kcli.client.cluster import Client
 from kcli.client.consumer import Consumer
 from kcli.client.producing.producer import Producer
 from kcli.client.properties import ClientConfig
 from kcli.records import scan
-from tests.bench.moves import move_leaders, replicas
 from tests.real.lab import Cluster
 
 PARTITIONS = 100

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.fetch_capture import write_capture
 from kcli.capture.filters import Filter
 from kcli.errors import InputError
 from kcli.sessions.explain import session_dict
@@ -16,7 +17,6 @@ from kcli.sessions.session import ObservedSession
 from kcli.sessions.source import SessionDecoder
 from kcli.sessions.state import new_kernel
 from kcli.sessions.tracker import Tracker
-from tests.bench.fetch_capture import write_capture
 from tests.capture.wires import Wire, frame, pcap
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.fetch_capture import write_capture
 from kcli.cli.options.exchange_sources import holds_rows, rows
 from kcli.errors import InputError
-from tests.bench.fetch_capture import write_capture
 
 
 def test_what_a_file_holds(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.fetch_capture import write_capture
 from kcli.cli.main import main
-from tests.bench.fetch_capture import write_capture
 from tests.sessions.captured import DATA, rows_of
 from tests.sessions.test_incremental_checks import an_unmoved_partition_is_asked_for_again, the_right_epoch_is_refused
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.turns import CLOCK, PROCESSOR, TURNS, processor_time, turn
+from benchmarks.turns import CLOCK, PROCESSOR, TURNS, processor_time, turn
 
 ROOT = Path(__file__).parents[2]
 SIDE = """
 import sys
-from tests.bench.turns import turn
+from benchmarks.turns import turn
 name, count = sys.argv[1:]
 for number in range(int(count)):
     turn()
@@ -67,7 +67,7 @@ def test_a_commands_processor_time() -> None:
 def test_a_bench_on_the_processors_clock_waits_for_nothing() -> None:
     code = """
 import os, subprocess, sys, time
-from tests.bench.turns import turn
+from benchmarks.turns import turn
 assert "KCLI_BENCH_CLOCK" not in os.environ
 start = time.perf_counter()
 time.sleep(2)
@@ -83,7 +83,7 @@ print(asleep < 1, time.perf_counter() - start >= 0.5)
 def test_the_processors_clock_counts_a_kcli_beside_the_bench() -> None:
     code = """
 import subprocess, sys, time
-from tests.bench.turns import turn
+from benchmarks.turns import turn
 busy = "import time\\nwhile time.process_time() < 0.5: pass\\nprint(flush=True)\\ninput()"
 for name in ("kcli.cli", "other"):
     start = time.perf_counter()

@@ -1,6 +1,6 @@
 """Five questions at the terminal: one line of kcli each, beside the same asked of tshark or jq.
 
-    python -m tests.bench.bench_questions [MEGABYTES | FILE]        default: 200
+    python -m benchmarks.bench_questions [MEGABYTES | FILE]        default: 200
 
 Seconds are of processor time (user and system), of a whole pipe, the least of some rounds; the peer is asked once. jq
 reads the lines of `kcli decode pcap`, whose time is part of its own.
@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.bench_pcap import CASES
-from tests.bench.grow import grow
-from tests.bench.turns import processor_time
+from benchmarks.bench_pcap import CASES
+from benchmarks.grow import grow
+from benchmarks.turns import processor_time
 
 ROUNDS = 2
 KCLI = f"{shlex.quote(sys.executable)} -m kcli.cli"

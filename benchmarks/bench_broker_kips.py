@@ -4,7 +4,7 @@ KIP-1018: 1 GiB read back from the remote tier of one partition, 20 ms a remote 
 largest share of a local partition in such a fetch, beside what raising max.partition.fetch.bytes makes of it.
 KIP-630: a snapshot of a million partitions fetched by `kcli snapshot fetch`: MB/s, and memory on both sides.
 
-    python -m tests.bench.bench_broker_kips [--megabytes N] [--partitions N]
+    python -m benchmarks.bench_broker_kips [--megabytes N] [--partitions N]
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.turns import turn
 from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call, call_of
 from kcli.client.connection import BrokerConnection
 from kcli.client.offsets import next_offset
 from kcli.client.properties import ClientConfig
 from kcli.records import build_batch
-from tests.bench.turns import turn
 from tests.broker.processes import served
 
 CREATE_TOPICS, PRODUCE, FETCH, METADATA = 19, 0, 1, 3

@@ -1,6 +1,6 @@
 """Record batches beside Kafka's own code: down-conversion (kafka-clients 3.9.1), segments (kafka-dump-log 4.4.0).
 
-    python tests/bench/bench_records.py [kernel] [process] [memory] [chunks] [dump]      some parts, or all
+    python benchmarks/bench_records.py [kernel] [process] [memory] [chunks] [dump]      some parts, or all
 
 Segments are made by Kafka's classes in a folder that is removed again. Rounds of kcli and Java alternate where both are
 short; MB are 10^6 bytes of input. KCLI_BENCH_GIB: the size of the great segments (1).
@@ -19,11 +19,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.turns import turn
 from kcli.records import Slice
 from kcli.records.conversion import Conversion
-from tests.bench.turns import turn
 from tests.real.maven import command, compiled, jars
 
 ROUNDS = 5

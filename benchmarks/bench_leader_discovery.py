@@ -1,6 +1,6 @@
 """KIP-951: producers while the leaders of all partitions move twice, with hints and without, interleaved.
 
-    python tests/bench/bench_leader_discovery.py [embedded] [real] [--rounds N] [--keep FILE]
+    python benchmarks/bench_leader_discovery.py [embedded] [real] [--rounds N] [--keep FILE]
 
 embedded: kcli's own broker, a process of three nodes, where a leader moves at once. real: Apache Kafka 4.4.0, three
 nodes. The clients, each a process of its own, one after the other in each round: kcli's producer with hints and with
@@ -29,13 +29,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.moves import make_topic, move_leaders, waits_in
+from benchmarks.turns import turn
 from kcli.client.address import parse_bootstrap
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
-from tests.bench.moves import make_topic, move_leaders, waits_in
-from tests.bench.turns import turn
 from tests.broker.processes import served
 from tests.real.jvm import java
 from tests.real.maven import compiled, jars
@@ -59,7 +59,7 @@ def command(client: str, bootstrap: str, rate: int) -> list[str]:
     numbers = [str(each) for each in (PARTITIONS, rate, SIZE, WARM, SECONDS)]
     arguments = [TOPIC, *numbers, f"bootstrap.servers={bootstrap}", *SETTINGS]
     if kind == "kcli":
-        return [sys.executable, "-m", "tests.bench.paced", how, *arguments]
+        return [sys.executable, "-m", "benchmarks.paced", how, *arguments]
     path = jars("kafka-clients", how)
     return java([compiled("PacedProducer.java", path), *path], "PacedProducer", *arguments)
 

@@ -1,6 +1,6 @@
 """Snapshots: kcli's commands beside Kafka's own classes, as whole processes, on a large file and a small one.
 
-    python tests/bench/bench_snapshots.py [PARTITIONS]      1,000,000 by default (125 MB)
+    python benchmarks/bench_snapshots.py [PARTITIONS]      1,000,000 by default (125 MB)
 
 Peers: DumpLogSegments (its output thrown away, as kcli's is), and RecordsSnapshotReader with a full replay into a
 MetadataImage, checksums on (SnapshotReplay.java). Rounds are interleaved; the best of each is reported, with the memory
@@ -18,14 +18,14 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.turns import turn
 from kcli.snapshots.image.image import Image, Provenance, Topic
 from kcli.snapshots.image.partitions import id_bytes, id_text
 from kcli.snapshots.image.replay import replay
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.writing.write import write_snapshot
-from tests.bench.turns import turn
 from tests.real.maven import broker_jars, command, compiled
 
 VERSION = "4.4.0"

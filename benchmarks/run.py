@@ -1,9 +1,9 @@
 """Run the benches: every `bench_*.py` beside this file, one after the other, each a program of its own.
 
-    python tests/bench/run.py [--cpu] [--old WHEEL|REVISION [--own]] [NAME...] [-- WORD...]
+    python benchmarks/run.py [--cpu] [--old WHEEL|REVISION [--own]] [NAME...] [-- WORD...]
 
 NAME: only those that are called so, or hold it in their names where none is. --old: run each that another kcli has on
-that too, by turns, and print new/old below the figures (tests/bench/beside.py), at the end all ratios, the lowest
+that too, by turns, and print new/old below the figures (benchmarks/beside.py), at the end all ratios, the lowest
 first; long ones are shortened (BRIEF). --own: with the revision's own benches, where these import what it does not
 have. --cpu: processor time instead of wall time, of a bench, of the commands that it waits for and of kcli's servers
 beside it, not of others. WORDs are handed to each bench.
@@ -20,11 +20,11 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.bench import beside
-from tests.bench.ratios import Ratio, summary
-from tests.bench.turns import CLOCK, PROCESSOR
+from benchmarks import beside
+from benchmarks.ratios import Ratio, summary
+from benchmarks.turns import CLOCK, PROCESSOR
 
 __all__ = ["main", "scripts"]
 
@@ -85,7 +85,7 @@ def run(path: Path, words: list[str], old: Path | None) -> tuple[list[str], list
     """Names of what failed, and the ratios of new to old."""
     if old is not None:
         script = path.relative_to(beside.ROOT)
-        if not (old / script).exists():
+        if not (old / beside.path_in(old, script)).exists():
             print("(the old kcli has no such bench)", flush=True)
             return [], []
         codes, ratios = beside.run_both(script, words or BRIEF.get(path.stem, []), old)

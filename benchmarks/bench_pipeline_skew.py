@@ -1,7 +1,7 @@
 """Skew: `kcli pipeline run` over a capture with nine tenths of its bytes on one connection, beside one with as many
 bytes evenly on twenty.
 
-    python -m tests.bench.bench_pipeline_skew [MEGABYTES]        default: 400
+    python -m benchmarks.bench_pipeline_skew [MEGABYTES]        default: 400
 
 Wall time of both stages on two cores, Spark's workers started and warm, the better of two runs each in turn. Last, how
 many windows the connection was cut into, and how many of them had to be decoded again.
@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench.turns import turn
+from benchmarks.turns import turn
 
 CONNECTIONS = 20
 CASES = {"60-kB requests": 60, "1-kB requests": 1}  # records of 1 kB in each
@@ -75,7 +75,7 @@ def grown(path: Path, megabytes: int, records: int, heavy: int) -> None:
 
 
 def main(megabytes: int) -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[1]
     environment = os.environ | {"PYTHONPATH": str(root)}
     with tempfile.TemporaryDirectory(prefix="kcli-bench-") as name:
         folder = Path(name)

@@ -1,6 +1,6 @@
 """A metadata log replayed between its snapshots, and the nodes of a quorum compared, beside reading the same files.
 
-    python tests/bench/bench_metadata_log.py [PARTITIONS [MB]]      1,000,000 and 1,000 by default
+    python benchmarks/bench_metadata_log.py [PARTITIONS [MB]]      1,000,000 and 1,000 by default
 
 Beside: `snapshot verify`, which reads every record of the same snapshots and segments. Rounds are interleaved; the best
 of each is reported, with the memory it took at most.
@@ -13,9 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.bench.bench_snapshots import kcli, timed
+from benchmarks.bench_snapshots import kcli, timed
 
 ROUNDS = 3
 

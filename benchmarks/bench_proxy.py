@@ -1,6 +1,6 @@
 """What `kcli proxy` costs: librdkafka's throughput and the latency of single requests, direct and through it.
 
-    python -m tests.bench.bench_proxy [--kafka] [--rounds N]
+    python -m benchmarks.bench_proxy [--kafka] [--rounds N]
 
 --kafka: before a real Kafka 4.4 (from Maven), not before the embedded broker. Beside it, what only copies bytes: some
 lines of asyncio, and socat where it is installed.
@@ -23,13 +23,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.client_speeds import Librdkafka
+from benchmarks.turns import turn
 from kcli.client.address import parse_address
 from kcli.client.calls import call_of
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.records import build_batch
-from tests.bench.client_speeds import Librdkafka
-from tests.bench.turns import turn
 from tests.broker.processes import served
 from tests.cli.cluster.test_proxy import proxied
 

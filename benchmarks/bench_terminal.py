@@ -1,6 +1,6 @@
 """Questions at the terminal, each as a fraction of the speed of `decode pcap --format jsonl` on the same capture.
 
-    python -m tests.bench.bench_terminal [MEGABYTES]        default: 200
+    python -m benchmarks.bench_terminal [MEGABYTES]        default: 200
 
 A speed is of processor time (user and system), the least of some rounds, the commands in turn. `kcli stats` is to keep
 0.8 of it, Parquet 0.5, the table 0.2, a count by client in SQL half of it. `--records full` is beside `tshark -T json`,
@@ -15,9 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench.bench_pcap import CASES, SAMPLES, tshark
-from tests.bench.grow import grow
-from tests.bench.turns import processor_time
+from benchmarks.bench_pcap import CASES, SAMPLES, tshark
+from benchmarks.grow import grow
+from benchmarks.turns import processor_time
 
 ROUNDS = 5
 KCLI = [sys.executable, "-m", "kcli.cli"]

@@ -1,7 +1,7 @@
 """The embedded broker: fetch sessions of 1,000 to 100,000 partitions (KIP-227's case), throughput beside librdkafka's
 mock cluster and a real single-node Kafka, idle sessions, cold start.
 
-    python -m tests.bench.bench_broker [--kafka] [--throughput] [--clients NAME...] [--partitions N...]
+    python -m benchmarks.bench_broker [--kafka] [--throughput] [--clients NAME...] [--partitions N...]
 
 --kafka: a real Kafka 4.4 beside it (from Maven), for the sessions up to 10,000 partitions and the throughput.
 """
@@ -21,14 +21,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.client_speeds import BATCH, CLIENTS, Speeds
+from benchmarks.turns import turn
 from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call_of
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.errors import KcliError
 from kcli.records import build_batch
-from tests.bench.client_speeds import BATCH, CLIENTS, Speeds
-from tests.bench.turns import turn
 from tests.broker.processes import served
 
 FETCH, PRODUCE, METADATA, CREATE_TOPICS, CREATE_PARTITIONS = 1, 0, 3, 19, 37

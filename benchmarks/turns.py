@@ -1,4 +1,4 @@
-"""Two processes of one bench, each with another kcli, that measure by turns (tests/bench/beside.py starts them).
+"""Two processes of one bench, each with another kcli, that measure by turns (benchmarks/beside.py starts them).
 
 A bench calls `turn()` before each measurement; the other process goes on then, until it calls it in turn. What both do
 before their first call they do at the same time. In a bench that runs alone the call does nothing.

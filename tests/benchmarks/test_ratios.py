@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.bench.ratios import ratios, summary
+from benchmarks.ratios import ratios, summary
 
 
 def of(new: str, old: str) -> list[tuple[float, str, bool]]:

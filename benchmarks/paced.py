@@ -1,6 +1,6 @@
 """kcli's producer at a steady rate, as PacedProducer.java does it with Kafka's.
 
-    python -m tests.bench.paced hints|metadata TOPIC PARTITIONS RATE SIZE WARM SECONDS key=value...
+    python -m benchmarks.paced hints|metadata TOPIC PARTITIONS RATE SIZE WARM SECONDS key=value...
 
 Partitions by turns. Prints "measuring" after WARM seconds, and SECONDS later a line of JSON: how many records were sent
 since, how many failed, their latencies in ms, and what the client took to find a new leader, as it sees that itself.

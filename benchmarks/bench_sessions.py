@@ -1,6 +1,6 @@
 """Fetch sessions: `explain` and `lint` beside `decode pcap --format jsonl`, and the state machines at two sizes.
 
-    python -m tests.bench.bench_sessions [FETCHES]       default: 100000, in 100 sessions of 1,200 partitions
+    python -m benchmarks.bench_sessions [FETCHES]       default: 100000, in 100 sessions of 1,200 partitions
 
 Commands run in turn, whole, with their output thrown away; a ratio is the median of the rounds' ratios. The machines:
 one partition of a session moves in each fetch, and the session has 1,000 or 100,000 of them.
@@ -17,12 +17,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.fetch_capture import write_capture
+from benchmarks.turns import turn
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.client import ClientSession
 from kcli.sessions.draft import DraftBroker, DraftClient
 from kcli.sessions.values import Partition, Position, Result
-from tests.bench.fetch_capture import write_capture
-from tests.bench.turns import turn
 
 ROUNDS = 7
 COMMANDS = (("decode", "pcap", "--format", "jsonl"), ("fetch-session", "lint"), ("fetch-session", "explain"))

@@ -1,6 +1,6 @@
 """The client: small requests pipelined on one connection, and fetches of 1 kB records, each beside its peers.
 
-    python tests/bench/bench_client.py [HOST:PORT]      without an address: a 4.4.0 broker of its own
+    python benchmarks/bench_client.py [HOST:PORT]      without an address: a 4.4.0 broker of its own
 
 Requests: Metadata of no topic, up to 100 under way, kcli beside aiokafka and kafka-python (their connection classes).
 Fetch: one partition of 1 kB records read to its end, kcli's consumer beside librdkafka (confluent-kafka). Both make
@@ -23,15 +23,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.turns import turn
 from kcli.client.calls import call
 from kcli.client.cluster import Client
 from kcli.client.consumer import Consumer
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.target import find_topics
 from kcli.records import build_batch, scan
-from tests.bench.turns import turn
 
 ROUNDS = 5
 REQUESTS = 10_000

@@ -1,6 +1,6 @@
 """KIP-283 through the wire: what an old client reads a second, by the size of the chunks that are converted.
 
-    python tests/bench/bench_conversion_wire.py [--megabytes N] [--rounds N]
+    python benchmarks/bench_conversion_wire.py [--megabytes N] [--rounds N]
 
 12 partitions with records of 1 kB in batches of 16 kB, on the embedded broker. Fetch v3 (magic 1), 1 MB a partition and
 50 MB a fetch, reads all of it over and over, each time in chunks of another size; beside it Fetch v12, which needs no
@@ -17,14 +17,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.turns import turn
 from kcli.client.address import parse_bootstrap
 from kcli.client.calls import call
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.records import build_batch
-from tests.bench.turns import turn
 from tests.broker.processes import Served, served
 from tests.broker.talk import fetch_body, parts
 from tests.real.jvm import run_java

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.bench_snapshots import BROKERS, cluster
 from kcli.records.builder import build_batch
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.framing import Batch, batches
 from kcli.snapshots.writing.write import write_snapshot
-from tests.bench.bench_snapshots import BROKERS, cluster
 
 __all__ = ["make_node", "make_quorum"]
 

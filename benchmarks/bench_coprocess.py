@@ -1,7 +1,7 @@
 """Messages a second through `kcli ... --lines`, each answered before the next is sent; decode beside a process with
 such a loop around kafka-python's own classes.
 
-    python -m tests.bench.bench_coprocess [MESSAGES]        default: 10,000
+    python -m benchmarks.bench_coprocess [MESSAGES]        default: 10,000
 
 All four are to answer 10,000 a second and more, for which an ordinary request may take 50 us of kcli's own processor
 time: the other half is the asking program's, and the switches between the two.
@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.turns import turn
 from kcli.grammar import frames
 from kcli.jsontext import dumps, loads
 from kcli.records import build_batch
-from tests.bench.turns import turn
 
 ROUNDS = 5
 MOST = 1 << 16  # bytes of an answer; each comes in one piece

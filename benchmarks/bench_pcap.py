@@ -1,6 +1,6 @@
 """Captures: the whole command `kcli decode pcap --format jsonl` against tshark, on big captures grown from real ones.
 
-    python -m tests.bench.bench_pcap [MEGABYTES]        default: 200
+    python -m benchmarks.bench_pcap [MEGABYTES]        default: 200
 
 kcli writes every field of every exchange; tshark `-T fields` writes the api key alone, `-T json` everything. A ratio is
 of wall times, the best of some rounds each, the tools in turn; of json it is of bytes a second, as tshark gets but a
@@ -17,11 +17,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench.grow import grow
-from tests.bench.turns import turn
+from benchmarks.grow import grow
+from benchmarks.turns import turn
 
 ROUNDS = 3
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[1] / "tests"
 SAMPLES = TESTS.parent / "samples"
 SMALL = [SAMPLES / "kcat-codecs.pcap", SAMPLES / "java44-txn.pcap", TESTS / "capture" / "data" / "kraft-boot.pcap.zst"]
 BIG = [TESTS / "capture" / "data" / "retransmissions.pcap.zst"]

@@ -1,6 +1,6 @@
 """The pipeline: `kcli pipeline run` beside `kcli decode pcap`, on one core and two.
 
-    python -m tests.bench.bench_pipeline [MEGABYTES]        default: 200 (1000 and more for figures that last)
+    python -m benchmarks.bench_pipeline [MEGABYTES]        default: 200 (1000 and more for figures that last)
 
 "one core": the work of a run on one core, and that of both stages as runs on more cores do it, in one process, warmed
 up, by its CPU time, against `kcli decode pcap`'s; the best of some rounds each, in turn. "memory": the greatest
@@ -22,9 +22,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.bench.bench_pcap import CASES, SAMPLES, SMALL, TESTS
-from tests.bench.grow import grow
-from tests.bench.turns import turn
+from benchmarks.bench_pcap import CASES, SAMPLES, SMALL, TESTS
+from benchmarks.grow import grow
+from benchmarks.turns import turn
 
 ROUNDS = 3
 WARM = SAMPLES / "kcat-codecs.pcap"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.bench.moves import Step, milliseconds, replicas, waits_of
+from benchmarks.moves import Step, milliseconds, replicas, waits_of
 
 
 def test_a_wait_lasts_from_the_last_answer_of_the_old_leader_to_the_first_request_to_the_new() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import beside, run
-from tests.bench.turns import CLOCK
+from benchmarks import beside, run
+from benchmarks.turns import CLOCK
 
 
 @pytest.fixture
 def benches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "tests" / "bench"
+    folder = tmp_path / "benchmarks"
     folder.mkdir(parents=True)
     (folder / "bench_good.py").write_text("print('twice as fast')")
     (folder / "bench_bad.py").write_text("raise SystemExit('no peer')")
@@ -49,10 +49,10 @@ def test_an_unknown_name_lists_what_there_is(benches: Path, capsys: pytest.Captu
 def test_beside_an_old_kcli_all_ratios_come_last(
     benches: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    checkout, old = benches.parents[1], benches.parents[1] / "old"
-    (old / "tests" / "bench").mkdir(parents=True)
+    checkout, old = benches.parent, benches.parent / "old"
+    (old / "benchmarks").mkdir(parents=True)
     for root, speed in ((checkout, 3), (old, 4)):
-        (root / "tests" / "bench" / "bench_good.py").write_text(f"print('fast {speed} MB/s')  # turn()")
+        (root / "benchmarks" / "bench_good.py").write_text(f"print('fast {speed} MB/s')  # turn()")
     (benches / "bench_bad.py").write_text("print('new')")
     monkeypatch.setattr(beside, "ROOT", checkout)
     monkeypatch.setattr(beside, "install", lambda _: old)
@@ -66,10 +66,10 @@ def test_beside_an_old_kcli_long_benches_are_shortened(
     benches: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (benches / "bench_good.py").write_text("import sys; print('given', *sys.argv[1:])")
-    old = benches.parents[1] / "old"
-    (old / "tests" / "bench").mkdir(parents=True)
-    (old / "tests" / "bench" / "bench_good.py").write_text((benches / "bench_good.py").read_text())
-    monkeypatch.setattr(beside, "ROOT", benches.parents[1])
+    old = benches.parent / "old"
+    (old / "benchmarks").mkdir(parents=True)
+    (old / "benchmarks" / "bench_good.py").write_text((benches / "bench_good.py").read_text())
+    monkeypatch.setattr(beside, "ROOT", benches.parent)
     monkeypatch.setattr(beside, "install", lambda _: old)
     monkeypatch.setitem(run.BRIEF, "bench_good", ["little"])
     for words, given in ([], "given little\n"), (["--", "much"], "given much\n"):

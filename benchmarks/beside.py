@@ -21,17 +21,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.bench.ratios import NUMBER, Ratio, ratios, shape, value
-from tests.bench.turns import TURNS
+from benchmarks.ratios import NUMBER, Ratio, ratios, shape, value
+from benchmarks.turns import TURNS
 
 __all__ = ["compared", "install", "run_both", "surroundings", "with_turns"]
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 HOME = ROOT / "build" / "bench"
 # What benches read of a checkout, beside the package.
-CHECKOUT = ("tests", "tools", "samples")
+CHECKOUT = ("benchmarks", "tests", "tools", "samples")
+EARLIER = Path("tests", "bench")  # where benches lay until 0.2.0
 OWN = "own"
-TURN = re.compile(r" *(turn\(\)|from tests\.bench\.turns import .*)\n")
+TURN = re.compile(r" *(turn\(\)|from (benchmarks|tests\.bench)\.turns import .*)\n")
 
 
 def install(old: str) -> Path:
@@ -59,14 +60,27 @@ def keep_own(source: Path, made: Path) -> None:
     own = made / OWN
     own.mkdir()
     for each in CHECKOUT:
-        (source / each).rename(own / each)
+        if (source / each).is_dir():
+            (source / each).rename(own / each)
     (own / "kcli").symlink_to(Path("..") / "kcli")
-    benches = Path("tests", "bench")
-    shutil.copy(ROOT / benches / "turns.py", own / benches)
+    benches = folder_of(own)
+    shutil.copy(ROOT / "benchmarks" / "turns.py", own / benches)
+    package = ".".join(benches.parts)
     for bench in (own / benches).glob("bench_*.py"):
-        ours = ROOT / benches / bench.name
+        ours = ROOT / "benchmarks" / bench.name
         if ours.is_file():
-            bench.write_text(with_turns(bench.read_text(), ours.read_text()))
+            text = ours.read_text().replace("from benchmarks.", f"from {package}.")
+            bench.write_text(with_turns(bench.read_text(), text))
+
+
+def path_in(root: Path, script: Path) -> Path:
+    """Return the path of a bench of this checkout in another one, below it."""
+    return script if (root / script).exists() else folder_of(root) / script.name
+
+
+def folder_of(root: Path) -> Path:
+    """Return where a checkout has its benches, below it."""
+    return EARLIER if (root / EARLIER).is_dir() else Path("benchmarks")
 
 
 def with_turns(own: str, ours: str) -> str:
@@ -111,9 +125,10 @@ def run_both(script: Path, words: Sequence[str], old: Path) -> tuple[dict[str, i
     sides = {"new": (ROOT, to_new[0], to_old[1], 1), "old": (old, to_old[0], to_new[1], 0)}
     outputs, processes = {}, {}
     for name, (root, source, target, first) in sides.items():
+        path = path_in(root, script)
         outputs[name] = tempfile.TemporaryFile("w+")  # noqa: SIM115  read when both have ended
         processes[name] = subprocess.Popen(
-            [sys.executable, str(root / script), *words],
+            [sys.executable, str(root / path), *words],
             env=surroundings(root) | {TURNS: f"{source},{target},{first}"},
             cwd=root,
             stdout=outputs[name],

@@ -1,7 +1,7 @@
 """`--jobs 2` beside one process: wall time, and the processor time of the process that has most to do; and what the
 machine's cores allow: how many times as much two processes do that know nothing of each other, each the whole work.
 
-    python -m tests.bench.bench_jobs [MEGABYTES]        default: 1000
+    python -m benchmarks.bench_jobs [MEGABYTES]        default: 1000
 
 On a machine with two idle cores both ratios are the same; with other work beside it the second says more. Wanted are
 1.6 for lines of small requests and for `--records full` of compressed batches (a tenth as big, as it takes as long).
@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.bench_pcap import SMALL
-from tests.bench.bench_terminal import COMPRESSED
-from tests.bench.grow import grow
-from tests.bench.turns import turn
+from benchmarks.bench_pcap import SMALL
+from benchmarks.bench_terminal import COMPRESSED
+from benchmarks.grow import grow
+from benchmarks.turns import turn
 
 ROUNDS = 3
 LINES = ["decode", "pcap", "--format", "jsonl"]

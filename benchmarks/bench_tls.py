@@ -1,6 +1,6 @@
 """Captures with TLS: `kcli decode pcap --format jsonl --key-log` beside the same traffic in the clear.
 
-    python -m tests.bench.bench_tls [MEGABYTES]        default: 200
+    python -m benchmarks.bench_tls [MEGABYTES]        default: 200
 
 The same exchanges, TLS 1.3 with AES-256-GCM, records of 16 kB where a message is as long. "long": few connections, so
 that reading records takes the time; "short": a handshake for every 180 kB. A ratio is of exchanges in a second of
@@ -15,9 +15,9 @@ import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from tests.bench.bench_pcap import BIG, KCLI, seconds
-from tests.bench.grow import grow
-from tests.bench.turns import processor_time
+from benchmarks.bench_pcap import BIG, KCLI, seconds
+from benchmarks.grow import grow
+from benchmarks.turns import processor_time
 
 ROUNDS = 5
 CASES = {

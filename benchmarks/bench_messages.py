@@ -1,6 +1,6 @@
 """Messages: kcli's core against kio's native reader and kafka-python, on real requests and responses.
 
-    python tests/bench/bench_messages.py [CAPTURE...]        default: samples/
+    python benchmarks/bench_messages.py [CAPTURE...]        default: samples/
 
 Each verb runs over the same messages (those that all can read), the tools in turn, several rounds; a ratio is the
 median of the rounds' ratios. "corpus": every message once. "fetch": a Fetch v12 request of 10,000 partitions.
@@ -22,14 +22,14 @@ from kafka.protocol import admin, consumer, metadata, producer
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
+from benchmarks.turns import turn
 from kcli.capture.api import read_capture
 from kcli.capture.kafka.exchange import Exchange
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
-from tests.bench.turns import turn
 
 ROUNDS = 7
-SAMPLES = Path(__file__).parents[2] / "samples"
+SAMPLES = Path(__file__).parents[1] / "samples"
 
 
 class Case(NamedTuple):

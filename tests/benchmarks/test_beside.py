@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import beside
+from benchmarks import beside
 
 
 def reported(new: str, old: str) -> list[str]:
@@ -71,24 +71,25 @@ def test_one_that_fails_does_not_stop_the_other(checkouts: Path, capsys: pytest.
 
 def test_an_old_bench_takes_turns_where_the_new_one_does() -> None:
     own = "import time\n\nold = 1\nstart = time.time()\nprint(old)\n"
-    ours = (
-        "import time\nfrom tests.bench.turns import turn\n\nnew = 2\nturn()\nstart = time.time()\nprint(new, start)\n"
-    )
-    merged = "import time\nfrom tests.bench.turns import turn\n\nold = 1\nturn()\nstart = time.time()\nprint(old)\n"
+    ours = "import time\nfrom benchmarks.turns import turn\n\nnew = 2\nturn()\nstart = time.time()\nprint(new, start)\n"
+    merged = "import time\nfrom benchmarks.turns import turn\n\nold = 1\nturn()\nstart = time.time()\nprint(old)\n"
     assert beside.with_turns(own, ours) == merged
     assert beside.with_turns(merged, ours) == merged
 
 
-def test_a_revisions_own_benches_find_turns(tmp_path: Path) -> None:
+@pytest.mark.parametrize("benches", [Path("benchmarks"), beside.EARLIER])
+def test_a_revisions_own_benches_find_turns(benches: Path, tmp_path: Path) -> None:
     source, made = tmp_path / "source", tmp_path / "made"
     for each in beside.CHECKOUT:
-        (source / each / "bench").mkdir(parents=True)
+        (source / each).mkdir(parents=True)
     made.mkdir()
-    bench = source / "tests" / "bench" / "bench_pcap.py"
-    ours = (beside.ROOT / "tests" / "bench" / bench.name).read_text()
-    bench.write_text(ours.replace("    turn()\n", "").replace("from tests.bench.turns import turn\n", ""))
+    bench = source / benches / "bench_pcap.py"
+    bench.parent.mkdir(exist_ok=True)
+    package = ".".join(benches.parts)
+    ours = (beside.ROOT / "benchmarks" / bench.name).read_text().replace("from benchmarks.", f"from {package}.")
+    bench.write_text(ours.replace("    turn()\n", "").replace(f"from {package}.turns import turn\n", ""))
     beside.keep_own(source, made)
-    kept = made / beside.OWN / "tests" / "bench"
+    kept = made / beside.OWN / benches
     assert (kept / "bench_pcap.py").read_text() == ours
     assert (kept / "turns.py").is_file()
 
