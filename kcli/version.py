@@ -1,3 +1,3 @@
-"""The version of kcli, for whoever may not import the front door."""
+"""The version of kcli: the only place that states it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

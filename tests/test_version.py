@@ -1,12 +1,13 @@
 """One version, wherever it is asked for."""
 
-import tomllib
-from pathlib import Path
+import subprocess
+import sys
 
 import kcli
 from kcli.version import __version__
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    assert __version__ == kcli.__version__ == project["version"]
+    assert kcli.__version__ == __version__
+    done = subprocess.run([sys.executable, "-m", "kcli.cli", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"kcli {__version__} ")

@@ -97,7 +97,7 @@ class EmbeddedBroker:
         self._end = asyncio.Event()
         try:
             await self.broker.start()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  raised again where it was asked for
             self._failure, self._end = error, None
             self._started.set()
             return

@@ -173,7 +173,7 @@ class BrokerConnection:
             waiter.future.set_exception(
                 error if isinstance(error, NetworkError) else NetworkError(f"broker {self.address}: {error}")
             )
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  handed to all that wait
             waiter.future.set_exception(error)  # a bug: whoever awaits gets its traceback
         else:
             waiter.future.set_result(value)

@@ -103,7 +103,7 @@ class Consumer:
                 await asyncio.sleep(self.client.retry.delay(failures))
                 await self.client.refresh({topic for topic, _ in self.positions})
                 await self._place([key for key, home in self._homes.items() if home == node])
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  handed to who reads
                 await self._ready.put(error)
                 return
 

@@ -68,7 +68,7 @@ class Stripe:
                 self.before = None
                 self.walked.release()
             self.write(have, full)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  raised again in the thread that waits
             self.error = error
         self.done.release()
 

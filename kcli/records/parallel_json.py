@@ -40,7 +40,7 @@ class Job:
     def work(self, full: bool) -> None:
         try:
             self.resume, self.more = write_chunk(self.writer, self.chunk, full, True, self.damages, self.secrets)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  raised again in the thread that waits
             self.error = error
         self.done.release()
 

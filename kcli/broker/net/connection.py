@@ -229,7 +229,7 @@ class Connection(asyncio.BufferedProtocol):
                         if pieces:
                             self.writer.send(pieces)
                         continue
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  a bug in one handler ends one connection, with its traceback
                 self._fail(error)
                 return
             self._task = self.node.loop.create_task(self._answer_slowly(request, outcome, plan))
@@ -277,7 +277,7 @@ class Connection(asyncio.BufferedProtocol):
                 await plan.send(self, pieces)
             elif pieces:
                 await self.writer.send_pieces(pieces)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  a bug in one handler ends one connection, with its traceback
             self._fail(error)
             return
         finally:

@@ -44,7 +44,7 @@ def do(work: Callable[[], None]) -> NoReturn:
         code = 0
     except BrokenPipeError:
         pass  # the first process has ended
-    except BaseException:
+    except BaseException:  # noqa: BLE001  a fork must not go on as its parent
         traceback.print_exc()
     finally:
         os._exit(code)
