@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
 from kcli import errors
 
-CLASSES = [
+CLASSES = sorted(
     name
     for name, value in vars(errors).items()
-    if getattr(value, "__module__", "") == errors.__name__ and isinstance(value, type)
-]
+    if inspect.isclass(value) and issubclass(value, errors.KcliError) and value is not errors.GrammarError
+)
 
 
 def test_exit_codes() -> None:

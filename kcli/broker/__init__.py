@@ -21,6 +21,6 @@ __getattr__ = importing(
     __name__,
     {
         "broker": "Broker",
-        "rebuild": "rebuild",
+        "rebuilt.rebuild": "rebuild",
     },
 )

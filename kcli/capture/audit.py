@@ -147,6 +147,7 @@ class Talk:
     client: tuple[str | None, ...] | None = None
 
     def learn(self, exchange: Exchange) -> None:
+        """Take the client's software and the broker's highest versions from an ApiVersions exchange."""
         self.negotiates = True
         body = exchange.request or {}
         if body.get("clientSoftwareName"):

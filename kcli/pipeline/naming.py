@@ -59,6 +59,7 @@ def name_topics(uri: str, table: str, names: Names) -> None:
 
 
 def name_columns(batch: Any, names: Names) -> Any:
+    """Fill empty topic names of a batch of rows by their topic ids."""
     import pyarrow.compute
 
     ids = batch.column("topic_id").combine_chunks().dictionary_encode()

@@ -52,6 +52,7 @@ class Reading:
 
 
 def pass_over(_: Any) -> None:
+    """Ignore an event or exchange."""
     return
 
 

@@ -132,6 +132,7 @@ def shuffle_range(
 def read_range(
     source: RangeSource, engine: Any, taken: Range, events: list[Event], problems: list[str]
 ) -> Iterator[int | None]:
+    """Read a range of a capture, collecting its events and problems; yield after each piece."""
     failures: list[InputError] = []
     limited = RangeEngine(engine, source.file, taken.end)
     yield from run_source(source, limited, FOREVER, events.append, failures, lambda count: None)  # type: ignore[arg-type]

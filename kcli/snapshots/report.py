@@ -103,6 +103,7 @@ def totals_json(found: Survey) -> dict[str, Any]:
 
 
 def camel(name: str) -> str:
+    """Return a name like "log-end" in camel case."""
     first, *rest = name.split("-")
     return first + "".join(word.title() for word in rest)
 

@@ -31,6 +31,7 @@ def replace_all(own: Mapping[str, str], wanted: Mapping[str, Any]) -> dict[str, 
 
 
 def alter(request: Request, change: Change) -> dict[str, Any]:
+    """Apply a change to each resource of the request; return the response's body."""
     return {"responses": [result(request, each, change) for each in request.body["resources"]]}
 
 

@@ -59,6 +59,7 @@ def row(request: Request, topic: Topic) -> dict[str, Any]:
 
 
 def partition_row(each: Partition) -> dict[str, Any]:
+    """Return a partition's row of a Metadata response."""
     return {
         "partitionIndex": each.index,
         "leaderId": each.leader,

@@ -203,6 +203,7 @@ def read_aborted(path: Path) -> list[Aborted]:
 
 
 def append_aborted(path: Path, each: Aborted) -> None:
+    """Append an aborted transaction to a segment's transaction index."""
     path.parent.mkdir(parents=True, exist_ok=True)  # the segment may still be in memory
     with path.open("ab") as file:
         file.write(ABORTED_ENTRY.pack(TRANSACTION_INDEX_VERSION, *each))

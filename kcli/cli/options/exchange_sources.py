@@ -66,4 +66,5 @@ def open_lines(file: str) -> IO[bytes]:
 
 
 def name_of(file: str) -> str:
+    """Return how messages call an input: "standard input" for "-"."""
     return "standard input" if file == "-" else file

@@ -177,6 +177,7 @@ def lose(machine: SnapshotFetch, error: NetworkError) -> Restart | None:
 
 
 async def ask(client: Client, machine: SnapshotFetch) -> dict[str, Any]:
+    """Send the request that the fetch wants next, and return the response's body."""
     session = await client.session_at(Address(*machine.target))
     version = session.versions.best(machine.api_key, low=LEAST_FETCH if machine.api_key == FETCH else 0)
     return await call(session.connection, machine.api_key, version, machine.request(version))

@@ -13,6 +13,7 @@ from kcli.grammar.words.word import JsonForm, Word
 
 
 def entries(count: int) -> str:
+    """Return a count of array entries in words: "1 entry", "2 entries"."""
     return "1 entry" if count == 1 else f"{count} entries"
 
 

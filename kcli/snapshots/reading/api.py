@@ -175,6 +175,7 @@ def chosen_snapshot(wanted: Wanted) -> str | Stream | None:
 
 
 def take_snapshot(loader: Loader, path: str | Stream) -> None:
+    """Load one snapshot file. InputError names the file."""
     with open_file(path) as file:
         name: SnapshotName | None = parse_snapshot_name(file.name)
         end, epoch = (name.id.end_offset, name.id.epoch) if name else (0, 0)

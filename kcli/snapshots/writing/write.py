@@ -44,6 +44,7 @@ class Written:
 
 
 def version_at(level: int | None, versions: tuple[tuple[int, int], ...]) -> int:
+    """Return the record version that a metadata level writes."""
     return next((version for least, version in versions if level is not None and level >= least), 0)
 
 
