@@ -14,7 +14,7 @@ from kcli.broker.storage.incoming import read_incoming
 from kcli.errors import DecodeError
 from kcli.grammar import frames
 from kcli.grammar.request_start import api_of
-from kcli.records.acceptance import MOST_BYTES, RefusedError, is_transactional
+from kcli.records.acceptance import MOST_BYTES, RefusedError, TimeLimits, is_transactional
 from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import release_order
@@ -89,7 +89,9 @@ def batch_verdict(records: bytes, version: int, release: str, now: int) -> Verdi
 
     Since 4.0 it refuses timestamps more than an hour ahead of its clock (KIP-1030)."""
     try:
-        read_incoming(records, MOST_BYTES, version=version, now=now if release_order(release) >= (4, 0) else None)
+        read_incoming(
+            records, MOST_BYTES, version=version, times=TimeLimits(now) if release_order(release) >= (4, 0) else None
+        )
     except RefusedError as refused:
         return Verdict("", refused.error, str(refused))
     return TAKEN

@@ -22,6 +22,7 @@ from kcli.broker.fetch.purgatory import CapturedMoment
 from kcli.broker.groups.coordinator import Groups
 from kcli.broker.metadata.controller import Controller
 from kcli.broker.metadata.log import MetadataLog
+from kcli.broker.metadata.new_topics import BY_DEFAULT, NewTopic, NewTopics
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.mock_rules import Answers
@@ -33,6 +34,7 @@ from kcli.broker.partition import Partition, Topic
 from kcli.broker.rebuilt.session_capacity import SHARDS
 from kcli.broker.transactions.coordinator import Transactions
 from kcli.errors import NetworkError, UsageError
+from kcli.records.acceptance import RefusedError
 from kcli.schemas.catalog import catalog
 
 WILDCARDS = ("0.0.0.0", "::", "")
@@ -86,6 +88,7 @@ class Broker:
         self._note = note
         self.intake: Intake[Connection] = Intake()
         self._complaints = 0
+        self._mentioned: set[str] = set()
         self._data = data
         self.nodes: list[Node] = []
         self._sweeper: asyncio.Task[None] | None = None
@@ -101,6 +104,8 @@ class Broker:
 
     async def start(self) -> None:
         """Recover the logs and listen. OSError: no such folder; NetworkError: a port is taken."""
+        for name in self.configs.without_effect():
+            self.mention(f"config {name} has no effect here")
         self.directory = DataDir(self._data, self.configs, self.complain)
         try:
             self.cluster_id = self.directory.cluster_id
@@ -112,7 +117,9 @@ class Broker:
             self.metadata = MetadataLog(first, self.directory, configs, self.replicas, self.complain)
             self.metadata.replay()
             self.topics.tell_strays()
-            self.controller = Controller(self.node_ids, configs, self.topics, self.metadata, self.replicas)
+            self.controller = Controller(
+                self.node_ids, configs, self.topics, self.metadata, self.replicas, self.mention
+            )
             self.groups = Groups(self.controller, self.complain)
             self.transactions = Transactions(self.controller, self.groups, self.complain)
             self.topics.on_delete = self._forget_topic
@@ -177,6 +184,12 @@ class Broker:
         if self._note is not None:
             self._note(text)
 
+    def mention(self, text: str) -> None:
+        """Write a line to the broker's log, the first time only."""
+        if text not in self._mentioned:
+            self._mentioned.add(text)
+            self.note(text)
+
     def _forget_complaints(self) -> None:
         if self._complaints > MOST_COMPLAINTS:
             self.note(f"{self._complaints - MOST_COMPLAINTS} more such lines in {SWEEP_SECONDS:.0f} s")
@@ -230,13 +243,25 @@ class Broker:
         configs: Mapping[str, str] | None = None,
         assignment: list[tuple[int, ...]] | None = None,
     ) -> Topic:
-        """Create a topic; what is not given comes from the broker's configs. InputError: Kafka takes no such name.
+        """Create a topic; what is not given comes from the broker's configs. UsageError: Kafka refuses such a topic.
 
         assignment: the node ids of each partition's replicas, the leader first.
         """
-        return self.controller.create_topic(
-            name, partitions, replication=replication, configs=configs, assignment=assignment
+        given = dict(enumerate(assignment or ()))
+        new = NewTopic(
+            name,
+            BY_DEFAULT if partitions is None else partitions,
+            BY_DEFAULT if replication is None else replication,
+            configs or {},
+            given,
         )
+        try:
+            if BY_DEFAULT in (partitions, replication):
+                raise RefusedError("INVALID_PARTITIONS", "-1 partitions or copies: 1 or more expected")
+            replicas = NewTopics(self.controller).check(new)
+        except RefusedError as refused:
+            raise UsageError(f"topic {name}: {refused}") from None
+        return self.controller.create_topic(name, configs=configs, assignment=replicas)
 
     def move_leader(self, partition: Partition, node_id: int) -> None:
         """Another node leads this partition, from a new leader epoch on."""

@@ -1,19 +1,25 @@
 """Topic and broker configs by Kafka's names: their types, defaults and what a broker's config is for its topics.
 
-Only configs that this broker uses are here; others are refused by name, so that a misspelt one is noticed.
+Every config of Kafka 4.4 is known. Those that this broker reads are here, those that change nothing in it in
+`unread_configs`; other names are refused, so that a misspelt one is noticed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from kcli.broker.storage.log import LogSettings
+from kcli.broker.unread_configs import UNREAD
 from kcli.errors import UsageError
 
 LISTENER = re.compile(r"PLAINTEXT://(?P<host>[^/:\[\]]+|\[[^\]]+\]):(?P<port>\d+)")
-WEEK_MS = 7 * 24 * 3600 * 1000
+MINUTE_MS, HOUR_MS = 60_000, 3_600_000
+WEEK_MS = 7 * 24 * HOUR_MS
+FOREVER = (1 << 63) - 1
+# Where a value comes from, as DescribeConfigs numbers it.
+OWN_TOPIC, ONE_BROKER, ALL_BROKERS, STATIC, DEFAULT = range(1, 6)
 
 
 class Kind(NamedTuple):
@@ -40,6 +46,20 @@ def whole(lo: int, hi: int) -> Callable[[str], int]:
     return parse_whole
 
 
+def ratio(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise ValueError("0 to 1 expected")
+    return value
+
+
+def level(lo: int, hi: int, default: int) -> Callable[[str], int]:
+    def parse_level(text: str) -> int:
+        return default if text == str(default) else whole(lo, hi)(text)
+
+    return parse_level
+
+
 def one_of(*names: str) -> Callable[[str], str]:
     def parse_name(text: str) -> str:
         if text not in names:
@@ -51,18 +71,15 @@ def one_of(*names: str) -> Callable[[str], str]:
 
 def policies(text: str) -> str:
     """Parse the policies of a topic other than the metadata log, whose policy is `snapshot` (KIP-630)."""
-    for each in text.split(","):
-        one_of("delete", "compact")(each.strip())
+    for each in filter(None, (one.strip() for one in text.split(","))):
+        one_of("delete", "compact")(each)
     return text
 
 
-BOOLEAN = Kind(1, "boolean", boolean)
-STRING = Kind(2, "string", str)
-INT = Kind(3, "int", whole(0, 2**31 - 1))
-COUNT = Kind(3, "int", whole(1, 2**31 - 1))
-LONG = Kind(5, "long", whole(0, 2**63 - 1))
-LIMIT = Kind(5, "long", whole(-2, 2**63 - 1))
-LIST = Kind(7, "list", policies)
+def throttled(text: str) -> str:
+    if text and text != "*" and not all(re.fullmatch(r"\d+:\d+", each.strip()) for each in text.split(",")):
+        raise ValueError("* or PARTITION:BROKER,... expected")
+    return text
 
 
 def listener(text: str) -> str:
@@ -71,98 +88,215 @@ def listener(text: str) -> str:
     return text
 
 
+def int_from(lo: int, hi: int = (1 << 31) - 1) -> Kind:
+    return Kind(3, "int", whole(lo, hi))
+
+
+def long_from(lo: int) -> Kind:
+    return Kind(5, "long", whole(lo, FOREVER))
+
+
+def text_of(*names: str) -> Kind:
+    return Kind(2, "string", one_of(*names))
+
+
+BOOLEAN, STRING = Kind(1, "boolean", boolean), Kind(2, "string", str)
+INT, COUNT, SHORT = int_from(0), int_from(1), Kind(4, "short", whole(-(1 << 15), (1 << 15) - 1))
+LONG, LIMIT, ANY_LONG = long_from(0), long_from(-2), long_from(-1 << 63)
+RATIO, LIST, POLICIES = Kind(6, "double", ratio), Kind(7, "list", str), Kind(7, "list", policies)
+CODECS = text_of("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
+GZIP_LEVEL, LZ4_LEVEL, ZSTD_LEVEL = Kind(3, "int", level(1, 9, -1)), int_from(1, 17), int_from(-131072, 22)
+TIMESTAMP_TYPES = text_of("CreateTime", "LogAppendTime")
+# The types that rows of `unread_configs` name.
+TYPES = {
+    each.name: each
+    for each in (
+        BOOLEAN,
+        STRING,
+        int_from(-1 << 31),
+        SHORT,
+        ANY_LONG,
+        Kind(6, "double", float),
+        LIST,
+        Kind(8, "class", str),
+        Kind(9, "password", str),
+    )
+}
+
+
 class Config(NamedTuple):
-    """One config. broker_name: what the broker's own config of the same meaning is called ("" when there is none)."""
+    """One config. broker_name: what the broker's own config of the same meaning is called ("" when there is none).
+
+    dynamic: it may change while the broker runs; read: it has an effect here; default: None where Kafka has null.
+    """
 
     name: str
-    default: str
+    default: str | None
     kind: Kind
     broker_name: str = ""
+    dynamic: bool = True
+    read: bool = True
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Return whether its value is shown to nobody."""
+        return self.kind.name == "password"
 
 
-def table(*rows: Config) -> Mapping[str, Config]:
+def table(*rows: Config) -> dict[str, Config]:
+    """Return configs by their names."""
     return {each.name: each for each in rows}
 
 
+def unread(name: str, default: str, kind: Kind, broker_name: str = "") -> Config:
+    return Config(name, default, kind, broker_name, read=False)
+
+
+def fixed(name: str, default: str | None, kind: Kind) -> Config:
+    """Make a broker config that only a restart changes."""
+    return Config(name, default, kind, dynamic=False)
+
+
+def unread_rows(text: str) -> Iterator[Config]:
+    """Parse rows as `unread_configs` has them."""
+    for line in text.strip().splitlines():
+        head, equals, default = line.partition(" = ") if " = " in line else line.partition(" =")
+        name, kind = head.split()
+        dynamic = kind.endswith("+")
+        yield Config(name, default if equals else None, TYPES[kind.rstrip("+")], dynamic=dynamic, read=False)
+
+
 TOPIC: Mapping[str, Config] = table(
-    Config("cleanup.policy", "delete", LIST, "log.cleanup.policy"),
-    Config(
-        "compression.type",
-        "producer",
-        Kind(2, "string", one_of("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")),
-        "compression.type",
-    ),
+    Config("cleanup.policy", "delete", POLICIES, "log.cleanup.policy"),
+    Config("compression.gzip.level", "-1", GZIP_LEVEL, "compression.gzip.level"),
+    Config("compression.lz4.level", "9", LZ4_LEVEL, "compression.lz4.level"),
+    Config("compression.type", "producer", CODECS, "compression.type"),
+    Config("compression.zstd.level", "3", ZSTD_LEVEL, "compression.zstd.level"),
+    Config("delete.retention.ms", "86400000", LONG, "log.cleaner.delete.retention.ms"),
+    unread("errors.deadletterqueue.group.enable", "false", BOOLEAN),
+    unread("file.delete.delay.ms", "60000", LONG, "log.segment.delete.delay.ms"),
+    unread("flush.messages", str(FOREVER), long_from(1), "log.flush.interval.messages"),
+    unread("flush.ms", str(FOREVER), LONG, "log.flush.interval.ms"),
+    unread("follower.replication.throttled.replicas", "", Kind(7, "list", throttled)),
     Config("index.interval.bytes", "4096", INT, "log.index.interval.bytes"),
+    unread("leader.replication.throttled.replicas", "", Kind(7, "list", throttled)),
     Config("local.retention.bytes", "-2", LIMIT, "log.local.retention.bytes"),
     Config("local.retention.ms", "-2", LIMIT, "log.local.retention.ms"),
+    Config("max.compaction.lag.ms", str(FOREVER), long_from(1), "log.cleaner.max.compaction.lag.ms"),
+    unread("max.decompressed.message.bytes", "2147483639", INT, "max.decompressed.message.bytes"),
     Config("max.message.bytes", "1048588", INT, "message.max.bytes"),
     Config("message.downconversion.enable", "true", BOOLEAN, "log.message.downconversion.enable"),
-    Config(
-        "message.timestamp.type",
-        "CreateTime",
-        Kind(2, "string", one_of("CreateTime", "LogAppendTime")),
-        "log.message.timestamp.type",
-    ),
+    Config("message.timestamp.after.max.ms", "3600000", LONG, "log.message.timestamp.after.max.ms"),
+    Config("message.timestamp.before.max.ms", str(FOREVER), LONG, "log.message.timestamp.before.max.ms"),
+    Config("message.timestamp.type", "CreateTime", TIMESTAMP_TYPES, "log.message.timestamp.type"),
+    Config("min.cleanable.dirty.ratio", "0.5", RATIO, "log.cleaner.min.cleanable.ratio"),
+    Config("min.compaction.lag.ms", "0", LONG, "log.cleaner.min.compaction.lag.ms"),
     Config("min.insync.replicas", "1", COUNT, "min.insync.replicas"),
+    unread("preallocate", "false", BOOLEAN, "log.preallocate"),
+    unread("remote.copy.lag.bytes", "-1", LIMIT, "log.remote.copy.lag.bytes"),
+    unread("remote.copy.lag.ms", "0", LIMIT, "log.remote.copy.lag.ms"),
+    unread("remote.log.copy.disable", "false", BOOLEAN),
+    unread("remote.log.delete.on.disable", "false", BOOLEAN),
     Config("remote.storage.enable", "false", BOOLEAN),
-    Config("retention.bytes", "-1", LIMIT, "log.retention.bytes"),
-    Config("retention.ms", str(WEEK_MS), LIMIT, "log.retention.ms"),
-    Config("segment.bytes", str(1 << 30), Kind(3, "int", whole(14, 2**31 - 1)), "log.segment.bytes"),
-    Config("segment.ms", str(WEEK_MS), Kind(5, "long", whole(1, 2**63 - 1)), "log.roll.ms"),
+    Config("retention.bytes", "-1", ANY_LONG, "log.retention.bytes"),
+    Config("retention.ms", str(WEEK_MS), long_from(-1), "log.retention.ms"),
+    # Kafka's least is 1048576; a test wants segments that are over sooner.
+    Config("segment.bytes", str(1 << 30), int_from(14), "log.segment.bytes"),
+    unread("segment.index.bytes", "10485760", int_from(4), "log.index.size.max.bytes"),
+    unread("segment.jitter.ms", "0", LONG, "log.roll.jitter.ms"),
+    Config("segment.ms", str(WEEK_MS), long_from(1), "log.roll.ms"),
+    Config("unclean.leader.election.enable", "false", BOOLEAN, "unclean.leader.election.enable"),
 )
+# Topic configs of older releases and drafts: taken, kept, and shown of the topic that has them.
+FORMER = frozenset(["message.format.version", "message.timestamp.difference.max.ms", "remote.copy.disable"])
+# Configs of this broker alone, which Kafka 4.4 does not have; DescribeConfigs shows them where they were given.
+OF_KCLI = frozenset(
+    [
+        "cluster.id",
+        "controller.snapshot.minimum.records",
+        "log.message.downconversion.enable",
+        "message.downconversion.chunk.bytes",
+        "message.downconversion.enable",
+        "remote.read.latency.ms",
+    ]
+)
+# The configs that stand in for one that is not given, the first one given counts; and how many ms one of them has.
+FALLBACKS: Mapping[str, tuple[tuple[str, int], ...]] = {
+    "log.retention.ms": (("log.retention.minutes", MINUTE_MS), ("log.retention.hours", HOUR_MS)),
+    "log.roll.ms": (("log.roll.hours", HOUR_MS),),
+}
 
 BROKER: Mapping[str, Config] = table(
-    Config("advertised.listeners", "", Kind(2, "string", listener)),
-    Config("auto.create.topics.enable", "true", BOOLEAN),
-    Config("cluster.id", "", STRING),
-    Config("compression.type", "producer", STRING),
-    Config("connections.max.idle.ms", "600000", Kind(5, "long", whole(-1, 2**63 - 1))),
-    Config("controller.snapshot.minimum.records", "0", LONG),
-    Config("default.replication.factor", "1", COUNT),
-    Config("delete.topic.enable", "true", BOOLEAN),
-    Config("fetch.max.bytes", "57671680", INT),
+    *unread_rows(UNREAD),
+    fixed("advertised.listeners", "", Kind(7, "list", listener)),
+    fixed("auto.create.topics.enable", "true", BOOLEAN),
+    fixed("cluster.id", "", STRING),
+    Config("compression.gzip.level", "-1", GZIP_LEVEL),
+    Config("compression.lz4.level", "9", LZ4_LEVEL),
+    Config("compression.type", "producer", CODECS),
+    Config("compression.zstd.level", "3", ZSTD_LEVEL),
+    fixed("connections.max.idle.ms", "600000", long_from(-1)),
+    fixed("controller.snapshot.minimum.records", "0", LONG),
+    fixed("default.replication.factor", "1", COUNT),
+    fixed("delete.topic.enable", "true", BOOLEAN),
+    fixed("fetch.max.bytes", "57671680", INT),
     # Kafka waits 3 s for more members of a new group; here the default is not to wait, for tests.
-    Config("group.initial.rebalance.delay.ms", "0", INT),
-    Config("group.max.session.timeout.ms", "1800000", INT),
-    Config("group.min.session.timeout.ms", "6000", INT),
-    Config("log.cleanup.policy", "delete", LIST),
+    fixed("group.initial.rebalance.delay.ms", "0", INT),
+    fixed("group.max.session.timeout.ms", "1800000", INT),
+    fixed("group.min.session.timeout.ms", "6000", INT),
+    Config("log.cleaner.backoff.ms", "15000", LONG),
+    Config("log.cleaner.delete.retention.ms", "86400000", LONG),
+    fixed("log.cleaner.enable", "true", BOOLEAN),
+    Config("log.cleaner.max.compaction.lag.ms", str(FOREVER), long_from(1)),
+    Config("log.cleaner.min.cleanable.ratio", "0.5", RATIO),
+    Config("log.cleaner.min.compaction.lag.ms", "0", LONG),
+    Config("log.cleanup.policy", "delete", POLICIES),
     Config("log.index.interval.bytes", "4096", INT),
     Config("log.local.retention.bytes", "-2", LIMIT),
     Config("log.local.retention.ms", "-2", LIMIT),
     Config("log.message.downconversion.enable", "true", BOOLEAN),
-    Config("log.message.timestamp.type", "CreateTime", STRING),
-    Config("log.retention.bytes", "-1", LIMIT),
-    Config("log.retention.check.interval.ms", "300000", Kind(5, "long", whole(1, 2**63 - 1))),
-    Config("log.retention.ms", str(WEEK_MS), LIMIT),
-    Config("log.roll.ms", str(WEEK_MS), LONG),
-    Config("log.segment.bytes", str(1 << 30), Kind(3, "int", whole(14, 2**31 - 1))),
-    Config("max.incremental.fetch.session.cache.slots", "1000", INT),
-    Config("message.downconversion.chunk.bytes", "131072", COUNT),
+    Config("log.message.timestamp.after.max.ms", "3600000", LONG),
+    Config("log.message.timestamp.before.max.ms", str(FOREVER), LONG),
+    Config("log.message.timestamp.type", "CreateTime", TIMESTAMP_TYPES),
+    Config("log.retention.bytes", "-1", ANY_LONG),
+    fixed("log.retention.check.interval.ms", "300000", long_from(1)),
+    fixed("log.retention.hours", "168", int_from(-1)),
+    fixed("log.retention.minutes", None, int_from(-1)),
+    Config("log.retention.ms", None, ANY_LONG),
+    fixed("log.roll.hours", "168", COUNT),
+    Config("log.roll.ms", None, long_from(1)),
+    Config("log.segment.bytes", str(1 << 30), int_from(14)),
+    fixed("max.incremental.fetch.session.cache.slots", "1000", INT),
+    fixed("message.downconversion.chunk.bytes", "131072", COUNT),
     Config("message.max.bytes", "1048588", INT),
-    Config("metadata.log.max.record.bytes.between.snapshots", "20971520", COUNT),
-    Config("metadata.log.max.snapshot.interval.ms", "3600000", LONG),
+    fixed("metadata.log.max.record.bytes.between.snapshots", "20971520", COUNT),
+    fixed("metadata.log.max.snapshot.interval.ms", "3600000", LONG),
     Config("min.insync.replicas", "1", COUNT),
-    Config("node.id", "1", INT),
-    Config("num.partitions", "1", COUNT),
-    Config("offset.metadata.max.bytes", "4096", INT),
-    Config("offsets.topic.num.partitions", "50", COUNT),
-    Config("remote.read.latency.ms", "0", LONG),
-    Config("share.coordinator.state.topic.num.partitions", "50", COUNT),
-    Config("socket.request.max.bytes", "104857600", COUNT),
-    Config("transaction.max.timeout.ms", "900000", COUNT),
-    Config("transaction.state.log.num.partitions", "50", COUNT),
+    fixed("node.id", "1", INT),
+    fixed("num.partitions", "1", COUNT),
+    fixed("offset.metadata.max.bytes", "4096", INT),
+    fixed("offsets.topic.num.partitions", "50", COUNT),
+    fixed("offsets.topic.replication.factor", "3", SHORT),
+    fixed("remote.read.latency.ms", "0", LONG),
+    fixed("share.coordinator.state.topic.num.partitions", "50", COUNT),
+    fixed("socket.request.max.bytes", "104857600", COUNT),
+    fixed("transaction.max.timeout.ms", "900000", COUNT),
+    fixed("transaction.state.log.num.partitions", "50", COUNT),
+    fixed("transaction.state.log.replication.factor", "3", SHORT),
+    Config("unclean.leader.election.enable", "false", BOOLEAN),
 )
 
 
 def parse(known: Mapping[str, Config], name: str, text: str) -> object:
-    """The value of a config. UsageError: no such config, or no such value."""
+    """Return the value of a config. UsageError: no such config, or no such value."""
     config = known.get(name)
     if config is None:
         raise UsageError(unknown(known, name))
     try:
         return config.kind.parse(text)
     except ValueError as error:
-        reason = "a whole number expected" if "invalid literal" in str(error) else str(error)
+        reason = "a number expected" if "could not convert" in str(error) else str(error)
+        reason = "a whole number expected" if "invalid literal" in reason else reason
         raise UsageError(f"{name}={text}: {reason}") from None
 
 
@@ -173,38 +307,86 @@ def unknown(known: Mapping[str, Config], name: str) -> str:
     return f"{name}: no such config here" + (f"; did you mean {near[0]}?" if near else "")
 
 
+class Value(NamedTuple):
+    """A value of a config, with the name that it was given under and where it comes from."""
+
+    name: str
+    text: str | None
+    source: int
+
+
 class Configs:
-    """A broker's own configs, and from them those of a topic that has some of its own."""
+    """A broker's own configs, and from them those of a topic that has some of its own.
+
+    static: given at the start; dynamic: changed since, by the name of the broker, "" for all of them. All nodes of a
+    broker share one set: what was changed for one node counts for the others, too.
+    """
 
     def __init__(self, given: Mapping[str, str] | None = None) -> None:
         """UsageError names the config that is unknown or has no such value."""
-        self.given = dict(given or {})
-        for name, text in self.given.items():
+        self.static = dict(given or {})
+        self.dynamic: dict[str, dict[str, str]] = {}
+        for name, text in self.static.items():
             parse(BROKER, name, text)
 
+    def without_effect(self) -> list[str]:
+        """List the configs that were given and change nothing here."""
+        return [name for name in self.static if not BROKER[name].read]
+
+    def values(self, name: str, broker: str | None = None) -> Iterator[Value]:
+        """Yield the values of a config, the one that counts first. broker: only what holds for this one."""
+        own = sorted(self.dynamic) if broker is None else [broker]
+        for each in (one for one in own if one and name in self.dynamic.get(one, ())):
+            yield Value(name, self.dynamic[each][name], ONE_BROKER)
+        if name in self.dynamic.get("", ()):
+            yield Value(name, self.dynamic[""][name], ALL_BROKERS)
+        if name in self.static:
+            yield Value(name, self.static[name], STATIC)
+        config = BROKER.get(name)
+        if config is not None and config.default is not None:
+            yield Value(name, config.default, DEFAULT)
+        for other, _ in FALLBACKS.get(name, ()):
+            yield from self.values(other, broker)
+
     def text(self, name: str) -> str:
-        """The value of a config as text."""
-        return self.given.get(name, BROKER[name].default)
+        """Return the value of a config as text, "" for null."""
+        return next((each.text or "" for each in self.values(name)), "")
+
+    def ms(self, name: str) -> int:
+        """Return a time that may be given in ms, minutes or hours."""
+        found = next(self.values(name))
+        units = dict(FALLBACKS.get(name, ()))
+        count = int(found.text or "-1")
+        return count * units.get(found.name, 1) if count >= 0 else count
 
     def int(self, name: str) -> int:
-        """The value of a config that is a number."""
+        """Return the value of a config that is a number."""
         return int(self.text(name))
 
     def bool(self, name: str) -> bool:
-        """The value of a config that is true or false."""
+        """Return the value of a config that is true or false."""
         return boolean(self.text(name))
 
-    def set(self, name: str, text: str | None) -> None:
-        """Change one, or back to its default with None. UsageError."""
+    def set(self, name: str, text: str | None, broker: str = "") -> None:
+        """Change a config of all brokers, or of one; None takes it back. UsageError: it has no such value."""
+        changed = self.dynamic.setdefault(broker, {})
         if text is None:
-            self.given.pop(name, None)
+            changed.pop(name, None)
             return
-        parse(BROKER, name, text)
-        self.given[name] = text
+        if name in BROKER:
+            parse(BROKER, name, text)
+        changed[name] = text
 
     def of_topic(self, own: Mapping[str, str]) -> TopicConfigs:
-        """The configs of a topic that has these of its own. UsageError: no such config, or no such value."""
+        """Return the configs of a topic that has these of its own. UsageError: no such config, or no such value."""
         return TopicConfigs(self, own)
+
+    def topic_text(self, config: Config) -> str:
+        """Return what a topic has that does not set this config itself."""
+        if config.broker_name in FALLBACKS:
+            return str(self.ms(config.broker_name))
+        given = next(self.values(config.broker_name), None) if config.broker_name else None
+        return given.text or "" if given is not None else config.default or ""
 
 
 class TopicConfigs:
@@ -212,18 +394,25 @@ class TopicConfigs:
 
     def __init__(self, broker: Configs, own: Mapping[str, str]) -> None:
         self.own = dict(own)
-        self.texts = {
-            name: self.own.get(name, broker.text(each.broker_name) if each.broker_name else each.default)
-            for name, each in TOPIC.items()
-        }
+        self.texts = {name: self.own.get(name, broker.topic_text(each)) for name, each in TOPIC.items()}
         number = {name: int(self.texts[name]) for name, each in TOPIC.items() if each.kind.name in ("int", "long")}
         self.max_message_bytes = number["max.message.bytes"]
         self.retention_ms, self.retention_bytes = number["retention.ms"], number["retention.bytes"]
         self.local_retention_ms = number["local.retention.ms"]
         self.local_retention_bytes = number["local.retention.bytes"]
+        self.delete_retention_ms = number["delete.retention.ms"]
+        self.compaction_lags = number["min.compaction.lag.ms"], number["max.compaction.lag.ms"]
+        self.dirty_ratio = float(self.texts["min.cleanable.dirty.ratio"])
+        self.timestamp_limits = number["message.timestamp.before.max.ms"], number["message.timestamp.after.max.ms"]
+        self.min_in_sync = number["min.insync.replicas"]
         self.append_time = self.texts["message.timestamp.type"] == "LogAppendTime"
         self.compacted = "compact" in self.texts["cleanup.policy"]
         self.deletes = "delete" in self.texts["cleanup.policy"]
+        codec = self.texts["compression.type"]
+        level = number.get(f"compression.{codec}.level", -1)
+        # The codec that batches are stored with, and its level; None: as the producer sent them.
+        self.codec = None if codec == "producer" else (codec, None if codec == "gzip" and level < 0 else level)
+        self.unclean = boolean(self.texts["unclean.leader.election.enable"])
         self.down_converts = boolean(self.texts["message.downconversion.enable"])
         self.tiered = boolean(self.texts["remote.storage.enable"])
         self.settings = LogSettings(number["segment.bytes"], number["segment.ms"], number["index.interval.bytes"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kcli.broker.fetch.purgatory import Purgatory, draft_key
@@ -10,6 +11,7 @@ from kcli.broker.net.connection import Connection, Server
 from kcli.broker.net.listening import Listener
 from kcli.broker.net.receiving import SCRATCH
 from kcli.broker.partition import Key, Partition
+from kcli.broker.resource_configs import LOGGER_NAMES, ROOT
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.cache import FetchSessionCache
 
@@ -35,6 +37,7 @@ class Node:
             )
         )
         self._drafts: DraftBroker | None = None
+        self.log_levels = dict.fromkeys(LOGGER_NAMES, "INFO")
         self._listener: Listener | None = None
 
     @property
@@ -74,6 +77,11 @@ class Node:
         for fetcher in self._drafts.mark(key) if self._drafts is not None else ():
             self.purgatory.arrive(draft_key(fetcher), size)
         self.purgatory.arrive(key, size)
+
+    def set_log_levels(self, levels: Mapping[str, str | None]) -> None:
+        """Set the levels of loggers; None: that of the root."""
+        for name, level in levels.items():
+            self.log_levels[name] = level or self.log_levels[ROOT]
 
     def evict_sessions(self) -> int:
         """Evict every fetch session, as if others had needed their slots. Returns how many there were."""

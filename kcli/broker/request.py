@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kcli.broker.api_version import ApiVersion
@@ -59,6 +59,13 @@ class Node(Protocol):
     @property
     def purgatory(self) -> Purgatory:
         """The fetches that wait for records."""
+
+    @property
+    def log_levels(self) -> dict[str, str]:
+        """Return the levels of its loggers, by name."""
+
+    def set_log_levels(self, levels: Mapping[str, str | None]) -> None:
+        """Set the levels of loggers; None: that of the root."""
 
     def evict_sessions(self) -> int:
         """Evict every fetch session; returns how many there were."""
@@ -152,6 +159,9 @@ class Services(Protocol):
 
     def note(self, text: str) -> None:
         """Write a line to the broker's log."""
+
+    def mention(self, text: str) -> None:
+        """Write a line to the broker's log, the first time only."""
 
     def endpoints(self, reached: str) -> list[dict[str, Any]]:
         """The nodes' addresses for a client that reached the broker by this host."""

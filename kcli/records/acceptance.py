@@ -9,7 +9,8 @@ analyzeAndValidateRecords, LogValidator, ByteBufferLogInputStream, DefaultRecord
 - As many records as offsets, one at least; no control batch; a producer id comes with a base sequence.
 - Every record is whole, none is missing, and nothing follows the last. In a compressed batch nobody looks at the
   lengths of records, but the offsets must run on from 0: else the broker fails, as where a payload does not unfold.
-- No record's timestamp is more than an hour (message.timestamp.after.max.ms) ahead of the broker's clock.
+- No record's timestamp is more than an hour (message.timestamp.after.max.ms) ahead of the broker's clock, nor further
+  behind it than message.timestamp.before.max.ms. In a compacted topic every record has a key.
 
 The embedded broker and `kcli check` ask here; what is wrong with batches of whatever origin is in `record_faults`.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import zlib
+from typing import NamedTuple
 
 from kcli.core.records.problems import REASONS
 from kcli.errors import DecodeError, InputError, KcliError
@@ -47,10 +49,30 @@ class RefusedError(KcliError):
         self.error = error
 
 
-def accepted(records: bytes | memoryview, version: int, most: int = MOST_BYTES, now: int | None = None) -> Batch:
+class TimeLimits(NamedTuple):
+    """The timestamps (ms) that a topic takes: so far before and after the broker's time."""
+
+    now: int
+    before: int = LONGEST_AGO_MS
+    after: int = AHEAD_MS
+
+    def takes(self, earliest: int, latest: int) -> bool:
+        """Return whether records between these times are taken."""
+        return self.now - self.before <= earliest <= latest <= self.now + self.after
+
+
+def accepted(
+    records: bytes | memoryview,
+    version: int,
+    most: int = MOST_BYTES,
+    times: TimeLimits | None = None,
+    *,
+    keyed: bool = False,
+) -> Batch:
     """The batch of magic 2 in the records field of a Produce request, v3 or newer. RefusedError.
 
-    most: max.message.bytes. now: the broker's time in ms; None: any timestamp is taken.
+    most: max.message.bytes. times: None: any timestamp is taken. keyed: every record needs a key, as in a compacted
+    topic.
     """
     first = whole_size(records, 0)
     if first is None:
@@ -66,7 +88,9 @@ def accepted(records: bytes | memoryview, version: int, most: int = MOST_BYTES, 
     if whole_size(records, first) is not None:
         raise RefusedError("INVALID_RECORD", f"another batch at byte {first}: one a partition expected")
     check_batch(batch, most)
-    check_records(batch, now)
+    check_records(batch, times)
+    if keyed:
+        check_keys(batch)
     return batch
 
 
@@ -127,7 +151,14 @@ def count_problem(batch: Batch) -> str:
     )
 
 
-def check_records(batch: Batch, now: int | None) -> None:
+def check_keys(batch: Batch) -> None:
+    """Refuse a record without a key, which a compacted topic can't keep. RefusedError."""
+    at = next((number for number, each in enumerate(batch.records()) if each.key is None), None)
+    if at is not None:
+        raise RefusedError("INVALID_RECORD", f"records[{at}]: a compacted topic cannot accept a message without key")
+
+
+def check_records(batch: Batch, times: TimeLimits | None) -> None:
     """The rules on the records. RefusedError."""
     damage = ""
     try:
@@ -144,9 +175,12 @@ def check_records(batch: Batch, now: int | None) -> None:
     if fault:
         raise RefusedError("INVALID_RECORD", fault)
     earliest, latest = earliest + batch.base_timestamp, latest + batch.base_timestamp
-    in_time = now is None or now - LONGEST_AGO_MS <= earliest <= latest <= now + AHEAD_MS
-    if not in_time and not batch.is_append_time:
-        raise RefusedError("INVALID_TIMESTAMP", f"timestamp {latest}: at most an hour ahead of {now} expected")
+    if times is not None and not times.takes(earliest, latest) and not batch.is_append_time:
+        late = latest > times.now + times.after
+        far = f"at most {times.after} ms ahead" if late else f"at most {times.before} ms behind"
+        raise RefusedError(
+            "INVALID_TIMESTAMP", f"timestamp {latest if late else earliest}: {far} of {times.now} expected"
+        )
     if batch.codec and not steady:
         raise RefusedError("UNKNOWN_SERVER_ERROR", "offset deltas that do not run on from 0 in a compressed batch")
 

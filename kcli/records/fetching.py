@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kcli.errors import UsageError
+from kcli.errors import DecodeError, UsageError
 from kcli.records.conversion import CHUNK_BYTES, Conversion, Slice, UnsupportedCompressionError
 from kcli.records.entries import LEAST_ENTRY, entry_size
 from kcli.records.kernels import batches as frames
@@ -73,6 +73,7 @@ class FetchSend:
 
     source: what `cut_slice` gave. UnsupportedCompressionError, DecodeError: the first batch can't be converted:
     there is nothing to send. DecodeError while iterating: a damaged batch behind the first.
+    forgiving: such a batch ends the records instead, as one of zstd does: the next fetch begins with it, and fails.
     """
 
     source: Slice
@@ -80,6 +81,7 @@ class FetchSend:
     first_offset: int = 0
     chunk_bytes: int = CHUNK_BYTES
     tail: str = "kafka"
+    forgiving: bool = False
     size: int = field(init=False)
     first: bytes = field(init=False)
     begin: int = field(init=False)
@@ -125,6 +127,9 @@ class FetchSend:
             yield from conversion.chunks()
         except UnsupportedCompressionError:
             return
+        except DecodeError:
+            if not self.forgiving:
+                raise
 
     def fit(self, part: bytes | memoryview, left: int) -> bytes:
         """What of a part is sent with `left` bytes to go: as it is cut by Kafka, or its whole messages."""

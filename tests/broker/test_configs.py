@@ -40,8 +40,11 @@ def test_what_is_no_value(name: str, text: str, complaint: str) -> None:
 
 
 def test_a_config_is_taken_back() -> None:
+    """To what the broker was started with."""
     broker = Configs({"num.partitions": "4"})
+    broker.set("num.partitions", "5")
+    assert broker.int("num.partitions") == 5
     broker.set("num.partitions", None)
-    assert broker.int("num.partitions") == 1
+    assert broker.int("num.partitions") == 4
     with pytest.raises(UsageError):
         broker.set("num.partitions", "many")

@@ -208,7 +208,7 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("PartitionRecord", {"partitionId": 1, "topicId": None, "replicas": [], "isr": [], "leader": 1}),
     ("PartitionRecord", {"partitionId": 1 << 30, "topicId": None, "replicas": [1], "isr": [1], "leader": 1}),
     ("ConfigRecord", {"resourceType": 2, "resourceName": "good", "name": "retention.ms", "value": "soon"}),
-    ("ConfigRecord", {"resourceType": 4, "resourceName": "", "name": "no.such.config", "value": "1"}),
+    ("ConfigRecord", {"resourceType": 4, "resourceName": "", "name": "log.segment.bytes", "value": "few"}),
     ("ProducerIdsRecord", {"brokerId": 1, "brokerEpoch": 1, "nextProducerId": -5}),
 ]
 

@@ -41,7 +41,7 @@ def test_what_its_start_raises_is_raised() -> None:
 
 def test_a_broken_call_raises_where_it_was_made() -> None:
     with EmbeddedBroker(Broker()) as server, pytest.raises(UsageError, match="no such config"):
-        server.call(lambda broker: broker.configs.set("nonsense", "1"))
+        server.call(lambda broker: broker.create_topic("t", configs={"nonsense": "1"}))
 
 
 def test_options_are_those_of_the_brokers(tmp_path: Path) -> None:

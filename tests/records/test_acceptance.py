@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kcli.records import build_batch
-from kcli.records.acceptance import RefusedError, accepted, is_transactional
+from kcli.records.acceptance import RefusedError, TimeLimits, accepted, is_transactional
 from kcli.records.reference import record_values
 from kcli.schemas.errors import error_name
 
@@ -27,7 +27,7 @@ def answers() -> list[dict[str, Any]]:
 def verdict(row: dict[str, Any]) -> str:
     records = base64.b64decode(row["records"])
     try:
-        accepted(records, row["version"], now=ASKED_MS)
+        accepted(records, row["version"], times=TimeLimits(ASKED_MS))
     except RefusedError as error:
         return TRANSACTIONS if is_transactional(records) else error.error
     return TRANSACTIONS if is_transactional(records) else "NONE"
@@ -57,9 +57,9 @@ def test_a_large_batch_is_refused() -> None:
 
 def test_a_batch_from_the_future_is_refused_where_there_is_a_clock() -> None:
     data = build_batch([(10_000_000, None, b"", ())])
-    assert accepted(data, 9).count == 1 and accepted(data, 9, now=10_000_000 - 3_600_000).count == 1
-    with pytest.raises(RefusedError, match="an hour ahead") as error:
-        accepted(data, 9, now=10_000_000 - 3_600_001)
+    assert accepted(data, 9).count == 1 and accepted(data, 9, times=TimeLimits(10_000_000 - 3_600_000)).count == 1
+    with pytest.raises(RefusedError, match="3600000 ms ahead") as error:
+        accepted(data, 9, times=TimeLimits(10_000_000 - 3_600_001))
     assert error.value.error == "INVALID_TIMESTAMP"
 
 

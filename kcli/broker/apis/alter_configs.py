@@ -1,23 +1,25 @@
-"""AlterConfigs v0-v2 (KIP-133) and what it shares with IncrementalAlterConfigs: configs of topics and of the broker.
+"""AlterConfigs v0-v2 (KIP-133) and what it shares with IncrementalAlterConfigs.
 
-Here all of a resource's configs are replaced by those given.
+Configs of topics, of one broker or all (""), of groups (KIP-848) and of subscriptions to client metrics (KIP-714); here
+all of a resource's configs are replaced by those given.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kcli.broker.apis.create_topics import check_config
 from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, parse
+from kcli.broker.metadata.new_topics import check_topic_configs
 from kcli.broker.request import Request
+from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, TOPICS, check_group, check_metrics
 from kcli.errors import UsageError
 from kcli.records.acceptance import RefusedError
+from kcli.topic_names import name_fault
 
-TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
-
-# What a resource's configs become: from those it has, and what the request says of it. None takes one back.
+# Makes of the configs that a resource has and of the request those that it gets; None takes one back.
 Change = Callable[[Mapping[str, str], Mapping[str, Any]], dict[str, str | None]]
 
 
@@ -26,20 +28,35 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def replace_all(own: Mapping[str, str], wanted: Mapping[str, Any]) -> dict[str, str | None]:
+    if missing := [each["name"] for each in wanted["configs"] if each["value"] is None]:
+        raise RefusedError("INVALID_REQUEST", f"Null value not supported for : {', '.join(missing)}")
     gone: dict[str, str | None] = dict.fromkeys(own)
     return gone | {each["name"]: each["value"] for each in wanted["configs"]}
 
 
 def alter(request: Request, change: Change) -> dict[str, Any]:
     """Apply a change to each resource of the request; return the response's body."""
-    return {"responses": [result(request, each, change) for each in request.body["resources"]]}
+    repeated = repeated_in(request)
+    return {"responses": [result(request, each, change, repeated) for each in request.body["resources"]]}
 
 
-def result(request: Request, wanted: Mapping[str, Any], change: Change) -> dict[str, Any]:
+def repeated_in(request: Request) -> set[tuple[int, str]]:
+    """Return the resources that a request names more than once."""
+    named = Counter((each["resourceType"], each["resourceName"]) for each in request.body["resources"])
+    return {resource for resource, count in named.items() if count > 1}
+
+
+def result(
+    request: Request, wanted: Mapping[str, Any], change: Change, repeated: set[tuple[int, str]]
+) -> dict[str, Any]:
     row = {"resourceType": wanted["resourceType"], "resourceName": wanted["resourceName"], "errorMessage": None}
     if code := request.fault():
         return row | {"errorCode": code}
     try:
+        if (wanted["resourceType"], wanted["resourceName"]) in repeated:
+            raise RefusedError("INVALID_REQUEST", "Each resource must appear at most once.")
+        if len({each["name"] for each in wanted["configs"]}) < len(wanted["configs"]):
+            raise RefusedError("INVALID_REQUEST", "Error due to duplicate config keys")
         apply(request, wanted, change)
     except RefusedError as refused:
         return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
@@ -48,35 +65,71 @@ def result(request: Request, wanted: Mapping[str, Any], change: Change) -> dict[
 
 def apply(request: Request, wanted: Mapping[str, Any], change: Change) -> None:
     kind, name = wanted["resourceType"], wanted["resourceName"]
-    if kind == TOPIC_RESOURCE:
+    if kind == TOPICS:
         alter_topic(request, name, wanted, change)
-    elif kind == BROKER_RESOURCE and name in ("", *map(str, request.controller.node_ids)):
-        alter_broker(request, wanted, change)
+    elif kind == BROKERS:
+        alter_broker(request, name, wanted, change)
+    elif kind in (GROUPS, CLIENT_METRICS):
+        alter_resource(request, wanted, change)
     else:
-        raise RefusedError("INVALID_REQUEST", f"resource {name!r} of type {kind}: a topic or this broker expected")
+        raise RefusedError("INVALID_REQUEST", f"Unknown resource type {kind}")
 
 
 def alter_topic(request: Request, name: str, wanted: Mapping[str, Any], change: Change) -> None:
+    if not name:
+        raise RefusedError("INVALID_REQUEST", "Default topic resources are not allowed.")
+    if fault := name_fault(name):
+        raise RefusedError("INVALID_TOPIC_EXCEPTION", fault)
     topic = request.topics.by_name.get(name)
     if name in request.topics.hidden:
         raise RefusedError("INVALID_CONFIG", f"the configs of {name} can't be changed: its cleanup.policy is snapshot")
     if topic is None:
         raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
     changes = change(topic.configs.own, wanted)
-    for key, value in changes.items():
-        if value is not None:
-            check_config(key, value)
+    kept = {key: text for key, text in topic.configs.own.items() if key not in changes}
+    own = kept | {key: text for key, text in changes.items() if text is not None}
+    check_topic_configs(request.configs, own)
     if not request.body["validateOnly"]:
         request.controller.configure_topic(topic, changes)
 
 
-def alter_broker(request: Request, wanted: Mapping[str, Any], change: Change) -> None:
-    changes = change(request.configs.given, wanted)
+def alter_broker(request: Request, name: str, wanted: Mapping[str, Any], change: Change) -> None:
+    check_broker_name(request, name)
+    changes = change(request.configs.dynamic.get(name, {}), wanted)
     for key, value in changes.items():
+        config = BROKER.get(key)
+        if config is None:
+            continue  # It may be a plugin's, as in Kafka.
+        if not config.dynamic:
+            raise RefusedError("INVALID_REQUEST", f"Cannot update these configs dynamically: [{key}]")
         try:
             if value is not None:
                 parse(BROKER, key, value)
         except UsageError as error:
-            raise RefusedError("INVALID_CONFIG", str(error)) from None
+            raise RefusedError("INVALID_REQUEST", str(error)) from None
     if not request.body["validateOnly"]:
-        request.controller.configure_broker(changes)
+        request.controller.configure_broker(name, changes)
+
+
+def check_broker_name(request: Request, name: str) -> None:
+    """Refuse a broker other than the one that is asked. RefusedError."""
+    if name and not (name.isascii() and name.removeprefix("-").isdigit()):
+        raise RefusedError("INVALID_REQUEST", f"Node id must be an integer, but it is: {name}")
+    if name and int(name) != request.node.id:
+        raise RefusedError("INVALID_REQUEST", f"Unexpected broker id, expected {request.node.id}, but received {name}")
+
+
+def alter_resource(request: Request, wanted: Mapping[str, Any], change: Change) -> None:
+    kind, name = wanted["resourceType"], wanted["resourceName"]
+    if not name:
+        group = kind == GROUPS
+        said = "Default group resources are not allowed." if group else "Subscription name can't be empty"
+        raise RefusedError("INVALID_REQUEST", said)
+    changes = change(request.controller.resources.get((kind, name), {}), wanted)
+    for key, value in changes.items():
+        if value is not None and kind == GROUPS:
+            check_group(request.configs, key, value)
+        elif value is not None:
+            check_metrics(key, value)
+    if not request.body["validateOnly"]:
+        request.controller.configure_resource(kind, name, changes)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.apis.create_topics import MOST_PARTITIONS
 from kcli.broker.codes import error_code
+from kcli.broker.metadata.new_topics import MOST_PARTITIONS
 from kcli.broker.request import Request
 from kcli.records.acceptance import RefusedError
 

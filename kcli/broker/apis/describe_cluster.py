@@ -5,25 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.operations import CLUSTER_OPERATIONS, allowed
 from kcli.broker.request import Request
 
-BROKERS = 1
+BROKERS, CONTROLLERS = 1, 2
 
 
 def handle(request: Request) -> dict[str, Any]:
     kind = request.body.get("endpointType", BROKERS)
     code = request.fault()
     if not code and kind != BROKERS:
-        code = error_code("MISMATCHED_ENDPOINT_TYPE")
+        code = error_code("MISMATCHED_ENDPOINT_TYPE" if kind == CONTROLLERS else "UNSUPPORTED_ENDPOINT_TYPE")
+    if code:
+        return {"errorCode": code, "errorMessage": None, "clusterId": "", "controllerId": -1, "brokers": []}
     rows = [
         {"brokerId": each["nodeId"], "host": each["host"], "port": each["port"], "rack": each["rack"]}
         for each in request.endpoints()
     ]
     return {
-        "errorCode": code,
+        "errorCode": 0,
         "errorMessage": None,
         "endpointType": kind,
         "clusterId": request.services.cluster_id,
         "controllerId": request.controller.id,
-        "brokers": [] if code else rows,
+        "brokers": rows,
+        "clusterAuthorizedOperations": allowed(request, "includeClusterAuthorizedOperations", CLUSTER_OPERATIONS),
     }

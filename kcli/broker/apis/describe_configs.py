@@ -1,7 +1,7 @@
-"""DescribeConfigs v0-v4 (KIP-133, KIP-226 sources, KIP-569 types and documentation): topics and brokers.
+"""DescribeConfigs v0-v4 (KIP-133, KIP-226 sources and synonyms, KIP-569 types): every config that Kafka 4.4 names.
 
-Only the configs that this broker reads (and what else a topic was given) are described. Those of the metadata log are
-read-only: its cleanup.policy is `snapshot` (KIP-630).
+Of topics, the broker that is asked or all of them (""), groups, subscriptions to client metrics, a broker's loggers.
+Those of the metadata log are read-only: its cleanup.policy is `snapshot` (KIP-630).
 """
 
 from __future__ import annotations
@@ -10,13 +10,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.configs import BROKER, TOPIC, Config, Kind
+from kcli.broker.configs import (
+    ALL_BROKERS,
+    BROKER,
+    DEFAULT,
+    OF_KCLI,
+    OWN_TOPIC,
+    TOPIC,
+    Config,
+    Kind,
+    TopicConfigs,
+    Value,
+)
 from kcli.broker.request import Request
+from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, LOGGERS, TABLES, TOPICS
 from kcli.records.acceptance import RefusedError
 
-TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
-OWN_TOPIC, STATIC_BROKER, DEFAULT = 1, 4, 5
-TEXT = Kind(2, "string", str)
+UNKNOWN = Kind(0, "unknown", str)
+FORMER = Kind(2, "string", str)
+OF_LOGGER, OF_METRICS, OF_GROUP = 6, 7, 8
+NAMES = {"node.id", "broker.id"}
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -28,47 +41,115 @@ def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
     if code := request.fault():
         return row | {"errorCode": code, "configs": []}
     try:
-        rows = list(configs(request, wanted))
+        rows = list(configs(request, wanted["resourceType"], wanted["resourceName"]))
     except RefusedError as refused:
         return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused), "configs": []}
-    keys = wanted["configurationKeys"]
-    return row | {"errorCode": 0, "configs": [each for each in rows if keys is None or each["name"] in keys]}
+    # No keys mean all, as the oldest clients name none.
+    keys = set(wanted["configurationKeys"] or ())
+    return row | {"errorCode": 0, "configs": [each for each in rows if not keys or each["name"] in keys]}
 
 
-def configs(request: Request, wanted: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    kind, name = wanted["resourceType"], wanted["resourceName"]
-    if kind == TOPIC_RESOURCE:
-        hidden = request.topics.hidden.get(name)
-        topic = request.topics.by_name.get(name) or hidden
-        if topic is None:
-            raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
-        given = request.configs.given
-        texts = topic.configs.texts | topic.configs.own
-        for key, text in texts.items():
-            config = TOPIC.get(key, Config(key, "", TEXT))
-            source = (
-                OWN_TOPIC if key in topic.configs.own else STATIC_BROKER if config.broker_name in given else DEFAULT
-            )
-            yield row(config, text, source, fixed=hidden is not None)
-    elif kind == BROKER_RESOURCE:
-        if name not in ("", *map(str, request.controller.node_ids)):
-            raise RefusedError("INVALID_REQUEST", f"no broker {name}; there are {request.controller.node_ids}")
-        for key, config in BROKER.items():
-            source = STATIC_BROKER if key in request.configs.given else DEFAULT
-            yield row(config, request.configs.text(key), source)
+def configs(request: Request, kind: int, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the configs of a resource. RefusedError: there is no such resource."""
+    if kind == TOPICS:
+        yield from topic_configs(request, name)
+    elif kind == BROKERS:
+        yield from broker_configs(request, name)
+    elif kind == LOGGERS:
+        check_broker(request, name, empty="Broker id must not be empty")
+        for logger, level in sorted(request.node.log_levels.items()):
+            yield row(request, Config(logger, "", UNKNOWN), [Value(logger, level, OF_LOGGER)])
+    elif kind in (GROUPS, CLIENT_METRICS):
+        yield from resource_configs(request, kind, name)
     else:
-        raise RefusedError("INVALID_REQUEST", f"resource type {kind}: 2 (topic) or 4 (broker) expected")
+        raise RefusedError("INVALID_REQUEST", f"resource type {kind}: a topic, broker, logger or group expected")
 
 
-def row(config: Config, text: str, source: int, *, fixed: bool = False) -> dict[str, Any]:
+def topic_configs(request: Request, name: str) -> Iterator[dict[str, Any]]:
+    hidden = request.topics.hidden.get(name)
+    topic = request.topics.by_name.get(name) or hidden
+    if topic is None:
+        raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
+    yield from topic_rows(request, topic.configs, fixed=hidden is not None)
+
+
+def topic_rows(request: Request, topic: TopicConfigs, *, fixed: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a topic's configs."""
+    for key in sorted({*TOPIC, *topic.own}):
+        config = TOPIC.get(key, Config(key, None, FORMER))
+        if key not in OF_KCLI or key in topic.own:
+            yield row(request, config, topic_values(request, topic, config), fixed=fixed)
+
+
+def topic_values(request: Request, topic: TopicConfigs, config: Config) -> list[Value]:
+    """List the values of a topic's config, the one that counts first."""
+    own = topic.own.get(config.name)
+    values = [Value(config.name, own, OWN_TOPIC)] if own is not None else []
+    values += request.configs.values(config.broker_name) if config.broker_name else ()
+    if not config.broker_name and not values:
+        values.append(Value(config.name, config.default, DEFAULT))
+    text = topic.texts.get(config.name, own)
+    # The first as it counts: hours of the broker are ms of the topic.
+    return [values[0]._replace(text=text), *values[1:]] if values else [Value(config.name, text, DEFAULT)]
+
+
+def broker_configs(request: Request, name: str) -> Iterator[dict[str, Any]]:
+    if not name:
+        for key, text in sorted(request.configs.dynamic.get("", {}).items()):
+            yield row(request, BROKER.get(key, unknown(key)), [Value(key, text, ALL_BROKERS)])
+        return
+    check_broker(request, name)
+    own = request.configs.dynamic.get(name, {})
+    for key in sorted({*BROKER, *own}):
+        config = BROKER.get(key, unknown(key))
+        values = list(request.configs.values(key, name))
+        if key in NAMES:
+            values = [Value(key, name, values[0].source)]
+        if key not in OF_KCLI or values[0].source != DEFAULT:
+            yield row(request, config, values)
+
+
+def unknown(name: str) -> Config:
+    return Config(name, None, UNKNOWN, dynamic=False)
+
+
+def check_broker(request: Request, name: str, empty: str = "") -> None:
+    """Refuse a broker other than the one that is asked. RefusedError."""
+    if not name and empty:
+        raise RefusedError("INVALID_REQUEST", empty)
+    if not (name.isascii() and name.removeprefix("-").isdigit()):
+        raise RefusedError("INVALID_REQUEST", f"Broker id must be an integer, but it is: {name}")
+    if int(name) != request.node.id:
+        raise RefusedError("INVALID_REQUEST", f"Unexpected broker id, expected {request.node.id} but received {name}")
+
+
+def resource_configs(request: Request, kind: int, name: str) -> Iterator[dict[str, Any]]:
+    if not name:
+        what = "Group name" if kind == GROUPS else "Client metrics subscription name"
+        raise RefusedError("INVALID_REQUEST", f"{what} must not be empty")
+    own = request.controller.resources.get((kind, name), {})
+    source = OF_GROUP if kind == GROUPS else OF_METRICS
+    for key, config in TABLES[kind].items():
+        values = [Value(key, own[key], source)] if key in own else []
+        values += request.configs.values(config.broker_name) if config.broker_name else ()
+        yield row(request, config, values or [Value(key, config.default, DEFAULT)])
+
+
+def row(request: Request, config: Config, values: list[Value], *, fixed: bool = False) -> dict[str, Any]:
+    """Make a config's row. values: those that it has, the one that counts first."""
+    secret = config.is_sensitive or (config.kind is UNKNOWN and values[:1] and values[0].source != OF_LOGGER)
+    first = values[0] if values else Value(config.name, config.default, DEFAULT)
+    shown = [each for each in values if each.text is not None] if request.body.get("includeSynonyms") else []
     return {
         "name": config.name,
-        "value": text,
-        "readOnly": fixed,
-        "isDefault": source == DEFAULT,
-        "configSource": source,
-        "isSensitive": False,
-        "synonyms": [{"name": config.name, "value": text, "source": source}],
+        "value": None if secret else first.text,
+        "readOnly": fixed or not config.dynamic,
+        "isDefault": first.source == DEFAULT,
+        "configSource": first.source,
+        "isSensitive": bool(secret),
+        "synonyms": [
+            {"name": each.name, "value": None if secret else each.text, "source": each.source} for each in shown
+        ],
         "configType": config.kind.number,
         "documentation": None,
     }

@@ -7,9 +7,11 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
+from kcli.broker.operations import GROUP_OPERATIONS, allowed
 from kcli.broker.request import Request
 
 NOT_FOUND_SINCE = 6
+ASKED = "includeAuthorizedOperations"
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -22,7 +24,9 @@ def row(request: Request, group_id: str) -> dict[str, Any]:
     if group is None or code:
         missing = error_code("GROUP_ID_NOT_FOUND") if request.version >= NOT_FOUND_SINCE and not code else code
         text = f"Group {group_id} not found." if request.version >= NOT_FOUND_SINCE and not code else None
-        blank = {"protocolType": "", "protocolData": "", "members": []}
+        blank: dict[str, Any] = {"protocolType": "", "protocolData": "", "members": []}
+        if not missing:
+            blank["authorizedOperations"] = allowed(request, ASKED, GROUP_OPERATIONS)
         return {"errorCode": missing, "errorMessage": text, "groupId": group_id, "groupState": "Dead"} | blank
     return {
         "errorCode": 0,
@@ -32,6 +36,7 @@ def row(request: Request, group_id: str) -> dict[str, Any]:
         "protocolType": group.protocol_type,
         "protocolData": (group.protocol or "") if group.state is State.STABLE else "",
         "members": member_rows(group),
+        "authorizedOperations": allowed(request, ASKED, GROUP_OPERATIONS),
     }
 
 

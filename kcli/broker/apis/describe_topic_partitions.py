@@ -7,6 +7,7 @@ from typing import Any
 
 from kcli.broker.apis.metadata import partition_row
 from kcli.broker.codes import error_code
+from kcli.broker.operations import TOPIC_OPERATIONS
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request
 
@@ -39,7 +40,10 @@ def topic_row(request: Request, name: str, start: int, most: int) -> dict[str, A
     if code or topic is None:
         return {"errorCode": code, "name": name, "partitions": []}
     parts = list(partition_rows(topic, start, most))
-    return {"errorCode": 0, "name": name, "topicId": topic.id, "isInternal": topic.internal, "partitions": parts}
+    return {"errorCode": 0, "name": name, "topicId": topic.id, "isInternal": topic.internal} | {
+        "partitions": parts,
+        "topicAuthorizedOperations": TOPIC_OPERATIONS,
+    }
 
 
 def partition_rows(topic: Topic, start: int, most: int) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.groups.codes import UNKNOWN_MEMBER
+from kcli.broker.groups.codes import INVALID_GROUP, UNKNOWN_MEMBER
 from kcli.broker.request import Request
 
 
@@ -14,6 +14,6 @@ def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code}
     if group is None:
-        return {"errorCode": UNKNOWN_MEMBER}
+        return {"errorCode": UNKNOWN_MEMBER if body["groupId"] else INVALID_GROUP}
     code = group.check(body["memberId"], body.get("groupInstanceId"), body["generationId"])
     return {"errorCode": code or group.beat(group.members[body["memberId"]])}

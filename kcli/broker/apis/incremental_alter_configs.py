@@ -1,38 +1,75 @@
-"""IncrementalAlterConfigs v0-v1 (KIP-339): configs set (0), deleted (1), or lists added to (2) and taken from (3)."""
+"""IncrementalAlterConfigs v0-v1 (KIP-339): configs set (0), deleted (1), or lists added to (2) and taken from (3).
+
+Levels of a broker's loggers, too (KIP-412); nothing is logged by them here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.apis.alter_configs import alter
-from kcli.broker.configs import TOPIC
+from kcli.broker.apis import alter_configs
+from kcli.broker.codes import error_code
+from kcli.broker.configs import BROKER, TOPIC
 from kcli.broker.request import Request
+from kcli.broker.resource_configs import BROKERS, LOGGERS, TABLES, TOPICS, check_logger
 from kcli.records.acceptance import RefusedError
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
 def handle(request: Request) -> dict[str, Any]:
-    return alter(request, change)
+    repeated = alter_configs.repeated_in(request)
+    return {"responses": [result(request, each, repeated) for each in request.body["resources"]]}
+
+
+def result(request: Request, wanted: Mapping[str, Any], repeated: set[tuple[int, str]]) -> dict[str, Any]:
+    if wanted["resourceType"] != LOGGERS:
+        return alter_configs.result(request, wanted, change, repeated)
+    row = {"resourceType": LOGGERS, "resourceName": wanted["resourceName"]}
+    try:
+        alter_loggers(request, wanted)
+    except RefusedError as refused:
+        return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
+    return row | {"errorCode": request.fault(), "errorMessage": None}
 
 
 def change(own: Mapping[str, str], wanted: Mapping[str, Any]) -> dict[str, str | None]:
-    return {each["name"]: value_of(own, each) for each in wanted["configs"]}
+    return {each["name"]: value_of(own, wanted["resourceType"], each) for each in wanted["configs"]}
 
 
-def value_of(own: Mapping[str, str], each: Mapping[str, Any]) -> str | None:
+def value_of(own: Mapping[str, str], kind: int, each: Mapping[str, Any]) -> str | None:
     name, operation, value = each["name"], each["configOperation"], each["value"]
     if operation == DELETE:
         return None
-    if value is None or operation not in (SET, APPEND, SUBTRACT):
-        raise RefusedError("INVALID_REQUEST", f"{name}: operation {operation} with value {value!r}")
+    if operation not in (SET, APPEND, SUBTRACT):
+        raise RefusedError("INVALID_REQUEST", f"Unknown operations type {operation}")
+    if value is None:
+        raise RefusedError("INVALID_REQUEST", f"Null value not supported for : {name}")
     if operation == SET:
         return str(value)
-    config = TOPIC.get(name)
+    config = {TOPICS: TOPIC, BROKERS: BROKER, **TABLES}.get(kind, {}).get(name)
     if config is None or config.kind.name != "list":
-        raise RefusedError("INVALID_CONFIG", f"{name} is not a list")
-    have = [one for one in own.get(name, config.default).split(",") if one]
+        verb = "append" if operation == APPEND else "subtract"
+        raise RefusedError("INVALID_CONFIG", f"Config value {verb} is not allowed for config key: {name}")
+    have = [one for one in own.get(name, config.default or "").split(",") if one]
     given = value.split(",")
-    kept = have + [one for one in given if one not in have] if operation == APPEND else []
-    return ",".join(kept or [one for one in have if one not in given])
+    if operation == APPEND:
+        return ",".join(have + [one for one in given if one not in have])
+    return ",".join(one for one in have if one not in given)
+
+
+def alter_loggers(request: Request, wanted: Mapping[str, Any]) -> None:
+    """Set or unset the levels of loggers. RefusedError."""
+    if wanted["resourceName"] != str(request.node.id):
+        reason = f"Unexpected node id. Expected {request.node.id}, but received {wanted['resourceName']}"
+        raise RefusedError("INVALID_REQUEST", reason)
+    levels: dict[str, str | None] = {}
+    for each in wanted["configs"]:
+        if each["configOperation"] not in (SET, DELETE):
+            raise RefusedError("INVALID_REQUEST", "only SET and DELETE are allowed for the BROKER_LOGGER resource")
+        level = None if each["configOperation"] == DELETE else each["value"] or ""
+        check_logger(each["name"], level)
+        levels[each["name"]] = level
+    if not request.body["validateOnly"]:
+        request.node.set_log_levels(levels)

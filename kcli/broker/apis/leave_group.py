@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.groups.codes import UNKNOWN_MEMBER
+from kcli.broker.groups.codes import INVALID_GROUP, UNKNOWN_MEMBER
 from kcli.broker.groups.group import Group
 from kcli.broker.request import Request
 
@@ -15,6 +15,8 @@ def handle(request: Request) -> dict[str, Any]:
     body = request.body
     if code := request.fault():
         return {"errorCode": code, "members": []}
+    if not body["groupId"]:
+        return {"errorCode": INVALID_GROUP, "members": []}
     group = request.groups.get(body["groupId"])
     if request.version < BATCHES_SINCE:
         return {"errorCode": leave(group, body["memberId"], None)}

@@ -7,6 +7,7 @@ answers a list: offsets where segments begin, the newest first.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from kcli.broker.codes import error_code
@@ -20,10 +21,25 @@ from kcli.records.batches import scan
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 NONE = (-1, -1)
+# The first version that has an offset by name.
+SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING: 11}
 
 
 def handle(request: Request) -> dict[str, Any]:
-    return request.each_partition("name", row)
+    named = Counter(
+        (each["name"], part["partitionIndex"]) for each in request.body["topics"] for part in each["partitions"]
+    )
+    repeated = {place for place, count in named.items() if count > 1}
+    return request.each_partition("name", lambda request, name, wanted: checked(request, name, wanted, repeated))
+
+
+def checked(request: Request, name: str, wanted: dict[str, Any], repeated: set[tuple[str, int]]) -> dict[str, Any]:
+    """Make a partition's row, unless the request names it twice, or an offset that its version does not have."""
+    index, timestamp = wanted["partitionIndex"], wanted["timestamp"]
+    if (name, index) not in repeated and (timestamp >= EARLIEST or request.version >= SINCE.get(timestamp, 1 << 15)):
+        return row(request, name, wanted)
+    code = error_code("INVALID_REQUEST" if (name, index) in repeated else "UNSUPPORTED_VERSION")
+    return {"partitionIndex": index, "timestamp": -1, "offset": -1, "errorCode": code}
 
 
 def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -62,8 +78,12 @@ def find(partition: Partition, timestamp: int, committed: bool) -> tuple[int, in
 
 
 def by_tier(partition: Partition, which: int) -> int:
-    """Offsets that depend on where segments are (KIP-405); a topic that is not tiered has all of it here."""
+    """Return an offset that depends on where segments are (KIP-405). A topic that is not tiered has all of it here, and
+    none that waits for being copied.
+    """
     log = partition.log
+    if which == EARLIEST_PENDING and not partition.topic.configs.tiered:
+        return -1
     if log is None or which == EARLIEST:
         return partition.start_offset if which != LATEST_TIERED else -1
     if which == EARLIEST_LOCAL:

@@ -1,18 +1,24 @@
 """Metadata v0-v13.
 
 * All topics: an empty list in v0, null from v1 on. By topic id from v10 on (a name counts where both are given).
-* A topic that is not there is made where the client allows it (always before v4) and auto.create.topics.enable does,
-  and listed at once; otherwise UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID. The metadata log is never made.
+* A topic that is not there is UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID. Where the client allows it (always
+  before v4) and auto.create.topics.enable does, it is made, and listed from the next request on: clients ask again.
+  The metadata log is never made.
+* Without an authorizer everybody may do everything: that is what is said of operations where a client asks (KIP-430).
 """
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.metadata.new_topics import NewTopics
+from kcli.broker.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, allowed
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.request import Request
-from kcli.topic_names import CLUSTER_METADATA, name_fault
+from kcli.records.acceptance import RefusedError
+from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
 NO_ID = "A" * 22
 
@@ -25,6 +31,7 @@ def handle(request: Request) -> dict[str, Any]:
         "brokers": request.endpoints(),
         "clusterId": request.services.cluster_id,
         "controllerId": request.controller.id,
+        "clusterAuthorizedOperations": allowed(request, "includeClusterAuthorizedOperations", CLUSTER_OPERATIONS),
         "topics": [row(request, each) if isinstance(each, Topic) else each for each in topics],
     }
 
@@ -41,10 +48,17 @@ def find(request: Request, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
         return topic
     if name_fault(name):
         return {"errorCode": error_code("INVALID_TOPIC_EXCEPTION"), "name": name}
-    allowed = request.body.get("allowAutoTopicCreation", True)
-    if name == CLUSTER_METADATA or not allowed or not request.configs.bool("auto.create.topics.enable"):
-        return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION"), "name": name}
-    return request.controller.auto_create_topic(name)
+    creates = request.body.get("allowAutoTopicCreation", True) and request.configs.bool("auto.create.topics.enable")
+    if creates and name != CLUSTER_METADATA:
+        auto_create(request, name)
+    return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION"), "name": name, "isInternal": name in INTERNAL}
+
+
+def auto_create(request: Request, name: str) -> None:
+    """Create a topic, unless Kafka takes none of this name beside the others."""
+    with contextlib.suppress(RefusedError):
+        NewTopics(request.controller).check_name(name)
+        request.controller.auto_create_topic(name)
 
 
 def row(request: Request, topic: Topic) -> dict[str, Any]:
@@ -54,6 +68,7 @@ def row(request: Request, topic: Topic) -> dict[str, Any]:
         "name": topic.name,
         "topicId": topic.id,
         "isInternal": topic.internal,
+        "topicAuthorizedOperations": allowed(request, "includeTopicAuthorizedOperations", TOPIC_OPERATIONS),
         "partitions": [] if code else [partition_row(each) for each in topic.partitions],
     }
 

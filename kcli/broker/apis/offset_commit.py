@@ -2,6 +2,7 @@
 
 * A member commits in its generation, except while an assignment is awaited (REBALANCE_IN_PROGRESS).
 * Without a generation (below 0) a client that assigns partitions itself commits to a group without members.
+* A member of a group that is not there: ILLEGAL_GENERATION, from v9 on GROUP_ID_NOT_FOUND.
 * Kept in `__consumer_offsets`.
 """
 
@@ -11,13 +12,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.groups.codes import ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER
+from kcli.broker.groups.codes import ILLEGAL_GENERATION, REBALANCING
 from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
 from kcli.broker.request import Request
 
-TOPIC_IDS_SINCE = 10
+NOT_FOUND_SINCE, TOPIC_IDS_SINCE = 9, 10
+NOT_FOUND = error_code("GROUP_ID_NOT_FOUND")
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -47,10 +49,10 @@ def check(request: Request) -> int:
     body = request.body
     generation, member_id = body.get("generationIdOrMemberEpoch", -1), body.get("memberId", "")
     group = request.groups.get(body["groupId"])
-    if generation < 0 and not member_id:
-        return 0 if group is None or group.state is State.EMPTY else UNKNOWN_MEMBER
     if group is None:
-        return ILLEGAL_GENERATION
+        return 0 if generation < 0 else NOT_FOUND if request.version >= NOT_FOUND_SINCE else ILLEGAL_GENERATION
+    if generation < 0 and group.state is State.EMPTY:
+        return 0
     return check_member(group, member_id, body.get("groupInstanceId"), generation)
 
 

@@ -23,10 +23,10 @@ from kcli.broker.metadata.leaders import Hints
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, HangUpError
-from kcli.broker.storage.incoming import Incoming, read_incoming
+from kcli.broker.storage.incoming import Incoming, read_incoming, recoded
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import DUPLICATE, FENCED
-from kcli.records.acceptance import RefusedError
+from kcli.records.acceptance import RefusedError, TimeLimits
 from kcli.schemas.errors import error_name
 
 NO_PRODUCER = -1
@@ -93,9 +93,13 @@ def partition_row(
     if partition.leader != request.node.id:
         code = error_code("NOT_LEADER_OR_FOLLOWER")
         return {"errorCode": code, **hints.about(partition, code)}
-    now = request.now() if topic.configs.append_time else None
-    clock = request.now() if now is None else None
-    batches = read_incoming(part["records"] or b"", topic.configs.max_message_bytes, now, request.version, clock)
+    configs = topic.configs
+    now = request.now() if configs.append_time else None
+    times = TimeLimits(request.now(), *configs.timestamp_limits) if now is None else None
+    most = configs.max_message_bytes
+    batches = read_incoming(part["records"] or b"", most, now, request.version, times, keyed=configs.compacted)
+    if configs.codec is not None:
+        batches = [recoded(each, *configs.codec) for each in batches]
     enter_transaction(request, partition, batches[0])
     base = append(request, partition, batches)
     return {

@@ -1,6 +1,6 @@
 """SyncGroup v0-v5 (KIP-345, KIP-559): the leader sends the assignment, each member gets its part.
 
-From v5 on the protocol's type and name have to be those of the generation, where they are given.
+From v5 on the protocol's type and name have to be given, and those of the generation.
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-from kcli.broker.groups.codes import INCONSISTENT, UNKNOWN_MEMBER
+from kcli.broker.groups.codes import INCONSISTENT, INVALID_GROUP, UNKNOWN_MEMBER
 from kcli.broker.groups.group import Group
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
 
+NAMED_SINCE = 5
+
 
 def handle(request: Request) -> Answer | Awaitable[Answer]:
     body = request.body
+    if code := check_request(request):
+        return refused(code)
     group = request.groups.get(body["groupId"])
     if group is None:
         return refused(request.fault() or UNKNOWN_MEMBER)
@@ -33,6 +37,14 @@ async def answered(waited: asyncio.Future[dict[str, Any]]) -> dict[str, Any]:
 
 def refused(code: int) -> dict[str, Any]:
     return {"errorCode": code, "assignment": b""}
+
+
+def check_request(request: Request) -> int:
+    body = request.body
+    if not body["groupId"]:
+        return INVALID_GROUP
+    named = body.get("protocolType") is not None and body.get("protocolName") is not None
+    return 0 if named or request.version < NAMED_SINCE else INCONSISTENT
 
 
 def check_protocol(group: Group, body: dict[str, Any]) -> int:

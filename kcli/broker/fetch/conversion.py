@@ -56,7 +56,8 @@ def convert(found: Slice, version: int, offset: int, allowed: bool, chunk_bytes:
     if not allowed:
         return UNSUPPORTED_VERSION
     try:
-        return FetchSend(Source(reader(found), found.position, found.size), most, offset, chunk_bytes)
+        source = Source(reader(found), found.position, found.size)
+        return FetchSend(source, most, offset, chunk_bytes, forgiving=True)
     except UnsupportedCompressionError:
         return UNSUPPORTED_COMPRESSION
     except InputError:

@@ -6,4 +6,5 @@ from kcli.broker.codes import error_code
 
 UNKNOWN_MEMBER, ILLEGAL_GENERATION = error_code("UNKNOWN_MEMBER_ID"), error_code("ILLEGAL_GENERATION")
 REBALANCING, FENCED = error_code("REBALANCE_IN_PROGRESS"), error_code("FENCED_INSTANCE_ID")
+INVALID_GROUP = error_code("INVALID_GROUP_ID")
 INCONSISTENT = error_code("INCONSISTENT_GROUP_PROTOCOL")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from kcli.broker.configs import Configs
+from kcli.broker.configs import BROKER as BROKER_CONFIGS
+from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
+from kcli.broker.configs import Config, Configs
 from kcli.broker.metadata.log import MetadataLog
 from kcli.broker.metadata.records import BROKER, TOPIC
 from kcli.broker.metadata.replicas import Replicas
@@ -21,13 +23,23 @@ INTERNAL_TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 class Controller:
-    """node_ids: of the cluster's nodes; the first is the active controller."""
+    """node_ids: of the cluster's nodes; the first is the active controller. mention: writes a line to the broker's log,
+    the first time only.
+    """
 
     def __init__(
-        self, node_ids: Sequence[int], configs: Configs, topics: Topics, metadata: MetadataLog, replicas: Replicas
+        self,
+        node_ids: Sequence[int],
+        configs: Configs,
+        topics: Topics,
+        metadata: MetadataLog,
+        replicas: Replicas,
+        mention: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self.node_ids = list(node_ids)
+        self.node_ids, self.mention = list(node_ids), mention
         self.configs, self.topics, self.metadata, self.replicas = configs, topics, metadata, replicas
+        # Configs of groups and of subscriptions to client metrics, by resource type and name.
+        self.resources = metadata.resource_configs
 
     @property
     def id(self) -> int:
@@ -53,6 +65,7 @@ class Controller:
         count = self.configs.int("num.partitions") if partitions is None else partitions
         replicas = assignment or self.assign(count, replication)
         made = self.topics.add(name, topic_id or new_topic_id(), configs or {}, replicas)
+        self.mention_unread(TOPIC_CONFIGS, configs or {})
         self.metadata.topic_created(made)
         return made
 
@@ -93,15 +106,33 @@ class Controller:
         kept = {name: text for name, text in topic.configs.own.items() if name not in changes}
         given = {name: text for name, text in changes.items() if text is not None}
         self.topics.reconfigure(topic, kept | given)
+        self.mention_unread(TOPIC_CONFIGS, given)
         self.metadata.configured(TOPIC, topic.name, changes)
 
-    def configure_broker(self, changes: Mapping[str, str | None]) -> None:
-        """Set configs of the broker, or remove them with None; topics without a value of their own follow."""
-        for name, text in changes.items():
-            self.configs.set(name, text)
+    def configure_broker(self, name: str, changes: Mapping[str, str | None]) -> None:
+        """Set configs of a broker ("": of all), or remove them with None; topics without their own value follow."""
+        for key, text in changes.items():
+            self.configs.set(key, text, name)
+        self.mention_unread(BROKER_CONFIGS, changes)
         for topic in self.topics:
             self.topics.reconfigure(topic, topic.configs.own)
-        self.metadata.configured(BROKER, "", changes)
+        self.metadata.configured(BROKER, name, changes)
+
+    def mention_unread(self, known: Mapping[str, Config], names: Iterable[str]) -> None:
+        """Write a line to the broker's log for each config without an effect here, the first time only."""
+        for name in names:
+            if name in known and not known[name].read:
+                self.mention(f"config {name} has no effect here")
+
+    def configure_resource(self, kind: int, name: str, changes: Mapping[str, str | None]) -> None:
+        """Set configs of a group or a subscription to client metrics, or remove them with None."""
+        kept = {key: text for key, text in self.resources.get((kind, name), {}).items() if key not in changes}
+        kept |= {key: text for key, text in changes.items() if text is not None}
+        if kept:
+            self.resources[kind, name] = kept
+        else:
+            self.resources.pop((kind, name), None)
+        self.metadata.configured(kind, name, changes)
 
     # --- leaders
 

@@ -61,6 +61,7 @@ class MetadataLog:
         topic = Topic(topics, NAME, TOPIC_ID, configs.of_topic({"cleanup.policy": "snapshot"}))
         self.partition = topics.hide(topic, self.log, controller_id, self.epoch)
         self.next_producer_id = 0
+        self.resource_configs: dict[tuple[int, str], dict[str, str]] = {}
         self._ids: Iterator[int] = iter(())
 
     def write(self, records: Iterable[Row]) -> None:
@@ -140,3 +141,4 @@ class MetadataLog:
             replay.replay_file(segment.path, data, latest.end_offset if latest is not None else 0)
         replay.configure_topics()
         self.next_producer_id = replay.next_producer_id
+        self.resource_configs.update(replay.resource_configs)

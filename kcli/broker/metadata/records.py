@@ -61,7 +61,7 @@ def partition_records(partitions: Iterable[Partition]) -> list[Row]:
 
 
 def config_records(kind: int, name: str, configs: Mapping[str, str | None]) -> list[Row]:
-    """ConfigRecords of a resource. kind: TOPIC or BROKER."""
+    """ConfigRecords of a resource; kind: its type, as TOPIC or BROKER."""
     row = {"resourceType": kind, "resourceName": name}
     return [("ConfigRecord", 0, row | {"name": key, "value": value}) for key, value in configs.items()]
 

@@ -10,6 +10,7 @@ from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
 from kcli.broker.configs import Configs, parse
 from kcli.broker.metadata.records import BROKER, TOPIC, decode
 from kcli.broker.metadata.topics import Topics
+from kcli.broker.resource_configs import TABLES
 from kcli.errors import InputError, KcliError
 from kcli.records.batches import Record, scan
 from kcli.records.damage import Damage
@@ -28,6 +29,7 @@ class MetadataReplay:
         self.topics, self.configs, self.note = topics, configs, note
         self.next_producer_id = 0
         self.topic_configs: dict[str, dict[str, str]] = {}
+        self.resource_configs: dict[tuple[int, str], dict[str, str]] = {}
 
     def replay_file(self, path: Path, data: bytes, start: int) -> None:
         """Apply the records of a segment or snapshot, from an offset on."""
@@ -66,7 +68,9 @@ class MetadataReplay:
                 parse(TOPIC_CONFIGS, value["name"], value["value"])
             configure(self.topic_configs.setdefault(value["resourceName"], {}), value)
         elif name == "ConfigRecord" and value["resourceType"] == BROKER:
-            self.configs.set(value["name"], value["value"])
+            self.configs.set(value["name"], value["value"], value["resourceName"])
+        elif name == "ConfigRecord" and value["resourceType"] in TABLES:
+            configure(self.resource_configs.setdefault((value["resourceType"], value["resourceName"]), {}), value)
 
     def add_topic(self, value: Mapping[str, Any]) -> None:
         """A topic. InputError: its name is unlawful, or it is there already."""

@@ -12,14 +12,15 @@ from typing import NamedTuple
 
 from kcli.broker.storage.headers import Place
 from kcli.errors import InputError
-from kcli.grammar.batches import BATCH_HEADER, CRC_START, LENGTH_END, MAGIC_AT, MESSAGE_HEADS, SIZE_AT
+from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, MESSAGE_HEADS, SIZE_AT
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records import kernels
-from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, accepted, check_batch
+from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, TimeLimits, accepted, check_batch
 from kcli.records.batches import Batch, scan
+from kcli.records.codecs import CODECS
 from kcli.records.kernels import crc32, crc32c
 
-APPEND_TIME = 0x08
+CODEC_BITS, APPEND_TIME = 0x07, 0x08
 HEADER, MESSAGE = fixed_layout(BATCH_HEADER), fixed_layout(MESSAGE_HEADS[1])
 FRONT = HEADER.part("baseOffset", "partitionLeaderEpoch")
 LONGEST_SET = 256 << 20
@@ -44,21 +45,29 @@ def read_incoming(
     most: int,
     append_time: int | None = None,
     version: int | None = None,
-    now: int | None = None,
+    times: TimeLimits | None = None,
+    *,
+    keyed: bool = False,
 ) -> list[Incoming]:
     """The batches of a Produce request's records field; RefusedError says which rule they break.
 
     most: max.message.bytes; append_time: the broker's time (ms) where message.timestamp.type is LogAppendTime.
     version: of the request; None: a broker has taken the batches before, and nobody looks at the records inside.
-    now: see `accepted`.
+    times, keyed: see `accepted`.
     """
     if version is not None and version >= MAGIC_2_SINCE:
-        made = [modern(accepted(records, version, most, now))]
+        made = [modern(accepted(records, version, most, times, keyed=keyed))]
     else:
         made = [incoming(head, most) for head in whole_batches(records)]
         if version is not None and any(each.head.magic == 2 for each in made):
             raise RefusedError("INVALID_RECORD", f"Produce v{version} carries magic 0 or 1, not 2")
+    if keyed and any(each.head.magic < 2 and not has_keys(each) for each in made):
+        raise RefusedError("INVALID_RECORD", "a compacted topic cannot accept a message without key")
     return made if append_time is None else [stamped(each, append_time) for each in made]
+
+
+def has_keys(each: Incoming) -> bool:
+    return all(record.key is not None for record in each.head.records())
 
 
 def whole_batches(records: bytes | memoryview) -> list[Batch]:
@@ -125,6 +134,22 @@ def stamped(each: Incoming, now: int) -> Incoming:
         MESSAGE.put(data, timestamp=now)
         MESSAGE.put(data, crc=crc32(memoryview(data)[MAGIC_AT:]))
     return each._replace(data=memoryview(data), max_timestamp=now)
+
+
+def recoded(each: Incoming, codec: str, level: int | None) -> Incoming:
+    """Compress a batch of magic 2 with the topic's codec (compression.type) in place of the producer's."""
+    number = 0 if codec == "uncompressed" else CODECS.index(codec)
+    if each.head.magic < 2 or each.head.codec == number:
+        return each
+    from kcli.records.codecs import compress, decompress
+
+    records = decompress(each.head.codec, each.head.payload or b"", each.head.magic)
+    data = bytearray(each.data[:HEADER_SIZE]) + compress(number, records, each.head.magic, level)
+    at = HEADER.offsets["attributes"]
+    attributes = int.from_bytes(data[at : at + 2], "big", signed=True)
+    HEADER.put(data, attributes=attributes & ~CODEC_BITS | number)
+    HEADER.put(data, crc=crc32c(memoryview(data)[CRC_START:]))
+    return each._replace(data=memoryview(data))
 
 
 def numbered(each: Incoming, base: int, epoch: int, position: int) -> tuple[list[bytes | memoryview], Place]:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kcli.broker.storage.epochs import LeaderEpochs
 from kcli.broker.storage.files import FilePool
@@ -78,7 +79,8 @@ class Log:
     def append(self, batches: Sequence[Incoming], epoch: int) -> int:
         """Number the batches from the end on and write them all, or none (OSError); the first one's offset."""
         base = self.end_offset
-        self.make_room(sum(len(each.data) for each in batches), base + sum(each.offsets for each in batches))
+        latest = max(each.max_timestamp for each in batches)
+        self.make_room(sum(len(each.data) for each in batches), base + sum(each.offsets for each in batches), latest)
         parts: list[bytes | memoryview] = []
         places: list[Place] = []
         position, offset = self.active.size, base
@@ -129,10 +131,13 @@ class Log:
         parts = [b"".join(parts)] if len(parts) > 512 else parts
         self.active.append(parts, places)
 
-    def make_room(self, size: int, next_offset: int) -> None:
-        """Roll to a new segment where the active one would grow too big, or its offsets too far from its base."""
+    def make_room(self, size: int, next_offset: int, timestamp: int = -1) -> None:
+        """Roll to a new segment where the active one would grow too big, its offsets too far from its base, or its
+        records too old beside the next one (segment.ms).
+        """
         active = self.active
         full = active.size and active.size + size > self.settings.segment_bytes
+        full = full or 0 <= active.first_timestamp < timestamp - self.settings.segment_ms
         if full or next_offset - 1 - active.base_offset > FARTHEST:
             self.roll()
 
@@ -167,7 +172,13 @@ class Log:
             written = (place.base_offset, place.last_offset, place.max_timestamp)
             self.producers.note(*producer, head.base_sequence, written, head.is_transactional)
         elif head.is_transactional:
-            ended = self.producers.end_transaction(*producer, place.last_offset, commit=is_commit(head))
+            marker = marker_of(head)
+            ended = self.producers.end_transaction(
+                *producer,
+                place.last_offset,
+                commit=marker.get("type") == "COMMIT",
+                coordinator_epoch=(marker.get("data") or {}).get("coordinatorEpoch", -1),
+            )
             if ended is not None:
                 append_aborted(self.active.path_of(".txnindex"), ended)
 
@@ -252,6 +263,11 @@ class Log:
             self.producers.aborted += read_aborted(each.path_of(".txnindex"))
 
 
+def marker_of(head: Batch) -> dict[str, Any]:
+    """Decode the record of a control batch; empty where there is none."""
+    return next((decode_control(each.key, each.value) for each in head.records()), {})
+
+
 def is_commit(head: Batch) -> bool:
-    """Whether a control batch commits its producer's transaction."""
-    return any(decode_control(each.key, each.value)["type"] == "COMMIT" for each in head.records())
+    """Return whether a control batch commits its producer's transaction."""
+    return bool(marker_of(head).get("type") == "COMMIT")

@@ -112,8 +112,10 @@ class ProducerStates:
         known = self.known.get(producer_id)
         if known is None or epoch > known.epoch:
             start = known.transaction_start if known else -1
+            coordinator = known.coordinator_epoch if known else -1
             known = self.known[producer_id] = Known(epoch)
             known.transaction_start = start
+            known.coordinator_epoch = coordinator
         first_offset, last_offset, timestamp = written
         if first_sequence != NO_SEQUENCE:
             last = (first_sequence + last_offset - first_offset) % SEQUENCES
@@ -121,10 +123,13 @@ class ProducerStates:
         if transactional and known.transaction_start < 0:
             known.transaction_start = first_offset
 
-    def end_transaction(self, producer_id: int, epoch: int, offset: int, *, commit: bool) -> Aborted | None:
+    def end_transaction(
+        self, producer_id: int, epoch: int, offset: int, *, commit: bool, coordinator_epoch: int = -1
+    ) -> Aborted | None:
         """A control batch at `offset` ends the producer's transaction; what it leaves behind when it aborts one."""
         known = self.known.setdefault(producer_id, Known(epoch))
         start, known.transaction_start = known.transaction_start, -1
+        known.coordinator_epoch = coordinator_epoch
         if epoch > known.epoch:
             known.epoch = epoch
             known.batches.clear()

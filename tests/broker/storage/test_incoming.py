@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kcli.broker.storage.incoming import numbered, read_incoming, stored
@@ -10,7 +12,7 @@ from kcli.records.acceptance import RefusedError
 from tests.broker.talk import batch
 
 
-def written(data: bytes, base: int, **more: int) -> bytes:
+def written(data: bytes, base: int, **more: Any) -> bytes:
     parts = []
     for each in read_incoming(data, 1 << 20, **more):
         made, place = numbered(each, base, 4, 0)

@@ -22,7 +22,7 @@ def values(data: bytes) -> list[str]:
 @pytest.mark.parametrize("implicit", [False, True])
 def test_what_is_committed_is_read_and_what_is_aborted_is_named(implicit: bool) -> None:
     async def work() -> None:
-        async with talking(topic="t") as talk:
+        async with talking(config={"log.roll.ms": str(1 << 62)}, topic="t") as talk:
             producer = Producer(talk, implicit=implicit)
             assert await producer.init() == "NONE"
             for commit in (True, False):

@@ -1,0 +1,97 @@
+"""The rules that a new topic has to follow (Kafka's ReplicationControlManager), for requests and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kcli.broker.configs import FORMER, TOPIC, Configs, parse
+from kcli.broker.metadata.controller import Controller
+from kcli.errors import UsageError
+from kcli.records.acceptance import RefusedError
+from kcli.topic_names import CLUSTER_METADATA, name_fault
+
+MOST_PARTITIONS = 1_000_000
+BY_DEFAULT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic that is wanted. partitions, replication: -1 for the broker's default.
+
+    assignment: by partition, the node ids of its replicas, the leader first; empty: the controller's choice.
+    """
+
+    name: str
+    partitions: int = BY_DEFAULT
+    replication: int = BY_DEFAULT
+    configs: Mapping[str, str] = field(default_factory=dict)
+    assignment: Mapping[int, Sequence[int]] = field(default_factory=dict)
+
+
+class NewTopics:
+    """Holds new topics against those that were there before the first of them. RefusedError: a rule is broken."""
+
+    def __init__(self, controller: Controller) -> None:
+        self.controller, self.configs = controller, controller.configs
+        names = (each.name for each in controller.topics)
+        self.alike = {name.replace(".", "_"): name for name in names if "." in name or "_" in name}
+
+    def check(self, new: NewTopic) -> list[tuple[int, ...]]:
+        """Return the replicas of the new topic's partitions."""
+        self.check_name(new.name)
+        assignment = self.assign(new)
+        check_topic_configs(self.configs, new.configs)
+        return assignment
+
+    def check_name(self, name: str) -> None:
+        """Refuse a name that Kafka refuses, is taken, or differs from a taken one only in '.' and '_'."""
+        if fault := name_fault(name):
+            raise RefusedError("INVALID_TOPIC_EXCEPTION", fault)
+        if name == CLUSTER_METADATA:
+            raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"nobody may create the internal topic {name}")
+        if name in self.controller.topics.by_name:
+            raise RefusedError("TOPIC_ALREADY_EXISTS", f"Topic '{name}' already exists.")
+        other = self.alike.get(name.replace(".", "_"))
+        if other is not None:
+            raise RefusedError("INVALID_TOPIC_EXCEPTION", f"{name} differs from {other} only in '.' and '_'")
+
+    def assign(self, new: NewTopic) -> list[tuple[int, ...]]:
+        """Return the replicas as they are given, or by count and replication factor."""
+        if new.assignment:
+            return self.given(new)
+        nodes, configs = self.controller.node_ids, self.configs
+        count = new.partitions if new.partitions != BY_DEFAULT else configs.int("num.partitions")
+        copies = new.replication
+        copies = copies if copies != BY_DEFAULT else min(configs.int("default.replication.factor"), len(nodes))
+        if not 1 <= count <= MOST_PARTITIONS:
+            raise RefusedError("INVALID_PARTITIONS", f"{count} partitions: 1 to {MOST_PARTITIONS} expected")
+        if not 1 <= copies <= len(nodes):
+            raise RefusedError("INVALID_REPLICATION_FACTOR", f"{copies} copies: there are {len(nodes)} nodes")
+        return self.controller.assign(count, copies)
+
+    def given(self, new: NewTopic) -> list[tuple[int, ...]]:
+        """Return the replicas as they are given."""
+        nodes = set(self.controller.node_ids)
+        if new.partitions != BY_DEFAULT or new.replication != BY_DEFAULT:
+            raise RefusedError("INVALID_REQUEST", "an assignment comes without numbers of partitions and copies")
+        rows = [tuple(new.assignment.get(index, ())) for index in range(len(new.assignment))]
+        known = all(each and not set(each) - nodes and len(set(each)) == len(each) for each in rows)
+        if not known or len({len(each) for each in rows}) > 1:
+            reason = f"partitions from 0 on, each with as many of the nodes {sorted(nodes)} as the others"
+            raise RefusedError("INVALID_REPLICA_ASSIGNMENT", reason)
+        return rows
+
+
+def check_topic_configs(configs: Configs, own: Mapping[str, str]) -> None:
+    """Refuse configs of a topic that mean nothing, have no such value, or contradict each other. RefusedError."""
+    for name, text in own.items():
+        try:
+            if name not in FORMER:
+                parse(TOPIC, name, text)
+        except UsageError as error:
+            raise RefusedError("INVALID_CONFIG", str(error)) from None
+    least, most = configs.of_topic(own).compaction_lags
+    if least > most:
+        reason = f"min.compaction.lag.ms ({least}) > max.compaction.lag.ms ({most})"
+        raise RefusedError("INVALID_CONFIG", f"conflict topic config setting {reason}")

@@ -1,0 +1,119 @@
+"""Configs of resources other than topics and brokers: groups, subscriptions to client metrics, loggers of a broker."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from kcli.broker.configs import BOOLEAN, BROKER, INT, LIST, STRING, Config, Configs, Kind, parse, table
+from kcli.errors import UsageError
+from kcli.records.acceptance import RefusedError
+
+TOPICS, BROKERS, LOGGERS, CLIENT_METRICS, GROUPS = 2, 4, 8, 16, 32
+LEVELS = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
+ROOT = "root"
+# As in the log4j2.yaml that Kafka comes with.
+LOGGER_NAMES = (
+    "kafka",
+    "kafka.authorizer.logger",
+    "kafka.log.LogCleaner",
+    "kafka.network.RequestChannel$",
+    "kafka.request.logger",
+    "org.apache.kafka",
+    "org.apache.kafka.controller",
+    ROOT,
+    "state.change.logger",
+)
+MATCHES = frozenset(
+    [
+        "client_instance_id",
+        "client_id",
+        "client_software_name",
+        "client_software_version",
+        "client_source_address",
+        "client_source_port",
+    ]
+)
+
+
+def of_group(name: str, kind: Kind, broker_name: str = "") -> Config:
+    """Make a config of groups, which follows the broker's `group.NAME` where there is one."""
+    followed = broker_name or f"group.{name}"
+    default = BROKER[followed].default if followed in BROKER else ""
+    return Config(name, default, kind, followed if followed in BROKER else "")
+
+
+GROUP: Mapping[str, Config] = table(
+    of_group("consumer.assignment.interval.ms", INT),
+    of_group("consumer.heartbeat.interval.ms", INT),
+    of_group("consumer.session.timeout.ms", INT),
+    Config("errors.deadletterqueue.copy.record.enable", "false", BOOLEAN),
+    Config("errors.deadletterqueue.topic.name", "", STRING),
+    of_group("share.assignment.interval.ms", INT),
+    Config("share.auto.offset.reset", "latest", STRING),
+    of_group("share.delivery.count.limit", INT),
+    of_group("share.heartbeat.interval.ms", INT),
+    Config("share.isolation.level", "read_uncommitted", STRING),
+    of_group("share.partition.max.record.locks", INT),
+    of_group("share.record.lock.duration.ms", INT),
+    Config("share.renew.acknowledge.enable", "true", BOOLEAN),
+    of_group("share.session.timeout.ms", INT),
+    of_group("streams.assignment.interval.ms", INT),
+    of_group("streams.assignor.name", STRING, "group.streams.assignors"),
+    of_group("streams.heartbeat.interval.ms", INT),
+    of_group("streams.initial.rebalance.delay.ms", INT),
+    of_group("streams.num.standby.replicas", INT),
+    of_group("streams.rack.aware.assignment.tags", LIST),
+    of_group("streams.session.timeout.ms", INT),
+)
+METRICS: Mapping[str, Config] = table(
+    Config("interval.ms", "300000", INT), Config("match", "", LIST), Config("metrics", "", LIST)
+)
+TABLES: Mapping[int, Mapping[str, Config]] = {GROUPS: GROUP, CLIENT_METRICS: METRICS}
+
+
+def check_group(configs: Configs, name: str, text: str) -> None:
+    """Refuse what is no config of a group, or out of the range that the broker's configs allow. RefusedError."""
+    if name not in GROUP:
+        raise RefusedError("INVALID_CONFIG", f"Unknown group config name: {name}")
+    try:
+        value = parse(GROUP, name, text)
+    except UsageError as error:
+        raise RefusedError("INVALID_CONFIG", str(error)) from None
+    kind, _, rest = name.partition(".")
+    for bound, wrong in (("min", int.__lt__), ("max", int.__gt__)):
+        limit = f"group.{kind}.{bound}.{rest}"
+        if isinstance(value, int) and limit in BROKER and wrong(value, configs.int(limit)):
+            raise RefusedError("INVALID_CONFIG", f"{name}={text}: {limit} is {configs.int(limit)}")
+
+
+def check_metrics(name: str, text: str) -> None:
+    """Refuse what is no config of a subscription to client metrics (KIP-714). RefusedError."""
+    if name not in METRICS:
+        raise RefusedError("INVALID_REQUEST", f"Unknown client metrics configuration: {name}")
+    if name == "interval.ms":
+        if not text.isascii() or not text.isdigit() or not 100 <= int(text) <= 3_600_000:
+            raise RefusedError("INVALID_REQUEST", f"interval.ms={text}: 100 to 3600000 expected")
+    elif name == "match":
+        for each in filter(None, text.split(",")):
+            field, equals, pattern = each.partition("=")
+            if not equals or field.strip() not in MATCHES or not is_pattern(pattern):
+                raise RefusedError("INVALID_CONFIG", f"Illegal client matching pattern: {each}")
+
+
+def check_logger(name: str, text: str | None) -> None:
+    """Refuse what is no logger or level. RefusedError."""
+    if name not in LOGGER_NAMES:
+        raise RefusedError("INVALID_CONFIG", f"Logger {name} does not exist!")
+    if text is None and name == ROOT:
+        raise RefusedError("INVALID_REQUEST", "Removing the log level of the root logger is not allowed")
+    if text is not None and text not in LEVELS:
+        raise RefusedError("INVALID_CONFIG", f"{name}={text}: {', '.join(LEVELS)} expected")
+
+
+def is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
