@@ -9,7 +9,7 @@ message(name, version)                  the construct grammar of one version of 
 embedded_broker()                       a small Kafka for the time of a `with` block: EmbeddedBroker
 KcliError                               every error that kcli raises on purpose, and its kinds (see kcli.errors)
 
-Names are imported when they are asked for. docs/python.md shows them at work.
+Names are imported when they are asked for. docs/reference/python.md shows them at work.
 """
 
 from __future__ import annotations

@@ -137,7 +137,9 @@ def test_without_a_compiler_kcli_runs_and_says_so(pure_wheel: Path, tmp_path: Pa
     assert run(tmp_path, "decode", "request", "--hex", stdin=REQUEST).strip() == DECODED
 
 
-@pytest.mark.parametrize("document", [ROOT / "README.md", ROOT / "docs/scripts.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "document", [ROOT / "README.md", ROOT / "docs/reference/scripts.md"], ids=lambda path: path.name
+)
 def test_without_a_compiler_every_example_prints_the_same(document: Path, pure_wheel: Path, tmp_path: Path) -> None:
     install(pure_wheel, tmp_path / "kcli")
     command = tmp_path / "bin" / "kcli"

@@ -83,8 +83,18 @@ def test_the_man_pages_are_current() -> None:
 
 
 @pytest.mark.parametrize("path", LEAVES)
-def test_the_readme_names_every_command(path: str) -> None:
-    assert path in (ROOT / "README.md").read_text()
+def test_the_reference_names_every_command(path: str) -> None:
+    assert path in (ROOT / "docs" / "reference" / "commands.md").read_text()
+
+
+def test_the_readme_is_two_screens() -> None:
+    assert len((ROOT / "README.md").read_bytes()) <= 8_000
+
+
+@pytest.mark.parametrize("file", examples.documents(), ids=lambda file: str(file.relative_to(ROOT)))
+def test_links_lead_somewhere(file: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)", file.read_text())
+    assert not [link for link in links if "://" not in link and not (file.parent / link).exists()]
 
 
 @pytest.mark.parametrize("file", examples.documents(), ids=lambda file: file.name)
@@ -105,7 +115,7 @@ def test_python_in_the_documents_runs(file: Path, tmp_path: Path) -> None:
 
 
 def test_the_demo_has_all_that_examples_ask_for() -> None:
-    """`make demo` on a fresh machine: none of the README's commands ends with "needs ... (pip install ...)"."""
+    """`make demo` on a fresh machine: none of the tour's commands ends with "needs ... (pip install ...)"."""
     extras = tomllib.loads((examples.ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     found = re.search(r"^demo:.*foreach extra,([a-z ]+),", (examples.ROOT / "Makefile").read_text(), re.MULTILINE)
     assert found
@@ -113,8 +123,8 @@ def test_the_demo_has_all_that_examples_ask_for() -> None:
     assert {need for name in extras.keys() - {"dev", "bench"} for need in extras[name]} <= installed
 
 
-def test_the_readme_has_examples() -> None:
-    assert len(list(examples.read(ROOT / "README.md"))) > 5
+def test_the_tour_has_examples() -> None:
+    assert len(list(examples.read(ROOT / "docs" / "tutorial" / "tour.md"))) > 5
 
 
 @pytest.mark.parametrize(
@@ -163,7 +173,7 @@ def test_programs_that_fail_are_named_with_their_line(tmp_path: Path) -> None:
 
 
 def test_every_promise_of_security_has_a_test() -> None:
-    page = (ROOT / "docs" / "security.md").read_text()
+    page = (ROOT / "docs" / "explanation" / "security.md").read_text()
     named = set(re.findall(r"`(tests/[^`]+\.py)`", page))
     assert len(named) >= 5
     assert not sorted(name for name in named if not (ROOT / name).exists())

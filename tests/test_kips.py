@@ -1,4 +1,4 @@
-"""docs/kips.md: every rule has tests, they exist, and each says whose rule it holds."""
+"""docs/explanation/kips.md: every rule has tests, they exist, and each says whose rule it holds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "kips.md").read_text()
+PAGE = (ROOT / "docs" / "explanation" / "kips.md").read_text()
 KIPS = ["KIP-1018", "KIP-227", "KIP-283", "KIP-630", "KIP-951"]
 
 

@@ -1,4 +1,4 @@
-"""The tables' columns as Arrow and Spark have them, and as docs/pipeline-tables.md shows them."""
+"""The tables' columns as Arrow and Spark have them, and as docs/reference/pipeline-tables.md shows them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ SETTINGS = {
 }
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-NO_KCLI = "the workers' Python has no kcli: install it there, or send it along (docs/pipeline.md, On a cluster)"
+NO_KCLI = "the workers' Python has no kcli: install it there, or send it along (docs/how-to/pipeline.md, On a cluster)"
 BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # halve the CPU time of a run over samples/
 
 

@@ -2,7 +2,7 @@
 
 Numbers stay. A string is a name and is replaced by one of its shape, unless its field is listed here as something else;
 words that are Kafka's own (states, assignors, features, names of configs) stay in the fields that have such words.
-Bytes are left out but where a grammar is known for them. docs/redact.md has this as a table for readers.
+Bytes are left out but where a grammar is known for them. docs/how-to/redact.md has this as a table for readers.
 """
 
 from __future__ import annotations

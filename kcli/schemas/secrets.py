@@ -1,7 +1,7 @@
 """What is a secret in Kafka's messages: fields by message and path, and configs by name.
 
 A path names fields without indices: `resources.configs.value`. The rules for configs are those of Kafka's
-KafkaConfig.maybeSensitive and RecordRedactor; docs/secrets.md has the table for readers.
+KafkaConfig.maybeSensitive and RecordRedactor; docs/reference/secrets.md has the table for readers.
 """
 
 from __future__ import annotations

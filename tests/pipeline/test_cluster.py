@@ -183,7 +183,7 @@ def copy_kcli(target: Path) -> None:
 
 @pytest.mark.timeout(600)
 def test_workers_without_kcli_are_sent_it(samples: Path, tmp_path: Path) -> None:
-    """Both ways of docs/pipeline.md; and without either it is one line that says so."""
+    """Both ways of docs/how-to/pipeline.md; and without either it is one line that says so."""
     need_java()
     bare = python_without_kcli(tmp_path / "bare")
     surroundings = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONPATH"}

@@ -7,7 +7,7 @@ come and go; segments and snapshots are small, and the retention removes them. `
 `drift` go over the folders again and again. Every answer but 0 is printed, with what was going on, and leads to exit
 code 1.
 
-No topic that has configs is removed: nodes drift when they replay that (docs/kafka-metadata-drift.md).
+No topic that has configs is removed: nodes drift when they replay that (docs/explanation/kafka-metadata-drift.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nodes of one real quorum that hold other metadata, from the same log (docs/kafka-metadata-drift.md)."""
+"""Nodes of one real quorum that hold other metadata, from the same log (docs/explanation/kafka-metadata-drift.md)."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ pytest.importorskip("duckdb")
 pytest.importorskip("jinja2")
 
 ROOT = Path(__file__).parents[2]
-SHOTS = ROOT / "docs" / "report.png"
+SHOTS = ROOT / "docs" / "how-to" / "report.png"
 DRAWN = ("errors_over_time", "api_over_time")
 
 
@@ -188,7 +188,7 @@ def test_a_capture_without_kafka_says_so(page: Page, tmp_path: Path) -> None:
 
 
 def test_a_picture_for_the_documents(page: Page, tmp_path: Path) -> None:
-    """KCLI_SCREENSHOTS=1 renews docs/report.png."""
+    """KCLI_SCREENSHOTS=1 renews docs/how-to/report.png."""
     answers = answers_of([busy_capture(tmp_path)], tmp_path / "tables")
     report = tmp_path / "report.html"
     report.write_text(render(answers, "What the wire says: checkout.pcap", "2023-11-14 22:13:20 UTC to 22:23:20 UTC"))

@@ -114,7 +114,7 @@ def test_a_wrong_column_is_answered_with_those_that_there_are(capsys: Capture) -
 
 
 def test_the_columns_are_documented() -> None:
-    said = (Path(__file__).parents[2] / "docs" / "filters.md").read_text()
+    said = (Path(__file__).parents[2] / "docs" / "how-to" / "filters.md").read_text()
     assert all(f"`{name}`" in said for name in COLUMN_NAMES)
 
 

@@ -8,7 +8,7 @@ from kcli.pipeline.tables import TABLES
 from kcli.tables.captured import CAPTURED, EVENT_COLUMNS, EXCHANGE_COLUMNS, PARQUET_COLUMNS
 
 COLUMNS = [(table.name, column) for table in (*CAPTURED.values(), *TABLES.values()) for column in table.columns]
-# Words that say two things, in tables that are older than the rule: docs/sql.md names them.
+# Words that say two things, in tables that are older than the rule: docs/how-to/sql.md names them.
 OLD = {"timestamp", "data", "bytes"}
 
 

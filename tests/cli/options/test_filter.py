@@ -16,7 +16,7 @@ from kcli.cli.options.filter import FORMS, FilterCommand, filter_of, filter_opti
 from kcli.errors import UsageError
 from tests.capture.wires import SAMPLES
 
-DOCS = Path(__file__).parents[3] / "docs" / "filters.md"
+DOCS = Path(__file__).parents[3] / "docs" / "how-to" / "filters.md"
 TXN = str(SAMPLES / "java44-txn.pcap")
 NONE: dict[str, Any] = dict.fromkeys(
     ("client_id", "topic", "since", "until", "dialect", "error", "slower_than", "connection", "where")

@@ -89,7 +89,7 @@ a list
 request in a data name
 metadata record without a key
 """.strip().splitlines()
-# What kcli refuses and the generator takes, by rule: the table in docs/drafts.md says why.
+# What kcli refuses and the generator takes, by rule: the table in docs/how-to/drafts.md says why.
 STRICTER = {
     "name twice": "name-twice",
     "name twice in other versions": "name-twice",
@@ -119,7 +119,7 @@ def test_what_the_generator_refuses_is_found_and_what_else_is_explained(tmp_path
 
 
 def test_the_documents_explain_each_rule_that_the_generator_has_not() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "drafts.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "how-to" / "drafts.md").read_text()
     assert not [rule for rule in set(STRICTER.values()) if f"`[{rule}]`" not in text]
 
 
