@@ -21,9 +21,7 @@ def test_every_column_has_a_type_in_both_worlds_and_a_text(name: str) -> None:
 
 def test_the_docs_are_made_from_the_tables() -> None:
     page = Path(__file__).parents[2] / "docs/reference/pipeline-tables.md"
-    assert page.read_text() == document(), (
-        "write it anew: python -m kcli.pipeline.schemas > docs/reference/..."
-    )
+    assert page.read_text() == document(), "write it anew: python -m kcli.pipeline.schemas > docs/reference/..."
 
 
 def test_a_columns_comment_is_in_its_schema() -> None:
