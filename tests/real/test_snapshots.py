@@ -19,6 +19,7 @@ from tests.real.jvm import run_java
 from tests.real.lab import Cluster
 from tests.real.maven import broker_jars, compiled
 from tests.snapshots.files import partition_folder
+from tests.snapshots.refused import BASE, CASES, write
 
 QUORUM = {"metadata.log.max.record.bytes.between.snapshots": 3000, "num.partitions": 30}
 
@@ -120,6 +121,19 @@ def test_kafka_s_own_reader_takes_what_we_write_for_what_we_read(tmp_path: Path)
         assert {name: summary[name] for name in ("topics", "partitions", "brokers", "acls")} == {
             name: answer[name] for name in ("topics", "partitions", "brokers", "acls")
         }
+
+
+def test_a_controller_s_managers_refuse_and_take_what_we_say(tmp_path: Path) -> None:
+    """Logs replayed by 4.4's own ReplicationControlManager, ClusterControlManager, ... (ControllerReplay.java)."""
+    jars = broker_jars("4.4.0")
+    classes = compiled("ControllerReplay.java", tuple(jars))
+    folders = [write(tmp_path / str(number), records) for number, (records, _) in enumerate(CASES.values())]
+    files = [str(folder / f"{0:020d}.log") for folder in folders]
+    entry = "org.apache.kafka.controller.ControllerReplay"
+    lines = run_java([classes, *jars], entry, *files).stdout.decode().splitlines()
+    judged = [int(line.split()[0]) for line in lines if re.match(r"-?\d+ ", line)]
+    expected = [-1 if which is None else len(BASE) + which for _, which in CASES.values()]
+    assert dict(zip(CASES, judged, strict=True)) == dict(zip(CASES, expected, strict=True))
 
 
 def describe(cluster: Cluster) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kcli.grammar import messages
 from kcli.records.builder import build_batch, build_control_batch
+from kcli.schemas.catalog import catalog
 from kcli.snapshots.reading.decoding import Decoder
 from tests.snapshots.made import NAME, TOPIC_ID, snapshot
 
@@ -18,9 +19,10 @@ FIRST = 1_700_000_000_000  # ms: of the first batch
 Record = tuple[str, dict[str, Any]]
 
 
-def metadata_batch(offset: int, *records: Record, time: int = FIRST, epoch: int = 3) -> bytes:
-    """A batch of metadata records, {"brokerId": 1} and so on."""
-    rows = [(time, None, Decoder().write(name, 0, value), ()) for name, value in records]
+def metadata_batch(offset: int, *records: Record, time: int = FIRST, epoch: int = 3, newest: bool = False) -> bytes:
+    """A batch of metadata records, {"brokerId": 1} and so on; newest: of the version, else they are of version 0."""
+    versions = {name: catalog().message(name).versions.hi if newest else 0 for name, _ in records}
+    rows = [(time, None, Decoder().write(name, versions[name], value), ()) for name, value in records]
     return build_batch(rows, offset, partition_leader_epoch=epoch)
 
 

@@ -73,6 +73,35 @@ static inline int kc_fits(const int32_t *counts, int32_t directories, int *width
     return KC_WIDER;
 }
 
+/* Whether a broker stands twice in a list, or one that can't be. */
+static inline int kc_is_odd_list(const uint8_t *items, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        if (items[4 * i] & 0x80)
+            return 1;
+        for (int32_t j = 0; j < i; j++)
+            if (memcmp(items + 4 * i, items + 4 * j, 4) == 0)
+                return 1;
+    }
+    return 0;
+}
+
+/* Whether a partition is one that a controller refuses, or goes wrong with later on: for the slower reader to judge. */
+static inline int kc_is_odd_partition(const kc_partition *p) {
+    return p->isr > KC_MOST_ITEMS || p->elr > KC_MOST_ITEMS || kc_is_odd_list(p->in_sync, p->isr) ||
+           kc_is_odd_list(p->eligible, p->elr) || (p->recovery & ~1) || (p->directories > 0 && p->directories != p->replicas);
+}
+
+/* The same of a change, which has room for its lists. Other replicas without their directories are odd where any are known. */
+static inline int kc_is_odd_change(const kc_change *c, int replicas, int directories) {
+    if (kc_is_odd_list(c->items[KC_ISR], c->count[KC_ISR]) || kc_is_odd_list(c->items[KC_ELR], c->count[KC_ELR]))
+        return 1;
+    if (c->recovery != KC_NO_RECOVERY_CHANGE && (c->recovery & ~1))
+        return 1;
+    if (c->directories >= 0)
+        return c->directories != (c->count[KC_REPLICAS] >= 0 ? c->count[KC_REPLICAS] : replicas) || !c->directories;
+    return c->count[KC_REPLICAS] >= 0 && directories >= 0;
+}
+
 /* Set a state to what a PartitionRecord says. */
 static inline int kc_load_state(kc_state *state, int *width, const kc_partition *p, int version) {
     const int32_t counts[KC_LISTS] = {p->isr, p->replicas, p->elr, p->last_known, p->removing, p->adding};
@@ -100,7 +129,7 @@ static inline int kc_load_state(kc_state *state, int *width, const kc_partition 
 static inline int kc_load_short(kc_short *state, const kc_partition *p) {
     const int32_t counts[KC_LISTS] = {p->isr, p->replicas, p->elr, p->last_known, p->removing, p->adding};
     int width = KC_MOST_ITEMS;
-    if (kc_fits(counts, p->directories, &width) != KC_DONE)
+    if (kc_fits(counts, p->directories, &width) != KC_DONE || kc_is_odd_partition(p))
         return KC_REFUSED;
     if (p->isr > KC_FEW)
         return KC_WIDER;
@@ -133,25 +162,6 @@ static inline void kc_copy_state(kc_state *to, int wider, kc_state *from, int wi
         memcpy(kc_directories(to, wider), kc_directories(from, width), 16 * (size_t)from->directories);
 }
 
-/* The directories of a new list of replicas: old replicas keep theirs, new ones have none yet (UNASSIGNED). */
-static inline void kc_carry_directories(kc_state *state, int width, const uint8_t *replicas, int count) {
-    uint8_t carried[16 * KC_MOST_ITEMS] = {0};
-    int known = state->count[KC_REPLICAS];
-    if (state->directories >= 0 && state->directories < known)
-        known = state->directories;
-    for (int i = 0; i < count; i++) {
-        int found = known - 1;
-        while (found >= 0 && memcmp(kc_list(state, width, KC_REPLICAS) + 4 * found, replicas + 4 * i, 4) != 0)
-            found--;
-        if (found < 0)
-            carried[16 * i + 15] = 1;
-        else if (state->directories >= 0)
-            memcpy(carried + 16 * i, kc_directories(state, width) + 16 * found, 16);
-    }
-    memcpy(kc_directories(state, width), carried, 16 * (size_t)count);
-    state->directories = (int8_t)count;
-}
-
 /* What a change says of the leader: its epoch rises with another one, the partition's with any change. */
 static inline void kc_apply_leader(
     int32_t *leader, int32_t *leader_epoch, int32_t *partition_epoch, int8_t *recovery, const kc_change *c) {
@@ -171,8 +181,8 @@ static inline int kc_apply_change(kc_state *state, int *width, const kc_change *
         return answer;
     if (state->leader_epoch == INT32_MAX || state->partition_epoch == INT32_MAX)
         return KC_REFUSED;
-    if (c->count[KC_REPLICAS] >= 0)
-        kc_carry_directories(state, *width, c->items[KC_REPLICAS], c->count[KC_REPLICAS]);
+    if (kc_is_odd_change(c, state->count[KC_REPLICAS], state->directories))
+        return KC_REFUSED;
     if (c->directories > 0) {
         memcpy(kc_directories(state, *width), c->directory, 16 * (size_t)c->directories);
         state->directories = (int8_t)c->directories;
@@ -192,7 +202,7 @@ static inline int kc_apply_short(kc_short *state, const kc_change *c) {
     int32_t count = c->count[KC_ISR];
     if (!c->is_short || count > KC_FEW)
         return KC_WIDER;
-    if (state->leader_epoch == INT32_MAX || state->partition_epoch == INT32_MAX)
+    if (state->leader_epoch == INT32_MAX || state->partition_epoch == INT32_MAX || kc_is_odd_change(c, 0, -1))
         return KC_REFUSED;
     if (count >= 0) {
         memcpy(state->in_sync, c->items[KC_ISR], 4 * (size_t)count);

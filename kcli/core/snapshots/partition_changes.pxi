@@ -8,11 +8,12 @@ cdef class PartitionChanges:
     date after `settle`. What it does not take (unknown topics and partitions, records that it can't hold) the Walk
     yields; whoever applies that calls `settle` before, or `forget` for a topic that begins anew or ends.
     watched: {name of a topic: partitions of which nothing is taken}
-    paused: nothing is taken. counts: what is done is counted there; PartitionRecords are not taken then.
+    left: topics of which nothing is taken. paused: nothing is taken. counts: what is done is counted there; PartitionRecords are not taken then.
     """
 
     cdef public StateCounts counts
     cdef dict topics, watched, opened
+    cdef set left
     cdef TopicStates last
     cdef public bint paused
     cdef int64_t count, matched
@@ -21,6 +22,7 @@ cdef class PartitionChanges:
         self.topics = topics
         self.watched = watched or {}
         self.opened = {}
+        self.left = set()
         self.last = None
         self.paused = False
         self.count = self.matched = 0
@@ -33,7 +35,7 @@ cdef class PartitionChanges:
         found = self.opened.get(identity)
         if found is None:
             owner = self.topics.get(identity)
-            if owner is None:
+            if owner is None or identity in self.left:
                 return False
             found = self.opened[identity] = TopicStates(identity, owner.partitions, self.watched.get(owner.name))
         self.last = <TopicStates>found
@@ -42,7 +44,9 @@ cdef class PartitionChanges:
     cdef bint put(self, const kc_record* record, const kc_partition* partition) except -1:
         if self.paused or self.counts is not None:
             return False
-        if not self.turn_to(partition.topic) or not self.last.put(partition.id, record):
+        if kc_is_odd_partition(partition) or not self.turn_to(partition.topic):
+            return False
+        if not self.last.put(partition.id, record):
             return False
         self.count += 1
         return True
@@ -70,6 +74,13 @@ cdef class PartitionChanges:
             states.forget_seen()
         self.matched = 0
         return matched
+
+    def leave(self, bytes topic not None):
+        """Bring the image up to date with a topic, and take nothing of it from now on. Returns what `settle` does."""
+        count = self.settle(topic)
+        self.forget(topic)
+        self.left.add(topic)
+        return count
 
     def forget(self, bytes topic not None):
         """Drop what was changed of a topic."""

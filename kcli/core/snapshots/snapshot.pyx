@@ -86,6 +86,7 @@ cdef extern from "partition_changes.h" nogil:
     int kc_state_facts(const kc_state* state)
     int kc_same_short(const kc_short* state, const kc_partition* rest, const kc_partition* other)
     int kc_same_partition(const kc_partition* a, const kc_partition* b)
+    int kc_is_odd_partition(const kc_partition* partition)
 
 __all__ = [
     "FACTS", "PartitionChanges", "Partitions", "StateCounts", "Walk", "count_facts", "partition_facts", "same_partition",

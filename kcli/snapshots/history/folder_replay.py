@@ -37,7 +37,7 @@ class FolderReplay:
         self.dialect, self.examine = dialect, examine
         replay = Replay(folder, dialect)
         self.path, self.ids = replay.path, replay.ids
-        self.loader = Loader(dialect, strict=False)
+        self.loader = Loader(dialect, strict=False).judged()
         self.is_sound = replay.first is not None and self.loader.changes is not None
         if replay.first is not None and self.is_sound:
             if replay.first in self.ids:
@@ -81,7 +81,7 @@ class FolderReplay:
                 yield row
             loader.take((*row[:5], "") if row[5] == COUNTED else row, records, batch)
         loader.image.provenance.end_offset = batch.last_offset + 1
-        if loader.problems:
+        if loader.problems or loader.refusals:
             self.give_up()
 
     def pass_snapshots(self, offset: int) -> None:
@@ -110,7 +110,8 @@ class FolderReplay:
     def finish(self) -> bool:
         """Whether there is nothing to report, after the last segment."""
         self.pass_snapshots(self.end)
-        return self.is_sound and not self.ids
+        self.loader.judge_open()
+        return self.is_sound and not self.ids and not self.loader.refusals
 
 
 class FollowedSnapshot:
@@ -118,7 +119,7 @@ class FollowedSnapshot:
     place of being loaded."""
 
     def __init__(self, dialect: str | None, changes: PartitionChanges | None = None) -> None:
-        self.loader, self.changes = Loader(dialect, strict=False), changes
+        self.loader, self.changes = Loader(dialect, strict=False).judged(), changes
         self.store: dict[bytes, Any] | None = {} if changes is None else None
         self.is_sound = True
 
@@ -144,4 +145,4 @@ class FollowedSnapshot:
             return
         self.loader.finish_snapshot(table, snapshot.end_offset, snapshot.epoch)
         changes = any(key == PARTITION_CHANGE for key, _ in table.tallies)  # they belong into a log
-        self.is_sound = self.is_sound and not changes and not self.loader.problems
+        self.is_sound = self.is_sound and not changes and not self.loader.problems and not self.loader.refusals

@@ -24,6 +24,7 @@ from kcli.snapshots.rules.findings import SnapshotFinding
 
 TRACED = 1000  # differing objects whose first difference is looked for
 SHOWN = 20  # findings on one snapshot
+REFUSED = "a controller of Kafka 4.4 stops at it"
 START = SnapshotId(0, 0)
 
 
@@ -49,6 +50,7 @@ def replay_folder(folder: Path, dialect: str | None = None) -> Iterator[Snapshot
     if base is None:
         return
     loader = replay.loaded(base)
+    yield from replay.refusals(loader, base)
     for target in [each for each in replay.ids if each.end_offset > base.end_offset]:
         yield from replay.log(loader, base, target)
         end = loader.image.provenance.end_offset
@@ -57,6 +59,7 @@ def replay_folder(folder: Path, dialect: str | None = None) -> Iterator[Snapshot
             yield SnapshotFinding("note", "replay", text, None, replay.path(target))
             return
         following = replay.loaded(target)
+        yield from replay.refusals(following, target)
         if loader.split is None and not following.problems:
             yield from replay.compare(loader.image, following.image, base, target)
         loader, base = following, target
@@ -86,17 +89,27 @@ class Replay:
 
     def loaded(self, snapshot: SnapshotId) -> Loader:
         """A loader with a snapshot in it, or with nothing for the log's start."""
-        loader = Loader(self.dialect, strict=False)
+        loader = Loader(self.dialect, strict=False).judged()
         if snapshot in self.ids:
             take_snapshot(loader, self.path(snapshot))
         return loader
 
+    def refusals(self, loader: Loader, snapshot: SnapshotId) -> Iterator[SnapshotFinding]:
+        """What a controller refuses of a snapshot."""
+        for _, text in loader.refusals[:SHOWN]:
+            yield SnapshotFinding("error", "replay", f"{REFUSED}: {text}", None, self.path(snapshot))
+
     def log(self, loader: Loader, base: SnapshotId, target: SnapshotId | None) -> Iterator[SnapshotFinding]:
         """Replay the log up to a snapshot, or to its end. Records that don't apply to what was before are findings."""
-        before = len(loader.problems)
+        before, refused = len(loader.problems), len(loader.refusals)
         take_log(loader, self.folder, target.end_offset if target else None)
-        for _, problem in loader.problems[before:][:SHOWN]:
-            text = f"from {self.name(base)} to {target or 'its end'}, the log does not apply: {problem}"
+        if target is None:
+            loader.judge_open()
+        whence = f"from {self.name(base)} to {target or 'its end'}"
+        found = [(*each, "the log does not apply") for each in loader.problems[before:]]
+        found += [(*each, REFUSED) for each in loader.refusals[refused:]]
+        for _, problem, what in sorted(found)[:SHOWN]:
+            text = f"{whence}, {what}: {problem}"
             yield SnapshotFinding("error", "replay", text, None, str(self.folder))
 
     def name(self, snapshot: SnapshotId) -> str:

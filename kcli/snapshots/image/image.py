@@ -18,7 +18,6 @@ Value = dict[str, Any]
 Partition = Value
 
 MIGRATING = "AAAAAAAAAAAAAAAAAAAAAA"  # Kafka's DirectoryId: not yet known, as before JBOD support (KIP-858)
-UNASSIGNED = "AAAAAAAAAAAAAAAAAAAAAQ"  # not yet assigned by the broker
 
 Summary = tuple[int, int, tuple[int, ...], tuple[int, ...]]  # facts as bits of partitions.FACTS, leader, replicas, isr
 QuotaEntity = tuple[tuple[str, str | None], ...]

@@ -6,16 +6,28 @@ a missing object raises ReplayError, as it stops a controller; the caller decide
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
+from kcli.counting import counted
 from kcli.errors import InputError
-from kcli.snapshots.image.image import UNASSIGNED, Image, Partition, Topic, Value, normal_partition
+from kcli.snapshots.image.image import MIGRATING, Image, Partition, Topic, Value, normal_partition
 from kcli.snapshots.image.partitions import id_bytes
 
 TOPIC_CONFIG = 2  # ConfigResource.Type
 NO_CHANGE = -2  # PartitionChangeRecord.leader: as it was
 RECOVERY_UNCHANGED = -1
+RECOVERY_STATES = (0, 1)  # recovered, recovering
+# Fields of a PartitionChangeRecord that take the place of the partition's.
+LISTS = (
+    "replicas",
+    "directories",
+    "isr",
+    "removingReplicas",
+    "addingReplicas",
+    "eligibleLeaderReplicas",
+    "lastKnownElr",
+)
 
 Handler = Callable[[Image, Value], None]
 HANDLERS: dict[str, Handler] = {}
@@ -86,10 +98,10 @@ def unfence_broker(image: Image, value: Value) -> None:
 @handles("BrokerRegistrationChangeRecord")
 def change_broker(image: Image, value: Value) -> None:
     broker = broker_of(image, value["brokerId"], value["brokerEpoch"])
-    for name in ("fenced", "inControlledShutdown"):
+    for name, known in (("fenced", (-1, 0, 1)), ("inControlledShutdown", (0, 1))):
         change = value.get(name, 0)
-        if change not in (-1, 0, 1):
-            raise ReplayError(f"broker {value['brokerId']}: {name} is {change} (-1, 0 or 1 expected)")
+        if change not in known:
+            raise ReplayError(f"broker {value['brokerId']}: {name} is {change} ({known[0]} to 1 expected)")
         if change:
             broker[name] = change > 0
     if value.get("logDirs"):
@@ -141,7 +153,9 @@ def remove_topic(image: Image, value: Value) -> None:
 
 @handles("PartitionRecord")
 def create_partition(image: Image, value: Value) -> None:
-    topic_of(image, value).partitions[value["partitionId"]] = normal_partition(value)
+    topic, created = topic_of(image, value), normal_partition(value)
+    check_partition(created)
+    topic.partitions[value["partitionId"]] = created
 
 
 @handles("PartitionChangeRecord")
@@ -174,29 +188,30 @@ def topic_of(image: Image, value: Value) -> Topic:
 
 
 def merge_partition(partition: Partition, change: Value) -> Partition:
-    """A partition after a PartitionChangeRecord: what the record leaves out stays; the epochs move on."""
+    """A partition after a PartitionChangeRecord: what the record leaves out stays; the epochs move on. ReplayError."""
     merged = dict(partition)
-    for name in ("isr", "removingReplicas", "addingReplicas", "eligibleLeaderReplicas", "lastKnownElr"):
+    for name in LISTS:
         if change.get(name) is not None:
             merged[name] = list(change[name])
-    if change.get("replicas") is not None:
-        merged["replicas"] = list(change["replicas"])
-        merged["directories"] = carry_directories(partition, merged["replicas"])
-    if change.get("directories"):
-        merged["directories"] = list(change["directories"])
+    if all(each == MIGRATING for each in merged["directories"]):
+        merged["directories"] = [MIGRATING] * len(merged["replicas"])
     if change.get("leader", NO_CHANGE) != NO_CHANGE:
         merged["leader"] = change["leader"]
         merged["leaderEpoch"] = partition["leaderEpoch"] + 1
     if change.get("leaderRecoveryState", RECOVERY_UNCHANGED) != RECOVERY_UNCHANGED:
         merged["leaderRecoveryState"] = change["leaderRecoveryState"]
     merged["partitionEpoch"] = partition["partitionEpoch"] + 1
+    check_partition(merged)
     return merged
 
 
-def carry_directories(partition: Partition, replicas: Sequence[int]) -> list[str]:
-    """The directories for a new list of replicas: old replicas keep theirs, new ones have none yet."""
-    known = dict(zip(partition["replicas"], partition["directories"], strict=False))
-    return [known.get(replica, UNASSIGNED) for replica in replicas]
+def check_partition(partition: Partition) -> None:
+    """Raise ReplayError for what no partition can have."""
+    replicas, directories = len(partition["replicas"]), len(partition["directories"])
+    if directories != replicas:
+        raise ReplayError(f"a partition of {counted(replicas, 'replica')} with {directories} directories")
+    if partition["leaderRecoveryState"] not in RECOVERY_STATES:
+        raise ReplayError(f"leaderRecoveryState is {partition['leaderRecoveryState']} (0 or 1 expected)")
 
 
 # Configs, quotas, credentials, ACLs, tokens, producer ids

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
@@ -17,6 +17,7 @@ from kcli.snapshots.reading.walk import PROBLEMS, Row, opened, walk
 
 if TYPE_CHECKING:
     from kcli.core.snapshots.snapshot import PartitionChanges
+    from kcli.snapshots.image.controller import Controller
 
 BEGIN, END, ABORT = 23, 24, 25
 TOPICS = ("TopicRecord", "RemoveTopicRecord")
@@ -46,11 +47,34 @@ class Loader:
         self.strict = strict
         self.problems: list[tuple[int, str]] = []
         self.held: list[Held] | None = None  # the records of an open transaction
+        self.controller: Controller | None = None  # what judges the records as a controller does, see `judged`
+        self.refusals: list[tuple[int, str]] = []  # (offset, text) of what it refuses
         self.records = 0
         self.split: tuple[int, int] | None = None  # the batch that `until` lies in: its first offset, the one after it
         self.reached = 0  # the log offset behind the last batch that was seen, sound or not
         self.table: PartitionTable | None = None  # of the snapshot being read
         self.changes = make_changes(self.image)  # what a log makes of partitions, in the kernel
+
+    def judged(self) -> Self:
+        """Have a controller's rules judge each record, too: what it refuses goes to `refusals`."""
+        from kcli.snapshots.image.controller import Controller
+
+        def leave(topic: bytes) -> None:
+            if self.changes is not None:
+                self.records += self.changes.leave(topic)
+
+        self.controller = Controller(self.image, leave)
+        return self
+
+    def refuse(self, found: Iterable[tuple[int, str]]) -> None:
+        """Note what a controller refuses."""
+        self.refusals += [(offset, f"record {offset}: {text}") for offset, text in found]
+
+    def judge_open(self) -> None:
+        """Judge the records of a transaction that comes to nothing."""
+        if self.controller is not None and self.held:
+            self.settle()
+            self.refuse(self.controller.refusals(self.held))
 
     def snapshot(self, data: memoryview, *, end_offset: int = 0, epoch: int = 0, mapped: object = None) -> None:
         """Load a snapshot. mapped: see `framing.release`."""
@@ -200,20 +224,33 @@ class Loader:
     def metadata(self, offset: int, key: int, value: dict[str, Any]) -> None:
         """Apply a metadata record, or hold it until its transaction ends (KIP-866)."""
         name = self.decoder.names[key]
-        if key in (BEGIN, END, ABORT) and self.changes is not None:
-            self.changes.paused = key == BEGIN
+        if key in (BEGIN, END, ABORT):
+            self.check_transaction(key == BEGIN)
         if key == BEGIN:
             self.held = []
         elif key == ABORT:
+            self.judge_open()
             self.held = None
         elif key == END:
             held, self.held = self.held or [], None
             for place, held_name, held_value in held:
-                self.apply(place, held_name, held_value)
+                try:
+                    self.apply(place, held_name, held_value)
+                except ReplayError as error:
+                    self.complain(place, f"record {place}: {error}")
         elif self.held is not None:
             self.held.append((offset, name, value))
         else:
             self.apply(offset, name, value)
+
+    def check_transaction(self, begins: bool) -> None:
+        """Raise ReplayError where a transaction begins in another one, or one ends that has not begun."""
+        if self.changes is not None:
+            self.changes.paused = begins
+        if begins and self.held is not None:
+            raise ReplayError("a metadata transaction begins before the last one has ended")
+        if not begins and self.held is None:
+            raise ReplayError("the end of a metadata transaction that has not begun")
 
     def apply(self, offset: int, name: str, value: dict[str, Any]) -> None:
         """Apply a metadata record to the image."""
@@ -225,6 +262,8 @@ class Loader:
             self.table.forget(id_bytes(value["topicId"]))
         if self.changes is not None:
             self.prepare(self.changes, name, value)
+        if self.controller is not None and (why := self.controller.refusal(name, value)):
+            self.refuse([(offset, why)])
         handler(self.image, value)
 
     def prepare(self, changes: PartitionChanges, name: str, value: dict[str, Any]) -> None:

@@ -13,20 +13,10 @@ from kcli.errors import UsageError
 from kcli.snapshots.image.image import MIGRATING, Image, Topic
 from kcli.snapshots.image.partitions import FACTS
 from kcli.snapshots.rules.levels import FEATURE, NAMES, level_name
+from kcli.snapshots.rules.supported import FEATURES, LEAST
 from kcli.snapshots.writing.write import BROKER_VERSIONS, PARTITION_VERSIONS, version_at
 
-LEAST = 7  # 3.3-IV3: the first level that a log can state
 CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels that brought metadata which the one before lacks
-
-# Finalized features: from which level of metadata.version on the releases have them (level of the feature: that one).
-FEATURES = {
-    "kraft.version": {1: 21},
-    "transaction.version": {1: 24, 2: 24},
-    "group.version": {1: 22},
-    "eligible.leader.replicas.version": {1: 23},
-    "share.version": {1: 28, 2: 31},
-    "streams.version": {1: 29},
-}
 STATE_TOPICS = {"__share_group_state": 26}  # topics in which a feature has its state
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from kcli.schemas.catalog import catalog
-from kcli.snapshots.image.image import UNASSIGNED, Image
+from kcli.snapshots.image.image import MIGRATING, Image
 from kcli.snapshots.image.partitions import id_bytes
 from kcli.snapshots.image.replay import CONTROL_HANDLERS, HANDLERS, ReplayError, merge_partition, replay
-from tests.snapshots.made import DIRECTORIES, TOPIC_ID, broker, image, partition
+from tests.snapshots.made import DIRECTORIES, OTHER_ID, TOPIC_ID, broker, image, partition
 
 
 def after(*records: tuple[str, dict[str, Any]]) -> Image:
@@ -34,7 +34,7 @@ def test_every_metadata_record_has_a_handler_but_those_that_nothing_ever_wrote()
         ({"leader": -1}, {"leader": -1, "leaderEpoch": 1}),
         ({"leader": -2}, {"leader": 1, "leaderEpoch": 0}),
         ({"leaderRecoveryState": 1}, {"leaderRecoveryState": 1}),
-        ({"replicas": [2, 4]}, {"replicas": [2, 4], "directories": [DIRECTORIES[2], UNASSIGNED]}),
+        ({"replicas": [2, 4, 1]}, {"replicas": [2, 4, 1], "directories": [DIRECTORIES[each] for each in (1, 2, 3)]}),
         ({"replicas": [2], "directories": [TOPIC_ID]}, {"directories": [TOPIC_ID]}),
         ({"eligibleLeaderReplicas": [3], "lastKnownElr": [1]}, {"eligibleLeaderReplicas": [3], "lastKnownElr": [1]}),
         ({"addingReplicas": [4], "removingReplicas": [1]}, {"addingReplicas": [4], "removingReplicas": [1]}),
@@ -44,6 +44,11 @@ def test_every_metadata_record_has_a_handler_but_those_that_nothing_ever_wrote()
 def test_a_partition_change(change: dict[str, Any], expected: dict[str, Any]) -> None:
     found = partition_after(**change)
     assert {name: found[name] for name in expected} == expected
+
+
+def test_replicas_without_known_directories_have_none_after_a_change() -> None:
+    before = image().partition(image().topics[id_bytes(TOPIC_ID)], 0) | {"directories": [MIGRATING] * 3}
+    assert merge_partition(before, {"replicas": [2, 4]})["directories"] == [MIGRATING] * 2
 
 
 def test_merging_leaves_the_old_one_alone() -> None:
@@ -127,9 +132,9 @@ def test_records_of_old_releases() -> None:
     [
         ("FenceBrokerRecord", {"id": 9, "epoch": 1}, "not registered"),
         ("FenceBrokerRecord", {"id": 1, "epoch": 1}, "its epoch is 11"),
-        ("BrokerRegistrationChangeRecord", {"brokerId": 1, "brokerEpoch": 11, "fenced": 2}, "-1, 0 or 1 expected"),
-        ("RemoveTopicRecord", {"topicId": UNASSIGNED}, "does not exist"),
-        ("PartitionRecord", partition(0) | {"topicId": UNASSIGNED}, "does not exist"),
+        ("BrokerRegistrationChangeRecord", {"brokerId": 1, "brokerEpoch": 11, "fenced": 2}, "-1 to 1 expected"),
+        ("RemoveTopicRecord", {"topicId": OTHER_ID}, "does not exist"),
+        ("PartitionRecord", partition(0) | {"topicId": OTHER_ID}, "does not exist"),
         ("PartitionChangeRecord", {"partitionId": 9, "topicId": TOPIC_ID}, "orders-9"),
         ("ClearElrRecord", {"topicName": "none"}, "does not exist"),
         ("RemoveAccessControlEntryRecord", {"id": TOPIC_ID}, "does not exist"),

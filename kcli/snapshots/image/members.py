@@ -1,0 +1,93 @@
+"""Keeps which partitions of a topic each broker is in the ISR or the ELR of, as a controller does.
+
+Kafka's `BrokersToIsrs` and `BrokersToElrs` hold no more than lists of partitions, so that a broker which an ISR names
+twice, or a topic id that begins anew, leaves entries behind; a later change does not find what it removes then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kcli.snapshots.image.replay import ReplayError
+
+NO_LEADER = -1
+
+Entry = tuple[int, bool]  # partition, and that the broker leads it
+ZERO: Entry = (0, False)  # of a list that was cut to one entry less and had more than one to lose
+Partition = dict[str, Any]
+
+
+def is_odd(partition: Partition) -> bool:
+    """Return whether its ISR or ELR names a broker twice, or one that can't be."""
+    isr, elr = partition["isr"], partition["eligibleLeaderReplicas"]
+    return len(set(isr)) < len(isr) or len(set(elr)) < len(elr) or min(isr, default=0) < 0
+
+
+class Members:
+    """The lists of one topic: {broker: entries}, of ISRs (without a leader: of broker -1, too) and of ELRs."""
+
+    def __init__(self, partitions: Iterable[tuple[int, Partition]]) -> None:
+        self.isrs: dict[int, list[Entry]] = {}
+        self.elrs: dict[int, list[Entry]] = {}
+        for number, partition in partitions:
+            self.update(number, None, partition)
+
+    def update(self, number: int, before: Partition | None, after: Partition) -> None:
+        """Take a change of a partition. ReplayError: what it removes is not there."""
+        was, now = (in_sync(each) for each in (before, after))
+        led = before["leader"] if before else NO_LEADER
+        self.lay(self.isrs, number, was, now, led, after["leader"])
+        elr = sorted(before["eligibleLeaderReplicas"]) if before else []
+        self.lay(self.elrs, number, elr, sorted(after["eligibleLeaderReplicas"]), None, None)
+
+    def lay(
+        self,
+        lists: dict[int, list[Entry]],
+        number: int,
+        was: list[int],
+        now: list[int],
+        led: int | None,
+        leads: int | None,
+    ) -> None:
+        old, new = 0, 0
+        while old < len(was) or new < len(now):
+            if new == len(now) or (old < len(was) and was[old] < now[new]):
+                remove(lists, was[old], (number, was[old] == led))
+                old += 1
+            elif old == len(was) or was[old] > now[new]:
+                lists.setdefault(now[new], []).append((number, now[new] == leads))
+                new += 1
+            else:
+                self.turn(lists, was[old], number, was[old] == led, was[old] == leads)
+                old, new = old + 1, new + 1
+
+    def turn(self, lists: dict[int, list[Entry]], broker: int, number: int, led: bool, leads: bool) -> None:
+        if led != leads:
+            entries = found(lists, broker, number)
+            lists[broker] = [(number, leads) if each == (number, led) else each for each in entries]
+
+
+def in_sync(partition: Partition | None) -> list[int]:
+    if partition is None:
+        return []
+    return sorted([*partition["isr"], *([NO_LEADER] if partition["leader"] == NO_LEADER else [])])
+
+
+def found(lists: dict[int, list[Entry]], broker: int, number: int) -> list[Entry]:
+    if broker not in lists:
+        raise ReplayError(f"partition {number}: the controller has no entry of broker {broker} for the topic any more")
+    return lists[broker]
+
+
+def remove(lists: dict[int, list[Entry]], broker: int, entry: Entry) -> None:
+    """Drop an entry from a list that becomes shorter by one, however many of its kind there are."""
+    entries = found(lists, broker, entry[0])
+    left = [each for each in entries if each != entry]
+    if len(left) == len(entries):
+        raise ReplayError(f"partition {entry[0]}: the controller has no entry of broker {broker} for it any more")
+    left += [ZERO] * (len(entries) - 1 - len(left))
+    if left:
+        lists[broker] = left
+    else:
+        del lists[broker]

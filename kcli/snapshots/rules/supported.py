@@ -1,0 +1,38 @@
+"""Which finalized features and levels each release of Kafka supports (`Feature`, `MetadataVersion`)."""
+
+from __future__ import annotations
+
+from kcli.snapshots.rules.levels import FEATURE, NAMES
+
+ZOOKEEPER_GONE = 4  # from 4.0 on releases begin with the first level that a log can state
+LEAST = 7  # 3.3-IV3: that level
+OLDEST = 1
+
+# From which level of metadata.version on the releases have a level of a feature.
+FEATURES = {
+    "kraft.version": {1: 21},
+    "transaction.version": {1: 24, 2: 24},
+    "group.version": {1: 22},
+    "eligible.leader.replicas.version": {1: 23},
+    "share.version": {1: 28, 2: 31},
+    "streams.version": {1: 29},
+}
+AHEAD = {"4.4": 34}  # levels that a release has beyond those with its name
+
+
+def release_of(level: int) -> str:
+    """The release that a level of metadata.version is named after."""
+    return NAMES[level].partition("-")[0]
+
+
+def newest_level(release: str) -> int:
+    """The highest level of metadata.version that a release has."""
+    return AHEAD.get(release, max(level for level in NAMES if release_of(level) == release))
+
+
+def supported_levels(name: str, release: str) -> tuple[int, int]:
+    """The lowest and the highest level of a feature that a release supports; 0 and 0: it does not know the feature."""
+    newest = newest_level(release)
+    if name == FEATURE:
+        return LEAST if int(release.partition(".")[0]) >= ZOOKEEPER_GONE else OLDEST, newest
+    return 0, max((level for level, least in FEATURES.get(name, {}).items() if least <= newest), default=0)
