@@ -87,11 +87,9 @@ BASE: list[Record] = [
     part(0),
     part(1),
 ]
-BEGIN, END, ABORT = (
-    ("BeginTransactionRecord", {"name": "t"}),
-    ("EndTransactionRecord", {}),
-    ("AbortTransactionRecord", {}),
-)
+BEGIN: Record = ("BeginTransactionRecord", {"name": "t"})
+END: Record = ("EndTransactionRecord", {})
+ABORT: Record = ("AbortTransactionRecord", {})
 BOTH_GONE = [remove("RemoveAccessControlEntry", id=each) for each in (ACL_ID, OTHER_ACL)]
 GONE = remove("RemoveTopic", topicId=TOPIC_ID)
 

@@ -1,6 +1,11 @@
-"""kcli snapshot check: would another metadata.version hold this metadata?"""
+"""kcli snapshot check: would another metadata.version hold this metadata, and nodes of its release start with it?"""
 
 from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,8 +15,17 @@ from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.errors import InputError
 from kcli.jsontext import dumps
-from kcli.snapshots.reading.api import load_image, parse_wanted
+from kcli.snapshots.reading.api import Loaded, load_image, parse_wanted
+from kcli.snapshots.reading.names import parse_snapshot_name
 from kcli.snapshots.rules.levels import level_name
+from kcli.snapshots.rules.supported import release_of
+
+if TYPE_CHECKING:
+    from kcli.snapshots.rules.compatibility import Misfit
+    from kcli.snapshots.rules.preflight import Obstacle
+
+MOST = 20  # records that are named
+PARTITION = "__cluster_metadata-0"
 
 
 @click.command()
@@ -26,35 +40,77 @@ def check(source: str, against: str, form: str, quiet: bool, dialect: str | None
     """Say what in a cluster's metadata another metadata.version, older or newer, does not allow; exit 1 for a loss.
 
     FILE is a snapshot; of a directory it is the newest one and the log behind it, with `@OFFSET` or `@TIME` its state
-    then. What would be lost, features and nodes without support, records that are written in another version; and
-    whether Kafka would refuse the step.
+    then. What would be lost, features and nodes without support, records that are written in another version; whether
+    Kafka would refuse the step. And which records, that a node has to replay although they are superseded, keep nodes
+    of the release from starting, with the cure.
 
     \b
     kcli snapshot check __cluster_metadata-0 --against 3.9
     """
-    from kcli.snapshots.rules.compatibility import misfits, parse_level
+    from kcli.snapshots.rules.compatibility import Misfit, misfits, parse_level
 
     target = parse_level(against)
     wanted = parse_wanted(source)
     refuse_other_snapshots(str(wanted.path))
-    loader = load_image(wanted, dialect=dialect).loader
+    loaded = load_image(wanted, dialect=dialect)
+    loader = loaded.loader
     found = list(misfits(loader.image, target))
     for each in found:
-        needs = None if each.needs is None else level_name(each.needs)
-        if form == "jsonl":
-            row = {"severity": each.severity, "what": each.what, "count": each.count, "example": each.example or None}
-            print_line(dumps(row | {"needs": needs}))
-        else:
-            example = (
-                f" ({each.count:,}: {each.example}{', ...' * (each.count > 1)})"
-                if each.example
-                else f" ({each.count:,})"
-            )
-            print_line(f"{each.severity:<5}  {each.what}{example}" + (f": from {needs} on" if needs else ""))
+        write_misfit(each, form)
+    hindrances = list(obstacles(loaded, target, dialect))
+    for obstacle in hindrances:
+        name, offset = Path(obstacle.file).name, obstacle.offset
+        text = f"nodes of {release_of(target)} stop at record {offset} of {name}: {obstacle.what}"
+        found.append(Misfit("error", text, 1))
+        write(form, text, "error", file=obstacle.file, offset=offset)
+    for text in cures(hindrances, source):
+        write(form, text, "note")
     if not quiet:
         print_note(summary(loader.image.level, target))
     conclude([InputError(text, file=source) for _, text in loader.problems], quiet)
     return 1 if any(each.severity == "error" for each in found) else 0
+
+
+def obstacles(loaded: Loaded, target: int, dialect: str | None) -> Iterator[Obstacle]:
+    """Find the records that nodes of the level's release can't replay, but for levels that are still in force."""
+    from kcli.snapshots.rules.preflight import Preflight
+
+    preflight, image = Preflight(release_of(target), dialect), loaded.loader.image
+    partition = Path(loaded.sources[0]).absolute().parent if loaded.sources else Path()
+    newest = parse_snapshot_name(Path(loaded.sources[0]).name) if loaded.sources else None
+    found = list(preflight.obstacles(loaded.sources, newest.id.end_offset if newest else 0))
+    found += preflight.bootstrap(partition.parent) if partition.name == PARTITION else []
+    for each in found[:MOST]:
+        name, level = each.features or ("", 0)
+        if each.is_bootstrap or not level or image.features.get(name) != level:
+            yield each
+
+
+def cures(found: list[Obstacle], source: str) -> Iterator[str]:
+    """What to do, so that the older nodes start."""
+    if any(not each.is_bootstrap for each in found):
+        log = shlex.quote(source.partition("@")[0])
+        text = "cure, on each node while it is stopped: a snapshot behind these records, which nodes begin with then"
+        yield f"{text}: kcli snapshot create --log {log}"
+    for path in sorted({each.file for each in found if each.is_bootstrap}):
+        yield f"cure: put {path} aside, which only an empty log needs"
+
+
+def write_misfit(found: Misfit, form: str) -> None:
+    needs = None if found.needs is None else level_name(found.needs)
+    example = f": {found.example}{', ...' * (found.count > 1)}" if found.example else ""
+    text = f"{found.what} ({found.count:,}{example})" + (f": from {needs} on" if needs else "")
+    row = {"what": found.what, "count": found.count, "example": found.example or None, "needs": needs}
+    write(form, text, found.severity, **row)
+
+
+def write(form: str, text: str, severity: str, **row: object) -> None:
+    """Print a line. row: what its object has beside what all have."""
+    if form == "jsonl":
+        plain = {"severity": severity, "what": text, "count": 1, "example": None, "needs": None}
+        print_line(dumps(plain | {"file": None, "offset": None} | row))
+    else:
+        print_line(f"{severity:<5}  {text}")
 
 
 def summary(level: int | None, target: int) -> str:

@@ -158,7 +158,7 @@ def unregister_broker(state: Controller, value: Value) -> None:
 
 @refuses("FenceBrokerRecord", "UnfenceBrokerRecord", "BrokerRegistrationChangeRecord")
 def change_broker(state: Controller, value: Value) -> None:
-    number = value.get("brokerId", value.get("id"))
+    number: int = value["brokerId" if "brokerId" in value else "id"]
     before = (state.image.brokers.get(number) or {}).get("logDirs") or ()
     state.move(number, before, value.get("logDirs") or before)
 

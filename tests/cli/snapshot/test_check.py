@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from kcli.cli.main import main
 from tests.snapshots.files import partition_folder
+from tests.snapshots.quorums import metadata_batch
 
 FOLDER = str(partition_folder("440-three/n1"))
 Captured = pytest.CaptureFixture[str]
@@ -20,7 +22,7 @@ def test_a_downgrade(capfd: Captured) -> None:
     assert main(["snapshot", "check", FOLDER, "--against", "3.9", "--format", "jsonl", "-q"]) == 1
     captured = capfd.readouterr()
     rows = [json.loads(line) for line in captured.out.splitlines()]
-    assert {tuple(row) for row in rows} == {("severity", "what", "count", "example", "needs")}
+    assert {tuple(row) for row in rows} == {("severity", "what", "count", "example", "needs", "file", "offset")}
     assert captured.err == ""
 
 
@@ -42,3 +44,21 @@ def test_what_is_refused(capfd: Captured) -> None:
     assert main(["snapshot", "check", FOLDER, "--against", "0.8"]) == 2
     assert main(["snapshot", "check", "nowhere", "--against", "3.9"]) == 3
     assert len(capfd.readouterr().err.splitlines()) == 3
+
+
+def test_a_level_that_was_raised_and_lowered_stops_an_older_node(tmp_path: Path, capfd: Captured) -> None:
+    """Roll-back needs the log that a node must replay, and not the image alone; a snapshot behind it is the cure."""
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    levels = [("FeatureLevelRecord", {"name": "metadata.version", "featureLevel": each}) for each in (19, 21, 19)]
+    log = b"".join(metadata_batch(place, each) for place, each in enumerate(levels))
+    (folder / f"{0:020d}.log").write_bytes(log)
+    command = ["snapshot", "check", str(tmp_path), "--against", "3.7", "--format", "jsonl"]
+    assert main(command) == 1
+    error, cure = (json.loads(line) for line in capfd.readouterr().out.splitlines())
+    assert (error["severity"], error["offset"]) == ("error", 1)
+    assert f"kcli snapshot create --log {tmp_path}" in cure["what"]
+    assert main(["snapshot", "create", "--log", str(tmp_path)]) == 0
+    capfd.readouterr()
+    assert main(command) == 0
+    assert capfd.readouterr().out == ""

@@ -6,8 +6,9 @@ import pytest
 
 from kcli.errors import UsageError
 from kcli.snapshots.image.image import MIGRATING, Image
-from kcli.snapshots.rules.compatibility import CHANGED, FEATURES, HELD, LEAST, misfits, parse_level, refused_by_kafka
+from kcli.snapshots.rules.compatibility import CHANGED, HELD, misfits, parse_level, refused_by_kafka
 from kcli.snapshots.rules.levels import NAMES
+from kcli.snapshots.rules.supported import FEATURES, LEAST
 from tests.snapshots.made import TOPIC_ID, broker, image, partition
 
 NODE: dict[str, Any] = {"features": []}

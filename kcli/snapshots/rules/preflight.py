@@ -1,0 +1,147 @@
+"""Finds what a node of another release dies of when it starts: records that it must replay and can't.
+
+A node replays its newest snapshot and the log behind it, whatever the image comes to: a level that was raised and
+lowered again, a registration that a later one has superseded, a record of a type that the release lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kcli.errors import DecodeError, InputError
+from kcli.schemas.catalog import catalog
+from kcli.schemas.model import release_order
+from kcli.snapshots.reading.decoding import Decoder
+from kcli.snapshots.reading.files import open_file
+from kcli.snapshots.reading.framing import Fault, batches
+from kcli.snapshots.reading.framing import release as give_back
+from kcli.snapshots.reading.walk import SOFT, Row, opened, walk
+from kcli.snapshots.rules.levels import FEATURE, level_name
+from kcli.snapshots.rules.supported import supported_levels
+
+FEATURE_LEVEL = 12
+BOOTSTRAP = "bootstrap.checkpoint"
+LEVEL_ONLY = "4.0"  # from this release on, a bootstrap.checkpoint may have a level that the release lacks
+
+FINE, LOOK, UNKNOWN = "", "look", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A record that keeps nodes of a release from starting. features: what it sets, {name: level}."""
+
+    file: str
+    offset: int
+    what: str
+    features: tuple[str, int] | None = None
+
+    @property
+    def is_bootstrap(self) -> bool:
+        """Whether it stands beside the log, so that no snapshot cures it."""
+        return Path(self.file).name == BOOTSTRAP
+
+
+class Preflight:
+    """What nodes of a release make of records, by their type and version. release: "3.7"."""
+
+    def __init__(self, release: str, dialect: str | None = None) -> None:
+        self.release, self.decoder = release, Decoder(dialect)
+        self.verdicts: dict[tuple[int, int], str] = {}
+
+    def obstacles(self, paths: Iterable[str], since: int = 0) -> Iterator[Obstacle]:
+        """Yield what stops a node in these files, from a log offset on in segments."""
+        for path in paths:
+            is_log = path.endswith(".log")
+            with open_file(path) as file:
+                for row, records in rows(file.data, file.mapped):
+                    if is_log and row[0] < since:
+                        continue
+                    if (found := self.judge(path, row, records)) is not None:
+                        yield found
+
+    def bootstrap(self, folder: Path) -> Iterator[Obstacle]:
+        """Yield what stops a node in the bootstrap.checkpoint of a log directory."""
+        path = folder / BOOTSTRAP
+        if release_order(self.release) < release_order(LEVEL_ONLY) and path.is_file():
+            yield from self.obstacles([str(path)])
+
+    def judge(self, path: str, row: Row, records: memoryview) -> Obstacle | None:
+        offset, key, version, start, end, problem = row
+        if key is None or version is None or (problem and problem not in SOFT):
+            return None  # a matter of `verify`
+        verdict = self.verdicts.get((key, version))
+        if verdict is None:
+            verdict = self.verdicts[key, version] = self.verdict(key, version)
+        if verdict == UNKNOWN:
+            return Obstacle(path, offset, f"{self.release} has no {self.decoder.names[key]}")
+        try:
+            if key == FEATURE_LEVEL:
+                return self.feature(path, offset, self.decoder.read(key, version, records[start:end]))
+            if verdict == LOOK and not self.takes(key, version, records[start:end]):
+                text = f"{self.decoder.names[key]} v{version}; {self.release} reads up to v{self.newest(key)}"
+                return Obstacle(path, offset, text)
+        except DecodeError:
+            return None
+        return None
+
+    def verdict(self, key: int, version: int) -> str:
+        """Say whether a record can be read by its type and version alone."""
+        if self.decoder.codec(key, version) is None:
+            return FINE  # no release knows it: `verify` says so
+        newest = self.newest(key)
+        return UNKNOWN if newest is None else LOOK if version > newest else FINE
+
+    def newest(self, key: int) -> int | None:
+        """The newest version of a type that the release has."""
+        spans = catalog(self.decoder.dialect).message(self.decoder.names[key]).releases
+        return next((each.versions.hi for each in spans if self.release in each), None)
+
+    def takes(self, key: int, version: int, data: memoryview) -> bool:
+        """Whether the release reads a record of a version that it does not have.
+
+        Kafka reads it as the newest version that it has. What is tagged passes unseen; a struct is refused by its
+        version, and bytes that are left over are refused, too.
+        """
+        newest = self.newest(key)
+        older = self.decoder.codec(key, newest) if newest is not None else None
+        if older is None:
+            return False
+        if has_structs(self.decoder.read(key, version, data)):
+            return False
+        try:
+            older.read(data)
+        except DecodeError:
+            return False
+        return True
+
+    def feature(self, path: str, offset: int, value: dict[str, Any]) -> Obstacle | None:
+        name, level = value["name"], value.get("featureLevel", value.get("maxFeatureLevel", 0))
+        least, most = supported_levels(name, self.release)
+        if least <= level <= most:
+            return None
+        named = f" ({level_name(level)})" if name == FEATURE else ""
+        known = f"has levels {least} to {most} of it" if most else "does not have it"
+        text = f"FeatureLevelRecord {name} {level}{named}; {self.release} {known}"
+        return Obstacle(path, offset, text, (name, level))
+
+
+def rows(data: memoryview, mapped: object) -> Iterator[tuple[Row, memoryview]]:
+    """Every metadata record of a file whose batches can be read."""
+    for batch in batches(data):
+        if isinstance(batch, Fault):
+            return
+        if batch.magic == 2 and not batch.is_control:
+            try:
+                records = opened(data, batch)
+            except InputError:
+                continue
+            for row in walk(records, batch):
+                yield row, records
+        give_back(mapped, batch.position, batch.end)
+
+
+def has_structs(value: dict[str, Any]) -> bool:
+    return any(isinstance(each, list) and each and isinstance(each[0], dict) for each in value.values())
