@@ -16,6 +16,7 @@ NO_LEADER = -1
 Entry = tuple[int, bool]  # partition, and that the broker leads it
 ZERO: Entry = (0, False)  # of a list that was cut to one entry less and had more than one to lose
 Partition = dict[str, Any]
+Lists = dict[int, list[Entry]]  # by broker
 
 
 def is_odd(partition: Partition) -> bool:
@@ -35,37 +36,31 @@ class Members:
 
     def update(self, number: int, before: Partition | None, after: Partition) -> None:
         """Take a change of a partition. ReplayError: what it removes is not there."""
-        was, now = (in_sync(each) for each in (before, after))
         led = before["leader"] if before else NO_LEADER
-        self.lay(self.isrs, number, was, now, led, after["leader"])
+        change(self.isrs, number, in_sync(before), in_sync(after), (led, after["leader"]))
         elr = sorted(before["eligibleLeaderReplicas"]) if before else []
-        self.lay(self.elrs, number, elr, sorted(after["eligibleLeaderReplicas"]), None, None)
+        change(self.elrs, number, elr, sorted(after["eligibleLeaderReplicas"]), (None, None))
 
-    def lay(
-        self,
-        lists: dict[int, list[Entry]],
-        number: int,
-        was: list[int],
-        now: list[int],
-        led: int | None,
-        leads: int | None,
-    ) -> None:
-        old, new = 0, 0
-        while old < len(was) or new < len(now):
-            if new == len(now) or (old < len(was) and was[old] < now[new]):
-                remove(lists, was[old], (number, was[old] == led))
-                old += 1
-            elif old == len(was) or was[old] > now[new]:
-                lists.setdefault(now[new], []).append((number, now[new] == leads))
-                new += 1
-            else:
-                self.turn(lists, was[old], number, was[old] == led, was[old] == leads)
-                old, new = old + 1, new + 1
 
-    def turn(self, lists: dict[int, list[Entry]], broker: int, number: int, led: bool, leads: bool) -> None:
-        if led != leads:
-            entries = found(lists, broker, number)
-            lists[broker] = [(number, leads) if each == (number, led) else each for each in entries]
+def change(lists: Lists, number: int, was: list[int], now: list[int], leaders: tuple[int | None, int | None]) -> None:
+    """Add and remove the brokers in which two sorted lists differ; mark who leads. leaders: before and after."""
+    (led, leads), old, new = leaders, 0, 0
+    while old < len(was) or new < len(now):
+        if new == len(now) or (old < len(was) and was[old] < now[new]):
+            remove(lists, was[old], (number, was[old] == led))
+            old += 1
+        elif old == len(was) or was[old] > now[new]:
+            lists.setdefault(now[new], []).append((number, now[new] == leads))
+            new += 1
+        else:
+            mark(lists, was[old], (number, was[old] == led), (number, was[old] == leads))
+            old, new = old + 1, new + 1
+
+
+def mark(lists: Lists, broker: int, was: Entry, now: Entry) -> None:
+    """Put another entry in the place of one."""
+    if was != now:
+        lists[broker] = [now if each == was else each for each in found(lists, broker, was[0])]
 
 
 def in_sync(partition: Partition | None) -> list[int]:
@@ -74,13 +69,13 @@ def in_sync(partition: Partition | None) -> list[int]:
     return sorted([*partition["isr"], *([NO_LEADER] if partition["leader"] == NO_LEADER else [])])
 
 
-def found(lists: dict[int, list[Entry]], broker: int, number: int) -> list[Entry]:
+def found(lists: Lists, broker: int, number: int) -> list[Entry]:
     if broker not in lists:
         raise ReplayError(f"partition {number}: the controller has no entry of broker {broker} for the topic any more")
     return lists[broker]
 
 
-def remove(lists: dict[int, list[Entry]], broker: int, entry: Entry) -> None:
+def remove(lists: Lists, broker: int, entry: Entry) -> None:
     """Drop an entry from a list that becomes shorter by one, however many of its kind there are."""
     entries = found(lists, broker, entry[0])
     left = [each for each in entries if each != entry]
