@@ -69,6 +69,7 @@ class Preflight:
             yield from self.obstacles([str(path)])
 
     def judge(self, path: str, row: Row, records: memoryview) -> Obstacle | None:
+        """Return the obstacle that a record is, if it is one."""
         offset, key, version, start, end, problem = row
         if key is None or version is None or (problem and problem not in SOFT):
             return None  # a matter of `verify`
@@ -118,6 +119,7 @@ class Preflight:
         return True
 
     def feature(self, path: str, offset: int, value: dict[str, Any]) -> Obstacle | None:
+        """Return the obstacle that the level of a feature is, if the release does not support it."""
         name, level = value["name"], value.get("featureLevel", value.get("maxFeatureLevel", 0))
         least, most = supported_levels(name, self.release)
         if least <= level <= most:
@@ -129,7 +131,7 @@ class Preflight:
 
 
 def rows(data: memoryview, mapped: object) -> Iterator[tuple[Row, memoryview]]:
-    """Every metadata record of a file whose batches can be read."""
+    """Yield every metadata record of a file, and its batch's records."""
     for batch in batches(data):
         if isinstance(batch, Fault):
             return
