@@ -8,22 +8,38 @@ from typing import Any
 from kcli.capture.kafka.connection import CapturedConnection
 from kcli.capture.kafka.correlation import is_request
 from kcli.capture.kafka.events import Kind
-from kcli.grammar.request_start import PREFIX
+from kcli.grammar.request_start import PREFIX, api_of
 from kcli.redact.batches import BLANK
-from kcli.redact.messages import FrameRedactor
+from kcli.redact.logins import Login
+from kcli.redact.messages import API, NUMBER, UNNUMBERED, FrameRedactor
 
 Write = Callable[[int, int, bytes], None]  # write(end, offset in what it sent, redacted bytes)
 Came = Callable[[int, int, int, int], None]  # came(end, ns, place behind them in what it sent, bytes to be read)
-HEADS = (8, 4)  # bytes behind a frame's length that stay of one that is not whole: of a request, of a response
 
 
 class RedactedConnection(CapturedConnection):
-    """As a CapturedConnection; what it reads goes to `write`, and what it can't read does not."""
+    """As a CapturedConnection; what it reads goes to `write`, and what it can't read does not.
 
-    def __init__(self, *state: Any, frames: FrameRedactor, write: Write, came: Came) -> None:
+    unnumbered: correlation ids of requests that wait and can't be decoded, and so have another one in what is written
+    """
+
+    def __init__(self, *state: Any, frames: FrameRedactor, login: Login, write: Write, came: Came) -> None:
         """state: as CapturedConnection has it."""
         super().__init__(*state)
-        self.frames, self.write, self.came = frames, write, came
+        self.frames, self.login, self.write, self.came = frames, login, write, came
+        self.unnumbered: set[int] = set()
+
+    def restore(self, *state: Any) -> None:
+        """See ConnectionState.restore."""
+        super().restore(*state)
+        for request in self.pending:
+            if request.frame is not None and not self.frames.is_numbered(request.frame):
+                self.unnumbered.add(request.correlation_id)
+
+    @property
+    def steady(self) -> bool:
+        """See ConnectionState."""
+        return super().steady and not self.unnumbered
 
     def data(self, d: int, ns: int, data: bytes) -> None:
         """See CapturedConnection."""
@@ -38,18 +54,23 @@ class RedactedConnection(CapturedConnection):
         super().take_frame(d, frame, offset)
 
     def redacted(self, d: int, frame: bytes) -> bytes:
-        """A frame without names; of one that nobody can read, a token among them, what stands at fixed places."""
+        """Return a frame without names; of one that nobody can read, a token among them, nothing but its size."""
         if d == self.client:
             if (self.tokens and not is_request(self, frame)) or len(frame) < 8:
                 return BLANK * len(frame)
-            return self.frames.request(frame)
-        first = self.pending.first
-        if first is not None and first.token:
+            made = self.frames.request(frame, self.login)
+            if made[NUMBER] != frame[NUMBER]:
+                self.unnumbered.add(int.from_bytes(frame[NUMBER], "big", signed=True))
+            return made
+        first, number = self.pending.first, int.from_bytes(frame[:4], "big", signed=True)
+        request = self.pending.find(number)
+        if (first is not None and first.token) or request is None or request.frame is None:
             return BLANK * len(frame)
-        request = self.pending.find(int.from_bytes(frame[:4], "big", signed=True))
-        if request is None or request.frame is None:
-            return frame[:4] + BLANK * (len(frame) - 4)
-        return self.frames.response(frame, request.api_key, request.api_version, request.frame)
+        made = self.frames.response(frame, request.api_key, request.api_version, request.frame)
+        if number in self.unnumbered:
+            self.unnumbered.remove(number)
+            return UNNUMBERED[: len(frame)] + made[4:]
+        return made
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
         """See CapturedConnection."""
@@ -72,11 +93,22 @@ class RedactedConnection(CapturedConnection):
         self.write_head(1)
 
     def write_head(self, d: int) -> None:
-        """Write what may stay of a frame that will never be whole: its length, and which message it is."""
+        """Write what may stay of a frame that will never be whole: its length, and what says which message it is."""
         stream = self.streams[d]
         size = stream.frame_size()
         if self.foreign is not None or not stream.synced or stream.skip or size is None:
             return
         if self.plausible_size(d, size):
-            kept = PREFIX + (0 if self.tokens else min(size, HEADS[d != self.client]))
-            self.write(d, stream.offset, bytes(stream.buffer[:kept]))
+            there = bytes(stream.buffer[PREFIX : PREFIX + size])
+            self.write(d, stream.offset, bytes(stream.buffer[:PREFIX]) + self.known_head(d, there)[: len(there)])
+
+    def known_head(self, d: int, there: bytes) -> bytes:
+        """Return what may stay of the first bytes of such a frame: see kcli.redact.messages."""
+        if self.tokens or len(there) < API:
+            return b""
+        if d == self.client:
+            return there[:API] + UNNUMBERED if self.frames.bodies.knows(*api_of(there)) else b""
+        number = int.from_bytes(there[:API], "big", signed=True)
+        request = self.pending.find(number)
+        is_known = request is not None and request.frame is not None and number not in self.unnumbered
+        return there[:API] if is_known else b""

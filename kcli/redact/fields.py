@@ -17,7 +17,7 @@ from kcli.schemas.model import Field
 from kcli.topic_names import CLUSTER_METADATA
 
 Way = Literal["name", "text", "host", "principal", "resource", "coordinator", "address", "uuid", "frame", "inside",
-              "login", "records", "nothing"]  # fmt: skip
+              "mechanism", "login", "records", "nothing"]  # fmt: skip
 
 # What `--keep` can name.
 KINDS = ("topics", "groups", "clients", "transactions", "principals", "hosts", "addresses", "racks", "clusters")
@@ -28,8 +28,8 @@ class Rule(NamedTuple):
 
     way: "name", "host", "principal" (TYPE:NAME), "resource" (a name, or a broker's number), "coordinator" (a group, a
     transactional id, or group:topic id:partition), "address", "uuid"; "text" and "nothing": only its size stays;
-    "frame": a message with its header; "inside": the message `inside` behind its version; "login": what a SASL client
-    sends; "records". kind: one of KINDS, None for what is never kept. words: values that stay.
+    "frame": a message with its header; "inside": the message `inside` behind its version; "mechanism", "login": what a
+    SASL client asks for, and sends; "records". kind: one of KINDS, None for what is never kept. words: what stays.
     """
 
     way: Way
@@ -165,7 +165,7 @@ def rule_of_string(name: str, holder: str) -> Rule:
     """The rule of a string, by its name and what holds it."""
     kept = WORDS.get(f"{holder}.{name}") or WORDS.get(name)
     if kept is not None:
-        return Rule("name", words=kept)
+        return Rule("mechanism" if name == "mechanism" else "name", words=kept)
     if name == "key" and holder not in ("coordinators", *COORDINATORS):
         return Rule("name")
     if name == "name" and holder in TOPICS | USERS:

@@ -1,21 +1,51 @@
-"""What clients log in with, without what is secret: of PLAIN and SCRAM the user's name stays, as another name."""
+"""What clients log in with, without what is secret: of PLAIN and SCRAM the user's name stays, as another name.
+
+The mechanism decides, not what a token looks like: of one that is not named here nothing stays.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-PLAIN = re.compile(rb"([^\0]*)\0([^\0]+)\0([^\0]*)", re.DOTALL)  # RFC 4616
-SCRAM = re.compile(rb"([ny],)(a=)?([^,]*)(,n=)([^,]+)(,r=)(.*)", re.DOTALL)  # RFC 5802, client-first-message
 HIDDEN = b"x"
 
+Name = Callable[[bytes], bytes]  # what replaces a user's name
 
-def redacted_login(token: bytes, name: Callable[[bytes], bytes]) -> bytes:
-    """A token of SaslAuthenticate, as long as it was. name: replaces a user's name."""
-    if found := PLAIN.fullmatch(token):
-        acting, user, password = found.groups()
-        return b"\0".join((name(acting), name(user), HIDDEN * len(password)))
-    if found := SCRAM.fullmatch(token):
-        flag, mark, acting, before, user, behind, rest = found.groups()
-        return b"".join((flag, mark or b"", name(acting), before, name(user), behind, HIDDEN * len(rest)))
-    return HIDDEN * len(token)
+
+def redacted_plain(token: bytes, name: Name) -> bytes | None:
+    """Return a token of PLAIN (RFC 4616) without its password; None: it is none."""
+    found = re.fullmatch(rb"([^\0]*)\0([^\0]+)\0(.*)", token, re.DOTALL)
+    if found is None:
+        return None
+    acting, user, password = found.groups()
+    return b"\0".join((name(acting), name(user), HIDDEN * len(password)))
+
+
+def redacted_scram(token: bytes, name: Name) -> bytes | None:
+    """Return SCRAM's client-first-message (RFC 5802) without its nonce; None: it is another message."""
+    found = re.fullmatch(rb"([ny],)(a=)?([^,]*)(,n=)([^,]+)(,r=)(.*)", token, re.DOTALL)
+    if found is None:
+        return None
+    flag, mark, acting, before, user, behind, rest = found.groups()
+    return b"".join((flag, mark or b"", name(acting), before, name(user), behind, HIDDEN * len(rest)))
+
+
+MECHANISMS: Mapping[bytes, Callable[[bytes, Name], bytes | None]] = {
+    b"PLAIN": redacted_plain,
+    b"SCRAM-SHA-256": redacted_scram,
+    b"SCRAM-SHA-512": redacted_scram,
+}
+
+
+class Login:
+    """The login of a connection. mechanism: what its latest SaslHandshake asked for; None: there was none."""
+
+    def __init__(self, mechanism: bytes | None = None) -> None:
+        self.mechanism = mechanism
+
+    def redacted(self, token: bytes, name: Name) -> bytes:
+        """Return a client's token, as long as it was."""
+        redact = MECHANISMS.get(self.mechanism) if self.mechanism is not None else None
+        made = redact(token, name) if redact is not None else None
+        return HIDDEN * len(token) if made is None else made

@@ -1,11 +1,14 @@
 """Frames of Kafka with their names replaced and their data left out, byte for byte in place: every size stays.
 
 A frame begins blank, and only what the grammar has read is written into it: numbers and lengths as they are, the rest
-by the rule of its field (`kcli.redact.fields`). So what can't be decoded is never copied.
+by the rule of its field (`kcli.redact.fields`). A frame that can't be decoded stays blank, as a number read before the
+error may be a piece of a name; a request's API and version stay if kcli knows both, a response's correlation id if its
+request has it, which can be decoded.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,12 +17,12 @@ from kcli.capture.kafka.bodies import Bodies
 from kcli.errors import DecodeError, SchemaError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.request_start import api_of, client_id_of
+from kcli.grammar.request_start import api_of
 from kcli.grammar.words.trace import Span
 from kcli.records.control import MESSAGES as CONTROL_MESSAGES
 from kcli.redact.batches import BLANK, FILL, BatchRedactor
 from kcli.redact.fields import NO_RULE, Rule, Way, rules_of
-from kcli.redact.logins import redacted_login
+from kcli.redact.logins import Login
 from kcli.redact.pseudonyms import Pseudonyms, is_address
 from kcli.redact.rewriters import rewriter_of
 from kcli.schemas.apikeys import ENVELOPE
@@ -30,18 +33,30 @@ if TYPE_CHECKING:
 INDEX = re.compile(r"\[\d+\]")
 SHARE_KEY = re.compile(rb"(.*):([A-Za-z0-9_-]{22}):(\d+)", re.DOTALL)  # group:topic id:partition (KIP-932)
 FIXED = 8  # bytes of a request's key, version and correlation id
-CLIENT_ID = 10  # where a client id's bytes begin
+API = 4  # ... of its key and version
+NUMBER = slice(API, FIXED)  # its correlation id
+UNNUMBERED = b"\x7f\xff\xff\xff"  # ... of one that can't be decoded, and of what answers it
 LEVELS = frozenset({4, 8})  # resources named by a broker's number
 KIND_OF_KEY = {0: "groups", 1: "transactions"}  # FindCoordinator's keyType
 
 
+class Around(NamedTuple):
+    """What is around a message. request: of what an envelope answers, that inside; login: of a request's connection."""
+
+    request: bytes = b""
+    login: Login | None = None
+
+
 class Place(NamedTuple):
-    """A field whose content is replaced. numbers: what stands beside it, by path; request: what an envelope answers."""
+    """A field whose content is replaced. numbers: what stands beside it, by path."""
 
     rule: Rule
     path: str
     numbers: Mapping[str, int]
-    request: bytes
+    around: Around
+
+
+NOTHING_AROUND = Around()
 
 
 class FrameRedactor:
@@ -59,7 +74,8 @@ class FrameRedactor:
             "resource": self.resource,
             "coordinator": self.coordinator,
             "address": self.address,
-            "login": lambda data, field: redacted_login(data, self.user),
+            "mechanism": self.mechanism,
+            "login": lambda data, field: (field.around.login or Login()).redacted(data, self.user),
             "inside": lambda data, field: self.inside(data, field.rule.inside),
             "frame": self.frame_inside,
             "records": lambda data, field: self.batches.records(data),
@@ -82,66 +98,72 @@ class FrameRedactor:
         rewriter = self.rewriter(api_key, version, is_response)
         return None if rewriter is None else rewriter.rewritten(frame)
 
-    def request(self, frame: bytes) -> bytes:
-        """A request; one that can't be decoded keeps what stands at fixed places, its client's name replaced."""
-        made = self.rewritten(frame, *api_of(frame), False) if len(frame) >= FIXED else None
-        return self.interpreted_request(frame) if made is None else made
+    def request(self, frame: bytes, login: Login | None = None) -> bytes:
+        """Return a request's frame redacted. login: its connection's, which a SaslHandshake changes."""
+        made = self.readable_request(frame, login)
+        if made is not None:
+            return made
+        self.blanked += 1
+        known = len(frame) >= FIXED and self.bodies.knows(*api_of(frame))
+        return ((frame[:API] if known else BLANK * API) + UNNUMBERED + BLANK * len(frame))[: len(frame)]
 
     def response(self, frame: bytes, api_key: int, version: int, request: bytes = b"") -> bytes:
-        """The response to a request of that key and version, whose frame says what an envelope has inside."""
+        """Return the frame redacted that answers a request of that key and version. request: its frame, if known."""
         made = self.rewritten(frame, api_key, version, True)
-        return self.interpreted_response(frame, api_key, version, request) if made is None else made
+        if made is None:
+            made = self.interpreted_response(frame, api_key, version, request)
+        if made is not None:
+            return made
+        self.blanked += 1
+        number = frame[:API] if request[NUMBER] == frame[:API] and self.is_numbered(request) else BLANK * API
+        return (number + BLANK * len(frame))[: len(frame)]
 
-    def interpreted_request(self, frame: bytes) -> bytes:
-        """As `request`, field by field."""
-        out = bytearray(BLANK * len(frame))
+    def is_numbered(self, request: bytes) -> bool:
+        """Return whether a request can be decoded, so that it keeps its correlation id."""
+        return self.readable_request(request, None) is not None
+
+    def readable_request(self, frame: bytes, login: Login | None) -> bytes | None:
+        """As `request`; None: it can't be decoded."""
         if len(frame) < FIXED:
-            self.blanked += 1
-            return bytes(out)
-        out[:FIXED] = frame[:FIXED]
-        if not self.bodies.knows(*api_of(frame)):
-            self.fixed_client_id(frame, out)
-            self.blanked += 1
-            return bytes(out)
-        header, body = self.bodies.codecs(frame)
-        try:
-            self.message(header, frame, 0, out)
-            self.message(body, frame, header.skip(frame), out)
-        except DecodeError:
-            self.blanked += 1
-        return bytes(out)
+            return None
+        made = self.rewritten(frame, *api_of(frame), False)
+        return self.interpreted_request(frame, login) if made is None else made
 
-    def interpreted_response(self, frame: bytes, api_key: int, version: int, request: bytes) -> bytes:
-        """As `response`, field by field."""
+    def interpreted_request(self, frame: bytes, login: Login | None = None) -> bytes | None:
+        """As `readable_request`, field by field."""
+        if not self.bodies.knows(*api_of(frame)):
+            return None
         out = bytearray(BLANK * len(frame))
-        out[:4] = frame[:4]
-        try:
+        header, body = self.bodies.codecs(frame)
+        with contextlib.suppress(DecodeError):
+            self.message(header, frame, 0, out)
+            self.message(body, frame, header.skip(frame), out, Around(login=login))
+            return bytes(out)
+        return None
+
+    def interpreted_response(self, frame: bytes, api_key: int, version: int, request: bytes) -> bytes | None:
+        """As `response`, field by field; None: it can't be decoded."""
+        out = bytearray(BLANK * len(frame))
+        with contextlib.suppress(DecodeError, SchemaError):
             body, start = self.bodies.response_codec(frame, api_key, version)
             self.message(messages.response_header(api_key, version, self.bodies.dialect), frame, 0, out)
             inside = self.bodies.read_request(request)["requestData"] if api_key == ENVELOPE and request else b""
-            self.message(body, frame, start, out, inside)
-        except (DecodeError, SchemaError):
-            self.blanked += 1
-        return bytes(out)
-
-    def fixed_client_id(self, frame: bytes, out: bytearray) -> None:
-        """Replace the client id of a request of an unknown version, where there is one."""
-        found = client_id_of(frame)
-        if found:
-            end = CLIENT_ID + len(found)
-            out[FIXED:end] = frame[FIXED:CLIENT_ID] + (found if "clients" in self.keep else self.names.name(found))
+            self.message(body, frame, start, out, Around(inside))
+            return bytes(out)
+        return None
 
     # Messages
 
-    def message(self, codec: MessageCodec, data: bytes, start: int, out: bytearray, request: bytes = b"") -> None:
-        """Write the message at `start` into `out`, redacted. DecodeError: all of it stays blank, as a number read
-        before the error may be a piece of a name."""
+    def message(
+        self, codec: MessageCodec, data: bytes, start: int, out: bytearray, around: Around = NOTHING_AROUND
+    ) -> None:
+        """Write the message at `start` into `out`, redacted. DecodeError: nothing was written."""
         rules = rules_of(codec.name, self.bodies.dialect)
         spans: list[Span] = []
         MessageCodec.spans(codec, data, start, spans, secrets=True)  # of an envelope not those inside
         numbers = {span.path: span.value for span in spans if span.type == "int8"}
         for span in spans:
-            self.write(span, rules, numbers, data, out, request)
+            self.write(span, rules, numbers, data, out, around)
 
     def write(
         self,
@@ -150,7 +172,7 @@ class FrameRedactor:
         numbers: Mapping[str, int],
         data: bytes,
         out: bytearray,
-        request: bytes,
+        around: Around,
     ) -> None:
         """Write one value into `out`."""
         kind = span.type.rpartition(" ")[2]
@@ -162,7 +184,7 @@ class FrameRedactor:
             out[span.start : at] = data[span.start : at]
             if at < span.end:
                 rule = rules.get(INDEX.sub("", span.path), NO_RULE)
-                out[at : span.end] = self.content(data[at : span.end], Place(rule, span.path, numbers, request))
+                out[at : span.end] = self.content(data[at : span.end], Place(rule, span.path, numbers, around))
         elif span.type != "unknown tagged field":
             out[span.start : span.end] = data[span.start : span.end]
 
@@ -174,11 +196,17 @@ class FrameRedactor:
 
     def replaced(self, rule: Rule, data: bytes) -> bytes:
         """What stands for the content of a field whose rule needs nothing but the content."""
-        return self.content(data, Place(rule, "", {}, b""))
+        return self.content(data, Place(rule, "", {}, NOTHING_AROUND))
 
     def name(self, data: bytes, field: Place) -> bytes:
         """A name, or a word of Kafka's own that stays there."""
         return data if data.decode("latin-1") in field.rule.words else self.names.name(data)
+
+    def mechanism(self, data: bytes, field: Place) -> bytes:
+        """The mechanism of the tokens that follow."""
+        if field.around.login is not None:
+            field.around.login.mechanism = data
+        return self.name(data, field)
 
     def principal(self, data: bytes, _field: Place) -> bytes:
         """TYPE:NAME; the type of Kafka's own authorizer stays."""
@@ -197,7 +225,8 @@ class FrameRedactor:
         """A message with its header, in an envelope."""
         if field.path == "requestData":
             return self.request(data)
-        return self.response(data, *api_of(field.request)) if len(field.request) >= FIXED else BLANK * len(data)
+        request = field.around.request
+        return self.response(data, *api_of(request), request) if len(request) >= FIXED else BLANK * len(data)
 
     def uuid(self, data: bytes, rule: Rule) -> bytes:
         """The 16 bytes of an id."""

@@ -13,13 +13,14 @@ from kcli.redact.draft import Draft, DraftPacket, Extents
 class Places:
     """A connection in a draft. Lists are by end, 0 or 1.
 
-    number: its own; track: what its reader writes by, None while it has none
+    number: its own; track: what its reader writes by, None while it has none; login: a kcli.redact.logins.Login
     passed: bytes that its ends have sent, with those that are missing; shift: a byte's place in `extents` minus that
     """
 
     def __init__(self, number: int, flow: Flow, draft: Draft) -> None:
         self.number, self.flow, self.draft = number, flow, draft
         self.track: Any = None
+        self.login: Any = None
         self.extents = (Extents(draft), Extents(draft))
         self.near = [0, 0]  # the latest place, which says how often sequence numbers have wrapped
         self.passed, self.shift = [0, 0], [0, 0]

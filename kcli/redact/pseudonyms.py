@@ -1,9 +1,13 @@
-"""Names and addresses replaced by others of the same shape and length, consistently, by a key.
+"""Names and addresses replaced by others of the same length, consistently, by a key.
 
-A text is a row of units (letters, digits, octets of an address), each of a small range: each is moved within its range
-by a number that a keyed hash (BLAKE2b, RFC 7693) makes of the units before it. So two texts never become one, what is
-the same stays the same, and nobody finds the way back without the key. In addresses what begins alike begins alike
-afterwards (the prefix of a network stays one); a name goes through once more from behind, so that nothing of it shows.
+What is the same stays the same, two never become one, and nobody finds the way back without the key, nor from one pair
+that is known to another:
+
+- Addresses: a prefix-preserving permutation as in Crypto-PAn (Xu, Fan, Ammar, Moon: Prefix-Preserving IP Address
+  Anonymization, ICNP 2002), by octets and groups in place of bits, as an address written out keeps its length: each
+  becomes another of as many digits by a permutation that the key and the ones before it choose.
+- Names of printable ASCII keep their shape, letters for letters and digits for digits. Others keep their length alone,
+  and whether they are UTF-8: which scripts they are written in would find them in a dictionary.
 """
 
 from __future__ import annotations
@@ -11,8 +15,11 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import re
+import struct
 from collections.abc import Iterable
 from functools import lru_cache
+from math import isqrt
+from typing import Literal
 
 # A unit: its value, the first value of its range, and how many the range has.
 Unit = tuple[int, int, int]
@@ -24,6 +31,13 @@ OCTET = ((0, 10), (10, 90), (100, 156))
 GROUP = ((0, 1), (1, 0xF), (0x10, 0xF0), (0x100, 0xF00), (0x1000, 0xF000))  # as many hexadecimal digits
 RESERVED_IDS = 100  # Kafka's own: ids below this are no random ones (Uuid.RESERVED)
 CACHED = 1 << 14
+ORDERS = 1 << 8  # ... of which one may take 80 kB
+ROUNDS = 8  # of a Feistel network over the values of an octet or a group
+PASSES = 3  # over a short row of units: each by those before it, behind it, and before it again
+LONG = 16  # units that move: two rows of so many do not meet by chance
+SHORT = 4  # bytes beyond ASCII of which all texts are few: they are walked through
+# Characters by their bytes in UTF-8: letters, Latin to Cyrillic, all else up to Hangul, rare ideographs.
+SCRIPTS = ((0x61, 0x7B), (0xC0, 0x530), (0x800, 0xD7A4), (0x20000, 0x2A6E0))
 SPELLED = re.compile(r"(/?\[?)(.*?)(\]?)", re.DOTALL)  # as Java writes an address: /127.0.0.1
 
 
@@ -32,14 +46,41 @@ class Pseudonyms:
 
     def __init__(self, key: bytes) -> None:
         self.key = hashlib.blake2b(key).digest()
+        self.order = lru_cache(ORDERS)(self.make_order)
         self.name = lru_cache(CACHED)(self.make_name)
         self.address = lru_cache(CACHED)(self.make_address)
         self.mac = lru_cache(CACHED)(self.make_mac)
         self.uuid = lru_cache(CACHED)(self.make_uuid)
         self.host = lru_cache(CACHED)(self.make_host)
 
+    def keyed(self, purpose: bytes, data: bytes, size: int) -> bytes:
+        """Return `size` bytes that follow from the key, a purpose (below 16 bytes) and the data alone."""
+        return hashlib.shake_256(self.key + purpose.ljust(16, b"\0") + data).digest(size)
+
+    def make_order(self, size: int, purpose: bytes, before: bytes) -> Order:
+        """Return the key's order of the numbers below `size` for a purpose, behind certain units."""
+        side = isqrt(size - 1) + 1
+        drawn = struct.unpack(f">{ROUNDS * side}H", self.keyed(purpose, before, 2 * ROUNDS * side))
+        return Order(size, [drawn[at : at + side] for at in range(0, len(drawn), side)])
+
+    def neighbour(self, unit: Unit, purpose: bytes, before: bytes) -> int:
+        """Return the value that is next to the unit's in the key's order of its range: never the same one."""
+        value, low, size = unit
+        if size == 1:
+            return value
+        order = self.order(size, purpose, struct.pack(">H", low) + before)
+        return low + order.at((order.place(value - low) + 1) % size)
+
+    def prefixed(self, units: Iterable[Unit], purpose: bytes) -> list[int]:
+        """Return other units, each by its value and those before it: what begins alike begins alike afterwards."""
+        made, before = [], b""
+        for each in units:
+            made.append(self.neighbour(each, purpose, before))
+            before += struct.pack(">H", each[0])
+        return made
+
     def moved(self, units: Iterable[Unit], purpose: bytes) -> list[int]:
-        """The units' new values: each by its range, those before it, and the purpose (up to 16 bytes)."""
+        """Return the units moved within their ranges: each by its range, those before it, and the purpose."""
         hashed = hashlib.blake2b(key=self.key, person=purpose, digest_size=8)
         made = []
         for value, low, size in units:
@@ -49,22 +90,47 @@ class Pseudonyms:
         return made
 
     def stirred(self, units: list[Unit], purpose: bytes) -> list[int]:
-        """As `moved`, each by all the others: once from the front, once from behind."""
-        made = self.moved(units, purpose)
-        if len(units) < 2:
-            return made
-        behind = [(value, low, size) for value, (_, low, size) in zip(made, units, strict=True)]
-        return self.moved(reversed(behind), purpose + b"-back")[::-1]
+        """Return other units, each by all the others."""
+        moving = [at for at, (_, _, size) in enumerate(units) if size > 1]
+        values = [value for value, _, _ in units]
+        if len(moving) >= LONG:
+            drawn = self.keyed(purpose, struct.pack(f">{len(values)}H", *values), 4 * len(units))
+            numbers = struct.unpack(f">{len(units)}I", drawn)
+            return [low + number % size for number, (_, low, size) in zip(numbers, units, strict=True)]
+        if len(moving) == 1:
+            others = [value if size == 1 else 0 for value, _, size in units]
+            values[moving[0]] = self.neighbour(units[moving[0]], purpose, struct.pack(f">{len(others)}H", *others))
+            return values
+        for turn in range(PASSES):
+            row = [(value, low, size) for value, (_, low, size) in zip(values, units, strict=True)]
+            values = self.moved(row[:: -1 if turn % 2 else 1], purpose + b"-%d" % turn)[:: -1 if turn % 2 else 1]
+        return values
 
     def make_name(self, text: bytes) -> bytes:
-        """A name (UTF-8): letters for letters, digits for digits; other characters of ASCII stay."""
-        units = []
-        for at, byte in enumerate(text):
-            low, size = RANGES.get(byte, (byte, 1))
-            if 0x80 <= byte < 0xC0 and not 0x80 <= (text[at + 1] if at + 1 < len(text) else 0) < 0xC0:
-                low, size = 0x80, 64  # the end of a character: another of the same script, as a rule
-            units.append((byte, low, size))
-        return bytes(self.stirred(units, b"name"))
+        """Return another name: of ASCII letters for letters, digits for digits, and other characters stay."""
+        if form_of(text) != "ASCII":
+            return self.foreign_name(text)
+        return bytes(self.stirred([(byte, *RANGES.get(byte, (byte, 1))) for byte in text], b"name"))
+
+    def foreign_name(self, text: bytes) -> bytes:
+        """Return another name in place of one that is not of printable ASCII: as long, and of UTF-8 if this one is."""
+        form = form_of(text)
+        if len(text) <= SHORT:  # a permutation of all texts, walked until it is back among those of the form
+            made = self.short(text)
+            while form_of(made) != form:
+                made = self.short(made)
+            return made
+        turn = 0
+        while True:
+            drawn = self.keyed(b"foreign", struct.pack(">I", turn) + text, 8 * len(text))
+            made = drawn[: len(text)] if form == "bytes" else characters(drawn, len(text))
+            if (form_of(made) == "bytes") is (form == "bytes"):
+                return made
+            turn += 1
+
+    def short(self, data: bytes) -> bytes:
+        """Return other bytes, of all that there are."""
+        return bytes(self.stirred([(byte, 0, 256) for byte in data], b"short"))
 
     def make_uuid(self, data: bytes) -> bytes:
         """The 16 bytes of an id; Kafka's own ids, as that of no topic, stay."""
@@ -86,11 +152,11 @@ class Pseudonyms:
             return data
         if len(data) == 4:
             ranges = (FIRST_OCTET, OCTET, OCTET, OCTET)
-            return bytes(self.moved([unit(*each) for each in zip(data, ranges, strict=True)], b"ipv4"))
+            return bytes(self.prefixed([unit(*each) for each in zip(data, ranges, strict=True)], b"ipv4"))
         if data[:12] == ipaddress.IPv6Address("::ffff:0:0").packed[:12]:
             return data[:12] + self.make_address(data[12:])
         groups = [int.from_bytes(data[at : at + 2], "big") for at in range(0, 16, 2)]
-        made = self.moved([unit(group, GROUP) for group in groups], b"ipv6")
+        made = self.prefixed([unit(group, GROUP) for group in groups], b"ipv6")
         return b"".join(group.to_bytes(2, "big") for group in made)
 
     def make_host(self, text: bytes) -> bytes:
@@ -115,6 +181,56 @@ class Pseudonyms:
         front, both, back = text.partition("::")
         shown = same_form(front, groups)
         return shown + both + same_form(back, groups[8 - len(back.split(":")) :]) if both else shown
+
+
+class Order:
+    """A permutation of the numbers below `size`: a Feistel network over two digits, walked until it is below again."""
+
+    def __init__(self, size: int, rounds: list[tuple[int, ...]]) -> None:
+        """rounds: what each adds to one digit by the other, whose number is the base."""
+        self.size, self.rounds, self.base = size, rounds, len(rounds[0])
+
+    def place(self, number: int) -> int:
+        """Return where a number stands."""
+        while True:
+            a, b = divmod(number, self.base)
+            for each in self.rounds:
+                a, b = b, (a + each[b]) % self.base
+            number = a * self.base + b
+            if number < self.size:
+                return number
+
+    def at(self, place: int) -> int:
+        """Return the number that stands there."""
+        while True:
+            a, b = divmod(place, self.base)
+            for each in reversed(self.rounds):
+                a, b = (b - each[a]) % self.base, a
+            place = a * self.base + b
+            if place < self.size:
+                return place
+
+
+def form_of(text: bytes) -> Literal["ASCII", "bytes", "text", "unprintable"]:
+    """Return what an observer may know of a name that is replaced."""
+    try:
+        shown = text.decode()
+    except ValueError:
+        return "bytes"
+    if not shown.isprintable():
+        return "unprintable"
+    return "ASCII" if shown.isascii() else "text"
+
+
+def characters(drawn: bytes, size: int) -> bytes:
+    """Return a text of `size` bytes by random numbers: each character's width first, then which it is."""
+    made = b""
+    for width, number in struct.iter_unpack(">II", drawn):
+        low, high = SCRIPTS[width % min(len(SCRIPTS), size - len(made))]
+        made += chr(low + number % (high - low)).encode()
+        if len(made) == size:
+            break
+    return made
 
 
 def is_address(text: bytes) -> bool:

@@ -16,6 +16,7 @@ from kcli.grammar.request_start import api_of
 from kcli.redact.connection import RedactedConnection
 from kcli.redact.draft import CAPTURED, MADE, Draft, DraftPacket
 from kcli.redact.headers import set_checksums
+from kcli.redact.logins import Login
 from kcli.redact.messages import FrameRedactor
 from kcli.redact.pseudonyms import Pseudonyms
 from kcli.redact.track import Place, Track
@@ -81,9 +82,9 @@ class Redaction(CaptureDecoder):
 
     def reader(self, track: Track, *state: Any) -> RedactedConnection:
         """What reads a connection. Another one for the same means that it is read behind TLS."""
-        made = RedactedConnection(
-            *state, self.bodies, self.receive, frames=self.frames, write=track.write, came=track.came
-        )
+        state += (self.bodies, self.receive)
+        login = login_of(track.places)
+        made = RedactedConnection(*state, frames=self.frames, login=login, write=track.write, came=track.came)
         track.decrypted, track.connection = track.connection is not None, made
         return made
 
@@ -94,7 +95,7 @@ class Redaction(CaptureDecoder):
     def redacted(self, frame: bytes, request: bytes | None) -> bytes:
         """For the core's engine: a request's frame without names, or a response's with its request's."""
         if request is None:
-            return self.frames.request(frame)
+            return self.frames.request(frame, login_of(self.engine.drafting.current))
         return self.frames.response(frame, *api_of(request), request)
 
     def connection_over(self, places: Place, ns: int, ignored: bool) -> None:
@@ -136,6 +137,13 @@ class Redaction(CaptureDecoder):
         if packet.flow in self.left_out:
             return False
         return packet.kind != CAPTURED or packet.flow not in self.made_clear
+
+
+def login_of(places: Place) -> Login:
+    """Return the login of a connection."""
+    login: Login = places.login or Login()
+    places.login = login
+    return login
 
 
 def new_draft(folder: str | None) -> Any:

@@ -1,6 +1,7 @@
 """Frames redacted by the core: what stands for each field of one API's version, compiled once.
 
-Where a rule needs to look around (the name of a resource by its type, what an envelope has inside), or the core can't
+Where a rule needs to look around (the name of a resource by its type, what an envelope has inside, a token by its
+mechanism), or the core can't
 read a message by itself, there is no rewriter, and `kcli.redact.messages` goes field by field.
 """
 
@@ -33,7 +34,7 @@ Replacement = int | Callable[[bytes], bytes]  # a byte, or what stands for a sli
 CACHED = 256
 FILLED = {"text": FILL[0], "nothing": 0}
 UNSUPPORTED_VERSION = 35  # the error of an answer that is in the oldest version (KIP-511)
-LOOKS_AROUND = ("resource", "coordinator", "frame")
+LOOKS_AROUND = ("resource", "coordinator", "frame", "mechanism", "login")
 UNKNOWN = "_unknownTaggedFields[].tag"
 
 

@@ -22,6 +22,7 @@ class Place(Protocol):
     number: int
     draft: Any
     track: Any
+    login: Any
 
     def write(self, d: int, offset: int, data: bytes) -> None:
         """Fill in redacted bytes of an end."""

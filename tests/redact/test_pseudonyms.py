@@ -8,26 +8,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.redact.pseudonyms import Pseudonyms, is_address
+from kcli.redact.pseudonyms import Pseudonyms, form_of, is_address
 
 KEY = bytes(range(32))
 NAMES = Pseudonyms(KEY)
 
 
-@given(st.text())
-def test_a_name_keeps_its_shape(text: str) -> None:
+@given(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E)))
+def test_a_name_of_ascii_keeps_its_shape(text: str) -> None:
     data = text.encode()
     made = NAMES.make_name(data)
     assert len(made) == len(data)
     for old, new in zip(text, made.decode(), strict=True):
-        if old.isascii():
-            assert (old.islower(), old.isupper(), old.isdigit()) == (new.islower(), new.isupper(), new.isdigit())
-            assert old.isalnum() or old == new
+        assert (old.islower(), old.isupper(), old.isdigit()) == (new.islower(), new.isupper(), new.isdigit())
+        assert old.isalnum() or old == new
+
+
+@given(st.text().filter(lambda text: not text.isascii()))
+def test_a_name_beyond_ascii_keeps_its_length_alone(text: str) -> None:
+    made = NAMES.make_name(text.encode())
+    assert len(made) == len(text.encode()) and made.decode()
+    assert not text.isprintable() or (made.decode().isprintable() and not made.isascii())
+
+
+@pytest.mark.parametrize("form", ["{}", "{}1", "-{}", "{}{}"])
+def test_short_names_beyond_ascii_stay_apart(form: str) -> None:
+    names = [form.format(letter, letter).encode() for letter in map(chr, range(0x410, 0x450))]
+    made = {NAMES.make_name(name) for name in names}
+    assert len(made) == len(names)
 
 
 @given(st.binary(max_size=40))
 def test_bytes_that_are_no_text_are_a_name_too(data: bytes) -> None:
-    assert len(NAMES.make_name(data)) == len(data)
+    made = NAMES.make_name(data)
+    assert len(made) == len(data) and form_of(made) in (form_of(data), "text")
 
 
 def test_names_stay_apart() -> None:

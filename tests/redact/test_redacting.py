@@ -189,8 +189,16 @@ def test_messages_that_can_not_be_decoded_are_blank(tmp_path: Path) -> None:
     wire.client(frame(b"\x00\x03\x00\x7f\0\0\0\x63\0\5alicecustomer")).server(frame(b"\0\0\0\x63customer"))
     wire.client(frame(b"\x00\x03\x00\x0c\0\0\0\x64\0\5alice\0\x09customer")).server(frame(b"\0\0\0\x64customer"))
     wire.server(frame(b"\0\0\0\x65customer that nobody asked for"))
-    source = check(written(tmp_path, talk(wire).close().packets), tmp_path)
-    assert source.frames.blanked == 4
+    path = written(tmp_path, talk(wire).close().packets)
+    data, source = redact(path)
+    assert source.frames.blanked == 4 and b"customer" not in data and b"alice" not in data
+    made = tmp_path / "made.pcapng"
+    made.write_bytes(data)
+    old, new = ([line for line in lines(each) if "event" not in line] for each in (path, made))
+    assert [line["responseBytes"] for line in old] == [line["responseBytes"] for line in new]
+    unknown, broken = (line["requestHeader"] for line in new if line["request"] is None)
+    assert (unknown["requestApiKey"], unknown["requestApiVersion"], unknown["correlationId"]) == (-1, -1, 2**31 - 1)
+    assert (broken["requestApiKey"], broken["requestApiVersion"], broken["correlationId"]) == (3, 12, 2**31 - 1)
 
 
 @pytest.mark.parametrize("flags", [RST, FIN | ACK])

@@ -20,8 +20,11 @@ def filled(message: Message, version: int) -> bytes:
     return messages.data(message.name, version).write(made.filled(message, version))
 
 
-def both(frames: FrameRedactor, key: int, version: int, is_response: bool, frame: bytes) -> tuple[bytes | None, bytes]:
-    """A frame redacted by the core (None: it can't), and field by field."""
+Made = tuple[bytes | None, bytes | None]
+
+
+def both(frames: FrameRedactor, key: int, version: int, is_response: bool, frame: bytes) -> Made:
+    """Redact a frame in the core (None: it can't), and field by field."""
     fast = frames.rewritten(frame, key, version, is_response)
     if is_response:
         return fast, frames.interpreted_response(frame, key, version, b"")

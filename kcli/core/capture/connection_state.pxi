@@ -20,6 +20,7 @@ cdef struct Request:
     size_t size, capacity
     int32_t correlation_id
     int16_t key, version
+    bint unnumbered               # it can't be decoded, and a draft has another correlation id in its place
 
 
 # The part of a frame that has come.
@@ -61,6 +62,7 @@ cdef void append_request(ConnectionState* state, Request* request) noexcept:
     else:
         state.first = request
     state.last = request
+    request.unnumbered = False
     state.waiting += 1
     state.waiting_bytes += REQUEST_SIZE + request.size
 

@@ -6,16 +6,20 @@ cdef enum:
     OPENING = 1
     PUSH = 8
 
+cdef const char* UNNUMBERED = "\x7f\xff\xff\xff"  # see kcli.redact.messages
+
 
 cdef class Places:
     """A connection in a draft: where its two ends' bytes stand. See kcli.redact.places.Places.
 
-    number: its own; track: a kcli.redact.track.Track, where its bytes went the slower way.
+    number: its own; track: a kcli.redact.track.Track, where its bytes went the slower way; login: a
+    kcli.redact.logins.Login, where it logged in.
     """
 
     cdef readonly Draft draft
     cdef readonly uint32_t number
     cdef public object track
+    cdef public object login
     cdef Flow* flow
     cdef Extents[2] extents
     cdef int64_t[2] near         # the latest place, which says how often sequence numbers have wrapped
@@ -224,8 +228,9 @@ cdef class DraftHandler(StreamHandler):
         """Have the correlator read a frame, and write what stands for it. False: as `Correlator.frame`."""
         cdef Out* room = &self.frame_room
         cdef Places places = self.current
+        cdef Request* before = state.last
         cdef bytes request = None, original = None
-        cdef bint redacted
+        cdef bint redacted, unnumbered = state.first != NULL and state.first.unnumbered
         room.size = 0
         if out_reserve(room, PREFIX + n):
             raise MemoryError
@@ -245,6 +250,11 @@ cdef class DraftHandler(StreamHandler):
             if PyBytes_GET_SIZE(made) != <Py_ssize_t>n:
                 raise ValueError(f"{PyBytes_GET_SIZE(made)} bytes in place of {n}")
             memcpy(room.data + PREFIX, PyBytes_AS_STRING(made), n)
+        if d != state.client:
+            if unnumbered:
+                memcpy(room.data + PREFIX, UNNUMBERED, 4)
+        elif state.last != NULL and state.last != before:
+            state.last.unnumbered = memcmp(room.data + PREFIX + 4, state.last.frame + 4, 4) != 0
         if state.sealed:
             places.track.write(d, self.offset, room.data[: PREFIX + n])
         else:
