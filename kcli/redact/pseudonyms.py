@@ -36,8 +36,8 @@ ROUNDS = 8  # of a Feistel network over the values of an octet or a group
 PASSES = 3  # over a short row of units: each by those before it, behind it, and before it again
 LONG = 16  # units that move: two rows of so many do not meet by chance
 SHORT = 4  # bytes beyond ASCII of which all texts are few: they are walked through
-# Characters by their bytes in UTF-8: letters, Latin to Cyrillic, all else up to Hangul, rare ideographs.
-SCRIPTS = ((0x61, 0x7B), (0xC0, 0x530), (0x800, 0xD7A4), (0x20000, 0x2A6E0))
+# Characters by their bytes in UTF-8: letters, Latin and marks, ideographs, rare ones. All of them can be printed.
+SCRIPTS = ((0x61, 0x7B), (0xC0, 0x378), (0x4E00, 0x9FA6), (0x20000, 0x2A6D7))
 SPELLED = re.compile(r"(/?\[?)(.*?)(\]?)", re.DOTALL)  # as Java writes an address: /127.0.0.1
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.redact.pseudonyms import Pseudonyms, form_of, is_address
+from kcli.redact.pseudonyms import SCRIPTS, Pseudonyms, form_of, is_address
 
 KEY = bytes(range(32))
 NAMES = Pseudonyms(KEY)
@@ -42,6 +42,12 @@ def test_short_names_beyond_ascii_stay_apart(form: str) -> None:
 def test_bytes_that_are_no_text_are_a_name_too(data: bytes) -> None:
     made = NAMES.make_name(data)
     assert len(made) == len(data) and form_of(made) in (form_of(data), "text")
+
+
+def test_the_characters_that_stand_for_others_can_be_printed() -> None:
+    for width, (low, high) in enumerate(SCRIPTS, 1):
+        letters = [chr(each) for each in range(low, high)]
+        assert all(map(str.isprintable, letters)) and {len(each.encode()) for each in letters} == {width}
 
 
 def test_names_stay_apart() -> None:
