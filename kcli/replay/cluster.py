@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kcli.client.address import Address
 from kcli.client.cluster import Client
-from kcli.client.replay.target import Replicas, find_topics, list_offsets
+from kcli.client.replay.target import MADE_AT_ONCE, Replicas, find_topics, list_offsets
 from kcli.replay.destinations import Destinations, by_rank, coordinator
 from kcli.replay.survey import SeenTopic, Survey
 from kcli.replay.topics import LiveTopics
@@ -22,6 +22,8 @@ def live_replicas(survey: Survey, mapping: Mapping[str, str], client: Client) ->
     by_address = {address: node for node, address in survey.nodes.items()}
     made: dict[str, list[list[int]]] = {}
     for captured, seen in survey.needed().items():
+        if seen.partitions > MADE_AT_ONCE:
+            continue
         name = mapping.get(captured) or survey.names.live_name(captured, mapping)
         made[name] = []
         for index in range(seen.partitions):

@@ -1,4 +1,7 @@
-"""CreatePartitions v0-v3 (KIP-195): adds partitions to a topic; none can be removed."""
+"""CreatePartitions v0-v3 (KIP-195): adds partitions to a topic; none can be removed.
+
+More than 10,000 new ones in one request are POLICY_VIOLATION for each of its topics.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,29 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.metadata.new_topics import MOST_PARTITIONS
+from kcli.broker.metadata.new_topics import MOST_PARTITIONS, refuse_excess
 from kcli.broker.request import Request
 from kcli.records.acceptance import RefusedError
 
 
 def handle(request: Request) -> dict[str, Any]:
-    names = Counter(each["name"] for each in request.body["topics"])
-    return {"results": [result(request, each, names) for each in request.body["topics"]]}
+    asked = request.body["topics"]
+    try:
+        refuse_excess(sum(max(0, each["count"] - partitions_of(request, each["name"])) for each in asked))
+    except RefusedError as error:
+        return {"results": [refused(each["name"], error) for each in asked]}
+    names = Counter(each["name"] for each in asked)
+    return {"results": [result(request, each, names) for each in asked]}
+
+
+def partitions_of(request: Request, name: str) -> int:
+    """Return how many partitions a topic has; of one that is not there none can be added: as many as it wants."""
+    topic = request.topics.by_name.get(name)
+    return len(topic.partitions) if topic is not None else MOST_PARTITIONS
+
+
+def refused(name: str, error: RefusedError) -> dict[str, Any]:
+    return {"name": name, "errorCode": error_code(error.error), "errorMessage": str(error)}
 
 
 def result(request: Request, wanted: Mapping[str, Any], names: Counter[str]) -> dict[str, Any]:
@@ -25,8 +43,8 @@ def result(request: Request, wanted: Mapping[str, Any], names: Counter[str]) -> 
         if names[wanted["name"]] > 1:
             raise RefusedError("INVALID_REQUEST", "the request names this topic twice")
         extend(request, wanted)
-    except RefusedError as refused:
-        return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
+    except RefusedError as error:
+        return refused(wanted["name"], error)
     return row | {"errorCode": 0}
 
 

@@ -1,7 +1,8 @@
 """CreateTopics v0-v7 (KIP-4, KIP-464 defaults by -1, KIP-525 configs in the answer from v5 on, ids from v7 on).
 
 The rules are in `metadata.new_topics`. The metadata log's name is TOPIC_AUTHORIZATION_FAILED, as in Kafka's
-ControllerApis; a topic named twice in one request INVALID_REQUEST. validate_only checks and does nothing.
+ControllerApis; a topic named twice in one request INVALID_REQUEST; more than 10,000 partitions in one POLICY_VIOLATION
+for each of its topics. validate_only checks and does nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from kcli.broker.apis.describe_configs import topic_rows
 from kcli.broker.codes import error_code
-from kcli.broker.metadata.new_topics import NewTopic, NewTopics
+from kcli.broker.metadata.new_topics import BY_DEFAULT, NewTopic, NewTopics, refuse_excess
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request
 from kcli.records.acceptance import RefusedError
@@ -21,10 +22,15 @@ FIELDS = ("name", "value", "readOnly", "configSource", "isSensitive")
 
 
 def handle(request: Request) -> dict[str, Any]:
-    names = Counter(each["name"] for each in request.body["topics"])
+    asked = request.body["topics"]
+    try:
+        refuse_excess(sum(partitions(request, each) for each in asked))
+    except RefusedError as error:
+        return {"topics": [refused(name, error) for name in dict.fromkeys(each["name"] for each in asked)]}
+    names = Counter(each["name"] for each in asked)
     rules = NewTopics(request.controller)
     rows: dict[str, dict[str, Any]] = {}
-    for wanted in request.body["topics"]:
+    for wanted in asked:
         name = wanted["name"]
         try:
             if names[name] > 1:
@@ -33,6 +39,13 @@ def handle(request: Request) -> dict[str, Any]:
         except RefusedError as error:
             rows[name] = refused(name, error)
     return {"topics": list(rows.values())}
+
+
+def partitions(request: Request, wanted: Mapping[str, Any]) -> int:
+    """Return how many partitions are asked for."""
+    count: int = wanted["numPartitions"]
+    given = len(wanted["assignments"])
+    return given or (request.configs.int("num.partitions") if count == BY_DEFAULT else max(count, 0))
 
 
 def refused(name: str, error: RefusedError) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 * All topics: an empty list in v0, null from v1 on. By topic id from v10 on (a name counts where both are given).
 * A topic that is not there is UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID. Where the client allows it (always
   before v4) and auto.create.topics.enable does, it is made, and listed from the next request on: clients ask again.
-  The metadata log is never made.
+  The metadata log is never made; nor are any where a request names so many that their partitions are above 10,000.
 * Without an authorizer everybody may do everything: that is what is said of operations where a client asks (KIP-430).
 """
 
@@ -13,7 +13,7 @@ import contextlib
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.metadata.new_topics import NewTopics
+from kcli.broker.metadata.new_topics import NewTopics, refuse_excess
 from kcli.broker.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, allowed
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.request import Request
@@ -27,6 +27,7 @@ def handle(request: Request) -> dict[str, Any]:
     wanted = request.body["topics"]
     everything = wanted is None or (not wanted and request.version == 0)
     topics = list(request.topics) if everything else [find(request, each) for each in wanted]
+    auto_create(request, topics)
     return {
         "brokers": request.endpoints(),
         "clusterId": request.services.cluster_id,
@@ -48,17 +49,25 @@ def find(request: Request, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
         return topic
     if name_fault(name):
         return {"errorCode": error_code("INVALID_TOPIC_EXCEPTION"), "name": name}
-    creates = request.body.get("allowAutoTopicCreation", True) and request.configs.bool("auto.create.topics.enable")
-    if creates and name != CLUSTER_METADATA:
-        auto_create(request, name)
     return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION"), "name": name, "isInternal": name in INTERNAL}
 
 
-def auto_create(request: Request, name: str) -> None:
-    """Create a topic, unless Kafka takes none of this name beside the others."""
+def auto_create(request: Request, found: list[Topic | dict[str, Any]]) -> None:
+    """Create the topics that are not there, unless Kafka takes none of such a name beside the others."""
+    configs, missing = request.configs, error_code("UNKNOWN_TOPIC_OR_PARTITION")
+    if not request.body.get("allowAutoTopicCreation", True) or not configs.bool("auto.create.topics.enable"):
+        return
+    names = dict.fromkeys(each["name"] for each in found if isinstance(each, dict) and each["errorCode"] == missing)
+    names.pop(CLUSTER_METADATA, None)
+    if not names:
+        return
+    rules = NewTopics(request.controller)
     with contextlib.suppress(RefusedError):
-        NewTopics(request.controller).check_name(name)
-        request.controller.auto_create_topic(name)
+        refuse_excess(len(names) * configs.int("num.partitions"))
+        for name in names:
+            with contextlib.suppress(RefusedError):
+                rules.check_name(name)
+                request.controller.auto_create_topic(name)
 
 
 def row(request: Request, topic: Topic) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from kcli.records.acceptance import RefusedError
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
 MOST_PARTITIONS = 1_000_000
+MOST_AT_ONCE = 10_000  # partitions that one request may make (Kafka's MAX_PARTITIONS_PER_BATCH)
 BY_DEFAULT = -1
 
 
@@ -81,6 +82,12 @@ class NewTopics:
             reason = f"partitions from 0 on, each with as many of the nodes {sorted(nodes)} as the others"
             raise RefusedError("INVALID_REPLICA_ASSIGNMENT", reason)
         return rows
+
+
+def refuse_excess(partitions: int) -> None:
+    """Refuse a request that makes so many partitions, if Kafka does. RefusedError."""
+    if partitions > MOST_AT_ONCE:
+        raise RefusedError("POLICY_VIOLATION", "Excessively large number of partitions per request.")
 
 
 def check_topic_configs(configs: Configs, own: Mapping[str, str]) -> None:

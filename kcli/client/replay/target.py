@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +23,9 @@ UNKNOWN_TOPIC, TOPIC_EXISTS = 3, 36
 # Node ids by topic and partition, leaders first.
 Replicas = Mapping[str, Sequence[Sequence[int]]]
 EARLIEST, LATEST = -2, -1
+# Partitions: of those made for a replay a capture may name so many, and Kafka makes so many for one request.
+MOST_MADE = 100_000
+MADE_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,26 @@ async def find_topics(
             )
 
 
+def batches(sizes: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+    """Split topics to be made into what one request may make. NetworkError: they are too many."""
+    for name, count in sizes.items():
+        if count > MADE_AT_ONCE:
+            raise NetworkError(
+                f"topic {name} can't be made: the capture names partition {count - 1}, "
+                f"and at most {counted(MADE_AT_ONCE, 'partition')} are made (--topic-map)"
+            )
+    if (total := sum(sizes.values())) > MOST_MADE:
+        raise NetworkError(f"{counted(total, 'partition')} would have to be made: at most {MOST_MADE:,} are")
+    some: dict[str, int] = {}
+    for name, count in sizes.items():
+        if sum(some.values()) + count > MADE_AT_ONCE:
+            yield some
+            some = {}
+        some[name] = count
+    if some:
+        yield some
+
+
 def is_missing(client: Client, name: str) -> bool:
     """Whether the cluster lacks a topic, as far as metadata knows."""
     topic = client.metadata.topics.get(name)
@@ -134,10 +157,18 @@ async def create_topics(
     *,
     replicas: Replicas = MappingProxyType({}),
 ) -> None:
-    """Create topics with these configs. The broker forwards the request to the controller; before 2.4 it goes there.
+    """Create topics with these configs. NetworkError: they have too many partitions, or the cluster refuses one.
 
     replicas: the nodes of each partition, its leader first, for topics where that matters
     """
+    for some in batches(sizes):
+        await create_at_once(client, some, configs, replicas)
+
+
+async def create_at_once(
+    client: Client, sizes: Mapping[str, int], configs: Mapping[str, str], replicas: Replicas
+) -> None:
+    """Create topics by one request. The broker forwards it to the controller; before 2.4 it goes there."""
     session = await client.any_session()
     version = session.versions.best(CREATE_TOPICS)
     topics: list[dict[str, Any]] = [

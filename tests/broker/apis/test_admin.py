@@ -56,6 +56,46 @@ def test_topics_are_made(version: int) -> None:
     run(work())
 
 
+EXCESS = [
+    [wanted("a", 10_001)],
+    [wanted("a", 5000), wanted("b", 5000), wanted("c")],
+    [wanted(f"t-{number}") for number in range(10_001)],
+    [wanted("a", 2**31 - 1), wanted("b", -2)],
+    [wanted("a", 10_000), wanted("b", -1)],
+    [wanted("a", -1, -1, assignments=[{"partitionIndex": at, "brokerIds": [0]} for at in range(10_001)])],
+]
+
+
+@pytest.mark.parametrize("topics", EXCESS)
+@pytest.mark.parametrize("only", [False, True])
+def test_a_request_makes_ten_thousand_partitions_at_most(topics: list[dict[str, Any]], only: bool) -> None:
+    """As Kafka's ReplicationControlManager has it: none of them is made, and each row says why."""
+
+    async def work() -> None:
+        async with talking() as talk:
+            found = await create(talk, *topics, validateOnly=only)
+            assert found == ["POLICY_VIOLATION"] * len(topics) and not talk.broker.topics.by_name
+            grown = {"topics": [{"name": "there", "count": 10_002, "assignments": None}], "validateOnly": only}
+            assert await create(talk, wanted("there")) == ["NONE"]
+            answer = await talk(CREATE_PARTITIONS, 3, grown | {"timeoutMs": 1000})
+            assert error_name(answer["results"][0]["errorCode"]) == "POLICY_VIOLATION"
+            assert len(talk.broker.topics.by_name["there"].partitions) == 1
+
+    run(work())
+
+
+def test_metadata_makes_ten_thousand_topics_at_most() -> None:
+    async def work() -> None:
+        async with talking() as talk:
+            for count, made in ((10_001, 0), (3, 3)):
+                asked = [{"name": f"t-{number}"} for number in range(count)]
+                answer = await talk(METADATA, 12, {"topics": asked, "allowAutoTopicCreation": True})
+                assert {error_name(each["errorCode"]) for each in answer["topics"]} == {"UNKNOWN_TOPIC_OR_PARTITION"}
+                assert len(talk.broker.topics.by_name) == made
+
+    run(work())
+
+
 REFUSED = [
     (wanted(""), "INVALID_TOPIC_EXCEPTION"),
     (wanted(".."), "INVALID_TOPIC_EXCEPTION"),
