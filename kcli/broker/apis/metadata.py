@@ -26,7 +26,8 @@ NO_ID = "A" * 22
 def handle(request: Request) -> dict[str, Any]:
     wanted = request.body["topics"]
     everything = wanted is None or (not wanted and request.version == 0)
-    topics = list(request.topics) if everything else [find(request, each) for each in wanted]
+    topics: list[Topic | dict[str, Any]]
+    topics = [*request.topics] if everything else [find(request, each) for each in wanted]
     auto_create(request, topics)
     return {
         "brokers": request.endpoints(),
