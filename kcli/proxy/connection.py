@@ -214,6 +214,7 @@ class Connection:
         if self.client.transport is None and self in self.services.connections:
             self.services.connections.discard(self)
             self.services.gate.leave()
+            self.requests.close()
 
     def stop(self) -> None:
         """Pass on no new requests, and close when those under way have their responses."""

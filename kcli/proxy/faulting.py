@@ -1,12 +1,14 @@
 """Faults on a real cluster's requests, by the rules of the embedded broker: errors, delays, silence, cut responses.
 
-Requests are held until they are whole, since a rule may be about what is in them.
+Requests that a rule may be about are held until they are whole, since it may be about what is in them. All connections
+together hold a bounded number of bytes: beyond it a request passes unread, as the proxy rather misses a fault than
+stops what its clients do.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,15 +22,24 @@ from kcli.proxy.request_stream import LARGEST_HELD, Awaited, RequestStream
 from kcli.schemas.catalog import catalog
 
 
+KEY = 2  # bytes of an API's key
+SMALL = 64 << 10  # bytes of a request that is held without being counted
+MOST_HELD = 128 << 20  # bytes that all requests may take together that are not whole yet
+
+
 class FaultRules:
     """The rules of a proxy, by how they apply. UsageError: one makes no sense, or wants what only kcli's broker can do.
 
     acting: what happens to a request, or its response; whole: errors for all of a request; placed: for some topics or
-    partitions in it.
+    partitions in it. held: of requests that are not whole, how many bytes each has. note: gets a line for each request
+    that passes as there are too many.
     """
 
-    def __init__(self, rules: Iterable[str], seed: int | None = None) -> None:
-        self.acting = Faults(rules, seed)
+    def __init__(
+        self, rules: Iterable[str], seed: int | None = None, note: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self.acting, self.note = Faults(rules, seed), note
+        self.held: dict[FaultedRequests, int] = {}
         for rule in self.acting.rules:
             if rule.evict or rule.move != NOWHERE:
                 raise UsageError(f"fault {rule.text}: evict and move are for kcli broker serve")
@@ -38,6 +49,17 @@ class FaultRules:
         self.whole.chance = self.placed.chance = self.acting.chance
         self.whole.rules = [rule for rule in errors if not rule.topic and rule.partition < 0]
         self.placed.rules = [rule for rule in errors if rule.topic or rule.partition >= 0]
+        named = [rule.apis for each in (self.acting, self.whole, self.placed) for rule in each.rules]
+        self.apis = None if not all(named) else frozenset[int]().union(*named)
+
+    def concern(self, api_key: int) -> bool:
+        """Return whether a rule may be about requests of that API."""
+        return self.apis is None or api_key in self.apis
+
+    def may_hold(self, requests: FaultedRequests, size: int) -> bool:
+        """Count what one connection holds of a request; False: all of them together hold too much."""
+        self.held[requests] = size
+        return sum(self.held.values()) <= MOST_HELD
 
     def __len__(self) -> int:
         return len(self.acting.rules) + len(self.whole.rules) + len(self.placed.rules)
@@ -67,12 +89,12 @@ class Api(NamedTuple):
 
 
 class FaultedRequest:
-    """A request as fault rules look at it; decoded where one looks into it."""
+    """A request as fault rules look at it; decoded where one looks into it. frame: with its length."""
 
     def __init__(self, frame: bytes, awaited: Awaited, names: TopicNames, dialect: str | None) -> None:
         self.frame, self.names, self.dialect = frame, names, dialect
         self.awaited, self.api = awaited, Api(awaited.api_key)
-        self.client_id = (client_id_of(frame) or b"").decode(errors="replace")
+        self.client_id = (client_id_of(memoryview(frame)[PREFIX:]) or b"").decode(errors="replace")
 
     @cached_property
     def decoded(self) -> frames.Request | None:
@@ -82,7 +104,7 @@ class FaultedRequest:
         if known is None or version not in known.versions:
             return None
         try:
-            return frames.decode_request(self.frame, dialect=self.dialect)
+            return frames.decode_request(self.frame, PREFIX, self.dialect)
         except KcliError:
             return None
 
@@ -100,32 +122,71 @@ class FaultedRequests:
         self.rules, self.awaited, self.names, self.dialect = rules, awaited, names, dialect
         self._stream = RequestStream(awaited, dialect)
         self._held = bytearray()
-        self._need = PREFIX
+        self._passing = 0  # bytes of a request that passes unread, which are still to come
 
     @property
     def is_between(self) -> bool:
         """Whether every request that began is whole."""
-        return not self._held
+        return not self._held and not self._passing
+
+    def close(self) -> None:
+        """Let go of what is held: the connection is over."""
+        self._held = bytearray()
+        self.rules.held.pop(self, None)
 
     def feed(self, data: bytes) -> bytes:
         """What goes to the broker now that these bytes have come. NetworkError: this is no request, or too long."""
-        self._held += data
-        if len(self._held) < self._need:
-            return b""
-        data, start, passed = bytes(self._held), 0, list[bytes]()
-        self._need = PREFIX
-        while len(data) - start >= PREFIX:
-            size = int.from_bytes(data[start : start + PREFIX], "big", signed=True)
-            if not 0 <= size <= LARGEST_HELD:
-                raise NetworkError(describe_first_bytes(data[start : start + 16], LARGEST_HELD))
-            end = start + PREFIX + size
-            if end > len(data):
-                self._need = PREFIX + size
-                break
-            passed.append(self._take(data[start:end]))
-            start = end
-        self._held = bytearray(data[start:])
+        passed, at = list[bytes](), 0
+        while at < len(data):
+            if self._passing:
+                part = data[at : at + self._passing]
+                self._passing -= len(part)
+                passed.append(self._stream.feed(part))
+            else:
+                part = data[at : at + self._wanted() - len(self._held)]
+                self._held += part
+                passed.append(self._released())
+            at += len(part)
         return b"".join(passed)
+
+    def _wanted(self) -> int:
+        """Return how many bytes a request needs to be looked at: its length, then its API's key, then all of it."""
+        whole = self._whole()
+        if whole is None:
+            return PREFIX
+        return whole if len(self._held) >= PREFIX + KEY or whole <= PREFIX + KEY else PREFIX + KEY
+
+    def _whole(self) -> int | None:
+        """Return the bytes of the request that is held; None: its length has not come yet. NetworkError."""
+        if len(self._held) < PREFIX:
+            return None
+        size = int.from_bytes(self._held[:PREFIX], "big", signed=True)
+        if not 0 <= size <= LARGEST_HELD:
+            raise NetworkError(describe_first_bytes(bytes(self._held[:16]), LARGEST_HELD))
+        return PREFIX + size
+
+    def _released(self) -> bytes:
+        """Return what passes of what is held: a whole request under the rules, or part of one that is not held."""
+        whole, have = self._whole(), len(self._held)
+        if whole is None or (have < whole and (whole <= SMALL or self._is_holdable(whole))):
+            return b""
+        data = bytes(self._held)
+        self.close()
+        if have == whole:
+            return self._take(data)
+        self._passing = whole - have
+        return self._stream.feed(data)
+
+    def _is_holdable(self, whole: int) -> bool:
+        """Return whether a request that is long is held: rules are about its API, and there is room."""
+        if len(self._held) < PREFIX + KEY:
+            return True
+        if not self.rules.concern(int.from_bytes(self._held[PREFIX : PREFIX + KEY], "big", signed=True)):
+            return False
+        if self.rules.may_hold(self, len(self._held)):
+            return True
+        self.rules.note(f"a request of {whole:,} bytes passes without fault rules: too much is held that is not whole")
+        return False
 
     def _take(self, frame: bytes) -> bytes:
         """What goes to the broker of one request, and what its response is to become."""
@@ -137,7 +198,7 @@ class FaultedRequests:
         if asked.correlation_id is None:
             self.awaited.append(asked)
             return frame
-        request = FaultedRequest(frame[PREFIX:], asked, self.names, self.dialect)
+        request = FaultedRequest(frame, asked, self.names, self.dialect)
         plan = self.rules.acting.plan(request)
         if plan is not None and plan.ignore:
             asked, frame = asked._replace(plan=plan, answer=b""), b""

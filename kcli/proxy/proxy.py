@@ -57,7 +57,7 @@ class Proxy:
         self._note, self._noted = note, 0
         self.recorder = None if record is None else Recorder(record)
         self.nodes = Nodes(host, config, self._listen, self.note)
-        self.rules, self.names = FaultRules(faults, seed), TopicNames()
+        self.rules, self.names = FaultRules(faults, seed, self.note), TopicNames()
         self.rewriter = AddressRewriter(self.nodes.translate, self.note, dialect, self.names.learn)
 
     async def __aenter__(self) -> Self:

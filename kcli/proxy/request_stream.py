@@ -56,6 +56,10 @@ class RequestStream:
         """Whether every request that began has been passed on whole."""
         return not self._rest and not self._skip
 
+    def close(self) -> None:
+        """Let go of what is held: the connection is over."""
+        self._rest = b""
+
     def feed(self, data: bytes) -> bytes:
         """Read the heads in these bytes; all of them go to the broker. NetworkError: this is not Kafka's protocol."""
         self._read_heads(data)

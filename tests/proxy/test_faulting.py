@@ -9,7 +9,7 @@ from collections import deque
 import pytest
 
 from kcli.errors import NetworkError, UsageError
-from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
+from kcli.proxy.faulting import MOST_HELD, FaultedRequests, FaultRules, TopicNames
 from kcli.proxy.request_stream import Awaited
 from kcli.schemas.errors import error_name
 from tests.broker.talk import API_VERSIONS, FIND_COORDINATOR, METADATA, PRODUCE, batch, parts, run, until
@@ -172,3 +172,48 @@ def test_an_error_for_what_the_tables_lack_is_none() -> None:
     frame = b"\0\0\0\x0a\1\x1e\0\0\0\0\0\7\xff\xff"
     assert requests.feed(frame) == frame
     assert awaited == deque([Awaited(286, 0, 7)])
+
+
+def produced(size: int) -> bytes:
+    return size.to_bytes(4, "big") + b"\0\0\0\x07\0\0\0\1\xff\xff\xff\xff\0\1" + bytes(size - 14)
+
+
+def fetched() -> bytes:
+    return b"\0\0\0\x0a\0\1\0\x0c\0\0\0\2\xff\xff"
+
+
+@pytest.mark.parametrize("piece", [1 << 20, 200_003])
+def test_long_requests_that_no_rule_is_about_are_not_held(piece: int) -> None:
+    rules, awaited = FaultRules(["api=Fetch,ignore"]), deque[Awaited]()
+    requests = FaultedRequests(rules, awaited, TopicNames())
+    data, passed = produced(3 << 20) + fetched() + produced(100), b""
+    for at in range(0, len(data), piece):
+        passed += requests.feed(data[at : at + piece])
+        assert len(passed) > min(at, 3 << 20) - 100 and not rules.held
+    assert passed == produced(3 << 20) + produced(100) and requests.is_between
+    assert [(each.api_key, each.answer) for each in awaited] == [(0, None), (1, b""), (0, None)]
+
+
+def test_halves_of_requests_are_held_up_to_a_bound_in_all() -> None:
+    """What is beyond passes without rules: the proxy does not stop what it can't hold."""
+    said: list[str] = []
+    rules = FaultRules(["api=Produce,ignore"], note=said.append)
+    half, size = bytes(10 << 20), 15 << 20
+    every = [(FaultedRequests(rules, awaited := deque[Awaited](), TopicNames()), awaited) for _ in range(20)]
+    passed = [each.feed(produced(size)[: len(half)]) for each, _ in every]
+    assert sum(rules.held.values()) <= MOST_HELD and len(said) == sum(map(bool, passed)) == 20 - MOST_HELD // len(half)
+    rest = produced(size)[len(half) :]
+    for (each, awaited), first in zip(every, passed, strict=True):
+        second = each.feed(rest)
+        assert first + second == (produced(size) if first else b"") and each.is_between
+        assert [asked.answer for asked in awaited] == ([None] if first else [b""])
+    assert not rules.held
+
+
+def test_a_connection_that_ends_holds_nothing() -> None:
+    rules = FaultRules(["api=Produce,ignore"])
+    requests = FaultedRequests(rules, deque(), TopicNames())
+    requests.feed(produced(1 << 20)[: 1 << 19])
+    assert sum(rules.held.values()) == 1 << 19
+    requests.close()
+    assert not rules.held
