@@ -71,7 +71,7 @@ man: $(VENV)/built  ## Write man/ anew from the commands
 	$(BIN)/python tools/manpages.py man
 
 dist: $(VENV)/built $(VENV)/extra-dev  ## A wheel and an sdist in dist/
-	KCLI_REQUIRE_CORE=1 $(BIN)/python -m build --no-isolation
+	$(BIN)/python -m build --no-isolation
 
 format: $(VENV)/extra-dev  ## Put every file into its standard form
 	$(BIN)/ruff check --fix .

@@ -1,10 +1,9 @@
 """Builds the compiled core. Everything else about the project stands in pyproject.toml.
 
-The extensions are optional: where no compiler is at hand the install goes on without them, and kcli runs on its
-interpreted grammars, slower, and says so in `kcli --version`. With KCLI_REQUIRE_CORE set, the build fails instead. With
-KCLI_WITHOUT_CORE set, none is built: `make` builds them while pip fetches what else there is. With KCLI_SANITIZE set,
-the core checks each access and each sum (AddressSanitizer, UBSan): see tests/fuzz/sanitized.py. With CYTHON_CACHE_DIR
-set, what has been translated before is taken from there, in whichever folder that was.
+The core needs a C compiler, and kcli needs the core. With KCLI_WITHOUT_CORE set, it is not built: `make` builds it once
+pip has fetched what else there is. With KCLI_SANITIZE set, the core checks each access and each sum (AddressSanitizer,
+UBSan): see tests/fuzz/sanitized.py. With CYTHON_CACHE_DIR set, what has been translated before is taken from there, in
+whichever folder that was.
 """
 
 import os
@@ -36,7 +35,6 @@ def extensions() -> list[Extension]:
     sanitized = "KCLI_SANITIZE" in os.environ
     options = SANITIZE if sanitized else COMPILE
     linked = CHECKS if sanitized else []
-    optional = "KCLI_REQUIRE_CORE" not in os.environ
     return [
         Extension(
             ".".join(path.with_suffix("").parts),
@@ -45,7 +43,6 @@ def extensions() -> list[Extension]:
             extra_link_args=linked,
             depends=[str(header) for header in HEADERS],
             include_dirs=sorted({str(header.parent) for header in HEADERS}),
-            optional=optional,
         )
         for path in sorted(CORE.glob("*/*.pyx"))
     ]

@@ -1,6 +1,7 @@
 """Every error kcli raises on purpose.
 
 KcliError                     exit 3 unless a class below says otherwise
+├── CoreMissingError                   the compiled core was not built; an ImportError, too
 ├── UsageError                exit 2   the command line, or an argument of a library call, makes no sense
 ├── InputError                exit 3   input that can't be read as what it should be
 │   ├── DecodeError                    bytes that break their grammar: where (path, offset), what was expected
@@ -24,6 +25,16 @@ class KcliError(Exception):
     """Its text is one line for a person: what, where, why, what was expected."""
 
     exit_code = 3
+
+
+class CoreMissingError(KcliError, ImportError):
+    """The compiled core is not there, which reads and writes everything."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the compiled core is not built: install a wheel of kcli-kafka, or build it with a C compiler "
+            "(`pip install .` in a clone of kcli, or `make`)"
+        )
 
 
 class UsageError(KcliError):

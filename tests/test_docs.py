@@ -14,7 +14,6 @@ import click
 import pytest
 
 from kcli.cli.commands import HELP
-from kcli.core import COMPILED
 from tools import examples, manpages
 
 ROOT = Path(__file__).parents[1]
@@ -102,7 +101,7 @@ def test_examples_print_what_the_documents_say(file: Path, tmp_path: Path) -> No
     folder = examples.workplace(tmp_path)
     java = shutil.which("java") or os.environ.get("JAVA_HOME") or os.environ.get("CI")
     for example in examples.read(file):
-        if examples.on_spark(example) and not (java and COMPILED):
+        if examples.on_spark(example) and not java:
             continue
         printed = examples.run(example, folder)
         assert examples.matches(example.expected, printed), f"{example}\n{printed}"

@@ -19,12 +19,7 @@ MOST_MODULES = 30
 # A module for each API: the folder is the list of what is served.
 REGISTRIES = ("kcli/broker/apis", "kcli/pipeline")
 # Modules that offer the names of others.
-VOCABULARIES = (
-    "kcli/grammar/words/primitives.py",
-    "kcli/records/kernels.py",
-    "kcli/records/reference/batches.py",
-    "kcli/sessions/state.py",
-)
+VOCABULARIES = ("kcli/grammar/words/primitives.py",)
 TESTED_ELSEWHERE: dict[str, str] = {}
 PACKAGES = sorted({path.parent for path in (ROOT / "kcli").rglob("__init__.py")})
 MODULES = sorted(path for path in (ROOT / "kcli").rglob("*.py*") if path.suffix in (".py", ".pyx"))

@@ -13,7 +13,6 @@ from kcli.capture.io.files import drive
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
-from kcli.core import COMPILED
 from kcli.filelike import Stream, name_of
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class CaptureDecoder:
 
     overhears: frozenset[int] = frozenset()  # APIs of which `overlook` gets what the filter's condition leaves out
     sink: Any = None  # takes exchanges from the core, before they become values
-    connection_ended: Callable[[str, int, int], None] | None = None  # see `Owner` of kcli.capture.tcp.engine
+    connection_ended: Callable[[str, int, int], None] | None = None  # (link, round trip, sent again)
 
     def __init__(
         self,
@@ -69,8 +68,6 @@ class CaptureDecoder:
             _ = self.keys  # what is no key log is refused before anything is read
         self.feed = self.new_feed()
         self.engine, self.new_reader = self.choose_engine(ports)
-        if self.feed is not None and self.feed.sink is not None:
-            self.feed.sink.streams = self.engine.streams
 
     def new_feed(self) -> ConditionalFeed | None:
         """What asks the filter's condition, where it has one."""
@@ -83,19 +80,13 @@ class CaptureDecoder:
         return feed
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """The engine, compiled where the core is built, and what makes readers for it."""
-        if COMPILED:
-            from kcli.core.capture.engine import CaptureEngine
-            from kcli.core.capture.packets import PacketReader
+        """Make the engine, and what makes readers for it."""
+        from kcli.core.capture.engine import CaptureEngine
+        from kcli.core.capture.packets import PacketReader
 
-            text = self.text and self.chosen.where is None
-            engine = CaptureEngine(self, ports, text, self.chosen if text else ALL, self.memory)
-            return engine, partial(PacketReader, self.add_secrets)
-        from kcli.capture.tcp.engine import ReferenceEngine
-        from kcli.capture.tcp.packets import ReferenceReader
-
-        reference = ReferenceEngine(self, ports, self.text, self.chosen, self.memory)
-        return reference, partial(ReferenceReader, self.add_secrets)
+        text = self.text and self.chosen.where is None
+        engine = CaptureEngine(self, ports, text, self.chosen if text else ALL, self.memory)
+        return engine, partial(PacketReader, self.add_secrets)
 
     @cached_property
     def keys(self) -> KeyLog:

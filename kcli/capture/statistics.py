@@ -19,7 +19,6 @@ from kcli.capture.kafka.clock import instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tables.field_paths import GROUP, INDEX, TOPIC, Named, names_in, scans
-from kcli.core import COMPILED
 from kcli.core.codec.values import uuid_bytes
 from kcli.jsontext import loads
 from kcli.schemas.errors import error_name
@@ -153,8 +152,8 @@ class StatisticsDecoder(CaptureDecoder):
         super().__init__(paths, **options)
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """The engine, with a sink that counts where the core is built."""
-        if COMPILED and self.chosen.topic is None and self.chosen.is_plain and self.chosen.where is None:
+        """The engine, with a sink that counts, where the core can tell what is wanted."""
+        if self.chosen.topic is None and self.chosen.is_plain and self.chosen.where is None:
             from kcli.core.columns.exchange_counts import ExchangeCounts
 
             self.sink = self.counts = ExchangeCounts(self.bodies, self.by, self.scans, self.chosen)

@@ -1,10 +1,11 @@
 """The compiled core: readers, writers and kernels in Cython. Knows bytes, not Kafka's messages.
 
-COMPILED says whether it could be built here; without it kcli runs on its interpreted grammars.
+CoreMissingError, when it is imported: it was not built.
 """
 
 from importlib.util import find_spec
 
-__all__ = ["COMPILED"]
+from kcli.errors import CoreMissingError
 
-COMPILED: bool = find_spec("kcli.core.codec.messages") is not None
+if find_spec("kcli.core.codec.messages") is None:
+    raise CoreMissingError

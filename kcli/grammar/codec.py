@@ -1,4 +1,4 @@
-"""One message of one version, with its verbs: the interpreted grammar, and the compiled core where it is built."""
+"""One message of one version, with its verbs: the interpreted grammar, and the compiled core."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from kcli.core import COMPILED
 from kcli.core.codec.values import bytes_of
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.secrets import hide_records, hide_secrets, hide_spans
@@ -138,8 +137,8 @@ class MessageCodec(Grammar):
 
     @cached_property
     def compiled(self) -> Node | None:
-        """The core's node, None where the core is not built or the grammar has words of construct's own."""
-        if not COMPILED or self.grammar.embeds:
+        """The core's node, None where the grammar has words of construct's own."""
+        if self.grammar.embeds:
             return None
         from kcli.grammar.native import to_native
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.core import COMPILED
 from kcli.grammar.words.trace import Span
 
 if TYPE_CHECKING:
@@ -63,8 +62,6 @@ def core_differences(
 
 def core_batch_differences(one: bytes, other: bytes) -> list[Difference] | None:
     """The fields that differ between record batches, those that only the other has at the end. None: as above."""
-    if not COMPILED:
-        return None
     from kcli.core.codec.messages import batch_differences
     from kcli.grammar.native import batch_header
 

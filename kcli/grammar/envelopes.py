@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
-from kcli.core import COMPILED
 from kcli.errors import DecodeError
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import api_of
@@ -50,10 +49,8 @@ class EnvelopeCodec(MessageCodec):
         self.field, self.dialect, self.codec_of, self.inner = FIELDS[name], dialect, codec_of, inner
 
     @cached_property
-    def compiled(self) -> Node | None:
+    def compiled(self) -> Node:
         """The core's node, whose JSON has what is inside; in a response to the request that it met last."""
-        if not COMPILED:
-            return None
         from kcli.grammar.native import to_native
 
         node = to_native(self.grammar, {self.field: self.nodes_inside}, True)

@@ -8,8 +8,8 @@ from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import partitions_in
+from kcli.core.records import batches as core
 from kcli.records.batches import Batch
-from kcli.records.kernels import batches as core
 from kcli.schemas.errors import error_name
 
 LAZY_CHUNK = 128 * 1024

@@ -66,7 +66,6 @@ class RowSource(CaptureDecoder):
         self.rows = Rows(put, wanted)
         super().__init__(paths, chosen=chosen, **{"names": not chosen.takes_all} | options)
         if self.sink is not None:
-            self.sink.streams = self.engine.streams
             self.rows.outcomes.on_error = self.sink.end_runs
             self.rows.uses.ask = self.known_voice
         self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't show

@@ -63,9 +63,9 @@ def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None 
     names: of topic ids. dialect: that the frames are decoded with.
     """
     from kcli.capture.kafka.bodies import Bodies
+    from kcli.sessions.columns import new_kernel
     from kcli.sessions.explain import session_dict
     from kcli.sessions.feeder import Feeder
-    from kcli.sessions.state import new_kernel
     from kcli.sessions.tracker import Tracker
 
     made: list[tuple[Any, ...]] = []

@@ -6,7 +6,7 @@ batches_json(data, mode)       JSON text of a records field's batches, straight 
 decode_control(key, value)     what a control record says
 encode_batch(row)              a batch from its JSON form
 down_convert(data, magic)      chunks of older messages (KIP-283); FetchSend: exactly what a broker sends for a fetch
-compress, decompress           the codecs; crc32, crc32c the checksums
+compress, decompress           the codecs
 
 Names are imported when they are asked for.
 """
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kcli.records.conversion import Conversion, Slice, UnsupportedCompressionError, down_convert
     from kcli.records.encoding import encode_batch, encode_batches
     from kcli.records.fetching import FetchSend, cut_slice
-    from kcli.records.kernels import crc32, crc32c
     from kcli.records.text import batches_json
 
 __all__ = [
@@ -41,8 +40,6 @@ __all__ = [
     "build_marker",
     "build_message_set",
     "compress",
-    "crc32",
-    "crc32c",
     "cut_slice",
     "decode_control",
     "decompress",
@@ -62,7 +59,6 @@ __getattr__ = importing(
         "conversion": "Conversion Slice UnsupportedCompressionError down_convert",
         "encoding": "encode_batch encode_batches",
         "fetching": "FetchSend cut_slice",
-        "kernels": "crc32 crc32c",
         "text": "batches_json",
     },
 )

@@ -21,13 +21,14 @@ import contextlib
 import zlib
 from typing import NamedTuple
 
+from kcli.core.records import batches as core
+from kcli.core.records import record_values
 from kcli.core.records.problems import REASONS
 from kcli.errors import DecodeError, InputError, KcliError
 from kcli.grammar.batches import CRC_START, HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT
 from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.trace import DecodeTrace
 from kcli.grammar.words.varints import Zigzag
-from kcli.records import kernels
 from kcli.records.batches import TRANSACTIONAL, Batch
 from kcli.records.codecs import CODECS, decompress
 
@@ -81,7 +82,7 @@ def accepted(
         raise RefusedError("INVALID_RECORD", f"magic {records[MAGIC_AT]}: Produce v{version} carries magic 2")
     if first < HEADER_SIZE:
         raise RefusedError("CORRUPT_MESSAGE", f"a batch of {first} bytes: {HEADER_SIZE} or more expected")
-    rows, _code, _end = kernels.batches.frames(memoryview(records)[:first])
+    rows, _code, _end = core.frames(memoryview(records)[:first])
     batch = Batch(memoryview(records), rows[0])
     if version < ZSTD_SINCE and batch.codec == ZSTD:
         raise RefusedError("UNSUPPORTED_COMPRESSION_TYPE", f"zstd needs Produce v{ZSTD_SINCE} or newer, not v{version}")
@@ -165,7 +166,7 @@ def check_records(batch: Batch, times: TimeLimits | None) -> None:
         data = decompress(batch.codec, batch.payload or b"", batch.magic)
     except InputError as error:
         data, damage = salvaged(batch.codec, batch.payload or b""), str(error)
-    problem, (steady, _), (earliest, latest) = kernels.record_values.walk_records(data, batch.count)
+    problem, (steady, _), (earliest, latest) = record_values.walk_records(data, batch.count)
     fault = problem_text(problem) if problem is not None else ""
     if fault and batch.codec:
         fault, cut, steady = skim(memoryview(data), batch.count)
@@ -230,7 +231,7 @@ def number(source: ByteSource) -> int:
     return VARINT.parse_word(source, DecodeTrace(), "")
 
 
-def problem_text(problem: kernels.record_values.Problem) -> str:
+def problem_text(problem: record_values.Problem) -> str:
     """What a kernel found wrong with records, in words."""
     code, record, position, says, here = problem
     suffix, reason = REASONS[code]

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.core.records import batches as core
+from kcli.core.records import record_values
 from kcli.core.records.problems import REASONS
 from kcli.errors import DecodeError
 from kcli.notebook import card, quoted
 from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage, assess
-from kcli.records.kernels import batches as core
-from kcli.records.kernels import record_values
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

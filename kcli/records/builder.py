@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kcli.core.records import record_values
 from kcli.errors import EncodeError
 from kcli.records.batches import APPEND_TIME, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import codec_id, compress
 from kcli.records.control import end_transaction_key, end_transaction_value
-from kcli.records.kernels import record_values
 
 NO_PRODUCER_ID = -1
 Headers = Sequence[tuple[str | bytes, bytes | None]] | Mapping[str, bytes | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from kcli.records.kernels import batches as core
+from kcli.core.records import batches as core
 
 # Bytes; small enough to stay in a core's cache between reading and decoding.
 CHUNK_BYTES = 1 << 20

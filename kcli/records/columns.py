@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Protocol
 
-from kcli.errors import DecodeError, UsageError
+from kcli.errors import DecodeError
 from kcli.extras import require
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
@@ -85,10 +85,8 @@ def record_arrays(
     import numpy as np
 
     pa = pyarrow()
-    try:
-        from kcli.core.records.record_columns import Columns
-    except ImportError:
-        raise UsageError("parquet of records needs the compiled core, which is not built here") from None
+    from kcli.core.records.record_columns import Columns
+
     columns = Columns(data, 0, len(data), decompress)
     if problems is not None:
         problems += columns.problems

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kcli.core.records import batches as frames
+from kcli.core.records import downconvert as core
 from kcli.core.records.problems import REASONS
 from kcli.errors import DecodeError, InputError
 from kcli.records.chunks import ReadInto
 from kcli.records.codecs import compress, decompress
 from kcli.records.damage import describe, has_odd_magic
-from kcli.records.kernels import batches as frames
-from kcli.records.kernels import downconvert as core
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from kcli.core.records import batches as core
 from kcli.records.chunks import CHUNK_BYTES, Chunk, ReadInto, Wish, cut_chunks
 from kcli.records.entries import HEAD, MAGIC_AT, entry_size
-from kcli.records.kernels import batches as core
 
 # Most bytes held in memory to find the next sound batch.
 SEARCH_BYTES = 1 << 25

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kcli.core.codec.values import NOT_HERE
+from kcli.core.records import record_values
 from kcli.errors import EncodeError
 from kcli.jsontext import loads
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, HORIZON, TRANSACTIONAL
 from kcli.records.builder import OldRow, build_message_set, write_rows
 from kcli.records.codecs import codec_id, compress
-from kcli.records.kernels import record_values
 from kcli.records.text import batches_json
 
 Row = dict[str, Any]

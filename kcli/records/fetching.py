@@ -15,11 +15,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from kcli.core.records import batches as frames
+from kcli.core.records import downconvert as core
 from kcli.errors import DecodeError, UsageError
 from kcli.records.conversion import CHUNK_BYTES, Conversion, Slice, UnsupportedCompressionError
 from kcli.records.entries import LEAST_ENTRY, entry_size
-from kcli.records.kernels import batches as frames
-from kcli.records.kernels import downconvert as core
 
 # LazyDownConversionRecordsSend: the least an answer with batches has, and the most that is made at once.
 LEAST_OVERFLOW = 12

@@ -11,9 +11,9 @@ import mmap
 import sys
 import threading
 
+from kcli.core.records import batches as core
 from kcli.records.chunks import CHUNK_BYTES, ReadInto
 from kcli.records.entries import HEAD, entry_size
-from kcli.records.kernels import batches as core
 
 # Long enough that handing stripes over costs nothing, and a few of them still stay in the cache that the cores share.
 STRIPE_BYTES = 2 * CHUNK_BYTES

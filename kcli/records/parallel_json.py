@@ -14,9 +14,9 @@ from collections.abc import Callable, Generator
 from mmap import mmap
 from queue import SimpleQueue
 
+from kcli.core.records import batches as core
 from kcli.records.chunks import CHUNK_BYTES, Chunk, ReadInto, Wish, cut_chunks
 from kcli.records.damage import Damage
-from kcli.records.kernels import batches as core
 from kcli.records.parallel_checksums import STRIPE_BYTES, Stripe, new_buffer
 from kcli.records.text import Findings, Hook, new_writer, write_chunk
 

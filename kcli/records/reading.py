@@ -6,11 +6,11 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
+from kcli.core.records import batches as core
 from kcli.errors import InputError, all_of
 from kcli.filelike import STDIN, Files, Stream, files_of, name_of
 from kcli.records.batches import Batch
 from kcli.records.damage import stretches
-from kcli.records.kernels import batches as core
 from kcli.records.segments import base_offset_of
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kcli.core.records import record_values
 from kcli.errors import InputError
-from kcli.records import kernels
 from kcli.records.acceptance import problem_text
 from kcli.records.batches import Batch, scan
 from kcli.records.codecs import CODECS, decompress
@@ -75,7 +75,7 @@ def record_fault(batch: Batch, produced: bool = False) -> str | None:
         data = decompress(batch.codec, batch.payload or b"", batch.magic)
     except InputError as error:
         return f"records: {error}"
-    problem, (steady, largest), _ = kernels.record_values.walk_records(data, batch.count)
+    problem, (steady, largest), _ = record_values.walk_records(data, batch.count)
     if problem is not None:
         return problem_text(problem)
     delta = batch.last_offset - batch.base_offset

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.records.crc import crc32c
 from kcli.errors import DecodeError
-from kcli.records.kernels import crc32c
 
 if TYPE_CHECKING:
     from kcli.grammar.words.structs import Struct

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.core.records import batches as core
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.records.chunks import Chunk
 from kcli.records.codecs import decompress
 from kcli.records.control import control_members
 from kcli.records.damage import Damage, assess
-from kcli.records.kernels import batches as core
 from kcli.records.secrets import holds_secret, is_secret_value, secret_types
 
 Hook = Callable[[bytes | None, bytes | None], bytes]

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kcli.core.records import batches as core
 from kcli.errors import DecodeError, InputError
 from kcli.records.batches import Batch
 from kcli.records.chunks import ReadInto
 from kcli.records.damage import Damage, stretches
-from kcli.records.kernels import batches as core
 from kcli.records.segments import base_offset_of, row_size
 
 

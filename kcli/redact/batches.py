@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kcli.core import COMPILED
 from kcli.core.codec.varints import read_zigzag
+from kcli.core.records.blanking import fill_records
+from kcli.core.records.crc import crc32, crc32c
 from kcli.errors import InputError
 from kcli.grammar.batches import (
     CRC_AT,
@@ -23,12 +24,7 @@ from kcli.grammar.batches import (
 )
 from kcli.records import codecs
 from kcli.records.batches import CODEC_MASK, CONTROL
-from kcli.records.kernels import crc32, crc32c
 from kcli.redact.folding import folded
-
-fill_records: Callable[[bytearray, int], None] | None = None
-if COMPILED:
-    from kcli.core.records.blanking import fill_records
 
 BLANK = b"\xff"  # where something was that is left out
 FILL = b"x"  # what keys, values and headers are made of
@@ -82,7 +78,7 @@ class BatchRedactor:
             bytes(entry[HEADER_SIZE:]),
             attributes & CODEC_MASK,
             2,
-            lambda data: self.fill(data, count, attributes & CONTROL),
+            lambda data: (self.fill_markers if attributes & CONTROL else fill_records)(data, count),
         )
         crc = crc32c(memoryview(entry)[CRC_START:])
         entry[CRC_AT:CRC_START] = (crc if was_valid else crc ^ 1).to_bytes(4, "big")
@@ -100,11 +96,8 @@ class BatchRedactor:
         self.emptied += made is None
         return BLANK * len(data) if made is None else made
 
-    def fill(self, data: bytearray, count: int, control: int) -> None:
-        """Replace what records hold, in place. What is no record, and all behind it, becomes blank."""
-        if fill_records is not None and not control:
-            fill_records(data, count)
-            return
+    def fill_markers(self, data: bytearray, count: int) -> None:
+        """Replace what control records hold, in place. What is no record, and all behind it, becomes blank."""
         at = 0
         try:
             for _ in range(max(count, 0)):
@@ -112,23 +105,19 @@ class BatchRedactor:
                 end = start + size
                 if not 0 <= size <= len(data) - start or not size:
                     break
-                self.fill_record(data, start + 1, end, control)
+                self.fill_marker(data, start + 1, end)
                 at = end
         except ValueError:
             pass
         data[at:] = BLANK * (len(data) - at)
 
-    def fill_record(self, data: bytearray, at: int, end: int, control: int) -> None:
-        """Replace what one record holds; `at`: behind its attributes. ValueError: it is none."""
+    def fill_marker(self, data: bytearray, at: int, end: int) -> None:
+        """Replace what one control record holds; `at`: behind its attributes. ValueError: it is none."""
         _, at = read_zigzag(data, at, end, 10)
         _, at = read_zigzag(data, at, end)
         key, at = span(data, at, end)
         value, at = span(data, at, end)
-        if control:
-            self.fill_control(data, key, value)
-        else:
-            fill(data, key)
-            fill(data, value)
+        self.fill_control(data, key, value)
         headers, at = read_zigzag(data, at, end)
         for _ in range(headers):
             for _ in range(2):

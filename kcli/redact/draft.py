@@ -1,28 +1,25 @@
-"""The redacted packets on their way: written blank as they come, filled in when their bytes have been decoded.
+"""Packets of a draft, and where the bytes of a stream stand in it.
 
-A draft is a temporary file of packets, so that memory does not grow with the capture: a message may become whole long
-after its first packet went by. Nothing is in it that was not redacted.
+A draft (`kcli.core.capture.draft.Draft`) is a temporary file of redacted packets, so that memory does not grow with the
+capture: they are written blank as they come, and filled in when their bytes have been decoded. A message may become
+whole long after its first packet went by. Nothing is in it that was not redacted.
 """
 
 from __future__ import annotations
 
-import os
-import struct
-import tempfile
 from bisect import bisect_left, insort
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-# ns, link type, connection, length on the wire, bytes here, where IP, TCP and payload begin, kind
-HEAD = struct.Struct("<QHIIIIIIB")
-CAPTURED, OPENING, MADE = range(3)  # kinds of packets; OPENING: captured, of a connection's handshake
-TAIL = 1 << 20  # bytes at the end that are kept in memory
+if TYPE_CHECKING:
+    from kcli.core.capture.draft import Draft
+
+MADE = 2  # a kind of packet: made here, not captured
 KEPT = 64  # packets that were filled in, but may come again
 LOOKED_AT = 256  # packets that a repeated one may have its bytes from
 
 
 class DraftPacket(NamedTuple):
-    """A packet of a draft. flow: its connection's number. kind: CAPTURED, OPENING or MADE (here)."""
+    """A packet of a draft. flow: its connection's number. kind: MADE; 0 of one captured, 1 of TCP's handshake."""
 
     ns: int
     link: int
@@ -31,65 +28,6 @@ class DraftPacket(NamedTuple):
     places: tuple[int, int, int]
     kind: int
     data: bytearray
-
-
-class Draft:
-    """Packets in a temporary file. OSError: there is no room for it."""
-
-    def __init__(self, folder: str | None = None) -> None:
-        """folder: where the file is made, which has no name; None: where the system has its temporary files."""
-        self.file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-        self.tail = bytearray()
-        self.start = 0  # of the tail, in the file
-
-    def close(self) -> None:
-        """Let the file go."""
-        self.file.close()
-
-    def add(self, packet: DraftPacket) -> int:
-        """Append a packet; the place of its first byte."""
-        if len(self.tail) > TAIL:
-            self.flush()
-        head = HEAD.pack(
-            packet.ns, packet.link, packet.flow, packet.length, len(packet.data), *packet.places, packet.kind
-        )
-        self.tail += head
-        place = self.start + len(self.tail)
-        self.tail += packet.data
-        return place
-
-    def flush(self) -> None:
-        """Write out what is kept in memory."""
-        self.file.seek(self.start)
-        self.file.write(self.tail)
-        self.start += len(self.tail)
-        self.tail.clear()
-
-    def fill(self, place: int, data: bytes) -> None:
-        """Write over bytes that are there."""
-        if place >= self.start:
-            at = place - self.start
-            self.tail[at : at + len(data)] = data
-            return
-        self.file.flush()
-        os.pwrite(self.file.fileno(), data, place)
-
-    def read(self, place: int, size: int) -> bytes:
-        """Bytes that are there."""
-        if place >= self.start:
-            at = place - self.start
-            return bytes(self.tail[at : at + size])
-        self.file.flush()
-        return os.pread(self.file.fileno(), size, place)
-
-    def packets(self) -> Iterator[DraftPacket]:
-        """All packets, in order."""
-        self.flush()
-        self.file.flush()
-        self.file.seek(0)
-        while head := self.file.read(HEAD.size):
-            ns, link, flow, length, size, ip, tcp, payload, kind = HEAD.unpack(head)
-            yield DraftPacket(ns, link, flow, length, (ip, tcp, payload), kind, bytearray(self.file.read(size)))
 
 
 class Extents:

@@ -8,14 +8,12 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from kcli.capture.decoder import MEMORY, CaptureDecoder, Item
-from kcli.capture.io.pcapng import PcapngWriter, interface_block, section_block
+from kcli.capture.io.pcapng import interface_block, section_block
 from kcli.capture.tls.layer import TlsLayer
-from kcli.core import COMPILED
+from kcli.core.capture.draft import Draft
 from kcli.filelike import Stream
 from kcli.grammar.request_start import api_of
 from kcli.redact.connection import RedactedConnection
-from kcli.redact.draft import CAPTURED, MADE, Draft, DraftPacket
-from kcli.redact.headers import set_checksums
 from kcli.redact.logins import Login
 from kcli.redact.messages import FrameRedactor
 from kcli.redact.pseudonyms import Pseudonyms
@@ -42,7 +40,7 @@ class Redaction(CaptureDecoder):
     ) -> None:
         """key: what the other names are made by. keep: kinds of names that stay. folder: for the draft."""
         self.names, self.keep = Pseudonyms(key), keep
-        self.draft = new_draft(folder)
+        self.draft = Draft(folder)
         self.written = self.omitted = 0
         self.left_out: set[int] = set()  # numbers of connections that are not to be written
         self.made_clear: set[int] = set()  # ... that were decrypted
@@ -59,18 +57,9 @@ class Redaction(CaptureDecoder):
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
         """See CaptureDecoder: an engine that knows where bytes stand."""
-        drafting = self.draft, self.names, "addresses" in self.keep
-        if COMPILED:
-            from kcli.core.capture.engine import CaptureEngine
-            from kcli.core.capture.packets import PacketReader
-
-            engine = CaptureEngine(self, ports, memory=self.memory)
-            engine.draft(*drafting)
-            return engine, partial(PacketReader, self.add_secrets)
-        from kcli.capture.tcp.packets import ReferenceReader
-        from kcli.redact.engine import ReferenceDraftEngine
-
-        return ReferenceDraftEngine(self, ports, self.memory, *drafting), partial(ReferenceReader, self.add_secrets)
+        engine, new_reader = super().choose_engine(ports)
+        engine.draft(self.draft, self.names, "addresses" in self.keep)
+        return engine, new_reader
 
     def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
         """See CaptureDecoder."""
@@ -119,24 +108,8 @@ class Redaction(CaptureDecoder):
 
     def write(self, out: BinaryIO) -> None:
         """Write what was read. OSError."""
-        if not isinstance(self.draft, Draft):
-            out.write(section_block())
-            self.written, self.omitted = self.draft.write(out, interface_block, self.left_out, self.made_clear)
-            return
-        writer = PcapngWriter(out)
-        for packet in self.draft.packets():
-            if self.is_wanted(packet):
-                set_checksums(packet.data, packet.places, packet.length)
-                writer.packet(packet.ns, packet.link, packet.data, packet.length)
-                self.written += 1
-            else:
-                self.omitted += packet.kind != MADE
-
-    def is_wanted(self, packet: DraftPacket) -> bool:
-        """Whether a packet is written: of a connection that was decrypted those made here, and the handshake."""
-        if packet.flow in self.left_out:
-            return False
-        return packet.kind != CAPTURED or packet.flow not in self.made_clear
+        out.write(section_block())
+        self.written, self.omitted = self.draft.write(out, interface_block, self.left_out, self.made_clear)
 
 
 def login_of(places: Place) -> Login:
@@ -144,12 +117,3 @@ def login_of(places: Place) -> Login:
     login: Login = places.login or Login()
     places.login = login
     return login
-
-
-def new_draft(folder: str | None) -> Any:
-    """A draft, the core's where it is built."""
-    if COMPILED:
-        from kcli.core.capture.draft import Draft as Compiled
-
-        return Compiled(folder)
-    return Draft(folder)

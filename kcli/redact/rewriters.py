@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Protocol
 
-from kcli.core import COMPILED
 from kcli.errors import SchemaError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
@@ -53,8 +52,6 @@ class Frames(Protocol):
 
 def rewriter_of(frames: Frames, key: int, version: int, is_response: bool) -> FrameRewriter | None:
     """What redacts requests, or responses, of a known version; None: the core can't."""
-    if not COMPILED:
-        return None
     from kcli.core.codec.rewriting import FrameRewriter
 
     dialect = frames.bodies.dialect

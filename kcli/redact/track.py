@@ -7,17 +7,19 @@ from typing import Any, Protocol
 from kcli.capture.kafka.connection import CapturedConnection
 from kcli.capture.tls.layer import ENOUGH, TlsLayer
 from kcli.grammar.files import network
+from kcli.redact.batches import BLANK
 from kcli.redact.draft import MADE, DraftPacket, Extents
-from kcli.redact.headers import clean_segment
 
 PUSH = 8  # a flag of TCP's
 AGAIN = 2  # bytes of a segment that repeats some: one alone keeps a connection alive
 LARGEST = 60_000  # bytes of payload in a packet that is made here
+IPV6 = 40
+TCP_HEAD = 20
 SETTLED = 1 << 20  # bytes behind which what was decrypted is not written any more
 
 
 class Place(Protocol):
-    """See kcli.redact.places.Places."""
+    """See kcli.core.capture.engine.Places."""
 
     number: int
     draft: Any
@@ -129,3 +131,16 @@ class Track:
         data = clean_segment(packet, (ip, tcp), seq - back, ack, flags, size)
         places = ip, tcp, tcp + 20
         return int(self.draft.add(DraftPacket(ns, link, self.places.number, len(data), places, MADE, data))) + places[2]
+
+
+def clean_segment(packet: bytes, places: tuple[int, int], seq: int, ack: int, flags: int, size: int) -> bytearray:
+    """Another packet with these headers, without options, its blank payload of `size` bytes. places: of IP and TCP."""
+    ip, tcp = places
+    out = bytearray(packet[: tcp + TCP_HEAD]) + BLANK * size
+    out[tcp + 4 : tcp + 12] = (seq & 0xFFFFFFFF).to_bytes(4, "big") + (ack & 0xFFFFFFFF).to_bytes(4, "big")
+    out[tcp + 12 : tcp + 14] = bytes([TCP_HEAD // 4 << 4, flags])
+    if out[ip] >> 4 == 4:
+        out[ip + 2 : ip + 4] = (len(out) - ip).to_bytes(2, "big")
+    else:
+        out[ip + 4 : ip + 6] = (len(out) - ip - IPV6).to_bytes(2, "big")
+    return out

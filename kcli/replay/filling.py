@@ -19,13 +19,13 @@ from kcli.broker.rebuilt.record_spans import CutBatch
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.client.replay.target import Replicas, create_topics, is_missing, list_offsets
+from kcli.core.records.crc import crc32c
 from kcli.counting import counted
 from kcli.errors import BrokerError, DecodeError, NetworkError
 from kcli.grammar.batches import CRC_AT, CRC_START, HEADER_SIZE
 from kcli.records.batches import APPEND_TIME, TRANSACTIONAL, Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
-from kcli.records.kernels import crc32c
 from kcli.replay.records import IDEMPOTENT, LAYOUT
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name

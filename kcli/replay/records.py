@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kcli.core.records.crc import crc32c
 from kcli.errors import DecodeError
 from kcli.grammar.batches import BATCH_HEADER, CRC_AT, CRC_START
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.batches import Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
-from kcli.records.kernels import crc32c
 from kcli.redact.fields import words
 from kcli.schemas.errors import error_code
 

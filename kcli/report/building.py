@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from kcli.capture.filters import ALL, Filter
-from kcli.core import COMPILED
 from kcli.pipeline.row_source import RowSource
 from kcli.pipeline.writing import TableWriter
 
@@ -22,7 +21,7 @@ class TableBuilder(RowSource):
 
     def __init__(self, paths: Sequence[str], folder: str, chosen: Filter = ALL, **options: Any) -> None:
         self.writer = TableWriter(folder, "report")
-        columns = self.put_columns if COMPILED else None
+        columns = self.put_columns
         super().__init__(self.put, USED, columns, paths, chosen=chosen, **options)
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from kcli.core.sessions.fetches import Kernel
 from kcli.errors import SchemaError, UsageError
 from kcli.grammar import messages
-from kcli.schemas.apikeys import FETCH
+from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
+from kcli.sessions.offsets import HEARD
 
 if TYPE_CHECKING:
     from kcli.core.codec.messages import Node
@@ -66,3 +68,8 @@ def layout(version: int, dialect: str | None = None) -> Layout | None:
         return None
     assert headers[0].node and headers[1].node
     return (headers[0].node, asked.compiled), (headers[1].node, answered.compiled), by_ids.pop()
+
+
+def new_kernel(dialect: str | None = None) -> Kernel:
+    """Make what follows steady sessions by itself."""
+    return Kernel(lambda version: layout(version, dialect), (*HEARD, INCREMENTAL_FETCH))

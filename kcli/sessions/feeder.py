@@ -55,16 +55,15 @@ class Feeder:
 
     def _fetch(self, item: Exchange) -> None:
         kernel = self.tracker.kernel
-        if kernel is not None:
-            frames = item.request_frame, item.response_ns, item.response_frame
-            if self.may_offer and kernel.offer(item.connection, item.api_version, item.request_ns, *frames):
-                return
-            columns = kernel.columns(item.request_frame, item.response_frame, item.api_version)
-            if columns is not None:
-                x = self._exchange_of(item, item.header)
-                self._feed(x.take(columns[0], columns[1], item.response_frame is not None))
-                return
-        self._fetch_plainly(item)
+        frames = item.request_frame, item.response_ns, item.response_frame
+        if self.may_offer and kernel.offer(item.connection, item.api_version, item.request_ns, *frames):
+            return
+        columns = kernel.columns(item.request_frame, item.response_frame, item.api_version)
+        if columns is None:
+            self._fetch_plainly(item)
+            return
+        x = self._exchange_of(item, item.header)
+        self._feed(x.take(columns[0], columns[1], item.response_frame is not None))
 
     def _fetch_plainly(self, item: Exchange) -> None:
         header, request, response = item.header, understood(item.request), understood(item.response)

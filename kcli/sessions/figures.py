@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.sessions.state import Histogram
+from kcli.core.sessions.fetches import Histogram
 
 
 class Latencies(Histogram):

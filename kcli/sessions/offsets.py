@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.schemas.apikeys import LIST_OFFSETS, METADATA, OFFSET_FETCH
-from kcli.sessions.statistics import SESSIONLESS, HighWatermarks
 from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
+
+if TYPE_CHECKING:
+    from kcli.core.sessions.fetches import HighWatermarks
 
 HEARD = (LIST_OFFSETS, METADATA, OFFSET_FETCH)  # they have offsets and names
 NO_UUID = "A" * 22
+SESSIONLESS = -1  # no session's id: of fetches outside any
 
 
 class Offsets:

@@ -9,11 +9,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from kcli.sessions.columns import new_kernel
 from kcli.sessions.epochs import FINAL_EPOCH, FULL_EPOCH, next_epoch
 from kcli.sessions.findings import SessionFinding
 from kcli.sessions.offsets import Offsets
 from kcli.sessions.session import FetchStatistics, ObservedSession
-from kcli.sessions.state import new_marks
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
 
 REMEMBERED = 512  # sessions that ended, kept for late fetches and for who followed whom
@@ -46,13 +46,13 @@ class SessionRegistry:
         """on_finding: called with each finding. on_end: with each session that is over. kernel: see `Tracker`."""
         self.on_finding = on_finding
         self.on_end = on_end
-        self.kernel = kernel
+        self.kernel = new_kernel() if kernel is None else kernel
         self.sessions: dict[tuple[str, int], ObservedSession] = {}
         self.ended: OrderedDict[tuple[str, int], ObservedSession] = OrderedDict()
         self.sessionless: dict[tuple[str, str], SessionlessFetches] = {}
         self.holds: dict[tuple[str, str], int] = {}
         self.opened = 0
-        self.offsets = Offsets(new_marks(kernel))
+        self.offsets = Offsets(self.kernel.marks)
         self._on: dict[str, set[ObservedSession]] = {}
 
     def find(self, x: FetchExchange, rule: str, session_id: int, text: str, partitions: Iterable[Key] = ()) -> None:

@@ -11,9 +11,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from kcli.core.sessions.fetches import Counts, PartitionState, Timeline
 from kcli.sessions.figures import Latencies
 from kcli.sessions.sizes import FetchSizes, Side, count_bytes, fetch_sizes
-from kcli.sessions.state import Counts, PartitionState, Timeline
 from kcli.sessions.trace import TOPIC_IDS_SINCE, Asked, FetchExchange, Key
 
 CHANGES = 256
@@ -34,6 +34,8 @@ class FetchStatistics(Counts):
 
     chosen: whether one of the fetches is of those that were asked for (see `SessionRegistry.choose`)
     """
+
+    latencies: Latencies
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +82,7 @@ class ObservedSession(FetchStatistics):
     silent_keys: partitions that it had at its end and that delivered no records in it
     evictor: the session that took its slot; displaced: the one whose slot it took; 0: none
     successor: (id, ns after the end) of the session that its client had next
-    kernel: what follows its steady fetches, where there is one
+    kernel: what follows its steady fetches; None: nothing does, as of a draft's
     """
 
     def __init__(self, x: FetchExchange, session_id: int, complete: bool, kernel: Any = None) -> None:

@@ -39,7 +39,7 @@ class Tracker:
     """Follows sessions by server and id. Times in ns.
 
     on_finding(SessionFinding), on_end(ObservedSession): called as things happen
-    kernel: follows the steady fetches of sessions by itself (see `kcli.sessions.state`)
+    kernel: follows the steady fetches of sessions by itself; None: a new one, of Kafka's own messages
     registry: the sessions; sessionless: fetches outside any; offsets: what offsets clients can know of
     """
 
@@ -49,10 +49,9 @@ class Tracker:
         on_end: Callable[[ObservedSession], None] | None = None,
         kernel: Any = None,
     ) -> None:
-        self.kernel = kernel
-        if kernel is not None:
-            kernel.opener = self._opened
         self.registry = SessionRegistry(on_finding, on_end, kernel)
+        self.kernel = self.registry.kernel
+        self.kernel.opener = self._opened
         self.sessionless = self.registry.sessionless
         self.offsets = self.registry.offsets
         self.drafts = DraftTracker(self.registry)
@@ -62,7 +61,7 @@ class Tracker:
     @property
     def fetches(self) -> int:
         """All that were followed, those of the kernel too."""
-        return self.fed + (self.kernel.fetches if self.kernel is not None else 0)
+        return self.fed + int(self.kernel.fetches)
 
     @property
     def opened(self) -> int:
@@ -71,7 +70,7 @@ class Tracker:
 
     @property
     def _now(self) -> int:
-        return max(self._last_ns, self.kernel.now if self.kernel is not None else 0)
+        return max(self._last_ns, int(self.kernel.now))
 
     def feed(self, x: FetchExchange) -> None:
         """Take in one exchange, in the order of the capture."""

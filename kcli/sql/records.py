@@ -11,12 +11,12 @@ from typing import Any
 
 from kcli.capture.kafka.clock import FIRST_MS, LAST_MS
 from kcli.capture.kafka.record_fields import CapturedField, RecordDecoder
+from kcli.core.records import batches as core
 from kcli.errors import InputError, all_of
 from kcli.jsontext import dumps
 from kcli.records.batches import Batch
 from kcli.records.columns import record_arrays
 from kcli.records.damage import stretches
-from kcli.records.kernels import batches as core
 from kcli.sql.scans import Source
 from kcli.tables.captured import CAPTURED
 from kcli.tables.definition import schema_of

@@ -13,7 +13,6 @@ from kcli.capture.io.file_marks import FileMarks
 from kcli.capture.kafka.events import Event
 from kcli.capture.tables.arrays import batch_of_rows, integers, texts
 from kcli.capture.tables.arrow import TableDecoder
-from kcli.core import COMPILED
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import InputError
 from kcli.filelike import STDIN
@@ -68,7 +67,7 @@ class TableRows(RowSource):
         self.ready: list[Any] = []
         self.waiting: list[tuple[Any, ...]] = []
         self.files: list[str] = []
-        put_batch = ignored if COMPILED else None
+        put_batch = ignored
         super().__init__(self.put_row, frozenset({table}), put_batch, learnt.paths, **options)
 
     def batches(self) -> Iterator[Any]:

@@ -1,30 +1,26 @@
-"""Fixtures of the capture tests: both engines, and captures written for a test."""
+"""Fixtures of the capture tests: the core and its oracle, and captures written for a test."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from kcli.capture import decoder
-from kcli.capture.io import ranges
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
-from kcli.core import COMPILED
 from tests.capture.wires import Packet, Wire, pcap
+from tests.oracle.captures import READERS
 
 Reading = Callable[[Iterable[Packet] | bytes | Wire], list[Exchange | Event]]
 
 
-@pytest.fixture(params=["interpreted", "compiled"])
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Run with the compiled engine, and with its twin."""
-    if request.param == "compiled" and not COMPILED:
-        pytest.skip("the core is not built")
-    for module in (decoder, ranges):
-        monkeypatch.setattr(module, "COMPILED", request.param == "compiled")
-    return str(request.param)
+@pytest.fixture(params=READERS)
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Read packets with the oracle, and with the core."""
+    with READERS[request.param]():
+        yield request.param
 
 
 @pytest.fixture

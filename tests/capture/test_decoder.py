@@ -7,20 +7,18 @@ import itertools
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kcli.capture import decoder
 from kcli.capture.api import read_capture
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.capture.io.ranges import rows
 from kcli.capture.kafka.exchange import Exchange
-from kcli.core import COMPILED
 from kcli.errors import InputError
 from tests.capture.truth import compare
 from tests.capture.wires import DATA, SAMPLES
+from tests.oracle.captures import same_as_oracle
 
 LOGGED = {
     "ipv6.pcapng": 37,
@@ -45,8 +43,8 @@ def path(name: str) -> Path:
 @pytest.mark.parametrize("name", LOGGED)
 def test_exchanges_equal_the_request_log(engine: str, name: str) -> None:
     log = path(name).with_name(name.partition(".pcap")[0] + ".requests.jsonl.gz")
-    if engine == "interpreted" and name == "kraft-boot.pcap.zst":
-        pytest.skip("slow, and equal to the compiled engine's lines by another test")
+    if engine == "oracle" and name == "kraft-boot.pcap.zst":
+        pytest.skip("slow, and equal to the core's lines by another test")
     assert compare(path(name), log) == (LOGGED[name], [])
 
 
@@ -57,19 +55,9 @@ def test_everything_whole_is_there(name: str) -> None:
     assert all(item.request is not None for item in found)
 
 
-def lines(name: str, monkeypatch: pytest.MonkeyPatch, compiled: bool) -> tuple[bytes, Any]:
-    monkeypatch.setattr(decoder, "COMPILED", compiled)
-    out = io.BytesIO()
-    source = CaptureDecoder([str(path(name))], text=True)
-    source.lines(out.write)
-    assert source.tally.unaccounted(source.engine) == 0
-    return out.getvalue(), source.tally
-
-
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 @pytest.mark.parametrize("name", [*LOGGED, "broker-0.10.2.pcap.zst", "snaplen-96.pcap"])
-def test_both_engines_write_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert lines(name, monkeypatch, True) == lines(name, monkeypatch, False)
+def test_the_core_writes_what_its_oracle_does(name: str) -> None:
+    assert same_as_oracle(path(name))
 
 
 @pytest.mark.parametrize("name", [*LOGGED, "snaplen-96.pcap"])

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from kcli.capture import statistics
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import chosen
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.statistics import COLUMNS, Figures, StatisticsDecoder, StatisticsRow, bucket_of, middle_of
 from tests.capture.messages import request, response
 from tests.capture.wires import DATA, MILLISECOND, SAMPLES, Wire, pcap
+from tests.oracle.captures import by_oracle
 
 CAPTURES = [
     SAMPLES / "java44-txn.pcap",
@@ -46,10 +46,10 @@ def plain(rows: list[StatisticsRow]) -> list[Any]:
 @pytest.mark.parametrize(
     "by", [(name,) for name in COLUMNS] + [("client", "api", "error"), ("group", "topic", "minute")]
 )
-def test_the_core_counts_what_values_give(path: Path, by: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_core_counts_what_values_give(path: Path, by: tuple[str, ...]) -> None:
     fast = counted(path, *by)
-    monkeypatch.setattr(statistics, "COMPILED", False)
-    assert plain(counted(path, *by)) == plain(fast)
+    with by_oracle():
+        assert plain(counted(path, *by)) == plain(fast)
 
 
 CHOICES: list[dict[str, Any]] = [
@@ -65,14 +65,13 @@ CHOICES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
-def test_filters(choice: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_filters(choice: dict[str, Any]) -> None:
     for path in CAPTURES[:3]:
         fast = counted(path, "api", "client", chosen=chosen(**choice))
         source = CaptureDecoder([str(path)], chosen=chosen(**choice))
         wanted = [item for items in source.wanted() for item in items if isinstance(item, Exchange)]
         assert sum(row.figures.exchanges for row in fast) == len(wanted)
-        with monkeypatch.context() as patch:
-            patch.setattr(statistics, "COMPILED", False)
+        with by_oracle():
             assert plain(counted(path, "api", "client", chosen=chosen(**choice))) == plain(fast)
 
 
@@ -139,18 +138,16 @@ def heartbeats(tmp_path: Path, groups: list[str]) -> Path:
     return path
 
 
-def test_what_is_beyond_the_bound_is_one_row(tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "COMPILED", engine == "compiled")
+@pytest.mark.usefixtures("engine")
+def test_what_is_beyond_the_bound_is_one_row(tmp_path: Path) -> None:
     rows = counted(heartbeats(tmp_path, [f"g{number}" for number in range(10_003)]), "group")
     assert len(rows) == 10_001 and rows[-1].group is None
     assert rows[-1].figures.exchanges == 3 and rows[-1].figures.errors_by_name == {"REBALANCE_IN_PROGRESS": 3}
     assert sum(row.figures.exchanges for row in rows) == 10_003
 
 
-def test_one_exchange_is_counted_in_a_bounded_number_of_groups(
-    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(statistics, "COMPILED", engine == "compiled")
+@pytest.mark.usefixtures("engine")
+def test_one_exchange_is_counted_in_a_bounded_number_of_groups(tmp_path: Path) -> None:
     groups = [{"groupId": f"g{number}", "topics": [{"name": f"t{number}"}]} for number in range(300)]
     wire = Wire().open().client(request(9, 8, 1, {"groups": groups})).server(response(9, 8, 1, {}))
     path = tmp_path / "many.pcap"
@@ -159,8 +156,8 @@ def test_one_exchange_is_counted_in_a_bounded_number_of_groups(
     assert sum(row.figures.exchanges for row in rows) == 64 + 16 * 600 + 1 and rows[-1].group is None
 
 
-def test_names_that_json_escapes(tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "COMPILED", engine == "compiled")
+@pytest.mark.usefixtures("engine")
+def test_names_that_json_escapes(tmp_path: Path) -> None:
     odd = ['"groupId":"x"', "a\\", 'b"', "\x1b[31m", "\u202e", "", "ü"]
     rows = counted(heartbeats(tmp_path, odd), "group")
     assert {row.group["group"] for row in rows if row.group} == set(odd)

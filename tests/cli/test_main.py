@@ -111,14 +111,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"kcli {__version__} (compiled core)\n"
 
 
-def test_version_says_when_the_core_is_missing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kcli.core.COMPILED", False)
-    assert main(["--version"]) == 0
-    assert "the compiled core is not built" in capsys.readouterr().out
-
-
 def test_help_of_a_group_needs_none_of_its_commands(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

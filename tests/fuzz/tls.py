@@ -9,14 +9,13 @@ import random
 import re
 import tempfile
 from pathlib import Path
-from unittest.mock import patch
 
 from kcli.capture import decoder
-from kcli.core import COMPILED
 from tests.capture import messages
 from tests.capture.tls.traffic import Talk, sealed
 from tests.capture.wires import Packet, pcap
 from tests.fuzz.damage import damaged
+from tests.oracle.captures import each_reader
 
 __all__ = ["tls"]
 
@@ -60,7 +59,7 @@ def tls(rng: random.Random) -> bytes:
     data = pcap(packets[rng.choice((0, 0, 0, rng.randrange(len(packets)))) :])
     path = folder() / "damaged.pcap"
     path.write_bytes(data)
-    written = [decoded(path, made.key_log, compiled) for compiled in ((True, False) if COMPILED else (False,))]
+    written = [decoded(path, made.key_log) for _ in each_reader()]
     assert FIRST_BYTES.sub(b"", written[0]) == FIRST_BYTES.sub(b"", written[-1])
     return data
 
@@ -120,11 +119,10 @@ def cut(packets: list[Packet], at: int, rng: random.Random) -> None:
     packets[at] = packets[at]._replace(data=data[: rng.randint(HEADERS, len(data))], length=len(data))
 
 
-def decoded(path: Path, key_log: Path, compiled: bool) -> bytes:
-    """What one of the engines writes."""
+def decoded(path: Path, key_log: Path) -> bytes:
+    """Return the lines of JSON."""
     out = io.BytesIO()
-    with patch.object(decoder, "COMPILED", compiled):
-        source = decoder.CaptureDecoder([str(path)], text=True, key_logs=[str(key_log)])
+    source = decoder.CaptureDecoder([str(path)], text=True, key_logs=[str(key_log)])
     source.lines(out.write)
     assert source.tally.unaccounted(source.engine) == 0, "bytes are not accounted for"
     return out.getvalue()

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from kcli.core import COMPILED
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
@@ -82,7 +81,6 @@ def test_spans_cover_every_byte_in_order() -> None:
     assert spans[-1].end == len(data)
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 def test_topic_ids_are_shown_with_the_names_learnt() -> None:
     from kcli.core.codec.messages import Names
 
@@ -100,7 +98,6 @@ def test_topic_ids_are_shown_with_the_names_learnt() -> None:
         assert fetch.write(json.loads(text)) == shown
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 def test_a_hook_shows_records_and_its_error_comes_through() -> None:
     codec = messages.request(0, 9)
     data = codec.write({"topicData": [{"name": "t", "partitionData": [{"records": b"abc"}]}]})

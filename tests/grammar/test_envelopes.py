@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kcli.core import COMPILED
 from kcli.errors import EncodeError
 from kcli.grammar import frames, messages
 from kcli.grammar.envelopes import EnvelopeCodec
@@ -162,7 +161,6 @@ def test_spans_of_what_is_inside_lie_where_its_bytes_are(key: int, version: int,
     assert not any(isinstance(span.value, Hidden) for span in shown)
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 def test_the_core_writes_the_same() -> None:
     made = [frames.encode_request(header(key, version), body) for key, version, body in [*SECRETS, *WITHOUT]]
     made.append(frames.encode_request(header(PRODUCE, 9), {"acks": -1, "timeoutMs": 1, "topicData": LOG}))

@@ -11,16 +11,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core import COMPILED
-
 collect_ignore: list[str] = []
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if not COMPILED:
-        for item in items:
-            if "tests/pipeline" in str(item.path):
-                item.add_marker(pytest.mark.skip(reason="the core is not built"))
 
 
 def need_java() -> None:

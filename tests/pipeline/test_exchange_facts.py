@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kcli.core import COMPILED
 from kcli.pipeline.fact_tables import REPORT_FACTS
 from kcli.pipeline.row_source import RowSource
 from kcli.pipeline.writing import TableWriter
@@ -31,7 +30,7 @@ def facts(path: Path, folder: Path, *, by_core: bool = True) -> list[dict[str, A
         if table in wanted:
             writer.put(table, row)
 
-    source = RowSource(put, wanted, writer.put_batch if by_core and COMPILED else None, [str(path)])
+    source = RowSource(put, wanted, writer.put_batch if by_core else None, [str(path)])
     for _ in source.read():
         pass
     source.flush(last=True)
@@ -78,7 +77,6 @@ def test_numbers_stand_where_messages_have_them(tmp_path: Path) -> None:
     assert not any(row["request"] or row["response"] for row in rows.values())
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 @pytest.mark.parametrize("name", ["", *CAPTURES])
 def test_the_core_makes_the_rows_that_are_made_one_by_one(name: str, tmp_path: Path) -> None:
     path = ROOT / name if name else capture(tmp_path)

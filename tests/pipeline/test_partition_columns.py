@@ -11,11 +11,6 @@ from typing import Any
 
 import pytest
 
-from kcli.core import COMPILED
-
-if not COMPILED:
-    pytest.skip("the core is not built", allow_module_level=True)
-
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.leader_changes import changes
 from kcli.pipeline.row_source import RowSource

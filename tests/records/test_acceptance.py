@@ -12,8 +12,8 @@ import pytest
 
 from kcli.records import build_batch
 from kcli.records.acceptance import RefusedError, TimeLimits, accepted, is_transactional
-from kcli.records.reference import record_values
 from kcli.schemas.errors import error_name
+from tests.oracle.records import record_values
 
 ANSWERS = Path(__file__).parent / "data" / "accepted.jsonl.gz"
 ASKED_MS = 1_795_415_800_000
@@ -43,7 +43,7 @@ def test_kafka_and_kcli_agree() -> None:
 def test_the_interpreted_kernel_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = answers()[::3]
     compiled = [verdict(row) for row in rows]
-    monkeypatch.setattr("kcli.records.kernels.record_values", record_values)
+    monkeypatch.setattr("kcli.records.acceptance.record_values", record_values)
     assert [verdict(row) for row in rows] == compiled
 
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from kcli.core.records import batches as core
 from kcli.errors import DecodeError
 from kcli.records.conversion import Conversion, Slice
 from kcli.records.damage import Damage, assess, stretches
-from kcli.records.kernels import batches as core
 from tests.records.vectors import named
 
 ONE = named("one-record")

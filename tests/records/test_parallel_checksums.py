@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from kcli.core.records import batches as core
 from kcli.records import Slice, build_batch
-from kcli.records.kernels import batches as core
 from kcli.records.parallel_checksums import Stripe, new_buffer
 from kcli.records.text import new_writer
 

@@ -15,11 +15,11 @@ from kcli.records.codecs import decompress
 from kcli.records.columns import arrow_batch
 from kcli.records.encoding import encode_batches
 from kcli.records.internal import record_members
-from kcli.records.reference.batches import BatchText
 from kcli.records.secrets import holds_secret, is_secret_value, secret_types
 from kcli.records.spans import batch_spans
 from kcli.records.text import batches_json, new_writer
 from kcli.schemas.secrets import METADATA_TOPIC
+from tests.oracle.records.batches import BatchText
 
 MARK = b"S3CRET-" * 5
 

@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
+from kcli.core.records.crc import crc32c
 from kcli.errors import DecodeError
-from kcli.records.kernels import crc32c
 from kcli.records.segments import base_offset_of, kind_of, read_rows
 
 NAME = "00000000000000000100"

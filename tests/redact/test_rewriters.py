@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.core import COMPILED
 from kcli.grammar import messages
 from kcli.redact.messages import FrameRedactor
 from kcli.redact.rewriters import LOOKS_AROUND
@@ -12,8 +11,6 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Message
 from tests import messages as made
 from tests.redact.test_messages import exchanges, redactor
-
-pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built")
 
 
 def filled(message: Message, version: int) -> bytes:

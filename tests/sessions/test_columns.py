@@ -13,14 +13,12 @@ from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.schema.views import definition
-from kcli.core import COMPILED
 from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.selection.rows import interpreted_rows
 from kcli.grammar.selection.select import Selection
 from kcli.schemas.catalog import catalog
-from kcli.sessions.columns import REQUEST, RESPONSE, layout
-from kcli.sessions.state import new_kernel
+from kcli.sessions.columns import REQUEST, RESPONSE, layout, new_kernel
 from kcli.sessions.trace import FetchExchange
 from tests.capture.messages import request, response
 
@@ -30,7 +28,6 @@ SINCE = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 @pytest.mark.parametrize("version", range(7, 19))
 def test_every_version_with_sessions_has_a_layout(version: int) -> None:
     made = layout(version)
@@ -49,7 +46,6 @@ def test_versions_without_sessions_have_none() -> None:
     assert 18 in catalog().message("FetchRequest").versions
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 @pytest.mark.parametrize(
     ("field", "change"),
     [
@@ -73,7 +69,6 @@ def test_a_dialect_whose_rows_are_of_another_shape_has_none(
     assert layout(12, str(tmp_path)) is None
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 @pytest.mark.parametrize("version", range(12, 19))
 @pytest.mark.parametrize("diverges", [False, True])
 def test_the_kernel_reads_what_followers_are_told(version: int, diverges: bool) -> None:
@@ -111,7 +106,6 @@ def rows_of(selection: Selection, data: bytes, interpreted: bool) -> Any:
     return selected.rows, selected.end
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 @pytest.mark.parametrize("version", range(7, 19))
 def test_damaged_fetches_give_the_rows_of_the_reference(version: int) -> None:
     """Many entries of one width, some with tags: cut and changed, in one buffer."""

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
+from kcli.sessions.columns import new_kernel
 from kcli.sessions.offsets import Offsets
-from kcli.sessions.statistics import HighWatermarks
 
 UUID = "UN81GBVGSGmhiqBEPXpYyw"
 
 
 def test_names_and_offsets_are_heard_of() -> None:
-    offsets = Offsets(HighWatermarks())
+    offsets = Offsets(new_kernel().marks)
     offsets.hear(3, {}, {"topics": [{"topicId": UUID, "name": "orders"}, {"topicId": "A" * 22, "name": "old"}]})
     assert offsets.names == {UUID: "orders"}
     offsets.hear(2, {}, {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 1, "offset": 40}]}]})
@@ -21,7 +21,7 @@ def test_names_and_offsets_are_heard_of() -> None:
 
 
 def test_what_is_missing_may_explain_anything_that_came_later() -> None:
-    offsets = Offsets(HighWatermarks())
+    offsets = Offsets(new_kernel().marks)
     assert not offsets.explains(("a", 0), 1, 100)
     offsets.miss(150)
     assert offsets.explains(("a", 0), 1, 100) and not offsets.explains(("a", 0), 1, 151)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +13,28 @@ import pytest
 from benchmarks.fetch_capture import write_capture
 from kcli.capture.filters import Filter
 from kcli.errors import InputError
+from kcli.sessions.columns import new_kernel
 from kcli.sessions.explain import session_dict
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.source import SessionDecoder
-from kcli.sessions.state import new_kernel
 from kcli.sessions.tracker import Tracker
 from tests.capture.wires import Wire, frame, pcap
+from tests.oracle.captures import by_core, by_oracle
+from tests.oracle.sessions.kernel import InterpretedKernel
+
+
+def reading(kernel: Any) -> contextlib.AbstractContextManager[Any]:
+    """Read packets with the oracle where the sessions are followed by it."""
+    return by_oracle() if isinstance(kernel, InterpretedKernel) else by_core()
 
 
 def follow(path: Path, kernel: Any) -> tuple[list[Any], int]:
     ended: list[Any] = []
     found: list[Any] = []
     tracker = Tracker(found.append, ended.append, kernel)
-    SessionDecoder([str(path)], Feeder(tracker)).run()
+    with reading(kernel):
+        SessionDecoder([str(path)], Feeder(tracker)).run()
     tracker.close()
     assert found == []
     return [session_dict(session, {}) for session in ended], tracker.fetches
@@ -34,17 +44,17 @@ def test_with_and_without_the_kernel(tmp_path: Path) -> None:
     path = tmp_path / "made.pcap"
     write_capture(path, sessions=5, partitions=60, fetches=400, changes=4)
     kernel = new_kernel()
-    fast, slow = follow(path, kernel), follow(path, None)
+    fast, slow = follow(path, kernel), follow(path, InterpretedKernel())
     assert fast == slow and fast[1] == 400 and len(fast[0]) == 5
     assert all(made["fetches"] == 80 and made["full"] == 1 and made["saved"] > 5 for made in fast[0])
-    assert kernel is None or kernel.fetches == 400
+    assert kernel.fetches == 400
 
 
-@pytest.mark.parametrize("kernel", [True, False])
-def test_all_fetches_are_followed_whatever_is_chosen(kernel: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("new_kernel", [new_kernel, InterpretedKernel])
+def test_all_fetches_are_followed_whatever_is_chosen(new_kernel: Callable[[], Any], tmp_path: Path) -> None:
     path = tmp_path / "made.pcap"
     write_capture(path, sessions=5, partitions=60, fetches=400, changes=4)
-    whole = follow(path, None)
+    whole = follow(path, InterpretedKernel())
     every = [made["connection"] for made in whole[0]]
     for chosen, shown in (
         (Filter(connection=every[0]), every[:1]),
@@ -52,9 +62,10 @@ def test_all_fetches_are_followed_whatever_is_chosen(kernel: bool, tmp_path: Pat
         (Filter(errors=True), []),
     ):
         ended: list[ObservedSession] = []
-        tracker = Tracker(on_end=ended.append, kernel=new_kernel() if kernel else None)
+        tracker = Tracker(on_end=ended.append, kernel=new_kernel())
         feeder = Feeder(tracker, chosen)
-        SessionDecoder([str(path)], feeder).run()
+        with reading(tracker.kernel):
+            SessionDecoder([str(path)], feeder).run()
         tracker.close()
         assert ([session_dict(session, {}) for session in ended], tracker.fetches) == whole
         assert feeder.chosen_fetches == 80 * len(shown)

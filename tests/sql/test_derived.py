@@ -11,11 +11,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core import COMPILED
-
 pytest.importorskip("duckdb")
-if not COMPILED:
-    pytest.skip("the core is not built", allow_module_level=True)
 
 from kcli.cli.main import main
 from kcli.pipeline.row_source import EVERY_TABLE, RowSource

@@ -9,11 +9,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core import COMPILED
-
 pytest.importorskip("duckdb")
-if not COMPILED:
-    pytest.skip("the core is not built", allow_module_level=True)
 
 from kcli.pipeline.tables import TABLES
 from kcli.sql.row_tables import ROW_TABLES

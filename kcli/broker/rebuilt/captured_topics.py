@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from kcli.broker.rebuilt.record_spans import LAST_END, CutBatch
 from kcli.broker.storage.incoming import LONGEST_SET, Incoming
+from kcli.core.records import batches as core
 from kcli.errors import InputError
-from kcli.records import kernels
 
 
 class SpooledBatch(NamedTuple):
@@ -137,7 +137,7 @@ def offsets_of(each: Incoming, data: bytes) -> tuple[int, int]:
         inner = bytes(decompress(head.codec, head.payload, head.magic, LONGEST_SET))
     except InputError:
         return last, last
-    rows, _, _ = kernels.batches.frames(inner, 0, False)
+    rows, _, _ = core.frames(inner, 0, False)
     return (last - rows[-1][4] + rows[0][4] if rows else last), last
 
 

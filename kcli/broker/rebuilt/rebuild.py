@@ -22,9 +22,9 @@ from kcli.broker.storage.incoming import stored
 from kcli.broker.storage.log import Log
 from kcli.capture.api import read_capture
 from kcli.capture.decoder import MEMORY
+from kcli.core.records import record_values
 from kcli.errors import InputError
 from kcli.grammar.batches import HEADER_SIZE
-from kcli.records import kernels
 from kcli.sessions.comparison import shown
 from kcli.topic_names import lawful_name, name_fault, renaming
 
@@ -168,7 +168,7 @@ class RebuiltBroker(Broker):
         if size > self._made_up or last - cut.base > WIDEST:
             return
         self._made_up -= size
-        made = kernels.record_values.write_header(
+        made = record_values.write_header(
             cut.base, max(cut.epoch, epoch), 2, 0, last - cut.base, -1, -1, -1, -1, -1, 0, bytes(size - HEADER_SIZE)
         )
         log.append_stored(stored(made))
@@ -181,5 +181,5 @@ def fill_gap(log: Log, end: int, epoch: int) -> None:
     while log.end_offset < end:
         last = min(end, log.end_offset + WIDEST) - 1
         base = log.end_offset
-        empty = kernels.record_values.write_header(base, epoch, 2, 0, last - base, -1, -1, -1, -1, -1, 0, b"")
+        empty = record_values.write_header(base, epoch, 2, 0, last - base, -1, -1, -1, -1, -1, 0, b"")
         log.append_stored(stored(empty))

@@ -11,14 +11,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kcli.broker.storage.headers import Place
+from kcli.core.records import batches as core
+from kcli.core.records import record_values
+from kcli.core.records.crc import crc32, crc32c
 from kcli.errors import InputError
 from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, MESSAGE_HEADS, SIZE_AT
 from kcli.grammar.words.fixed import fixed_layout
-from kcli.records import kernels
 from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, TimeLimits, accepted, check_batch
 from kcli.records.batches import Batch, scan
 from kcli.records.codecs import CODECS
-from kcli.records.kernels import crc32, crc32c
 
 CODEC_BITS, APPEND_TIME = 0x07, 0x08
 HEADER, MESSAGE = fixed_layout(BATCH_HEADER), fixed_layout(MESSAGE_HEADS[1])
@@ -71,8 +72,8 @@ def has_keys(each: Incoming) -> bool:
 
 
 def whole_batches(records: bytes | memoryview) -> list[Batch]:
-    rows, code, end = kernels.batches.frames(records, 0)
-    if code != kernels.batches.END:
+    rows, code, end = core.frames(records, 0)
+    if code != core.END:
         raise RefusedError("CORRUPT_MESSAGE", f"no whole record batch at byte {end} of {len(records)}")
     if not rows:
         raise RefusedError("INVALID_RECORD", "a produce request needs records")
@@ -110,8 +111,8 @@ def legacy(head: Batch) -> Incoming:
         inner = bytes(decompress(head.codec, payload, head.magic, LONGEST_SET))
     except InputError as error:
         raise RefusedError("CORRUPT_MESSAGE", str(error)) from None
-    rows, code, _ = kernels.batches.frames(inner, 0)
-    if code != kernels.batches.END or not rows or any(not row[8] or row[2] != head.magic or row[3] & 7 for row in rows):
+    rows, code, _ = core.frames(inner, 0)
+    if code != core.END or not rows or any(not row[8] or row[2] != head.magic or row[3] & 7 for row in rows):
         raise RefusedError(
             "CORRUPT_MESSAGE", f"a compressed set that holds other things than messages of magic {head.magic}"
         )
@@ -171,10 +172,10 @@ def compressed_again(each: Incoming, base: int) -> bytes:
     assert each.inner is not None
     inner = bytearray(each.inner)
     magic, first = each.head.magic, base if each.head.magic == 0 else 0
-    for number, row in enumerate(kernels.batches.frames(each.inner, 0, False)[0]):
+    for number, row in enumerate(core.frames(each.inner, 0, False)[0]):
         inner[row[0] : row[0] + SIZE_AT] = (first + number).to_bytes(SIZE_AT, "big")
     value = bytes(compress(each.head.codec, inner, magic))
-    return kernels.record_values.write_message(
+    return record_values.write_message(
         base + each.offsets - 1, magic, each.head.attributes, each.max_timestamp, None, value
     )
 

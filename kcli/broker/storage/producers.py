@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from kcli.core.records.crc import crc32c
 from kcli.grammar.files.logfiles import (
     PRODUCER_ENTRY,
     PRODUCER_HEAD,
@@ -29,7 +30,6 @@ from kcli.grammar.files.logfiles import (
     producer_crc_start,
 )
 from kcli.grammar.words.fixed import fixed_layout
-from kcli.records.kernels import crc32c
 
 OUT_OF_ORDER, DUPLICATE, FENCED = "out of order", "duplicate", "fenced"
 REMEMBERED = 5

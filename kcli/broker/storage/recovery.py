@@ -17,8 +17,8 @@ from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log, LogSettings
 from kcli.broker.storage.producers import read_aborted
 from kcli.broker.storage.segment import FARTHEST, Segment
+from kcli.core.records import batches as core
 from kcli.errors import InputError
-from kcli.records import kernels
 from kcli.records.batches import Batch
 
 CHUNK = 8 << 20
@@ -132,7 +132,7 @@ def take_chunk(log: Log, segment: Segment, position: int, end: int) -> int:
     size = CHUNK
     while True:
         data = segment.file().read(position, min(size, end - position))
-        rows, _, stopped = kernels.batches.frames(data, 0)
+        rows, _, stopped = core.frames(data, 0)
         if rows or position + len(data) >= end:
             break
         size *= 2

@@ -19,7 +19,7 @@ S = TypeVar("S")
 
 
 class PacketReader(Protocol):
-    """Where one file stands: kcli.core.capture.packets.PacketReader, or its interpreted twin."""
+    """Where one file stands: kcli.core.capture.packets.PacketReader, or the tests' oracle."""
 
     problem: str | None
 
@@ -31,7 +31,7 @@ class PacketReader(Protocol):
 
 
 class CaptureEngine(Protocol):
-    """kcli.core.capture.engine.CaptureEngine, or its interpreted twin."""
+    """kcli.core.capture.engine.CaptureEngine, or the tests' oracle."""
 
     next_ns: int
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 import struct
-from collections.abc import Callable
 from typing import Literal
 
 from kcli.capture.io.pcapng import interface_block, packet_ends, section_block
-from kcli.core import COMPILED
+from kcli.core.capture.checksums import sum_of
 from kcli.grammar.files.network import ACK, FIN, RST, SYN
 
 Direction = Literal[0, 1]  # from the client, from the server
@@ -115,21 +114,6 @@ class PacketStream:
 def mapped(address: bytes) -> bytes:
     """An IPv4 address as IPv6 has it (RFC 4291, 2.5.5.2)."""
     return bytes(10) + b"\xff\xff" + address
-
-
-def reference_sum(data: Buffer) -> int:
-    """The sum of 16-bit words that checksums are made of (RFC 1071), modulo 2^16 - 1; an odd byte ends a word of zero.
-
-    2^16 is 1 in that arithmetic, so that the sum of the words is the number that the bytes are.
-    """
-    return int.from_bytes(data if len(data) % 2 == 0 else bytes(data) + b"\0", "big") % 0xFFFF
-
-
-sum_of: Callable[[Buffer], int] = reference_sum
-if COMPILED:
-    from kcli.core.capture.checksums import sum_of as compiled_sum
-
-    sum_of = compiled_sum
 
 
 def checksum(total: int) -> int:

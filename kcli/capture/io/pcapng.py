@@ -7,7 +7,6 @@ reads it.
 from __future__ import annotations
 
 import struct
-from typing import BinaryIO
 
 from kcli.grammar.files.network import BYTE_ORDER, SECTION
 from kcli.version import __version__
@@ -17,23 +16,6 @@ COMMENT, END, NAME, RESOLUTION, APPLICATION = 1, 0, 2, 9, 4  # option codes
 ANY_LENGTH = (1 << 64) - 1
 BLOCK = struct.Struct("<II")
 PACKET = struct.Struct("<IIIIIII")  # type, size, interface, time (high, low), captured, length
-
-
-class PcapngWriter:
-    """Writes packets of any link types to a binary file. One without packets is a capture, too."""
-
-    def __init__(self, out: BinaryIO) -> None:
-        self.out = out
-        self.interfaces: dict[int, int] = {}  # number by link type
-        out.write(section_block())
-
-    def packet(self, ns: int, link: int, data: bytes | bytearray, length: int) -> None:
-        """Write a packet. ns: since 1970; link: LINKTYPE_; length: on the wire."""
-        interface = self.interfaces.get(link)
-        if interface is None:
-            interface = self.interfaces[link] = len(self.interfaces)
-            self.out.write(interface_block(link))
-        self.out.write(packet_block(interface, ns, data, length))
 
 
 def section_block() -> bytes:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kcli.capture.io.capture_file import CaptureFile
-from kcli.core import COMPILED
+from kcli.core.capture.packets import PacketReader
 from kcli.errors import InputError
 from kcli.grammar.files.network import pcap_magic
 
@@ -28,17 +28,6 @@ class Row(NamedTuple):
     length: int
     connection: bytes
     data: bytes
-
-
-def new_reader() -> Any:
-    """A reader of packets, compiled where the core is built."""
-    if COMPILED:
-        from kcli.core.capture.packets import PacketReader
-
-        return PacketReader()
-    from kcli.capture.tcp import packets
-
-    return packets.ReferenceReader()
 
 
 def cut(path: str, size: int) -> list[tuple[int, int | None]]:
@@ -60,7 +49,7 @@ def rows(path: str, start: int = 0, end: int | None = None) -> Iterator[Row]:
     """
     file = CaptureFile(path)
     try:
-        reader = new_reader()
+        reader = PacketReader()
         if start <= HEADER or skip_to(file, reader, start):
             yield from read(file, reader, end)
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kcli.capture.kafka.names import new_names
+from kcli.core.codec.messages import Names
 from kcli.errors import DecodeError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec, guarded
@@ -48,7 +48,7 @@ class Bodies:
         self.dialect = dialect
         self.annotated = annotated
         self.apis = catalog(dialect).apis
-        self.names = new_names()
+        self.names = Names()
         self.known: dict[bytes, tuple[MessageCodec, MessageCodec]] = {}  # by api key and version, as they are sent
         self.answers: dict[tuple[int, int], tuple[MessageCodec, MessageCodec]] = {}  # of responses
         self.naming: dict[tuple[int, int], bool] = {}  # by API key and version, what `teaches` has found

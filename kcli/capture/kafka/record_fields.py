@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from kcli.capture.decoder import CaptureDecoder, Item
 from kcli.capture.filters import matches
 from kcli.capture.kafka.exchange import Exchange
-from kcli.core import COMPILED
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import UsageError
 from kcli.grammar import messages
@@ -132,8 +131,8 @@ class RecordDecoder(CaptureDecoder):
         self.found: list[tuple[Exchange, str]] = []
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """The engine, which drops what has no records that are wanted where the core is built."""
-        if COMPILED and self.chosen.where is None:
+        """The engine, which drops what has no records that are wanted, where there is no condition."""
+        if self.chosen.where is None:
             from kcli.core.columns.record_exchanges import RecordExchanges
 
             partition = -1 if self.partition is None else self.partition

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from kcli.capture.filters import Filter
-from kcli.core import COMPILED
 
 LENGTH = struct.Struct("=q")
 
@@ -20,7 +19,7 @@ LENGTH = struct.Struct("=q")
 def can_share(files: Sequence[str], chosen: Filter, key_logs: Sequence[str]) -> bool:
     """Whether several processes can read these files: each more than once, by the core, and each process can tell what
     is wanted without the others."""
-    if not COMPILED or not hasattr(os, "fork") or key_logs or chosen.where is not None or chosen.topic is not None:
+    if not hasattr(os, "fork") or key_logs or chosen.where is not None or chosen.topic is not None:
         return False
     return "-" not in files and all(stat.S_ISREG(Path(name).stat().st_mode) for name in files if Path(name).exists())
 

@@ -18,7 +18,6 @@ from kcli.capture.kafka.events import Event
 from kcli.capture.tables.arrays import integers
 from kcli.capture.tables.column_owner import ColumnOwner
 from kcli.capture.tables.columns import EVERY, batch_of, event_row, exchange_row, rows_batch, wanted_rows
-from kcli.core import COMPILED
 from kcli.errors import InputError
 from kcli.extras import require
 from kcli.filelike import Stream
@@ -132,8 +131,8 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
         """The condition is asked for the columns that are made anyway."""
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """The engine, with a sink of columns where the core is built."""
-        if COMPILED and self.chosen.is_plain:
+        """The engine, with a sink of columns, where the core can tell what is wanted."""
+        if self.chosen.is_plain:
             from kcli.core.columns.exchange_columns import ExchangeRows
 
             where = self.chosen.where
@@ -141,10 +140,7 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
             self.sink = ExchangeRows(
                 self, self.forwarded, ROWS, TEXT_BYTES, parted=False, headed=headed, bodies=self.bodies_wanted
             )
-        chosen = super().choose_engine(ports)
-        if self.sink is not None:
-            self.sink.streams = chosen[0].streams
-        return chosen
+        return super().choose_engine(ports)
 
     def flush(self) -> None:
         """All rows so far, as a record batch."""

@@ -17,8 +17,8 @@ from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tables.column_owner import ColumnOwner
 from kcli.capture.tables.columns import batch_of, exchange_row, rows_batch, wanted_rows
-from kcli.capture.tcp.out_of_order_rows import HeldRows
-from kcli.core import COMPILED
+from kcli.capture.tables.held_rows import HeldRows
+from kcli.core.columns.exchange_columns import ExchangeRows
 from kcli.tables.captured import EXCHANGE_COLUMNS
 from kcli.tables.definition import schema_of
 
@@ -80,13 +80,9 @@ class ConditionalFeed(ColumnOwner):
         self.as_lines = decoder.text and self.chosen.is_plain
         self.waiting: list[Waiting] = []
         self.size = 0
-        self.sink: Any = None
-        if COMPILED:
-            from kcli.core.columns.exchange_columns import ExchangeRows
-
-            framed = () if self.as_lines else range(KEYS)
-            headed = self.as_lines or "request_header" in self.wanted
-            self.sink = ExchangeRows(self, rows=ROWS, size=TEXT_BYTES, parted=False, framed=framed, headed=headed)
+        framed = () if self.as_lines else range(KEYS)
+        headed = self.as_lines or "request_header" in self.wanted
+        self.sink = ExchangeRows(self, rows=ROWS, size=TEXT_BYTES, parted=False, framed=framed, headed=headed)
 
     def enter(self, number: int) -> None:
         """The next packets are those of another file."""
@@ -95,7 +91,7 @@ class ConditionalFeed(ColumnOwner):
     @property
     def place(self) -> int:
         """How many of the core's rows there are."""
-        return 0 if self.sink is None else int(self.sink.count)
+        return int(self.sink.count)
 
     def put(self, item: Exchange | Event) -> None:
         """Take an exchange or event that comes as a value."""
@@ -141,7 +137,7 @@ class ConditionalFeed(ColumnOwner):
 
     def taken_rows(self) -> tuple[Any, Any, Sequence[int]]:
         """The core's rows, for which of them the condition holds, and those of them that the decoder hears of."""
-        if self.sink is None or not self.sink.count:
+        if not self.sink.count:
             return None, (), ()
         import numpy
 

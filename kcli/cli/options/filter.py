@@ -148,9 +148,9 @@ def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
         except UsageError:
             raise UsageError(f"--{name} {when}: no time ({FORMS})") from None
     from kcli.capture.io.files import first_time
-    from kcli.capture.io.ranges import new_reader
+    from kcli.core.capture.packets import PacketReader
 
-    first = first_time([file for file in files if file != "-"], new_reader)
+    first = first_time([file for file in files if file != "-"], PacketReader)
     if first is None:
         why = "times like this are counted from a capture's first packet, and no file has one"
         raise UsageError(f"--{name} {when}: {why}")

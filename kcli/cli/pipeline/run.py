@@ -13,7 +13,6 @@ from kcli.cli.options.inputs import port_option, quiet_option, reading_options, 
 from kcli.cli.terminal.console import console, is_terminal, warn
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import refuse_inputs
-from kcli.core import COMPILED
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
@@ -82,8 +81,6 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     from kcli.pipeline.holding import holding
     from kcli.pipeline.storage import gather
 
-    if not COMPILED:
-        raise UsageError("kcli pipeline run needs the compiled core, which is not built (see `kcli --version`)")
     require("kcli pipeline", "spark")
     KeyLog(options["key_logs"])  # what is wrong with one is said before anything begins
     files = gather(list(inputs))

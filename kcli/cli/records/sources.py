@@ -14,11 +14,11 @@ from kcli.capture.kafka.record_fields import CapturedField, RecordDecoder
 from kcli.cli.options.capture_files import is_capture, starts_capture
 from kcli.cli.options.file_type import refuse_other_files
 from kcli.cli.terminal.streams import standard_input
+from kcli.core.records import batches as core
 from kcli.errors import InputError, UsageError
 from kcli.filelike import name_of
 from kcli.records.batches import Batch
 from kcli.records.damage import stretches
-from kcli.records.kernels import batches as core
 from kcli.records.rows import batch_rows, field_rows
 from kcli.schemas.apikeys import PRODUCE
 from kcli.topic_names import partition_of

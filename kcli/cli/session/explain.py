@@ -26,11 +26,11 @@ from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.jsontext import dumps
+from kcli.sessions.columns import new_kernel
 from kcli.sessions.explain import session_dict, sessionless_dict, when
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.findings import SessionFinding
 from kcli.sessions.session import ObservedSession
-from kcli.sessions.state import new_kernel
 from kcli.sessions.tracker import Tracker
 
 FILES = files_argument("FILE|DIR...", expand=captures_in)

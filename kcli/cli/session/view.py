@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kcli.cli.terminal.console import console, is_terminal
 from kcli.cli.terminal.lines import print_line
+from kcli.core.sessions.fetches import Timeline
 from kcli.counting import counted
 from kcli.legible import legible
 from kcli.sessions.draft_trace import error_name
@@ -14,7 +15,6 @@ from kcli.sessions.explain import when
 from kcli.sessions.findings import name_of
 from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import FetchStatistics, ObservedSession
-from kcli.sessions.state import Timeline
 from kcli.sessions.tracker import Tracker
 
 BLOCKS = "▁▂▃▄▅▆▇█"

@@ -1,4 +1,4 @@
-"""The redacted packets on their way, in a temporary file: the twin of kcli.redact.draft and kcli.redact.headers."""
+"""The redacted packets on their way, in a temporary file, each with its headers redacted."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_SetFromErrno

@@ -1,4 +1,4 @@
-# Packets into a draft, their payload blank until frames give what stands for it. The twin of kcli.redact.engine.
+# Packets into a draft, their payload blank until frames give what stands for it.
 
 from kcli.core.codec.rewriting cimport FrameRewriter
 
@@ -10,7 +10,7 @@ cdef const char* UNNUMBERED = "\x7f\xff\xff\xff"  # see kcli.redact.messages
 
 
 cdef class Places:
-    """A connection in a draft: where its two ends' bytes stand. See kcli.redact.places.Places.
+    """A connection in a draft: where its two ends' bytes stand.
 
     number: its own; track: a kcli.redact.track.Track, where its bytes went the slower way; login: a
     kcli.redact.logins.Login, where it logged in.

@@ -67,6 +67,8 @@ cdef class CaptureEngine:
         self.output = ExchangeOutput(owner, text, chosen)
         self.correlator = Correlator(owner, ports, self.output)
         self.streams = Streams(self.correlator, memory)
+        if self.output.sink is not None:
+            self.output.sink.begin(self.streams)
 
     def draft(self, Draft draft not None, names, bint keep):
         """Write packets into a draft as well; to be called before the first one. names: kcli.redact.pseudonyms.Pseudonyms for

@@ -1,4 +1,4 @@
-# The table of connections, by their two ends, and those that are closed. See kcli/capture/tcp/flows.py.
+# The table of connections, by their two ends, and those that are closed.
 
 
 cdef class Flows:

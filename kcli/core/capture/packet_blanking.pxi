@@ -1,4 +1,4 @@
-# Packets with their headers redacted and a blank payload, and checksums made anew. See kcli.redact.headers.
+# Packets with their headers redacted and a blank payload, and checksums made anew.
 
 cdef enum:
     MAC = 6

@@ -2,7 +2,7 @@
 
 
 cdef class StreamHandler:
-    """What reads the bytes of connections; this one counts nothing and keeps nothing. See `StreamHandler` of kcli/capture/tcp/reassembly.py."""
+    """What reads the bytes of connections; this one counts nothing and keeps nothing."""
 
     cdef int belongs(self, Flow* flow, Segment* s) except -1:
         """A packet belongs to a connection, whatever becomes of its bytes."""

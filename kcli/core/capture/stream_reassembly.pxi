@@ -1,4 +1,4 @@
-# Bytes in order: what waits for others, what is passed on, what is passed over. See kcli/capture/tcp/reassembly.py.
+# Bytes in order: what waits for others, what is passed on, what is passed over.
 
 
 cdef class Reassembly:

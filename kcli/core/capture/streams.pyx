@@ -1,6 +1,19 @@
 """TCP streams out of segments, with no Python object for a segment.
 
-The rules are those of kcli/capture/tcp/streams.py, its interpreted twin, where the prose about them stands; tests hold both equal.
+- A direction starts at its SYN, at what the other end's SYN acknowledges, or, of a connection that was under way, at
+  the lowest byte among its first packets (START_PACKETS of them, or a quarter of a second).
+- Bytes are passed on once and in order. A segment waits for the bytes before it, and for the bytes of the other
+  direction that it acknowledges: so a request comes before its response, however the capture mixed them up.
+- What was acknowledged was received. If it is still not here LOSS_PACKETS packets of the connection or a second later,
+  the capture lacks it: a gap. What nobody acknowledged will be sent again; half a minute is waited for it, and two
+  seconds where only one direction was captured. No time is long enough before CALM_PACKETS more packets of the capture
+  came, since those that are out of order may have any distance in time.
+- A connection ends when both directions have, a second after a reset, or when it was silent for a quarter of an hour.
+  It is remembered for a while, so that late repetitions are known. Another SYN, or bytes far from those before, begin a
+  new one.
+- What waits is counted in bytes of memory (`held`), and so is each connection; the layer above has what waits given up
+  where it is too much.
+- The clock is the capture's; a leap of more than an hour is not believed before a second packet confirms it.
 """
 
 cimport cython

@@ -2,6 +2,9 @@
 
 
 cdef class Sink:
+    def begin(self, streams):
+        """Learn of the streams (kcli.core.capture.streams.Streams) whose exchanges are to come."""
+
     cdef bint take(self, Exchange* e) except -1:
         """False: not taken, and nothing changed."""
         return False

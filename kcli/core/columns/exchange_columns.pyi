@@ -28,7 +28,6 @@ class Owner(Protocol):
     def flush(self) -> None: ...
 
 class ExchangeRows(Sink):
-    streams: Any
     count: int
     def __init__(
         self,

@@ -66,7 +66,7 @@ cdef class ExchangeRows(Sink):
     cdef Texts clients
     cdef DictionaryBuilder used_clients
     cdef object owner
-    cdef public Streams streams            # whose clock tells when an exchange came out
+    cdef Streams streams                   # whose clock tells when an exchange came out
     cdef bint[KEYS] forwarded, framed, textless
     cdef bint parted
     cdef Layouts layouts                   # of Produce and Fetch
@@ -103,6 +103,9 @@ cdef class ExchangeRows(Sink):
         out_free(&self.nameless)
         texts_free(&self.clients)
         places_free(&self.used_clients)
+
+    def begin(self, Streams streams not None):
+        self.streams = streams
 
     cdef bint take(self, Exchange* e) except -1:
         cdef PyObject* codecs

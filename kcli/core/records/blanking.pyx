@@ -1,4 +1,4 @@
-"""Records of magic 2 with one letter in place of all that they hold. The twin of kcli.redact.batches, for data records."""
+"""Records of magic 2 with one letter in place of all that they hold. As kcli.redact.batches does, for data records."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset

@@ -5,7 +5,7 @@ cdef enum:
 
 
 cdef class Histogram:
-    """See kcli.sessions.statistics.Histogram."""
+    """Counts of values (ns) in logarithmic steps, sixteen for each doubling."""
 
     cdef public int64_t count, most
     cdef uint32_t* cells
@@ -57,7 +57,7 @@ cdef class Histogram:
 
 
 cdef class Timeline:
-    """See kcli.sessions.statistics.Timeline."""
+    """Bytes and full fetches over time, in at most 40 cells: when time outgrows them, two become one."""
 
     cdef readonly int64_t width, start
     cdef int64_t size[CELLS]

@@ -2,7 +2,7 @@
 
 The steady way is an incremental fetch that is what it should be: the epoch that is due, partitions of the session whose
 positions moved over delivered records, an answer with news about them. `kcli.sessions.incremental_checks` has the rules, and
-follows all else. The kernel changes nothing before it is sure. Interpreted twins of the classes: `kcli.sessions.statistics`.
+follows all else. The kernel changes nothing before it is sure.
 """
 
 from cpython.ref cimport Py_DECREF, Py_INCREF

@@ -11,7 +11,7 @@ cdef struct Mark:
 
 
 cdef class HighWatermarks:
-    """See kcli.sessions.statistics.HighWatermarks."""
+    """The last two high watermarks of each partition of each server, with the time (ns) when they were reported."""
 
     cdef Tables kernel
     cdef Map by_number

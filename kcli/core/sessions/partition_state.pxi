@@ -8,7 +8,13 @@ cdef struct Position:
 
 
 cdef class PartitionState:
-    """See kcli.sessions.statistics.PartitionState."""
+    """A partition of a session.
+
+    asked: the fetcher's position as last sent; None while the capture has not shown it
+    high, stable, start: what the broker last reported (-1: nothing, or an error since); informed: whether that is known
+    delivered: records came since the position was sent; ever: at any time; skipped: responses without its records
+    answered: the number of the session's last fetch whose response has it; late: by that response it has more records
+    """
 
     # Small, since there are many and each fetch touches a few of them, far apart.
     cdef public int64_t high, stable, start

@@ -2,7 +2,16 @@
 
 
 cdef class Counts:
-    """See kcli.sessions.statistics.Counts."""
+    """Statistics of a session, or of the fetches of a client without one. Times in ns, bytes as on the wire.
+
+    next_epoch: the one that the session's next fetch must have; -1 when unknown
+    answered_ns, used_ns: when its last good fetch was answered, and sent
+    quiet_since: when its last fetch that was not throttled was sent
+    late: how many of its partitions have records to come
+    unsure: its last fetch had no response, so that nobody knows whether the broker processed it
+    seats: the session's partitions by key; to be changed by `enter` and `leave` only
+    request_cost, response_cost: what it takes to name every partition, and `topics` topics, in a full fetch
+    """
 
     cdef public int64_t first_ns, last_ns, fetches, full, empty, unanswered, throttled
     cdef public int64_t request_bytes, response_bytes, records_bytes, full_request_bytes, full_response_bytes

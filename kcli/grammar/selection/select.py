@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from kcli.core import COMPILED
 from kcli.errors import DecodeError
 from kcli.grammar.selection.plan import MISSING, SelectionPlan
 from kcli.grammar.selection.rows import interpreted_rows
@@ -70,7 +69,7 @@ class Selection(SelectionPlan):
 
     @cached_property
     def compiled(self) -> core.Selection | None:
-        """The core's program, None where the core is not built or can't read the grammar."""
+        """The core's program, None where it can't read the grammar."""
         return self.compile(whole=True)
 
     @cached_property
@@ -80,7 +79,7 @@ class Selection(SelectionPlan):
 
     def compile(self, whole: bool) -> core.Selection | None:
         """The core's program; whole: to the message's end, else to the last field that was asked for."""
-        if not COMPILED or self.codec.compiled is None:
+        if self.codec.compiled is None:
             return None
         from kcli.core.codec.messages import Selection as Compiled
         from kcli.grammar.native import head, program

@@ -6,7 +6,6 @@ import re
 from collections import deque
 from typing import NamedTuple
 
-from kcli.core import COMPILED
 from kcli.errors import DecodeError
 from kcli.grammar.codec import Interpreted, MessageCodec
 from kcli.grammar.request_start import Buffer
@@ -103,8 +102,8 @@ class Layout:
 
 
 def verbs_of(codec: MessageCodec) -> Interpreted:
-    """What skips a message: the core where it is built, and then canonical bytes alone."""
-    if not COMPILED or codec.grammar.embeds:
+    """Return what skips a message: the core, or the grammar where it has words of construct's own."""
+    if codec.grammar.embeds:
         return codec.interpreted
     from kcli.grammar.native import to_native
 

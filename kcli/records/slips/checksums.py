@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kcli.core.records.crc import crc32, crc32c
 from kcli.grammar.batches import CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT
 from kcli.grammar.slips.search import Hint
-from kcli.records import kernels
 from kcli.records.slips.parts import FIELDS, Parts, replaced
 
 FULL = (1 << 32) - 1
 RIGHT = "CRC-32C of all from attributes on"
-CRCS = (("CRC-32C", kernels.crc32c), ("CRC-32", kernels.crc32))
+CRCS = (("CRC-32C", crc32c), ("CRC-32", crc32))
 STARTS = {
     0: "the whole batch",
     LENGTH_END: "all behind the length",
@@ -27,7 +27,7 @@ EARLY = [name for name, (start, _end, _type) in FIELDS.items() if start >= CRC_S
 
 def checksum_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
     """How its checksum came to be, if that can be seen."""
-    right = kernels.crc32c(batch[CRC_START:])
+    right = crc32c(batch[CRC_START:])
     if right == parts.crc:
         return
     mended = replaced(batch, "crc", right)
@@ -56,7 +56,7 @@ def questions(batch: bytes, parts: Parts, right: int) -> Iterator[str]:
         start, end, _ = FIELDS[name]
         for blanked in (b"\0", b"\xff"):
             early = batch[:start] + blanked * (end - start) + batch[end:]
-            if kernels.crc32c(early[CRC_START:]) == parts.crc:
+            if crc32c(early[CRC_START:]) == parts.crc:
                 yield f"was {name} set after it was taken?"
 
 

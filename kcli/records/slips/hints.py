@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kcli.core.records import batches as core
+from kcli.core.records import record_values
 from kcli.grammar.batches import HEADER_SIZE
 from kcli.grammar.slips.edits import int_at, varint_at
 from kcli.grammar.slips.search import Hint, joined, likeliest
-from kcli.records import kernels
 from kcli.records.batches import scan
 from kcli.records.codecs import compress
 from kcli.records.damage import Damage
@@ -83,7 +84,7 @@ def first_damaged(data: bytes) -> tuple[int, bytes]:
     for batch in scan(data, damages=damages):
         start = damages[0].start if damages else batch.position
         if damages or not batch.crc_valid or record_fault(batch) or any(header_faults(batch)):
-            following = kernels.batches.find(data, start + 1, len(data))
+            following = core.find(data, start + 1, len(data))
             return start, data[start : following if following - start >= HEADER_SIZE else len(data)]
     start = damages[0].start if damages else 0
     return start, data[start:]
@@ -101,7 +102,7 @@ def all_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
 
 def record_hints(batch: bytes, parts: Parts, data: bytes) -> Iterator[Hint]:
     """Records in another form, or with other deltas than Kafka's."""
-    problem, (steady, _), _ = kernels.record_values.walk_records(data, parts.record_count)
+    problem, (steady, _), _ = record_values.walk_records(data, parts.record_count)
     if problem is None:
         read = read_records(data, parts.record_count, {}) or []
         if not steady:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kcli.core.records import record_values
+from kcli.core.records.crc import crc32c
 from kcli.errors import InputError
 from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT
-from kcli.records import kernels
 from kcli.records.codecs import CODECS, decompress
 
 MAGIC = 2
@@ -81,12 +82,10 @@ def oddness_of(batch: bytes) -> float | None:
         return None
     if int.from_bytes(batch[SIZE_AT:LENGTH_END], "big", signed=True) != len(batch) - LENGTH_END:
         return None
-    problem, (steady, _largest), (earliest, latest) = kernels.record_values.walk_records(
-        parts.records, parts.record_count
-    )
+    problem, (steady, _largest), (earliest, latest) = record_values.walk_records(parts.records, parts.record_count)
     if problem is not None or not steady or parts.last_delta != parts.record_count - 1:
         return None
-    odd = 0.0 if kernels.crc32c(batch[CRC_START:]) == parts.crc else WRONG_CHECKSUM
+    odd = 0.0 if crc32c(batch[CRC_START:]) == parts.crc else WRONG_CHECKSUM
     odd += ABSOLUTE if parts.base_time > 0 and max(abs(earliest), abs(latest)) > FAR else 0.0
     return odd + header_oddness(batch)
 

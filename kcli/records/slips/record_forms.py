@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kcli.core.records import record_values
 from kcli.grammar.words.varints import Zigzag
-from kcli.records import kernels
 
 MOST = 5000  # records
 MOST_SAID = 1 << 62  # by a number
@@ -201,7 +201,7 @@ def read_one(data: bytes, count: int, forms: dict[str, Read], index: int) -> tup
     except ValueError:
         return None
     rest = data[record.end :]
-    problem, *_ = kernels.record_values.walk_records(rest, count - index - 1)
+    problem, *_ = record_values.walk_records(rest, count - index - 1)
     return (data[:at] + record.canonical + rest, record) if problem is None else None
 
 
@@ -215,5 +215,5 @@ def count_records(data: bytes) -> int | None:
         at, count = found[0] + found[1], count + 1
         if at > len(data) or count > (1 << 20):
             return None
-    problem, *_ = kernels.record_values.walk_records(data, count)
+    problem, *_ = record_values.walk_records(data, count)
     return count if problem is None else None

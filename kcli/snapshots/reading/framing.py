@@ -110,10 +110,7 @@ def misfit(length: int, magic: int, size: int, left: int, data: memoryview, posi
 
 def checksum(data: memoryview, batch: Batch, mapped: object = None) -> int:
     """The CRC-32C of a batch's bytes behind its checksum; `mapped` as in `release`."""
-    try:
-        from kcli.core.records.crc import crc32c  # alone: the other kernels would cost a small file's time
-    except ImportError:
-        from kcli.records.kernels import crc32c
+    from kcli.core.records.crc import crc32c  # alone: the other kernels would cost a small file's time
 
     value, at = 0, batch.position + CRC_START
     while at < batch.end:

@@ -335,7 +335,7 @@ def test_configs_without_effect_are_noted() -> None:
 
 def test_an_old_fetch_of_records_that_have_no_older_form() -> None:
     """Two records of one offset are taken, as by Kafka; a fetch below v4 gets what is before them, then an error."""
-    from kcli.records.kernels import crc32c
+    from kcli.core.records.crc import crc32c
 
     odd = bytearray(batch("a", "b"))
     at = odd.rindex(b"\x02\x01\x02b\x00")  # the second record's offset delta

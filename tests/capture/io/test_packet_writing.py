@@ -7,9 +7,10 @@ import random
 import pytest
 
 from kcli.capture.decoder import CaptureDecoder
-from kcli.capture.io.packet_writing import MOST_PAYLOAD, PacketStream, checksum, file_start, reference_sum, sum_of
-from kcli.capture.tcp.packets import ReferenceReader
+from kcli.capture.io.packet_writing import MOST_PAYLOAD, PacketStream, checksum, file_start
+from kcli.core.capture.checksums import sum_of
 from kcli.grammar.files import network
+from tests.oracle.tcp.packets import ReferenceReader
 
 ENDS = [
     (("127.0.0.1", 50001), ("10.0.0.2", 9092)),
@@ -72,7 +73,6 @@ def test_sums_are_those_of_the_words() -> None:
     for size in (0, 1, 2, 3, 20, 999, 65_000):
         data = chance.randbytes(size)
         assert (checksum(sum_of(data)) + words_sum(data)) % 0xFFFF == 0
-        assert sum_of(data) == reference_sum(data)
     assert (checksum(0), checksum(0xFFFF), checksum(1)) == (0, 0, 0xFFFE)
 
 

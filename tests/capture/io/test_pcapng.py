@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 from kcli.capture.io import ranges
-from kcli.capture.io.pcapng import PcapngWriter
+from kcli.capture.io.pcapng import interface_block, packet_block, section_block
 
 START = 1_700_000_000_123_456_789
 
 
 def test_packets_come_back(tmp_path: Path) -> None:
-    out = io.BytesIO()
-    writer = PcapngWriter(out)
+    links = 1, 113
+    out = section_block() + b"".join(map(interface_block, links))
     sent = [(START + number, (1, 113, 1)[number % 3], b"x" * number, number + 5) for number in range(20)]
     for ns, link, data, length in sent:
-        writer.packet(ns, link, data, length)
+        out += packet_block(links.index(link), ns, data, length)
     path = tmp_path / "made.pcapng"
-    path.write_bytes(out.getvalue())
+    path.write_bytes(out)
     assert [(row.ns, row.link, row.data, row.length) for row in ranges.rows(str(path))] == sent
 
 
 def test_a_capture_without_packets_is_one(tmp_path: Path) -> None:
     path = tmp_path / "made.pcapng"
-    with path.open("wb") as out:
-        PcapngWriter(out)
+    path.write_bytes(section_block())
     assert list(ranges.rows(str(path))) == []

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from kcli.capture.kafka.bodies import Bodies
-from kcli.core import COMPILED
 from kcli.errors import DecodeError, SchemaError
 from kcli.grammar import messages
 from tests.capture.messages import api_versions, metadata, produce, refusal, request
@@ -114,7 +113,6 @@ def test_a_dialect_is_used() -> None:
     assert Bodies("kip-1018").knows(1, 18)
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 def test_the_nodes_of_an_exchange_are_those_of_its_messages() -> None:
     request_header, asked, response_header, answer = BODIES.exchange_nodes(3, 12)
     assert (asked, answer) == (messages.request(3, 12).node, messages.response(3, 12).node)

@@ -14,11 +14,10 @@ from kcli.capture.parallel.shared_reading import SharedReading, TooMuchSharedErr
 from kcli.capture.parallel.stats_jobs import SharedStatistics
 from kcli.capture.parallel.worker_process import Desk
 from kcli.capture.statistics import StatisticsDecoder
-from kcli.core import COMPILED
 from kcli.errors import InputError
 from tests.capture.wires import SAMPLES
 
-pytestmark = pytest.mark.skipif(not COMPILED or not hasattr(os, "fork"), reason="one process does all here")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="one process does all here")
 TXN = str(SAMPLES / "java44-txn.pcap")
 
 

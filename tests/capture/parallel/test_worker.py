@@ -13,11 +13,8 @@ from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.capture.io import capture_file
 from kcli.capture.parallel.worker import Counts, Share
-from kcli.core import COMPILED
 from kcli.errors import InputError
 from tests.capture.wires import DATA, SAMPLES, Packet, packets_of, pcap
-
-pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built")
 
 Part = tuple[bytes, bytes, bytes]
 MINUTE = 60_000_000_000

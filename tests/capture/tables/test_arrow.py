@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 
 import kcli
-from kcli.capture import decoder
 from kcli.capture.filters import chosen
 from kcli.capture.tables import arrow
 from kcli.capture.tables.arrow import TableDecoder
 from kcli.capture.tables.columns import event_row, exchange_row
-from kcli.core import COMPILED
 from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
 from kcli.tables.definition import schema_of
 from kcli.tables.parquet import stored
@@ -55,8 +53,8 @@ def rows_of(path: Path, **options: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-def test_rows_are_those_of_the_values(path: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow, "COMPILED", engine == "compiled")
+@pytest.mark.usefixtures("engine")
+def test_rows_are_those_of_the_values(path: Path) -> None:
     assert rows_of(path) == expected(path)
 
 
@@ -90,7 +88,6 @@ def test_batches_are_small_and_streamed(rows: int, monkeypatch: pytest.MonkeyPat
     assert whole.equals(kcli.read_capture(SAMPLES / "java44-txn.pcap").to_arrow().read_all())
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 def test_the_core_makes_most_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     slow: list[Any] = []
 
@@ -160,9 +157,8 @@ def test_without_its_libraries_it_says_what_is_missing(name: str, monkeypatch: p
         TableDecoder([])
 
 
-def test_interpreted_rows_are_filtered_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow, "COMPILED", False)
-    monkeypatch.setattr(decoder, "COMPILED", False)
+@pytest.mark.usefixtures("engine")
+def test_rows_that_come_as_values_are_filtered_alike() -> None:
     source = TableDecoder([io_copy("java44-txn.pcap")], chosen=chosen("EndTxn"))
     assert sum(batch.num_rows for batch in source.batches()) == 8
 
@@ -173,9 +169,9 @@ def io_copy(name: str) -> Any:
     return Stream(io.BytesIO((SAMPLES / name).read_bytes()))
 
 
-def test_each_row_knows_its_file(tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("engine")
+def test_each_row_knows_its_file(tmp_path: Path) -> None:
     """Files one after another, and files whose packets alternate: the file whose packet completed the exchange."""
-    monkeypatch.setattr(arrow, "COMPILED", engine == "compiled")
     data = (SAMPLES / "java44-txn.pcap").read_bytes()
     packets, at = [], 24
     while at < len(data):

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kcli.capture.tables.arrow import TableDecoder
 from kcli.capture.tables.column_owner import ColumnOwner
-from kcli.core import COMPILED
-
-if not COMPILED:
-    pytest.skip("the core is not built", allow_module_level=True)
 
 
 def test_what_the_core_may_ask_is_answered() -> None:

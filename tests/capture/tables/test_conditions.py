@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from kcli.capture import statistics
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.tables import arrow, conditions
+from kcli.capture.tables import conditions
 from kcli.capture.tables.conditions import ConditionalFeed
 from kcli.cli.main import main
 from tests.capture.wires import DATA, SAMPLES
@@ -39,20 +38,12 @@ SAME = {
 }
 
 
-@pytest.fixture(params=["compiled", "reference"])
-def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the core's columns, and with values alone."""
-    if request.param == "reference":
-        for module in (arrow, conditions, statistics):
-            monkeypatch.setattr(module, "COMPILED", False)
-
-
 def said(capsys: Capture, *words: str) -> tuple[int, str]:
     code = main([*words, "-q"])
     return code, capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("core")
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("form", ["jsonl", "table", "tree"])
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_decode_pcap_gives_the_same(path: Path, form: str, capsys: Capture) -> None:
@@ -69,7 +60,7 @@ def without_events(lines: str) -> str:
     return "".join(line for line in lines.splitlines(keepends=True) if not line.startswith('{"event"'))
 
 
-@pytest.mark.usefixtures("core")
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_parquet_stats_and_records_give_the_same(path: Path, tmp_path: Path, capsys: Capture) -> None:
     import pyarrow.parquet
@@ -84,7 +75,7 @@ def test_parquet_stats_and_records_give_the_same(path: Path, tmp_path: Path, cap
             assert said(capsys, *whole, "--where", text) == said(capsys, *whole, *plain), text
 
 
-@pytest.mark.usefixtures("core")
+@pytest.mark.usefixtures("engine")
 def test_conditions_and_plain_options_hold_together(capsys: Capture) -> None:
     path = str(SAMPLES / "java44-txn.pcap")
     for form in ("jsonl", "table"):
@@ -101,7 +92,7 @@ def test_conditions_and_plain_options_hold_together(capsys: Capture) -> None:
             assert said(capsys, *words, *plain, "--where", "false") == (1, "")
 
 
-@pytest.mark.usefixtures("core")
+@pytest.mark.usefixtures("engine")
 def test_rows_know_their_file(tmp_path: Path, capsys: Capture) -> None:
     """Files of one time are read by turns, packet by packet."""
     one, other = tmp_path / "one.pcap", tmp_path / "other.pcap"
@@ -136,7 +127,7 @@ class Overhearing(CaptureDecoder):
         self.items.append(item)
 
 
-@pytest.mark.usefixtures("core")
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("rows", [3, 20_000])
 def test_few_wait_at_once_and_their_order_stays(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conditions, "ROWS", rows)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from kcli.cli.diff.sides import batch_differences, batch_side, message_differences, message_side, unframed
-from kcli.core import COMPILED
 from kcli.errors import DecodeError, UsageError
 from kcli.grammar.difference import differences
 from kcli.grammar.secrets import Hidden
@@ -44,8 +43,6 @@ def test_batches() -> None:
 
 
 def test_the_core_says_what_the_fields_of_both_say(samples: Path) -> None:
-    if not COMPILED:
-        pytest.skip("the core is not built")
     chance, found = random.Random(3), 0
     captures = [str(samples / name) for name in ("java44-txn.pcap", "kcat-codecs.pcap", "sasl-plain-scram.pcap")]
     frames = sorted(frames_of(captures), key=lambda each: each[1:])
@@ -91,8 +88,6 @@ def batches() -> list[bytes]:
 
 
 def test_the_core_says_what_the_fields_of_batches_say() -> None:
-    if not COMPILED:
-        pytest.skip("the core is not built")
     chance, made = random.Random(11), batches()
     for one in made:
         assert all(batches_agree(one, other, secrets=other is one) for other in made)
@@ -115,8 +110,6 @@ def batches_agree(one: bytes, other: bytes, secrets: bool = False) -> bool:
 
 
 def test_a_secret_in_a_record_is_hidden() -> None:
-    if not COMPILED:
-        pytest.skip("the core is not built")
     mine, its = (build_batch([(5, b"k", value, ())]) for value in (SECRET, b"other"))
     found = {each.path: each[1:] for each in batch_differences(mine, its, False) or ()}
     expected, got = found["batches[0].records[0].value"]

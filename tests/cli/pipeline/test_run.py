@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
-from kcli.cli.pipeline.run import run as pipeline
-from kcli.core import COMPILED
 from tests.pipeline.conftest import need_java
 from tests.pipeline.outputs import without_spark
 
 pytest.importorskip("pyspark")
-pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built")
 
 
 @pytest.fixture(autouse=True)
@@ -99,14 +96,6 @@ def test_what_spark_is_asked_for(samples: Path, tmp_path: Path, no_spark: dict[s
     assert no_spark["master"] == "spark://h:1"
     assert no_spark["settings"] == {"a": "b=c", "spark.submit.pyFiles": "x.zip"}
     assert no_spark["log"] == str(tmp_path / "o" / "_kcli" / "spark.log")
-
-
-def test_without_the_core_it_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pipeline, "COMPILED", False)
-    assert main(["pipeline", "run", "--input", "x", "--output", str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err.startswith("kcli: kcli pipeline run needs the compiled core")
 
 
 def test_a_run_with_its_report(

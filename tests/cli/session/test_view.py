@@ -9,7 +9,7 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.cli.session.view import BLOCKS, print_styled, size, strips
-from kcli.sessions.statistics import Timeline
+from kcli.core.sessions.fetches import Timeline
 from tests.sessions.captured import DATA
 
 

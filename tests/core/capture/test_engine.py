@@ -15,12 +15,9 @@ import pytest
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.exchange import Exchange
-from kcli.core import COMPILED
 from kcli.grammar import frames, messages
 from tests.capture.messages import metadata, produce
 from tests.capture.wires import MILLISECOND, START, Wire, frame, pcap
-
-pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built")
 
 
 def chat(count: int) -> Wire:

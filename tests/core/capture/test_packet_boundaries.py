@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.core import COMPILED
-
-if not COMPILED:
-    pytest.skip("the core is not built", allow_module_level=True)
-
 from kcli.core.capture.packet_boundaries import Boundaries
 from kcli.core.capture.packet_shuffle import Scatter
 from kcli.core.capture.packets import PacketReader

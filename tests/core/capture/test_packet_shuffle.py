@@ -4,13 +4,6 @@ from __future__ import annotations
 
 import struct
 
-import pytest
-
-from kcli.core import COMPILED
-
-if not COMPILED:
-    pytest.skip("the core is not built", allow_module_level=True)
-
 from kcli.core.capture.packet_shuffle import Scatter, pcap_header, share_of
 from kcli.core.capture.packets import PacketReader
 from tests.capture.wires import Wire, ip4, pcap, segment

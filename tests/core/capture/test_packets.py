@@ -9,15 +9,10 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.tcp.packets import ReferenceReader
-from kcli.core import COMPILED
+from kcli.core.capture.packets import PacketReader
 from tests.capture.wires import Packet, pcap, pcapng
 from tests.grammar.files.test_network import OTHERS, PACKETS
-
-if COMPILED:
-    from kcli.core.capture.packets import PacketReader
-else:
-    pytest.skip("the core is not built", allow_module_level=True)
+from tests.oracle.tcp.packets import ReferenceReader
 
 START = 1_700_000_000_123_456_789
 SOME = [Packet(START + number * 1_500_000, bytes([number]) * (60 + number)) for number in range(5)]

@@ -1,4 +1,4 @@
-"""The compiled streams agree with the interpreted ones, by whose tests (tests/capture/tcp/) both are judged."""
+"""The compiled streams agree with the interpreted ones, by whose tests (tests/oracle/tcp/) both are judged."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture import decoder
-from kcli.core import COMPILED
 from tests.capture.wires import SAMPLES, Packet, packets_of, pcap, rebuilt, split
-
-pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built")
+from tests.oracle.captures import same_as_oracle
 
 PACKETS = packets_of(SAMPLES / "kcat-codecs.pcap")
 
@@ -39,15 +36,7 @@ def mangled(seed: int) -> list[Packet]:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_both_engines_agree_on_mangled_captures(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_core_reads_mangled_captures_as_its_oracle_does(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "mangled.pcap"
     path.write_bytes(pcap(mangled(seed)))
-    found = []
-    for compiled in (True, False):
-        monkeypatch.setattr(decoder, "COMPILED", compiled)
-        source = decoder.CaptureDecoder([str(path)])
-        lines = [item.line() for items in source.pieces() for item in items]
-        engine = source.engine
-        assert source.tally.unaccounted(engine) == 0
-        found.append((lines, engine.segments, engine.payload, engine.duplicate, engine.stray, engine.connections))
-    assert found[0] == found[1]
+    assert same_as_oracle(path)

@@ -2,17 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.core import COMPILED
-
-pytestmark = pytest.mark.skipif(not COMPILED, reason="the core is not built here")
-
 
 def test_a_kernel_is_a_sink_and_nothing_else_is_one() -> None:
     """The engine looks for this type: an owner's `sink` of another is refused before a byte is read."""
     from kcli.capture.decoder import CaptureDecoder
     from kcli.core.capture.engine import CaptureEngine
     from kcli.core.codec.sink import Sink
-    from kcli.sessions.state import new_kernel
+    from kcli.sessions.columns import new_kernel
 
     assert isinstance(new_kernel(), Sink)
     source = CaptureDecoder([])

@@ -7,14 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pytest
-
-from kcli.core import COMPILED
-
-if not COMPILED:
-    pytest.skip("the core is not built", allow_module_level=True)
-
 import numpy
+import pytest
 
 from kcli.capture.decoder import CaptureDecoder
 from kcli.core.codec.values import uuid_text

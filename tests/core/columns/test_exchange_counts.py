@@ -6,11 +6,6 @@ import pytest
 
 from kcli.capture.filters import ALL
 from kcli.capture.kafka.bodies import Bodies
-from kcli.core import COMPILED
-
-if not COMPILED:
-    pytest.skip("the core is not built", allow_module_level=True)
-
 from kcli.core.columns.exchange_counts import ExchangeCounts
 
 

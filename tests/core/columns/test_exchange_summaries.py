@@ -8,16 +8,12 @@ from typing import Any
 
 import pytest
 
-from kcli.cli.decode.pcap import rows as pcap_rows
 from kcli.cli.decode.pcap.rows import RowDecoder
 from kcli.cli.decode.pcap.table import Table
-from kcli.core import COMPILED
 from kcli.records import build_batch
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import DATA, SAMPLES, Wire, pcap
-
-if not COMPILED:
-    pytest.skip("the core is not built", allow_module_level=True)
+from tests.oracle.captures import READERS
 
 IDS = ["AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"]  # the first one's name is known
 NAMES = ["orders", "a", "pay-in_2.x", "back\\slash", "naïve", "x" * 39, "y" * 60, "esc\x1b"]
@@ -25,20 +21,19 @@ CODECS = ("none", "none", "gzip", "zstd")
 CAPTURES = sorted([*SAMPLES.glob("*.pcap*"), *DATA.glob("*.pcap*")])
 
 
-def rows(path: Path, monkeypatch: pytest.MonkeyPatch, *, core: bool) -> list[str]:
-    """The table of a capture, by the core's words or from values."""
-    monkeypatch.setattr(pcap_rows, "COMPILED", core)
+def rows(path: Path, reader: str) -> list[str]:
+    """The table of a capture, by the core's words or from the oracle's values."""
     lines: list[str] = []
-    source = RowDecoder([str(path)])
-    assert (source.sink is not None) == core
+    with READERS[reader]():
+        source = RowDecoder([str(path)])
     for _ in source.show(Table(lambda *parts: lines.append("".join(parts)))):
         pass
     return lines
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-def test_the_words_of_real_captures_are_those_of_values(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert rows(path, monkeypatch, core=True) == rows(path, monkeypatch, core=False)
+def test_the_words_of_real_captures_are_those_of_values(path: Path) -> None:
+    assert rows(path, "core") == rows(path, "oracle")
 
 
 class Draw:
@@ -131,6 +126,6 @@ def test_the_words_of_every_shape_are_those_of_values(
                 wire.server(reported)
     path = tmp_path / "drawn.pcap"
     path.write_bytes(pcap(wire.close().packets))
-    found = rows(path, monkeypatch, core=True)
-    assert found == rows(path, monkeypatch, core=False)
+    found = rows(path, "core")
+    assert found == rows(path, "oracle")
     assert len(found) > 100

@@ -8,14 +8,10 @@ from typing import Any
 import pytest
 
 from kcli.capture.filters import Filter
-from kcli.capture.kafka import record_fields
 from kcli.capture.kafka.record_fields import CapturedField, RecordDecoder
-from kcli.core import COMPILED
 from tests.capture.messages import metadata, produce, request, response
 from tests.capture.wires import DATA, SAMPLES, Wire, pcap
-
-if not COMPILED:
-    pytest.skip("the core is not built", allow_module_level=True)
+from tests.oracle.captures import READERS
 
 CAPTURES = sorted([*SAMPLES.glob("*.pcap*"), *DATA.glob("*.pcap*")])
 
@@ -24,19 +20,18 @@ def shown(fields: list[CapturedField]) -> list[Any]:
     return [(each.exchange.connection, each.exchange.correlation_id, each.file, each.field) for each in fields]
 
 
-def found(path: Path, monkeypatch: pytest.MonkeyPatch, *, core: bool, **options: Any) -> tuple[list[Any], list[str]]:
-    """The records fields of a capture, and the topics that have records; with the core's choice, or without."""
-    monkeypatch.setattr(record_fields, "COMPILED", core)
-    source = RecordDecoder([str(path)], **options)
-    assert (source.sink is not None) == core
+def found(path: Path, reader: str, **options: Any) -> tuple[list[Any], list[str]]:
+    """The records fields of a capture, and the topics that have records; by the core's choice, or the oracle's."""
+    with READERS[reader]():
+        source = RecordDecoder([str(path)], **options)
     fields = shown(list(source.fields()))
     return fields, sorted(source.topics)
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-def test_they_are_those_of_values(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = found(path, monkeypatch, core=False)
-    assert found(path, monkeypatch, core=True) == (every[0], every[1])
+def test_they_are_those_of_values(path: Path) -> None:
+    every = found(path, "oracle")
+    assert found(path, "core") == (every[0], every[1])
     for options in (
         {"topic": every[1][0] if every[1] else "none"},
         {"topic": "*", "partition": 0},
@@ -44,7 +39,7 @@ def test_they_are_those_of_values(path: Path, monkeypatch: pytest.MonkeyPatch) -
         {"partition": 3},
         {"chosen": Filter(errors=True)},
     ):
-        slow, fast = (found(path, monkeypatch, core=core, **options) for core in (False, True))
+        slow, fast = (found(path, reader, **options) for reader in READERS)
         assert slow[0] == fast[0]
 
 
@@ -75,10 +70,8 @@ def test_names_are_learnt_from_what_is_passed_over(tmp_path: Path, monkeypatch: 
     assert source.bodies.names.get(bytes(15) + b"\1") == '"orders"'
 
 
-@pytest.mark.parametrize("core", [True, False])
-def test_names_are_learnt_from_every_api_that_has_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, core: bool
-) -> None:
+@pytest.mark.parametrize("reader", READERS)
+def test_names_are_learnt_from_every_api_that_has_them(tmp_path: Path, reader: str) -> None:
     wire, topic_id = Wire().open(), "LiM8oXcTSBWR3XF1qnjt6A"
     assigned = {"topicPartitions": [{"topicId": topic_id, "topicName": "late", "partitions": [0]}]}
     member = {
@@ -94,5 +87,5 @@ def test_names_are_learnt_from_every_api_that_has_them(
     wire.server(response(1, 13, 2, {"responses": [{"topicId": topic_id, "partitions": fetched}]}))
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(wire.close().packets))
-    assert found(path, monkeypatch, core=core, topic="late")[1] == ["late"]
-    assert len(found(path, monkeypatch, core=core, topic="late")[0]) == 1
+    assert found(path, reader, topic="late")[1] == ["late"]
+    assert len(found(path, reader, topic="late")[0]) == 1

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kcli.core.records.crc import crc32c
 from kcli.grammar.files import logfiles
-from kcli.records.kernels import crc32c
 from kcli.records.segments import read_rows
 
 

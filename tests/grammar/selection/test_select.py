@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kcli.core import COMPILED
 from kcli.errors import DecodeError, KcliError, UsageError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
@@ -296,7 +295,6 @@ def test_a_count_allocates_nothing_before_its_bytes_are_there() -> None:
         selection.read(b"\x7f\xff\xff\xff" + b"\x7f\xff\xff\xff")
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 def test_a_head_reads_no_further_than_the_last_field_asked_for() -> None:
     codec = messages.request("Produce", 9)
     data = codec.write({"acks": -1, "timeoutMs": 7, "topicData": [{"name": "t", "partitionData": []}]})
@@ -307,7 +305,6 @@ def test_a_head_reads_no_further_than_the_last_field_asked_for() -> None:
     assert head.read(data[:7]) == found
 
 
-@pytest.mark.skipif(not COMPILED, reason="the core is not built")
 def test_a_head_reads_tagged_fields_that_were_asked_for() -> None:
     codec = messages.request("Fetch", 17)
     selection = codec.select(["replicaState.replicaId?", "sessionId"])

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import kcli
+from kcli.core.records.crc import crc32c
 from kcli.errors import InputError
-from kcli.records import kernels
 from kcli.records.batches import Batch, Record, scan
 from kcli.records.codecs import compress
 from tests.grammar.slips.making import varint
@@ -125,7 +125,7 @@ def with_length(batch: bytes) -> bytes:
 
 
 def checked(batch: bytes) -> bytes:
-    return put(batch, CRC, kernels.crc32c(batch[COVERED:]).to_bytes(4, "big"))
+    return put(batch, CRC, crc32c(batch[COVERED:]).to_bytes(4, "big"))
 
 
 def maybe_checked(batch: bytes, chance: random.Random) -> bytes:
@@ -137,13 +137,13 @@ def checksum(sample: Sample, chance: random.Random) -> Made | None:
     data, blank = sample.data, put(sample.data, CRC, bytes(4))
     crcs = [
         zlib.crc32(data[COVERED:]),
-        *(each(blank[at:]) for at in (0, 12, 16, 17, 61) for each in (zlib.crc32, kernels.crc32c)),
+        *(each(blank[at:]) for at in (0, 12, 16, 17, 61) for each in (zlib.crc32, crc32c)),
     ]
-    crcs.append(int.from_bytes(kernels.crc32c(data[COVERED:]).to_bytes(4, "big"), "little"))
+    crcs.append(int.from_bytes(crc32c(data[COVERED:]).to_bytes(4, "big"), "little"))
     if sample.batch.codec:
-        crcs.append(kernels.crc32c(data[COVERED:HEADER] + write(sample.batch, sample.records).data))
+        crcs.append(crc32c(data[COVERED:HEADER] + write(sample.batch, sample.records).data))
     start, size = FIELDS[chance.choice(LATER)]
-    crcs.append(kernels.crc32c(put(data, start, chance.choice([b"\0", b"\xff"]) * size)[COVERED:]))
+    crcs.append(crc32c(put(data, start, chance.choice([b"\0", b"\xff"]) * size)[COVERED:]))
     return Made("checksum", CRC, put(data, CRC, chance.choice(crcs).to_bytes(4, "big")))
 
 

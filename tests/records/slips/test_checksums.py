@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from kcli.records import kernels
+from kcli.core.records.crc import crc32c
 from kcli.records.slips.checksums import checksum_hints
 from kcli.records.slips.parts import parts_of, replaced
 from tests.records.slips.making import batch_bytes
@@ -29,16 +29,16 @@ def questions(batch: bytes, crc: int) -> list[str]:
     ("crc", "question"),
     [
         (zlib.crc32(BATCH[21:]), "is it CRC-32 of all from attributes on?"),
-        (kernels.crc32c(BLANK), "is it CRC-32C of the whole batch?"),
-        (kernels.crc32c(BLANK[12:]), "is it CRC-32C of all behind the length?"),
-        (kernels.crc32c(BATCH[61:]), "is it CRC-32C of the records alone?"),
+        (crc32c(BLANK), "is it CRC-32C of the whole batch?"),
+        (crc32c(BLANK[12:]), "is it CRC-32C of all behind the length?"),
+        (crc32c(BATCH[61:]), "is it CRC-32C of the records alone?"),
         (
             int.from_bytes(BATCH[17:21], "little"),
             "is it CRC-32C, little endian, of all from attributes on?",
         ),
-        (kernels.crc32c(BATCH[21:]) ^ 0xFFFFFFFF, "is it CRC-32C, not inverted at the end, of all from attributes on?"),
-        (kernels.crc32c(BATCH[21:23] + bytes(4) + BATCH[27:]), "was lastOffsetDelta set after it was taken?"),
-        (kernels.crc32c(BATCH[16:17] + BATCH[21:]), "is it CRC-32C of all from magic on but crc?"),
+        (crc32c(BATCH[21:]) ^ 0xFFFFFFFF, "is it CRC-32C, not inverted at the end, of all from attributes on?"),
+        (crc32c(BATCH[21:23] + bytes(4) + BATCH[27:]), "was lastOffsetDelta set after it was taken?"),
+        (crc32c(BATCH[16:17] + BATCH[21:]), "is it CRC-32C of all from magic on but crc?"),
         (zlib.crc32(BATCH[:17] + BATCH[21:]), "is it CRC-32 of the whole batch but crc?"),
         (0, "was it left 0?"),
     ],
@@ -48,7 +48,7 @@ def test_how_it_was_made_is_said(crc: int, question: str) -> None:
 
 
 def test_records_before_they_were_compressed() -> None:
-    crc = kernels.crc32c(GZIP[21:61] + BATCH[61:])
+    crc = crc32c(GZIP[21:61] + BATCH[61:])
     assert questions(GZIP, crc) == ["is it CRC-32C of the records before they were compressed?"]
 
 

@@ -10,7 +10,6 @@ from kcli.capture.decoder import CaptureDecoder, Item, with_failures
 from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.decode.pcap.table import MOST_SPEAKERS, Said, Speaker, Table, sizes, words_of
-from kcli.core import COMPILED
 from kcli.errors import UsageError
 from kcli.grammar import messages
 from kcli.schemas.apikeys import FETCH, PRODUCE
@@ -49,9 +48,9 @@ class RowDecoder(CaptureDecoder):
     beside: Callable[[Exchange], None] | None = None
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """The engine, with a sink that makes words where the core is built."""
+        """The engine, with a sink that makes words, where neither records nor a condition need values."""
         self.apis, self.takes_all = self.bodies.apis, self.chosen.takes_all
-        if COMPILED and self.bodies.form["records"] == "none" and self.chosen.where is None:
+        if self.bodies.form["records"] == "none" and self.chosen.where is None:
             from kcli.core.columns.exchange_summaries import ExchangeSummaries
 
             self.sink = ExchangeSummaries(self)

@@ -1,1 +1,0 @@
-"""Packets and TCP streams."""

@@ -1,0 +1,1 @@
+"""Captures into a draft, redacted, in Python."""

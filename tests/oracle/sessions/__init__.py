@@ -1,0 +1,1 @@
+"""Fetch sessions, followed in Python alone."""

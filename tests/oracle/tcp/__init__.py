@@ -1,0 +1,1 @@
+"""Packets and TCP streams in Python."""
