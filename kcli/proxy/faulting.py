@@ -21,7 +21,6 @@ from kcli.proxy.error_answers import CodeOf, Place, error_body, places_in, witho
 from kcli.proxy.request_stream import LARGEST_HELD, Awaited, RequestStream
 from kcli.schemas.catalog import catalog
 
-
 KEY = 2  # bytes of an API's key
 SMALL = 64 << 10  # bytes of a request that is held without being counted
 MOST_HELD = 128 << 20  # bytes that all requests may take together that are not whole yet

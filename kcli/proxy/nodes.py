@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import errno
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from kcli.broker.net.listening import Listener
 from kcli.client.address import Address
@@ -12,7 +14,6 @@ from kcli.errors import NetworkError
 from kcli.proxy.side import Side
 
 MOST_NODES = 1000  # listeners that a response can make the proxy open
-PORTS_TRIED = 100  # behind the last one, for a broker that is new
 WILDCARDS = ("", "0.0.0.0", "::")
 
 
@@ -36,29 +37,56 @@ class BrokerRoute:
         raise failure
 
 
-class Nodes:
-    """Brokers by id, each with its listener. host, port: of the first listener, None of which is a broker's own.
+@dataclass(frozen=True)
+class Places:
+    """Where the proxy listens, and what it says of that.
 
-    listen: makes a listener for a route at a port. note: gets a line for each broker that is new, or moves.
+    host, port: of the first listener; a broker has the port behind it by as many as its id, or with port 0 a free one.
+    mapped: where brokers are that have another place, by id. advertised: the host that clients are told; "": that of
+    the listener, or, where it listens on all addresses of the machine, the one by which a client reached it.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    mapped: Mapping[int, Address] = field(default_factory=dict)
+    advertised: str = ""
+
+    def of(self, node: int) -> Address:
+        """Return where a broker's listener is. OSError: there is no such port."""
+        if node in self.mapped:
+            return self.mapped[node]
+        port = self.port and self.port + 1 + node
+        if port >= 1 << 16:
+            raise OSError(errno.EADDRNOTAVAIL, f"there is no port {port} (--map {node}=HOST:PORT)")
+        return Address(self.host, port)
+
+    def told(self, host: str, reached: str) -> str:
+        """Return the host that clients are told of a listener there. reached: by which the client came."""
+        return self.advertised or (reached if host in WILDCARDS else host)
+
+
+class Nodes:
+    """Brokers by id, each with its listener.
+
+    listen: makes a listener for a route at an address. note: gets a line for each broker that is new, or moves.
     """
 
     def __init__(
         self,
-        host: str,
+        places: Places,
         config: ClientConfig,
-        listen: Callable[[BrokerRoute, int], Listener],
+        listen: Callable[[BrokerRoute, Address], Listener],
         note: Callable[[str], None],
     ) -> None:
-        self.host, self.config, self.listen, self.note = host, config, listen, note
+        self.places, self.config, self.listen, self.note = places, config, listen, note
         self._routes: dict[int, BrokerRoute] = {}
         self._listeners: dict[int, Listener] = {}
-        self._next = 0
+        self._failed: set[int] = set()  # whose listener could not be opened, which is said once
         self._bootstrap: Listener | None = None
 
-    def start(self, bootstrap: Sequence[Address], port: int) -> int:
-        """Listen for connections to any broker; the port. port 0: a free one. OSError: it is taken."""
-        self._bootstrap = self.listen(BrokerRoute(bootstrap, self.config), port)
-        self._next = port and self._bootstrap.port + 1
+    def start(self, bootstrap: Sequence[Address]) -> int:
+        """Listen for connections to any broker; the port. OSError: it is taken."""
+        self._bootstrap = self.listen(BrokerRoute(bootstrap, self.config), Address(self.places.host, self.places.port))
         return self._bootstrap.port
 
     def translate(self, node: int, there: Address, reached: str) -> Address | None:
@@ -72,7 +100,7 @@ class Nodes:
         elif route.addresses != (there,):
             self.note(f"broker {node} is at {there} now, not at {route.addresses[0]}")
             route.addresses = (there,)
-        return Address(reached if self.host in WILDCARDS else self.host, self._listeners[node].port)
+        return Address(self.places.told(self.places.of(node).host, reached), self._listeners[node].port)
 
     def _open(self, node: int, there: Address) -> bool:
         if len(self._routes) >= MOST_NODES:
@@ -80,27 +108,16 @@ class Nodes:
             return False
         route = BrokerRoute([there], self.config)
         try:
-            listener = self._listen(route)
+            place = self.places.of(node)
+            listener = self.listen(route, place)
         except OSError as error:
-            self.note(f"broker {node} at {there}: no listener: {error.strerror or error}")
+            if node not in self._failed:
+                self._failed.add(node)
+                self.note(f"broker {node} at {there}: no listener: {error.strerror or error}")
             return False
         self._routes[node], self._listeners[node] = route, listener
-        self.note(f"broker {node} at {there}: {Address(self.host or '*', listener.port)}")
+        self.note(f"broker {node} at {there}: {Address(place.host or '*', listener.port)}")
         return True
-
-    def _listen(self, route: BrokerRoute) -> Listener:
-        """A listener at the next port that is free. OSError: none is."""
-        if not self._next:
-            return self.listen(route, 0)
-        last = min(self._next + PORTS_TRIED, (1 << 16) - 1)
-        for port in range(self._next, last):
-            try:
-                listener = self.listen(route, port)
-            except OSError:
-                continue
-            self._next = port + 1
-            return listener
-        return self.listen(route, last)
 
     def __iter__(self) -> Iterator[Listener]:
         if self._bootstrap is not None:

@@ -16,7 +16,7 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import KcliError, NetworkError
 from kcli.proxy.connection import Connection
 from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
-from kcli.proxy.nodes import WILDCARDS, BrokerRoute, Nodes
+from kcli.proxy.nodes import WILDCARDS, BrokerRoute, Nodes, Places
 from kcli.proxy.read_buffers import ReadBuffers
 from kcli.proxy.recording import Recorder
 from kcli.proxy.request_stream import Awaited, RequestStream
@@ -26,14 +26,14 @@ from kcli.schemas.apikeys import METADATA
 STOP_SECONDS = 5.0  # that responses under way have when the proxy stops
 LEARN_SECONDS = 5.0  # for the brokers' addresses, at the start
 LEARN_VERSION = 1  # of Metadata: every broker since 0.10 takes it
+EVERYWHERE_FREE = Places()
 MOST_NOTES = 1000  # lines about connections; more are not written
 
 
 class Proxy:
     """Listens while it is open (`async with`). config: bootstrap.servers, TLS and timeouts towards the brokers.
 
-    host, port: of the first listener; those of the brokers have the ports behind it, or free ones for port 0. tls: what
-    they speak with clients, None: plaintext.
+    places: where it listens. tls: what it speaks with clients, None: plaintext.
     faults: rules (`kcli.broker.faults`), and the seed of their random choices.
     note: gets lines about brokers and connections. record: gets what crosses the proxy, as a pcapng file.
     """
@@ -42,8 +42,7 @@ class Proxy:
         self,
         config: ClientConfig,
         *,
-        host: str = "127.0.0.1",
-        port: int = 0,
+        places: Places = EVERYWHERE_FREE,
         dialect: str | None = None,
         tls: ssl.SSLContext | None = None,
         faults: Iterable[str] = (),
@@ -51,12 +50,13 @@ class Proxy:
         note: Callable[[str], None] = lambda text: None,
         record: Callable[[bytes], None] | None = None,
     ) -> None:
-        self.config, self.host, self.port, self.tls, self.dialect = config, host, port, tls, dialect
+        self.config, self.places, self.tls, self.dialect = config, places, tls, dialect
+        self.port = places.port
         self.connections: set[Connection] = set()
         self.buffers = ReadBuffers()
         self._note, self._noted = note, 0
         self.recorder = None if record is None else Recorder(record)
-        self.nodes = Nodes(host, config, self._listen, self.note)
+        self.nodes = Nodes(places, config, self._listen, self.note)
         self.rules, self.names = FaultRules(faults, seed, self.note), TopicNames()
         self.rewriter = AddressRewriter(self.nodes.translate, self.note, dialect, self.names.learn)
 
@@ -75,12 +75,12 @@ class Proxy:
         self.gate = Gate(most_connections(0) // 2, self.note)
         found = await self._find_brokers(bootstrap)
         try:
-            self.port = self.nodes.start(bootstrap, self.port)
+            self.port = self.nodes.start(bootstrap)
         except OSError as error:
-            where = Address(self.host or "*", self.port)
+            where = Address(self.places.host or "*", self.places.port)
             raise NetworkError(f"cannot listen on {where}: {error.strerror or error}") from None
         for node in sorted(found):
-            self.nodes.translate(node, found[node], self.host)
+            self.nodes.translate(node, found[node], self.places.host)
 
     async def stop(self) -> None:
         """Accept nothing more; requests under way get their responses, for some seconds."""
@@ -116,7 +116,8 @@ class Proxy:
     @property
     def bootstrap(self) -> str:
         """The first listener as "host:port", for a client on this machine."""
-        return str(Address("127.0.0.1" if self.host in WILDCARDS else self.host, self.port))
+        host = self.places.host
+        return str(Address("127.0.0.1" if host in WILDCARDS else host, self.port))
 
     def note(self, text: str) -> None:
         """Write a line, unless there were too many."""
@@ -126,11 +127,11 @@ class Proxy:
         if self._noted == MOST_NOTES:
             self._note("more of this is not written")
 
-    def _listen(self, route: BrokerRoute, port: int) -> Listener:
+    def _listen(self, route: BrokerRoute, at: Address) -> Listener:
         def made() -> asyncio.BaseProtocol:
             return Connection(self, route).client
 
-        return Listener(self.gate, made, self.host or None, port, tls=self.tls, failed=self._tell_failure)
+        return Listener(self.gate, made, at.host or None, at.port, tls=self.tls, failed=self._tell_failure)
 
     def _tell_failure(self, client: tuple[str, int], error: OSError) -> None:
         reason = error.reason if isinstance(error, ssl.SSLError) and error.reason else error.strerror or str(error)

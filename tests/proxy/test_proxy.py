@@ -13,6 +13,7 @@ from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
 from kcli.proxy import Proxy
+from kcli.proxy.nodes import Places
 from tests.broker.talk import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA, batch, parts, run, until
 from tests.proxy.talk import proxied
 
@@ -59,17 +60,18 @@ def test_records_and_hints_of_a_new_leader_come_through() -> None:
     run(work())
 
 
-def test_ports_follow_the_first_one_and_pass_over_those_that_are_taken() -> None:
+def test_ports_follow_the_first_one_by_the_brokers_ids() -> None:
     async def work() -> None:
         for _ in range(20):
             with socket.create_server(("127.0.0.1", 0)) as first:
                 port = first.getsockname()[1]
             try:
                 with socket.create_server(("127.0.0.1", port + 1)):
-                    async with proxied(nodes=2, port=port) as both, both.client() as client:
+                    async with proxied(nodes=2, places=Places(port=port)) as both, both.client() as client:
                         assert both.proxy.port == port
                         brokers = (await client(METADATA, 12, {"topics": None}))["brokers"]
-                        assert [each["port"] for each in brokers] == [port + 2, port + 3]
+                        own = both.broker.nodes[0].port  # its listener's port is taken: it stays as it is
+                        assert [each["port"] for each in brokers] == [own, port + 2]
                         return
             except (OSError, NetworkError, AssertionError):
                 continue  # somebody else has one of these ports
@@ -80,7 +82,7 @@ def test_ports_follow_the_first_one_and_pass_over_those_that_are_taken() -> None
 
 def test_a_listener_on_all_addresses_is_named_as_the_client_reached_it() -> None:
     async def work() -> None:
-        async with proxied(host="") as both:
+        async with proxied(places=Places("")) as both:
             for host in ("127.0.0.1", "[::1]"):
                 async with both.client(f"{host}:{both.proxy.port}") as client:
                     (row,) = (await client(METADATA, 12, {"topics": None}))["brokers"]
@@ -157,6 +159,6 @@ def test_where_it_cannot_begin() -> None:
         async with Broker() as broker:
             config = ClientConfig({"bootstrap.servers": broker.bootstrap})
             with pytest.raises(NetworkError, match="cannot listen on"):
-                await Proxy(config, port=broker.nodes[0].port).start()
+                await Proxy(config, places=Places(port=broker.nodes[0].port)).start()
 
     run(work())

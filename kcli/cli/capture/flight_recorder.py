@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import io
+import errno
 import os
 from collections import deque
 from pathlib import Path
@@ -17,6 +17,7 @@ PARTS = 10  # files that the latest packets are in, about
 LEAST_BYTES = 1 << 20  # of a file
 MOST_MOMENTS = 100  # around which packets are saved: a fault that stays fills no disk
 KEPT_SECONDS = 60  # behind a moment, where --last says nothing
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Part(NamedTuple):
@@ -37,9 +38,9 @@ class FlightRecorder:
     def __init__(self, folder: Path, seconds: float | None, size: int | None) -> None:
         self.folder, self.seconds, self.size = folder, seconds, size
         self.parts: deque[Part] = deque()
-        self._file: io.BufferedWriter[NamedFile] | None = None
+        self._file: NamedFile | None = None
         self._path = folder
-        self._start = self._end = self._written = self._number = 0
+        self._start = self._end = self._written = self._header = self._number = 0
         self.moments = 0  # around which packets are saved
         self._moment: Path | None = None  # the directory of what is kept around a moment
         self._keep_until = 0.0
@@ -49,17 +50,35 @@ class FlightRecorder:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, header: bytes, piece: Piece) -> None:
-        """Keep packets. header: of a capture file. OSError."""
+        """Keep packets; on a full disk the oldest files are given up for them. header: of a capture file.
+
+        OSError: of a full disk only when there is no room without any other packets.
+        """
+        while True:
+            try:
+                self._put(header, piece)
+            except OSError as error:
+                if error.errno not in FULL or not self._give_up_oldest():
+                    raise
+            else:
+                break
+        self._end = piece.time
+        self._give_up()
+
+    def _put(self, header: bytes, piece: Piece) -> None:
+        """Write packets behind the others, or into a file of their own. OSError: nothing of them is there."""
         if self._file is not None and self._is_full(piece):
             self.close()
         if self._file is None:
             self._open(header, piece.time)
         assert self._file is not None
-        self._file.write(piece.packets)
-        self._file.flush()
+        try:
+            self._file.write_all([memoryview(piece.packets)])
+        except OSError:
+            self._file.seek(self._written)
+            self._file.truncate()
+            raise
         self._written += len(piece.packets)
-        self._end = piece.time
-        self._give_up()
 
     def keep(self) -> Path | None:
         """Save the packets around the latest one. OSError.
@@ -95,9 +114,15 @@ class FlightRecorder:
         return late or (self.size is not None and self._written >= max(self.size // PARTS, LEAST_BYTES))
 
     def _open(self, header: bytes, time: int) -> None:
-        self._file = io.BufferedWriter(NamedFile(self._new_file(time), str(self._path)))
-        self._file.write(header)
-        self._start, self._written = time, len(header)
+        file = NamedFile(self._new_file(time), str(self._path))
+        try:
+            file.write_all([memoryview(header)])
+        except OSError:
+            file.close()
+            self._path.unlink()
+            raise
+        self._file = file
+        self._start, self._written, self._header = time, len(header), len(header)
         if time > self._keep_until:
             self._moment = None
         self._save(self._path)
@@ -109,6 +134,15 @@ class FlightRecorder:
             self._path = self.folder / f"kcli-{stamp(time)}-{self._number}.pcap"
             with contextlib.suppress(FileExistsError):
                 return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+    def _give_up_oldest(self) -> bool:
+        """Delete the oldest file, at last that which is being written; False: there are no packets to give up."""
+        if not self.parts and self._file is not None and self._written > self._header:
+            self.close()
+        if not self.parts:
+            return False
+        self.parts.popleft().path.unlink(missing_ok=True)
+        return True
 
     def _give_up(self) -> None:
         """Delete what is too old, and the oldest of what is too much."""

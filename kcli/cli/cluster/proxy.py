@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import signal
 import socket
 import ssl
@@ -23,12 +24,13 @@ from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.filter import FilterCommand
 from kcli.cli.options.inputs import quiet_option
-from kcli.cli.terminal.background_writer import BackgroundWriter
+from kcli.cli.terminal.background_writer import BackgroundWriter, PausingWriter
 from kcli.cli.terminal.lines import print_note
 from kcli.client.address import Address
 from kcli.errors import UsageError
 from kcli.extras import require
 from kcli.proxy import Proxy
+from kcli.proxy.nodes import Places
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -40,8 +42,10 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
     metavar="HOST:PORT",
     default="127.0.0.1:0",
     show_default=True,
-    help="Where clients connect first; brokers have the ports behind it. Port 0: any free ones.",
+    help="Where clients connect first; broker N has the port behind it by N. Port 0: any free ones.",
 )
+@click.option("--map", "mapped", multiple=True, metavar="ID=HOST:PORT", help="Where clients reach this broker instead.")
+@click.option("--advertise", metavar="HOST", default="", help="The host of the proxy that clients are told.")
 @click.option("--tls", is_flag=True, help="Speak TLS with clients, by a CA made for this run; its path is printed.")
 @click.option("--tls-cert", metavar="FILE", help="Speak TLS with clients, with this certificate (PEM, with its chain).")
 @click.option("--tls-key", metavar="FILE", help="The key of --tls-cert, where that file does not hold it.")
@@ -49,7 +53,15 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @click.option("-o", "--output", metavar="OUT", help="Save everything that passes in OUT, a pcapng file, as packets.")
 @view_options
 @quiet_option("Print only the address; rows only with --format.")
-def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: bool, **options: Any) -> None:
+def proxy(
+    bootstrap: str | None,
+    settings: tuple[str, ...],
+    listen: str,
+    mapped: tuple[str, ...],
+    advertise: str,
+    quiet: bool,
+    **options: Any,
+) -> None:
     """Stand between clients and a Kafka cluster, until Ctrl-C, and show what they say.
 
     Clients whose bootstrap.servers is --listen reach every broker of the cluster through the proxy: each has a listener
@@ -60,9 +72,11 @@ def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: 
     \b
     kcli proxy --bootstrap localhost:9092 --listen 127.0.0.1:19092
     kcli proxy --bootstrap localhost:9092 -o session.pcapng --api Produce
+    kcli proxy --bootstrap kafka:9092 --listen :9192 --advertise proxy.example --map 101=:9301
     """
     config = configure(bootstrap, settings, quiet=quiet)
-    host, port = listen_address(listen)
+    host, port = listen_address("--listen", listen)
+    places = Places(host, port, mapping(mapped), advertised_host(advertise))
     output, certificate, key = (options.pop(name) for name in ("output", "tls_cert", "tls_key"))
     makes_authority, faults = options.pop("tls"), take_faults(options)
     if key and not certificate:
@@ -73,13 +87,12 @@ def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: 
             raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
         view = LiveView(view_words(options) + ["--quiet"] * quiet)
     with contextlib.ExitStack() as stack:
-        tls = stack.enter_context(listener_tls(certificate, key, host)) if makes_authority or certificate else None
+        tls = stack.enter_context(listener_tls(certificate, key, places)) if makes_authority or certificate else None
         out = stack.enter_context(open_live_output(output)) if output else None
         serving = Serving(view, out)
         made = Proxy(
             config,
-            host=host,
-            port=port,
+            places=places,
             dialect=options["dialect"],
             tls=tls,
             **faults,
@@ -89,17 +102,40 @@ def proxy(bootstrap: str | None, settings: tuple[str, ...], listen: str, quiet: 
         asyncio.run(serving.run(made))
 
 
-def listen_address(text: str) -> Address:
+def listen_address(option: str, text: str) -> Address:
     """HOST:PORT, an IPv6 host in brackets; without a host all addresses of the machine. UsageError."""
     host, colon, port = text.strip().rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-    if not colon or not port.isdecimal() or int(port) >= 1 << 16 or (":" in bare) != (bare != host):
-        raise UsageError(f"--listen {text}: HOST:PORT expected (an IPv6 host in brackets: [::1]:9192)")
+    known = port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) < 1 << 16
+    if not colon or not known or (":" in bare) != (bare != host):
+        raise UsageError(f"{option} {text}: HOST:PORT expected (an IPv6 host in brackets: [::1]:9192)")
     return Address(bare, int(port))
 
 
+def mapping(texts: tuple[str, ...]) -> dict[int, Address]:
+    """Return the places of brokers by id. UsageError: one makes no sense, or two are alike."""
+    made: dict[int, Address] = {}
+    for text in texts:
+        node, _, place = text.partition("=")
+        if not (node.isascii() and node.isdecimal() and int(node[:11]) < 1 << 31):
+            raise UsageError(f"--map {text}: ID=HOST:PORT expected (2=127.0.0.1:9302)")
+        where = listen_address(f"--map {node}=", place)
+        if int(node) in made or (where.port and where in made.values()):
+            raise UsageError(f"--map {text}: that broker, or place, is named twice")
+        made[int(node)] = where
+    return made
+
+
+def advertised_host(text: str) -> str:
+    """Return the host of --advertise. UsageError: it is none."""
+    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    if re.search(r"[\s/\[\]=,]", bare) or (":" in bare) != (bare != text):
+        raise UsageError(f"--advertise {text}: a host expected, without a port (an IPv6 host in brackets: [::1])")
+    return bare
+
+
 @contextlib.contextmanager
-def listener_tls(certificate: str | None, key: str | None, host: str) -> Iterator[ssl.SSLContext]:
+def listener_tls(certificate: str | None, key: str | None, places: Places) -> Iterator[ssl.SSLContext]:
     """What the listeners speak: with that certificate, or one of a CA whose own lies in a file for as long."""
     require("TLS with clients", "tls")
     from kcli.proxy.listener_tls import made_authority, read_pair, server_context
@@ -108,7 +144,8 @@ def listener_tls(certificate: str | None, key: str | None, host: str) -> Iterato
         yield server_context(read_pair(certificate, key), certificate)
         return
     with tempfile.TemporaryDirectory(prefix="kcli-proxy-") as folder:
-        authority = made_authority([host, socket.gethostname()])
+        hosts = {places.host, places.advertised, *(place.host for place in places.mapped.values())} - {""}
+        authority = made_authority([*sorted(hosts), socket.gethostname()])
         path = Path(folder) / "ca.pem"
         path.write_text(authority.certificate)
         tell(f"ssl.truststore.location={path} (the CA that clients have to trust; ssl.ca.location of librdkafka)")
@@ -126,7 +163,7 @@ class Serving:
     async def run(self, made: Proxy) -> None:
         """Serve until a signal says stop; a second one does not wait for requests under way.
 
-        OSError: what passes can't be written.
+        A full disk does not stop what passes, only its recording. OSError: nobody reads the pipe that it goes to.
         """
         allow_files()
         async with contextlib.AsyncExitStack() as stack:
@@ -135,7 +172,7 @@ class Serving:
             if self.out is not None:
                 loop = asyncio.get_running_loop()
                 failed = partial(loop.call_soon_threadsafe, self.stopped.set)
-                self.writer = stack.enter_context(BackgroundWriter(self.out, failed))
+                self.writer = stack.enter_context(PausingWriter(self.out, failed, tell))
             await stack.enter_async_context(made)
             on_signals(self.stopped.set)
             tell(f"bootstrap.servers={made.bootstrap}")

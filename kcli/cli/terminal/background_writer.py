@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import BinaryIO, Self
 
 MOST_WAITING = 128  # pieces; whoever writes more has to wait
+AGAIN_SECONDS = 1.0  # until a full disk is tried again
 
 
 class BackgroundWriter:
@@ -41,9 +44,66 @@ class BackgroundWriter:
             if self.failure is not None:
                 continue
             try:
-                self.out.write(data)
-                if self._pieces.empty():
-                    self.out.flush()
+                self.put(data)
             except OSError as error:
                 self.failure = error
                 self.failed()
+
+    def put(self, data: bytes) -> None:
+        """Write a piece, in the thread. OSError."""
+        self.out.write(data)
+        if self._pieces.empty():
+            self.out.flush()
+
+
+class PausingWriter(BackgroundWriter):
+    """As a BackgroundWriter of whole pieces, that goes on when a disk is full: what comes meanwhile is left out.
+
+    note: gets a line when writing pauses, and when it goes on. The first piece is the file's beginning: it comes before
+    any other, however late. Only a pipe that nobody reads any more is a failure.
+    """
+
+    def __init__(self, out: BinaryIO, failed: Callable[[], object], note: Callable[[str], None]) -> None:
+        super().__init__(out, failed)
+        self.raw = getattr(out, "raw", out)  # a buffer would keep what can't be written
+        self.note = note
+        self.left_out = 0  # bytes since writing paused
+        self._beginning: bytes | None = None
+        self._has_begun = False
+        self._again = 0.0
+
+    def put(self, data: bytes) -> None:
+        """See BackgroundWriter."""
+        if self.left_out and time.monotonic() < self._again:
+            self.left_out += len(data)
+            return
+        try:
+            self._write(data if self._has_begun or self._beginning is None else self._beginning + data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if not self.left_out:
+                self.note(f"{error}: recording pauses, traffic goes on")
+            if not self._has_begun and self._beginning is None:
+                self._beginning = data
+            self.left_out += len(data)
+            self._again = time.monotonic() + AGAIN_SECONDS
+            return
+        self._has_begun = True
+        if self.left_out:
+            self.note(f"recording goes on: {self.left_out:,} bytes of packets are missing")
+            self.left_out = 0
+
+    def _write(self, data: bytes) -> None:
+        """Write a piece whole, or nothing of it. OSError."""
+        start = self.raw.tell() if self.raw.seekable() else None
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self.raw.write(rest) :]
+        except OSError:
+            if start is not None:
+                with contextlib.suppress(OSError):
+                    self.raw.seek(start)
+                    self.raw.truncate(start)
+            raise

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from kcli.cli.capture.flight_recorder import FlightRecorder
 from kcli.cli.capture.packet_capture import Piece
+from kcli.cli.terminal.streams import NamedFile
 
 HEADER = b"h" * 24
 NOON = 1_764_000_000
@@ -88,3 +91,46 @@ def test_only_so_many_moments_are_saved(tmp_path: Path, monkeypatch: pytest.Monk
     recorder.close()
     assert recorder.moments == len([folder for folder in saved if folder is not None]) == 3
     assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == 3
+
+
+class Disk:
+    """A disk with so much room, for all files below a folder."""
+
+    def __init__(self, folder: Path, room: int) -> None:
+        self.folder, self.room = folder, room
+
+    def write_some(self, file: NamedFile, pieces: list[memoryview]) -> int:
+        used = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+        left = self.room - used
+        if left <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device", file.shown)
+        return os.write(file.fileno(), b"".join(pieces)[:left])
+
+
+def test_a_full_disk_costs_the_oldest_packets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The latest ones stay, in files of whole packets."""
+    disk = Disk(tmp_path, 1000)
+    monkeypatch.setattr(NamedFile, "write_some", lambda file, pieces: disk.write_some(file, pieces))
+    recorder = FlightRecorder(tmp_path, 500, None)
+    for second in range(2000):
+        recorder.write(HEADER, Piece(b"%04d" % second, NOON + second))
+        found = sorted(int(text) for path in tmp_path.iterdir() for text in fours(path.read_bytes()[24:]))
+        assert found == list(range(found[0], second + 1)) and (len(found) > 120 or second < 200)
+    disk.room = 500
+    recorder.write(HEADER, Piece(b"2000", NOON + 2000))
+    recorder.close()
+    found = sorted(int(text) for path in tmp_path.iterdir() for text in fours(path.read_bytes()[24:]))
+    assert found[-1] == 2000 and len(found) > 50
+
+
+@pytest.mark.parametrize("room", [0, 10, 30])
+def test_a_disk_that_others_fill_ends_it(room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Disk(tmp_path, 1000)
+    monkeypatch.setattr(NamedFile, "write_some", lambda file, pieces: disk.write_some(file, pieces))
+    recorder = FlightRecorder(tmp_path, 500, None)
+    recorder.write(HEADER, Piece(b"0001", NOON))
+    disk.room = room
+    with pytest.raises(OSError, match="No space left") as failure:
+        recorder.write(HEADER, Piece(b"0002" * 4, NOON + 1))
+    assert failure.value.filename
+    recorder.close()

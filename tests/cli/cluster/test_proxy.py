@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kcli.cli.cluster.proxy import listen_address
+from kcli.cli.cluster.proxy import advertised_host, listen_address, mapping
 from kcli.cli.main import main
 from kcli.client.address import parse_address
 from kcli.errors import UsageError
@@ -174,10 +174,59 @@ def test_what_makes_no_sense(
     ("text", "meant"), [("127.0.0.1:0", ("127.0.0.1", 0)), (":9192", ("", 9192)), ("[::1]:1", ("::1", 1))]
 )
 def test_where_it_listens(text: str, meant: tuple[str, int]) -> None:
-    assert listen_address(text) == meant
+    assert listen_address("--listen", text) == meant
 
 
 @pytest.mark.parametrize("text", ["", "x", "a:b", "::1:9192", "[::1]", "a:70000", "[a]:1", "a:-1"])
 def test_where_it_can_not_listen(text: str) -> None:
     with pytest.raises(UsageError, match="HOST:PORT expected"):
-        listen_address(text)
+        listen_address("--listen", text)
+
+
+def test_brokers_that_have_places_of_their_own() -> None:
+    assert mapping(("101=proxy:9301", "2=:9302")) == {101: ("proxy", 9301), 2: ("", 9302)}
+    assert (advertised_host("proxy.example"), advertised_host("[::1]"), advertised_host("")) == (
+        "proxy.example",
+        "::1",
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [("2",), ("2=",), ("=a:1",), ("x=a:1",), ("2=a",), ("2=a:1", "2=b:1"), ("2=a:1", "3=a:1"), (f"{2**31}=a:1",)],
+)
+def test_places_that_make_no_sense(texts: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match=r"^--map "):
+        mapping(texts)
+
+
+@pytest.mark.parametrize("text", ["a:9092", "::1", "http://a", "a b", "a,b"])
+def test_hosts_that_are_none(text: str) -> None:
+    with pytest.raises(UsageError, match=r"^--advertise .*without a port"):
+        advertised_host(text)
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def test_a_broker_is_found_by_the_port_and_host_that_it_was_given() -> None:
+    options = ["--map", f"0=127.0.0.1:{(port := free_port())}", "--advertise", "localhost"]
+    with served("--topic", "a") as broker, proxied("--bootstrap", broker.bootstrap, *options) as proxy:
+        (row,) = ask(proxy.bootstrap, "Metadata", '{"topics":[]}')["brokers"]
+        assert (row["nodeId"], row["host"], row["port"]) == (0, "localhost", port)
+        assert ask(f"localhost:{port}", "Metadata", '{"topics":[]}')["brokers"] == [row]
+        assert proxy.stop()[0] == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_stops_no_traffic() -> None:
+    with served("--topic", "a") as broker, proxied("--bootstrap", broker.bootstrap, "-o", "/dev/full") as proxy:
+        for _ in range(3):
+            assert ask(proxy.bootstrap, "Metadata", '{"topics":[]}')["brokers"]
+        code, _, said = proxy.stop()
+    pauses = [line for line in [*proxy.said, *said.splitlines()] if "recording pauses, traffic goes on" in line]
+    assert code == 0 and len(pauses) == 1 and "/dev/full" in pauses[0] and "Traceback" not in said
