@@ -66,12 +66,12 @@ def test_ports_follow_the_first_one_by_the_brokers_ids() -> None:
             with socket.create_server(("127.0.0.1", 0)) as first:
                 port = first.getsockname()[1]
             try:
-                with socket.create_server(("127.0.0.1", port + 1)):
+                with socket.create_server(("127.0.0.1", port + 2)):
                     async with proxied(nodes=2, places=Places(port=port)) as both, both.client() as client:
                         assert both.proxy.port == port
                         brokers = (await client(METADATA, 12, {"topics": None}))["brokers"]
                         own = both.broker.nodes[0].port  # its listener's port is taken: it stays as it is
-                        assert [each["port"] for each in brokers] == [own, port + 2]
+                        assert [each["port"] for each in brokers] == [own, port + 3]
                         return
             except (OSError, NetworkError, AssertionError):
                 continue  # somebody else has one of these ports

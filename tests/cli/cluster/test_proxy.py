@@ -214,10 +214,10 @@ def free_port() -> int:
 
 
 def test_a_broker_is_found_by_the_port_and_host_that_it_was_given() -> None:
-    options = ["--map", f"0=127.0.0.1:{(port := free_port())}", "--advertise", "localhost"]
+    options = ["--map", f"1=127.0.0.1:{(port := free_port())}", "--advertise", "localhost"]
     with served("--topic", "a") as broker, proxied("--bootstrap", broker.bootstrap, *options) as proxy:
         (row,) = ask(proxy.bootstrap, "Metadata", '{"topics":[]}')["brokers"]
-        assert (row["nodeId"], row["host"], row["port"]) == (0, "localhost", port)
+        assert (row["nodeId"], row["host"], row["port"]) == (1, "localhost", port)
         assert ask(f"localhost:{port}", "Metadata", '{"topics":[]}')["brokers"] == [row]
         assert proxy.stop()[0] == 0
 
