@@ -19,7 +19,9 @@ INTERNAL = frozenset(["__consumer_offsets", "__transaction_state", "__share_grou
 LONGEST_NAME = 249
 LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]+")
-FOLDER = re.compile(r"(.+)-([0-9]{1,10})")  # of a partition, in a broker's data directory
+# Of a partition, in a broker's data directory; also of one that waits to be deleted, that moves to another directory,
+# or that this broker should not have (Kafka's LocalLog).
+FOLDER = re.compile(r"(.+)-([0-9]{1,10})(?:\.[^.\s]+-(?:delete|future|stray))?")
 HIGHEST_PARTITION = (1 << 31) - 1
 KEPT, DIGEST, SHOWN = 48, 12, 3
 
@@ -63,7 +65,8 @@ def folder_prefix(name: str) -> str:
 
 
 def partition_of(folder: str) -> tuple[str, int] | tuple[None, None]:
-    """(topic, partition) of the name of a log's folder, as "orders-0"; (None, None) of any other's."""
+    """(topic, partition) of the name of a log's folder, as "orders-0" or "orders-0.<id>-delete"; (None, None) of any
+    other's."""
     found = FOLDER.fullmatch(folder)
     if found is None or int(found[2]) > HIGHEST_PARTITION:
         return None, None

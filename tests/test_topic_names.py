@@ -62,7 +62,11 @@ def test_any_name_becomes_a_folder_right_here(name: str) -> None:
         ("orders", (None, None)),
         ("orders-x", (None, None)),
         ("orders-\N{SUPERSCRIPT TWO}", (None, None)),
-        ("orders-0.f3-delete", (None, None)),
+        ("orders-0.f3-delete", ("orders", 0)),
+        ("a.b-12.0123456789abcdef0123456789abcdef-future", ("a.b", 12)),
+        ("a-1-2.f3-stray", ("a-1", 2)),
+        ("orders.f3-delete", (None, None)),
+        ("orders-0.f3-gone", (None, None)),
         ("", (None, None)),
     ],
 )

@@ -15,6 +15,7 @@ from kcli.errors import DecodeError
 from kcli.grammar import frames
 from kcli.grammar.request_start import api_of
 from kcli.records.acceptance import MOST_BYTES, RefusedError, TimeLimits, is_transactional
+from kcli.records.record_faults import odd_payloads
 from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import release_order
@@ -22,7 +23,7 @@ from kcli.schemas.model import release_order
 
 class Verdict(NamedTuple):
     """place: topic and partition of refused records, "" for the request. error: Kafka's name; "": the connection is
-    closed; "NONE": taken."""
+    closed; "NONE": taken, with what is odd all the same as the reason."""
 
     place: str
     error: str
@@ -78,9 +79,10 @@ def produce_verdicts(body: dict[str, Any], version: int, release: str, now: int,
         for part in topic["partitionData"]:
             records = part["records"] or b""
             verdict = batch_verdict(records, version, release, now)
-            if not verdict.taken:
+            if verdict != TAKEN:
                 place = f"{topic.get('name') or topic['topicId']}-{part['index']}"
-                found.append(verdict._replace(place=place, reason=verdict.reason + explain(records)))
+                more = "" if verdict.taken else explain(records)
+                found.append(verdict._replace(place=place, reason=verdict.reason + more))
     return found or [TAKEN]
 
 
@@ -94,7 +96,7 @@ def batch_verdict(records: bytes, version: int, release: str, now: int) -> Verdi
         )
     except RefusedError as refused:
         return Verdict("", refused.error, str(refused))
-    return TAKEN
+    return TAKEN._replace(reason="; ".join(odd_payloads(records)))
 
 
 def produce_refusal(body: dict[str, Any]) -> RefusedError | None:

@@ -1,4 +1,5 @@
-"""What members of a group say to each other: messages in bytes fields of JoinGroup, SyncGroup and DescribeGroups.
+"""What members of a group say to each other: messages in bytes fields of JoinGroup, SyncGroup and DescribeGroups, and
+of the groups that a coordinator keeps in `__consumer_offsets`.
 
 Brokers pass them on unread. What they are depends on the protocol type: ConsumerProtocol of consumers, with the data of
 Kafka Streams in "userData" (StreamsPartitionAssignor); ConnectProtocol and IncrementalCooperativeConnectProtocol of
@@ -14,7 +15,6 @@ from kcli.errors import DecodeError, InputError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.words.trace import Span
-from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
 
 
@@ -44,6 +44,7 @@ GROUPS = {
     "DescribeGroupsResponse": Fields(
         "protocolType", "protocolData", {"memberMetadata": SUBSCRIPTION, "memberAssignment": ASSIGNMENT}
     ),
+    "GroupMetadataValue": Fields("protocolType", "protocol", {"subscription": SUBSCRIPTION, "assignment": ASSIGNMENT}),
 }
 NONE = Fields("", "", {})
 FAMILIES = {"consumer": "ConsumerProtocol", "connect": "ConnectProtocol"}
@@ -79,7 +80,7 @@ def open_data(name: str, data: bytes, dialect: str | None = None) -> Opened:
 def add_group_data(message: str, body: Any, dialect: str | None = None) -> None:
     """Add to the JSON of a message what is in its bytes: `_metadata` beside `metadata`, and so on.
 
-    Each is {"type", "version", "data"}; where the bytes are damaged {"type", "reason"}.
+    Each is {"type", "version", "data"}; where the bytes are damaged with a "reason", and what could be read of them.
     """
     if message in INSIDE:
         Walk(NONE, dialect).add_inside(message, body)
@@ -131,15 +132,17 @@ class Walk:
         return None
 
     def json(self, name: str, data: bytes) -> dict[str, Any]:
-        """The message as JSON, with those in it."""
+        """The message as JSON, with those in it; of a damaged one what could be read, and why not all."""
+        from kcli.grammar.partial import read_or_partial
+
         try:
             codec, start, version = open_data(name, data, self.dialect)
-            text, _ = codec.json(data, start, whole=True)
         except InputError as error:
             return {"type": name, "reason": str(error)}
-        body = loads(text)
+        body, fault = read_or_partial(codec, data, start)
         self.add_inside(name, body)
-        return {"type": name, "version": version, "data": body}
+        made = {"type": name, "version": version, "data": body}
+        return made if fault is None else made | {"reason": str(fault)}
 
     def add_inside(self, name: str, body: dict[str, Any]) -> None:
         """Add what is in the bytes of a data message."""

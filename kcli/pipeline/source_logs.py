@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.capture.kafka.clock import LAST_MS
+from kcli.calendar import has_date
 from kcli.errors import InputError
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps, loads
@@ -48,7 +48,7 @@ class SegmentSource(KcliSource):
             )  # fmt: skip
             for record in records_of(batch, task.uri, failing):
                 decoded = decode(record.key, record.value) if decode and not batch.is_control else None
-                when = record.timestamp * 1000 if 0 <= record.timestamp <= LAST_MS else None
+                when = record.timestamp * 1000 if has_date(record.timestamp) else None
                 names = dumps(
                     [
                         [name, value.decode("utf-8", "replace") if value is not None else None]

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+from kcli.calendar import FIRST_MS, LAST_MS
 from kcli.errors import DecodeError
 from kcli.extras import require
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.records.batches import Batch, scan
 from kcli.records.chunks import ReadInto
-from kcli.records.codecs import decompress
 from kcli.records.damage import stretches
 from kcli.records.secrets import is_secret_value, secret_types
+from kcli.records.unfolding import Unfolding
 from kcli.tables.parquet import parquet_file
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 # Most records of a row group, and most bytes of log that its records come from.
 GROUP_ROWS = 1 << 17
 GROUP_BYTES = 1 << 25
 CHUNK_BYTES = 4 << 20
 
+# Bytes that batches decompress to, behind which a record batch ends; the memory of a group, behind which it is written.
+PART_BYTES = 1 << 25
+GROUP_MEMORY = 1 << 26
+
 SCHEMA_FIELDS = (
     ("offset", "int64"),
     ("timestamp", "timestamp"),
+    ("timestampMs", "int64"),
     ("key", "binary"),
     ("value", "binary"),
     ("headers", "headers"),
@@ -64,43 +73,88 @@ def schema(pa: Any) -> Any:
     return pa.schema([pa.field(name, types.get(kind) or getattr(pa, kind)()) for name, kind in SCHEMA_FIELDS])
 
 
-def arrow_batch(
+def arrow_batches(
     data: memoryview, file: str = "", problems: list[tuple[int, int, str]] | None = None, secrets: bool = False
-) -> Any:
-    """The records of the whole batches in `data` as an Arrow record batch of the schema above, a row each.
+) -> Iterator[Any]:
+    """The records of the whole batches in `data` as Arrow record batches of the schema above, a row each.
 
-    Control batches are left out; a timestamp of -1 (none) is null. problems: takes (position, record, reason) for what
+    Control batches are left out. A timestamp of -1 (none) is null, one that no calendar has is a number alone
+    (timestampMs). problems: takes (position, record, reason) for what
     can't be read. secrets: show them; else a value's JSON form `{"redacted": bytes}` stands for it.
     """
     pa = pyarrow()
-    arrays, _of_batch = record_arrays(data, file, problems, secrets)
     made = schema(pa)
-    return pa.record_batch([arrays[name].cast(made.field(name).type) for name, _ in SCHEMA_FIELDS], schema=made)
+    for arrays, _of_batch in record_arrays(data, file, problems, secrets):
+        arrays["timestampMs"] = arrays["timestamp"].cast("int64")
+        arrays["timestamp"] = within_calendar(arrays["timestamp"])
+        yield pa.record_batch([arrays[name].cast(made.field(name).type) for name, _ in SCHEMA_FIELDS], schema=made)
+
+
+def within_calendar(times: Any) -> Any:
+    """Make times (ms) null that no calendar has."""
+    import pyarrow.compute
+
+    numbers = times.cast("int64")
+    known = pyarrow.compute.and_(
+        pyarrow.compute.greater_equal(numbers, FIRST_MS), pyarrow.compute.less_equal(numbers, LAST_MS)
+    )
+    return pyarrow.compute.if_else(known, times, None)
 
 
 def record_arrays(
-    data: memoryview, file: str = "", problems: list[tuple[int, int, str]] | None = None, secrets: bool = False
-) -> tuple[dict[str, Any], Any]:
-    """The same columns as Arrow arrays by name, and for each record the number of its batch in `data` (numpy int32)."""
+    data: memoryview,
+    file: str = "",
+    problems: list[tuple[int, int, str]] | None = None,
+    secrets: bool = False,
+    messages: Sequence[int] | None = None,
+) -> Iterator[tuple[dict[str, Any], Any]]:
+    """The same columns as Arrow arrays by name, and for each record the number of its batch in `data` (numpy int32).
+
+    In parts, each of whole batches that decompress to PART_BYTES, or of one. messages: for each batch a number of the
+    message that it came in, within whose budget it unfolds; None: each batch came alone.
+    """
     import numpy as np
 
     pa = pyarrow()
     from kcli.core.records.record_columns import Columns
 
-    columns = Columns(data, 0, len(data), decompress)
-    if problems is not None:
-        problems += columns.problems
+    batches = list(scan(data, check=False))
+    at = done = 0
+    unfold, message = Unfolding(shared=True), None
+
+    def decompress(codec: int, payload: memoryview, magic: int, number: int) -> Buffer:
+        nonlocal message
+        now = done + number if messages is None else messages[done + number]
+        if now != message:
+            message = now
+            unfold.begin()
+        return unfold(codec, payload, magic)
+
+    while not at or at < len(data):
+        columns = Columns(data, at, len(data), decompress, PART_BYTES)
+        if problems is not None:
+            problems += columns.problems
+        of_batch = np.frombuffer(columns.column("batch"), np.int32) + np.int32(done)
+        arrays = part_arrays(pa, np, data, columns, secrets) | batch_arrays(pa, np, batches, of_batch, file)
+        count, at = columns.batches, columns.stopped
+        done += count
+        del columns  # and what was decompressed, which has been copied
+        yield arrays, of_batch
+        if not count:
+            return
+
+
+def part_arrays(pa: Any, np: Any, data: memoryview, columns: Any, secrets: bool) -> dict[str, Any]:
+    """The columns with values of the records themselves."""
     extra = columns.extra
     times = np.frombuffer(columns.column("timestamp"), np.int64)
-    arrays = {
+    return {
         "offset": pa.array(np.frombuffer(columns.column("offset"), np.int64)),
         "timestamp": pa.array(times, pa.timestamp("ms", tz="UTC"), mask=times == -1),
         "key": binary(pa, data, extra, columns.column("key_at"), columns.column("key_size")),
         "value": values(pa, data, extra, columns.column("value_at"), columns.column("value_size"), secrets),
         "headers": headers(pa, data, extra, columns),
     }
-    of_batch = np.frombuffer(columns.column("batch"), np.int32)
-    return arrays | batch_arrays(pa, np, list(scan(data, check=False)), of_batch, file), of_batch
 
 
 def values(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any, secrets: bool) -> Any:
@@ -197,7 +251,10 @@ def write_parquet(out: BinaryIO, secrets: bool = False) -> Iterator[Append]:
             problems: list[tuple[int, int, str]] = []
             for chunk, start, stop, damage in stretches(read, CHUNK_BYTES):
                 found: list[tuple[int, int, str]] = []
-                held.append(arrow_batch(memoryview(chunk.data)[start:stop], file, found, secrets))
+                for made in arrow_batches(memoryview(chunk.data)[start:stop], file, found, secrets):
+                    held.append(made)
+                    if sum(batch.nbytes for batch in held) >= GROUP_MEMORY:
+                        flush()
                 problems += [(chunk.base + start + position, record, reason) for position, record, reason in found]
                 if damage is not None and not damage.lawful:
                     problems.append((chunk.base + damage.start, 0, damage.reason))

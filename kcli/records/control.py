@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kcli.counting import counted
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 
@@ -35,19 +36,52 @@ def decode_control(key: bytes | None, value: bytes | None) -> dict[str, Any]:
 
     `data` has the fields of the value; for what cannot be read it is {"base64": ...}, with a "reason".
     """
-    if key is None or len(key) < 4:
-        return unknown(None, None, value, f"a control record's key has 4 bytes, here {0 if key is None else len(key)}")
+    if fault := key_fault(key):
+        return unknown(None, None, value, fault)
+    assert key is not None
     kind = int.from_bytes(key[2:4], "big", signed=True)
     name = CONTROL_TYPES.get(kind)
     if name is None:
         return unknown(kind, None, value, f"no control record type {kind} (0 to 6 expected)")
     if value is None or len(value) < 2:
-        return unknown(kind, None, value, "a control record's value begins with its version")
+        here = "null" if value is None else counted(len(value), "byte")
+        return unknown(kind, None, value, f"the value of {name} begins with its version, here it is {here}")
     version = int.from_bytes(value[:2], "big", signed=True)
+    if version < 0:
+        return unknown(kind, version, value, f"version {version} of {name}: 0 or more expected")
     try:
         return {"type": name, "version": version, "data": decode_value(kind, version, value)}
     except InputError as error:
         return unknown(kind, version, value, str(error))
+
+
+def key_fault(key: bytes | None) -> str:
+    """Say what is wrong with a control record's key, if anything is (Kafka's ControlRecordType)."""
+    if key is None or len(key) < 4:
+        return f"a control record's key has 4 bytes, here {0 if key is None else len(key)}"
+    version = int.from_bytes(key[:2], "big", signed=True)
+    return f"version {version} of a control record's key: 0 or more expected" if version < 0 else ""
+
+
+def control_fault(key: bytes | None, value: bytes | None) -> str:
+    """Say why Kafka can't read a control record, if so. It reads types and versions to come: it passes them over."""
+    row = decode_control(key, value)
+    if "reason" not in row or row["apiKey"] not in {None, *CONTROL_TYPES}:
+        return ""
+    if row["apiKey"] in MESSAGES and row["version"] is not None:
+        from kcli.schemas.catalog import catalog
+
+        if row["version"] > catalog(None).message(MESSAGES[row["apiKey"]]).versions.hi:
+            return ""
+    return str(row["reason"])
+
+
+def control_name(row: Mapping[str, Any]) -> str:
+    """Name a control record by what `decode_control` made of it."""
+    number = row.get("apiKey")
+    if number is None:
+        return row.get("type") or "unreadable"
+    return CONTROL_TYPES.get(number) or f"type {number}"
 
 
 def decode_value(kind: int, version: int, value: bytes) -> dict[str, Any]:

@@ -14,8 +14,12 @@ from functools import cache
 from typing import Any
 
 from kcli.core.codec.varints import read_unsigned
-from kcli.errors import InputError
+from kcli.counting import counted
+from kcli.errors import DecodeError, InputError
 from kcli.grammar import messages
+from kcli.grammar.codec import TRAILING
+from kcli.grammar.group_data import add_group_data
+from kcli.grammar.partial import read_or_partial
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.records.secrets import holds_secret, is_secret_value
@@ -41,14 +45,18 @@ def topic_of(folder: str) -> str | None:
 
 
 def record_members(
-    topic: str, dialect: str | None = None, secrets: bool = False
+    topic: str, dialect: str | None = None, secrets: bool = False, embedded: bool = False
 ) -> Callable[[bytes | None, bytes | None], bytes]:
-    """What gives the records of that topic one more member: `,"_record":{...}`, as JSON text. secrets: show them."""
+    """What gives the records of that topic one more member: `,"_record":{...}`, as JSON text. secrets: show them.
+    embedded: with what members of groups say to each other."""
     kind = TOPICS[topic]
     decode = metadata_record if kind == "metadata" else coordinator_record
 
     def members(key: bytes | None, value: bytes | None) -> bytes:
-        return b',"_record":' + dumps(decode(kind, key, value, dialect, secrets)).encode()
+        row = decode(kind, key, value, dialect, secrets)
+        if embedded and row.get("value"):
+            add_group_data(f"{message_stem(row['type'])}Value", row["value"].get("data"), dialect)
+        return b',"_record":' + dumps(row).encode()
 
     return members
 
@@ -59,8 +67,17 @@ def type_name(message: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"(Key|Value)$", "", message)).upper()
 
 
+def message_stem(type_: str) -> str:
+    """GROUP_METADATA -> GroupMetadata."""
+    return type_.title().replace("_", "")
+
+
 def coordinator_record(kind: str, key: bytes | None, value: bytes | None, dialect: str | None, _secrets: bool) -> Row:
-    """{"type", "key": {"version", "data"}, "value": {"version", "data"} or null}; what can't be read: "reason"."""
+    """{"type", "key": {"version", "data"}, "value": {"version", "data"} or null}.
+
+    What can't be read has a "reason". A value then has its bytes, and what could be read of them, and stands beside its
+    key; of a key that can't be read the bytes of both are there.
+    """
     if key is None or len(key) < 2:
         return unknown(None, None, key, value, "a coordinator's record needs a key that begins with its type")
     number = int.from_bytes(key[:2], "big", signed=True)
@@ -70,14 +87,33 @@ def coordinator_record(kind: str, key: bytes | None, value: bytes | None, dialec
     row: Row = {"type": type_name(name)}
     try:
         row["key"] = {"version": number, "data": fields(name, key_version(name, number, dialect), key[2:], dialect)}
-        row["value"] = None
-        if value is not None:
-            version = int.from_bytes(value[:2], "big", signed=True)
-            message = value_message(kind, number, version, dialect)
-            row["value"] = {"version": version, "data": fields(message, version, value[2:], dialect)}
-    except InputError as error:
-        return unknown(row["type"], number, key, value, str(error))
-    return row
+    except DecodeError as error:
+        reason = str(DecodeError(error.path, error.offset, error.reason, what=f"{name} v{number}"))
+        return unknown(row["type"], number, key, value, reason)
+    return row | coordinator_value(kind, number, value, dialect)
+
+
+def coordinator_value(kind: str, number: int, value: bytes | None, dialect: str | None) -> Row:
+    """{"value": {"version", "data"}}, or null; of one that can't be read also its bytes, and the reason."""
+    if value is None:
+        return {"value": None}
+    row: Row = {}
+    if len(value) < 2:
+        fault = f"a coordinator's value begins with its version, here it has {len(value)} bytes"
+    else:
+        version = int.from_bytes(value[:2], "big", signed=True)
+        row["version"] = version
+        try:
+            name = value_message(kind, number, version, dialect)
+            row["data"], error = read_or_partial(messages.data(name, version, dialect), value, 2)
+            fault = str(error) if error is not None else ""
+            if (rest := row["data"].pop(TRAILING, None)) is not None:
+                fault = f"{name} v{version}: {left_behind(len(base64.b64decode(rest)))}"
+        except InputError as error:
+            fault = str(error)
+    if not fault:
+        return {"value": row}
+    return {"value": row | {"base64": base64.b64encode(value).decode()}, "apiKey": number, "reason": fault}
 
 
 def key_version(name: str, number: int, dialect: str | None) -> int:
@@ -121,8 +157,12 @@ def fields(name: str, version: int, data: bytes, dialect: str | None, secrets: b
 
     text, end = messages.data(name, version, dialect).json(data, 0, secrets=secrets)
     if end < len(data):
-        raise InputError(f"{name} v{version}: {len(data) - end} bytes are left behind it")
+        raise DecodeError("", end, left_behind(len(data) - end), what=f"{name} v{version}")
     return loads(text)
+
+
+def left_behind(size: int) -> str:
+    return f"{counted(size, 'byte is', 'bytes are')} left behind it"
 
 
 def unknown(

@@ -18,7 +18,7 @@ from kcli.core.records import batches as core
 from kcli.records.chunks import CHUNK_BYTES, Chunk, ReadInto, Wish, cut_chunks
 from kcli.records.damage import Damage
 from kcli.records.parallel_checksums import STRIPE_BYTES, Stripe, new_buffer
-from kcli.records.text import Findings, Hook, new_writer, write_chunk
+from kcli.records.text import Findings, Hook, drop_findings, new_writer, write_chunk
 
 MOST_WORKERS = 8
 Emit = Callable[[memoryview], object]
@@ -156,7 +156,7 @@ class ParallelWriter:
         for stripe in self.stripes:
             stripe.done.acquire()
         for stripe in (unsound, *self.stripes):
-            stripe.writer.take_findings()
+            drop_findings(stripe.writer)
             self.free(stripe.writer)
         self.stripes.clear()
 
@@ -221,7 +221,7 @@ class ParallelWriter:
         while self.jobs:
             late = self.jobs.popleft()
             late.done.acquire()
-            late.writer.take_findings()
+            drop_findings(late.writer)
             self.free(late.writer)
             self.spare.append(late.chunk.data)
         chunks.close()

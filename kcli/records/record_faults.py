@@ -10,7 +10,9 @@ from kcli.records.acceptance import problem_text
 from kcli.records.batches import Batch, scan
 from kcli.records.codecs import CODECS, decompress
 from kcli.records.damage import Damage
+from kcli.records.unfolding import Unfolding
 
+LZ4 = CODECS.index("lz4")
 NO_EPOCH = -1  # what a producer writes for the leader's epoch
 
 
@@ -30,6 +32,15 @@ def field_faults(data: bytes | memoryview, *, produced: bool = False, checked: b
     if not checked:
         lines += [f"at {damage.start:#x}: {damage.reason}" for damage in damages if not damage.lawful]
     return lines
+
+
+def odd_payloads(data: bytes | memoryview) -> list[str]:
+    """What is wrong with the payloads of sound batches that Kafka reads all the same."""
+    unfold = Unfolding()
+    for batch in scan(data, check=False):
+        if batch.codec == LZ4:
+            unfold(batch.codec, batch.payload or b"", batch.magic)
+    return unfold.odd
 
 
 def is_fresh(batch: Batch) -> bool:

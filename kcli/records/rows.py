@@ -11,18 +11,21 @@ from kcli.records.batches import Batch, scan
 from kcli.records.damage import Damage
 from kcli.records.entries import HEAD, entry_size
 from kcli.records.text import Findings, batches_json
+from kcli.records.unfolding import Unfolding
 
 ABORT = "ABORT"
 Row = dict[str, Any]
 
 
-def batch_rows(batch: Batch, problems: list[str], secrets: bool = False) -> Iterator[Row]:
+def batch_rows(
+    batch: Batch, problems: list[str], secrets: bool = False, unfold: Unfolding | None = None
+) -> Iterator[Row]:
     """A batch's records: offset, timestamp, key, value, headers; of a control record what it says as `_control`.
 
-    problems: takes what is wrong with the batch. secrets: show them.
+    problems: takes what is wrong with the batch. secrets: show them. unfold: as for `batches_json`.
     """
     findings = Findings()
-    for made in loads(batches_json(batch.bytes, "full", findings, secrets)):
+    for made in loads(batches_json(batch.bytes, "full", findings, secrets, unfold=unfold)):
         for record in made.get("records") or ():
             row = {name: record.get(name) for name in ("offset", "timestamp", "key", "value", "headers")}
             row["headers"] = row["headers"] or []
@@ -43,12 +46,14 @@ def field_rows(
     produced: bool = False,
     aborted: Iterable[tuple[int, int]] = (),
     secrets: bool = False,
+    unfold: Unfolding | None = None,
 ) -> Iterator[Row]:
     """The records of a records field.
 
     produced: it is a producer's, who counts from 0: offsets are those that `base_offset` gives, None without it.
     append_time: the time of all of them. aborted: (first offset, producer id) of aborted transactions, ascending: their
-    records have `"aborted": true`, as Kafka's consumer (CompletedFetch) tells them from others.
+    records have `"aborted": true`, as Kafka's consumer (CompletedFetch) tells them from others. unfold: as for
+    `batches_json`.
     """
     damages: list[Damage] = []
     begun, ended = list(aborted), set[int]()
@@ -58,7 +63,7 @@ def field_rows(
             break  # what looks like a batch in the one that is cut was wrapped in it
         while begun and begun[0][0] <= batch.last_offset:
             ended.add(begun.pop(0)[1])
-        for row in batch_rows(batch, problems, secrets):
+        for row in batch_rows(batch, problems, secrets, unfold):
             if produced:
                 row["offset"] = None if base_offset is None else base_offset + count
                 count += 1

@@ -10,10 +10,10 @@ from kcli.core.records import batches as core
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.records.chunks import Chunk
-from kcli.records.codecs import decompress
 from kcli.records.control import control_members
 from kcli.records.damage import Damage, assess
 from kcli.records.secrets import holds_secret, is_secret_value, secret_types
+from kcli.records.unfolding import Unfolding
 
 Hook = Callable[[bytes | None, bytes | None], bytes]
 
@@ -27,6 +27,7 @@ class Findings:
     wrong_checksums: int = 0
     problems: list[tuple[int, str, str]] = field(default_factory=list)
     damages: list[Damage] = field(default_factory=list)
+    odd: list[str] = field(default_factory=list)  # what is wrong and was read all the same
 
     @property
     def damaged(self) -> bool:
@@ -40,19 +41,29 @@ class Findings:
         self.records += records
         self.wrong_checksums += wrong_checksums
         self.problems += problems
+        self.odd += writer.decompress.odd
+        writer.decompress.odd.clear()
+
+
+def drop_findings(writer: core.BatchText) -> None:
+    """Forget what a writer has found, in text that is not used."""
+    Findings().gather(writer)
 
 
 def new_writer(
-    record: Hook | None = None, payloads: bool = True, positions: bool = False, secrets: bool = False
+    record: Hook | None = None,
+    payloads: bool = True,
+    positions: bool = False,
+    secrets: bool = False,
+    unfold: Unfolding | None = None,
 ) -> core.BatchText:
     """A writer of batches; payloads: with what an exact encode needs; record(key, value): more members of a record;
-    secrets: show them."""
+    secrets: show them. unfold: decompresses; None: each batch within its own bound."""
+    unfold = unfold or Unfolding()
     if secrets:
-        return core.BatchText(decompress, control_members, record, payloads, positions)
+        return core.BatchText(unfold, control_members, record, payloads, positions)
     types = bytes(secret_types())
-    return core.BatchText(
-        decompress, control_members, record, payloads, positions, is_secret_value, holds_secret, types
-    )
+    return core.BatchText(unfold, control_members, record, payloads, positions, is_secret_value, holds_secret, types)
 
 
 def batches_json(
@@ -61,12 +72,13 @@ def batches_json(
     findings: Findings | None = None,
     secrets: bool = False,
     record: Hook | None = None,
+    unfold: Unfolding | None = None,
 ) -> bytes:
     """The JSON text of a records field: a list of batches, each with its records in mode "full", without them in mode
     "batches". What is no batch stands among them as an event, with its bytes in mode "full". secrets: show them.
-    record: as for `new_writer`.
+    record: as for `new_writer`. unfold: decompresses, with the budget of the message; None: that of this field alone.
     """
-    writer = new_writer(record, secrets=secrets)
+    writer = new_writer(record, secrets=secrets, unfold=unfold or Unfolding(shared=True))
     damages = [] if findings is None else findings.damages
     chunk = Chunk(data, len(data), len(data), 0, True)  # type: ignore[arg-type]
     write_chunk(writer, chunk, mode == "full", False, damages, secrets)

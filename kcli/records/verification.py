@@ -16,6 +16,7 @@ from kcli.core.records import batches as core
 from kcli.errors import DecodeError, InputError
 from kcli.records.batches import Batch
 from kcli.records.chunks import ReadInto
+from kcli.records.control import control_fault
 from kcli.records.damage import Damage, stretches
 from kcli.records.segments import base_offset_of, row_size
 
@@ -103,6 +104,8 @@ def verify_batch(batch: Batch, position: int, name: str, facts: LogFacts, deep: 
                 offsets.append(record.offset)
                 if batch.is_control:
                     note_marker(batch, record.key, record.offset, position, facts)
+                    if fault := control_fault(record.key, record.value):
+                        yield error("control-record", f"Kafka can't read the record at offset {record.offset}: {fault}")
         except DecodeError as problem:
             yield error("records", f"{problem.path}: {problem.reason}")
         except InputError as problem:

@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.kafka.clock import FIRST_MS, LAST_MS
+from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import CapturedField, RecordDecoder
 from kcli.core.records import batches as core
 from kcli.errors import InputError, all_of
-from kcli.jsontext import dumps
 from kcli.records.batches import Batch
-from kcli.records.columns import record_arrays
+from kcli.records.columns import record_arrays, within_calendar
 from kcli.records.damage import stretches
 from kcli.sql.scans import Source
 from kcli.tables.captured import CAPTURED
@@ -25,7 +24,7 @@ from kcli.topic_names import partition_of
 CHUNK = 4 << 20  # bytes of batches in a record batch
 # Characters that make a value no text, as in kcli's JSON: controls other than tab, line feed and carriage return.
 STEERS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"  # for Arrow (RE2)
-STEERING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+STEERING = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]")  # in UTF-8
 SNAKE = {
     "baseOffset": "base_offset", "timestampType": "timestamp_type", "isTransactional": "is_transactional",
     "partitionLeaderEpoch": "partition_leader_epoch", "producerId": "producer_id", "producerEpoch": "producer_epoch",
@@ -33,42 +32,42 @@ SNAKE = {
 }  # fmt: skip
 
 
+SEEN = ("topic", "topic_id", "partition", "api", "client_id", "connection", "file")
+
+
 class Place:
-    """Where batches were seen: values of the columns that a record has from there."""
+    """Where batches were seen: values of the columns that a record has from there.
 
-    __slots__ = ("count", "values")
+    message: a number of the exchange; None: in no message."""
 
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.values, self.count = values, 0
+    __slots__ = ("count", "message", "values")
+
+    def __init__(self, values: dict[str, Any], message: int | None = None) -> None:
+        self.values, self.count, self.message = values, 0, message
 
 
-def record_batch(data: bytes | bytearray | memoryview, places: Sequence[Place], secrets: bool, found: list[Any]) -> Any:
+def record_batches(
+    data: bytes | bytearray | memoryview, places: Sequence[Place], secrets: bool, found: list[Any]
+) -> Iterator[Any]:
     """Records of whole batches. places: of the batches in order, each for `count` of them. found: takes what is
     wrong."""
     import numpy
     import pyarrow
 
     schema = schema_of(CAPTURED["records"].columns)
-    arrays, of_batch = record_arrays(memoryview(data), "", found, secrets)
-    made = {SNAKE.get(name, name): array for name, array in arrays.items()}
-    made["timestamp"] = within_calendar(made["timestamp"])
-    which = numpy.repeat(numpy.arange(len(places)), [place.count for place in places])[of_batch]
-    for name in ("topic", "topic_id", "partition", "api", "client_id", "connection", "file"):
-        values = pyarrow.array([place.values.get(name) for place in places], schema.field(name).type)
-        made[name] = values.take(pyarrow.array(which))
-    fitted = [as_text(made[field.name]).cast(field.type) for field in schema]
-    return pyarrow.record_batch(fitted, schema=schema)
-
-
-def within_calendar(times: Any) -> Any:
-    """Times (ms) that no calendar has are null."""
-    import pyarrow.compute
-
-    numbers = times.cast("int64")
-    known = pyarrow.compute.and_(
-        pyarrow.compute.greater_equal(numbers, FIRST_MS), pyarrow.compute.less_equal(numbers, LAST_MS)
-    )
-    return pyarrow.compute.if_else(known, times, None)
+    counts = [place.count for place in places]
+    place_of = numpy.repeat(numpy.arange(len(places)), counts)
+    messages = None if places[0].message is None else numpy.repeat([place.message for place in places], counts)
+    seen = {name: pyarrow.array([place.values.get(name) for place in places], schema.field(name).type) for name in SEEN}
+    for arrays, of_batch in record_arrays(memoryview(data), "", found, secrets, messages):
+        made = {SNAKE.get(name, name): array for name, array in arrays.items()}
+        arrays.clear()
+        which = pyarrow.array(place_of[of_batch])
+        made |= {name: values.take(which) for name, values in seen.items()}
+        made["timestamp_ms"] = made["timestamp"].cast("int64")
+        made["timestamp"] = within_calendar(made["timestamp"])
+        fitted = [as_text(made.pop(field.name)).cast(field.type) for field in schema]
+        yield pyarrow.record_batch(fitted, schema=schema)
 
 
 def as_text(array: Any) -> Any:
@@ -98,19 +97,22 @@ def texts(array: Any) -> Any:
             return made
     except pyarrow.ArrowInvalid:
         pass
-    return pyarrow.array(map(text_of, array.to_pylist()), pyarrow.string())
+    return pyarrow.array((text_of(value.as_py()) for value in array), pyarrow.binary()).cast(pyarrow.string())
 
 
-def text_of(value: bytes | None) -> str | None:
-    if value is None:
-        return None
+def text_of(value: bytes | None) -> bytes | None:
+    """Return a value's text as UTF-8. It may have a hundred megabytes, which are not held more often than needed."""
+    if value is None or (STEERING.search(value) is None and is_utf8(value)):
+        return value
+    return b"".join((b'{"base64":"', b64encode(value), b'"}'))
+
+
+def is_utf8(value: bytes) -> bool:
     try:
-        text = value.decode()
+        value.decode()
     except UnicodeDecodeError:
-        text = None
-    if text is None or STEERING.search(text):
-        return dumps({"base64": b64encode(value).decode()})
-    return text
+        return False
+    return True
 
 
 def segment_records(paths: Sequence[str], secrets: bool) -> Source:
@@ -139,7 +141,7 @@ def log_batches(path: str, values: dict[str, Any], secrets: bool, failures: list
             data = memoryview(chunk.data)[start:stop]
             place = Place(values)
             place.count = count_batches(data)
-            yield record_batch(data, [place], secrets, found)
+            yield from record_batches(data, [place], secrets, found)
             for position, record, reason in found:
                 where = chunk.base + start + position
                 failures.append(InputError(f"records[{record}] of the batch at {where:#x}: {reason}", file=path))
@@ -158,6 +160,8 @@ class Gathered:
 
     def __init__(self) -> None:
         self.data, self.places = bytearray(), list[Place]()
+        self.exchange: Exchange | None = None
+        self.number = 0  # of the exchange, from 1
 
     def add(self, captured: CapturedField) -> None:
         """The whole batches of one records field."""
@@ -165,11 +169,13 @@ class Gathered:
         frames = core.frames(found.data)[0]
         if not frames:
             return
+        self.number += exchange is not self.exchange
+        self.exchange = exchange
         place = Place({
             "topic": found.topic, "topic_id": found.topic_id, "partition": found.partition,
             "api": exchange.api_name, "client_id": exchange.client_id, "connection": exchange.connection,
             "file": file,
-        })  # fmt: skip
+        }, self.number)  # fmt: skip
         place.count = len(frames)
         self.places.append(place)
         for frame in frames:
@@ -194,11 +200,11 @@ def captured_records(paths: Sequence[str], options: dict[str, Any]) -> Source:
             for captured in source.fields():
                 gathered.add(captured)
                 if len(gathered.data) >= CHUNK:
-                    yield record_batch(*gathered.taken(), source.bodies.secrets, found)
+                    yield from record_batches(*gathered.taken(), source.bodies.secrets, found)
         except InputError as error:
             failures.append(error)
         if gathered.data:
-            yield record_batch(*gathered.taken(), source.bodies.secrets, found)
+            yield from record_batches(*gathered.taken(), source.bodies.secrets, found)
         failures += [InputError(f"records[{record}] of a batch: {reason}") for _, record, reason in found]
         if failures:
             raise all_of(failures)

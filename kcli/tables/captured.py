@@ -113,7 +113,8 @@ topic          string?  the topic's name, null where only its id is known
 topic_id       string?  the topic's id, in versions that have one
 partition      int32?   the partition's index
 offset         int64    in the partition; of a Produce: as the client counts, from 0
-timestamp      instant? the record's own time (to the millisecond), null without one
+timestamp      instant? the record's own time (to the millisecond), null without one, or where no calendar has it
+timestamp_ms   int64?   the same as it was written: ms since 1970; null without one
 key            string?  text, or {"base64": ...} where it is none
 value          string?  text, or {"base64": ...} where it is none
 headers        headers  its headers: [{"key": ..., "value": ...}]

@@ -7,7 +7,7 @@ import pytest
 
 from kcli.errors import DecodeError
 from kcli.records.batches import scan
-from kcli.records.columns import SCHEMA_FIELDS, arrow_batch, write_parquet
+from kcli.records.columns import SCHEMA_FIELDS, arrow_batches, write_parquet
 from kcli.records.conversion import Slice
 from tests.records.vectors import Case, good, mixed_batches, named
 
@@ -36,7 +36,7 @@ def rows_of(table: Any) -> list[tuple[Any, ...]]:
 def test_columns_hold_what_the_records_say(case: Case) -> None:
     import pyarrow as pa
 
-    made = arrow_batch(memoryview(case.data), "f")
+    [made] = arrow_batches(memoryview(case.data), "f")
     made.validate(full=True)
     assert rows_of(pa.Table.from_batches([made])) == expected(case.data)
 

@@ -1,6 +1,17 @@
 from __future__ import annotations
 
-from kcli.records.control import control_members, decode_control, end_transaction_key, end_transaction_value
+import struct
+
+import pytest
+
+from kcli.records.control import (
+    control_fault,
+    control_members,
+    control_name,
+    decode_control,
+    end_transaction_key,
+    end_transaction_value,
+)
 
 
 def test_a_marker() -> None:
@@ -25,3 +36,41 @@ def test_what_cannot_be_told_keeps_its_bytes() -> None:
     ):
         found = decode_control(key, value)
         assert found["type"] is None and reason in found["reason"], found
+
+
+def key(version: int, kind: int) -> bytes:
+    return struct.pack(">hh", version, kind)
+
+
+VALUE = struct.pack(">hi", 0, 7)
+
+
+@pytest.mark.parametrize(
+    ("made", "value", "fault"),
+    [
+        (key(0, 1), VALUE, ""),
+        (key(5, 0), struct.pack(">hi", 9, 7) + b"more", ""),  # versions to come
+        (key(0, 99), None, ""),  # a type to come
+        (key(0, 2), struct.pack(">h", 30) + b"?", ""),
+        (None, VALUE, "has 4 bytes, here 0"),
+        (b"\0\0\0", VALUE, "has 4 bytes, here 3"),
+        (key(-1, 1), VALUE, "version -1 of a control record's key"),
+        (key(0, 0), None, "the value of ABORT begins with its version, here it is null"),
+        (key(0, 1), b"\0", "here it is 1 byte"),
+        (key(0, 1), VALUE[:5], "a transaction marker needs 6 bytes, 5 are here"),
+        (key(0, 1), struct.pack(">hi", -2, 7), "version -2 of COMMIT"),
+        (key(0, 4), b"\0\0", "SnapshotFooterRecord v0"),
+    ],
+)
+def test_what_kafka_can_not_read(made: bytes | None, value: bytes | None, fault: str) -> None:
+    found = control_fault(made, value)
+    assert fault in found if fault else not found
+
+
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [(key(0, 1), "COMMIT"), (key(0, 99), "type 99"), (b"", "unreadable"), (key(0, 3), "SNAPSHOT_HEADER")],
+)
+def test_every_control_record_has_a_name(made: bytes, name: str) -> None:
+    for value in (None, VALUE):
+        assert control_name(decode_control(made, value)) == name

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -78,3 +79,48 @@ def test_the_folder_says_which_topic() -> None:
     assert topic_of("__consumer_offsets-12") == "__consumer_offsets"
     assert topic_of("__cluster_metadata-0") == "__cluster_metadata"
     assert topic_of("orders-0") is None and topic_of("__consumer_offsets") is None
+    assert topic_of("__consumer_offsets-3.0123-delete") == "__consumer_offsets"
+
+
+KEY = int16(1) + messages.data("OffsetCommitKey", 0).write({"group": "g", "topic": "t", "partition": 3})
+VALUE = int16(1) + messages.data("OffsetCommitValue", 1).write(
+    {"offset": 42, "metadata": "", "commitTimestamp": 9, "expireTimestamp": -1}
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason", "data"),
+    [
+        (VALUE[:-3], "OffsetCommitValue v1: expireTimestamp", {"offset": 42, "metadata": "", "commitTimestamp": 9}),
+        (VALUE + b"?", "1 byte is left behind it", {"offset": 42, "metadata": "", "commitTimestamp": 9}),
+        (int16(99) + b"?", "99", {}),
+        (b"\0", "has 1 byte", {}),
+    ],
+)
+def test_a_key_is_shown_though_its_value_can_not_be_read(value: bytes, reason: str, data: dict[str, Any]) -> None:
+    found = decoded("__consumer_offsets", KEY, value)
+    assert found["key"]["data"] == {"group": "g", "topic": "t", "partition": 3} and found["type"] == "OFFSET_COMMIT"
+    assert reason in found["reason"] and base64.b64decode(found["value"]["base64"]) == value
+    assert found["value"].get("data", {}).items() >= data.items()
+
+
+def test_a_key_that_can_not_be_read_is_named_with_its_version() -> None:
+    for number in (0, 1):
+        assert (
+            f"OffsetCommitKey v{number}:" in decoded("__consumer_offsets", int16(number) + KEY[2:-1], VALUE)["reason"]
+        )
+
+
+def test_what_members_of_groups_said_is_shown_when_asked_for() -> None:
+    subscription = int16(0) + messages.data("ConsumerProtocolSubscription", 0).write({"topics": ["orders"]})
+    member = {"memberId": "m", "clientId": "c", "clientHost": "h", "rebalanceTimeout": 1, "sessionTimeout": 1}
+    group = {"protocolType": "consumer", "generation": 1, "protocol": "range", "leader": "m"}
+    value = int16(1) + messages.data("GroupMetadataValue", 1).write(
+        group | {"members": [member | {"subscription": subscription, "assignment": b""}]}
+    )
+    key = int16(2) + messages.data("GroupMetadataKey", 0).write({"group": "g"})
+    for embedded in (False, True):
+        row = json.loads(b"{" + record_members("__consumer_offsets", embedded=embedded)(key, value)[1:] + b"}")
+        shown = row["_record"]["value"]["data"]["members"][0]
+        assert ("_subscription" in shown) == embedded
+    assert shown["_subscription"]["data"]["topics"] == ["orders"]

@@ -12,7 +12,7 @@ from kcli.grammar import messages
 from kcli.grammar.secrets import Hidden, redacted
 from kcli.records.builder import build_batch, build_message_set
 from kcli.records.codecs import decompress
-from kcli.records.columns import arrow_batch
+from kcli.records.columns import arrow_batches
 from kcli.records.encoding import encode_batches
 from kcli.records.internal import record_members
 from kcli.records.secrets import holds_secret, is_secret_value, secret_types
@@ -125,9 +125,9 @@ def test_spans(codec: str) -> None:
 def test_columns(codec: str) -> None:
     pytest.importorskip("pyarrow")
     data = batch(SCRAM, b"hello", PASSWORD, b"", codec=codec)
-    column = arrow_batch(memoryview(data)).column("value").to_pylist()
+    column = next(arrow_batches(memoryview(data))).column("value").to_pylist()
     assert column == [b'{"redacted":%d}' % len(SCRAM), b"hello", b'{"redacted":%d}' % len(PASSWORD), b""]
-    assert arrow_batch(memoryview(data), secrets=True).column("value").to_pylist()[0] == SCRAM
+    assert next(arrow_batches(memoryview(data), secrets=True)).column("value").to_pylist()[0] == SCRAM
 
 
 def test_metadata_records_decoded() -> None:

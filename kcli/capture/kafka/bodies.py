@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.codec.messages import Names
@@ -25,13 +24,24 @@ Texts = tuple[bytes | None, bytes | None, bytes | None]  # JSON of a request's h
 SPARE = 4  # bytes behind a message that are still believed: librdkafka sends up to three
 
 
-def records_hook(form: str, secrets: bool) -> Callable[[memoryview], bytes] | None:
-    """What turns a records field into the text of its batches; None where only its size or bytes are shown."""
-    if form not in ("batches", "full"):
-        return None
-    from kcli.records import batches_json
+class RecordsText:
+    """Turns a records field into the text of its batches, which unfold within one budget for an exchange."""
 
-    return lambda data: batches_json(data, form, secrets=secrets)
+    def __init__(self, form: str, secrets: bool) -> None:
+        from kcli.records.unfolding import Unfolding
+
+        self.form, self.secrets, self.unfold = form, secrets, Unfolding(shared=True)
+        self.begin = self.unfold.begin
+
+    def __call__(self, data: memoryview) -> bytes:
+        from kcli.records import batches_json
+
+        return batches_json(data, self.form, secrets=self.secrets, unfold=self.unfold)
+
+
+def records_hook(form: str, secrets: bool) -> RecordsText | None:
+    """Make what turns a records field into text; None where only its size or bytes are shown."""
+    return RecordsText(form, secrets) if form in ("batches", "full") else None
 
 
 class Bodies:
@@ -202,6 +212,8 @@ class Bodies:
         """
         head = asked = answer = None
         errors: dict[str, DecodeError] = {}
+        if self.form["hook"] is not None:
+            self.form["hook"].begin()
         try:
             head, start = self.header_text(request)
             asked = self.request_text(request, start)

@@ -10,7 +10,6 @@ SECOND = 1_000_000_000
 LAST_NS = (1 << 63) - 1  # in 2262: what is later counts as that, as in a capture
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = 253402300799  # 9999-12-31T23:59:59Z
-FIRST_MS, LAST_MS = -62_135_596_800_000, LAST * 1000 + 999  # the years 1 to 9999, which calendars have
 
 
 def instant(ns: int) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from kcli.calendar import date_text, has_date
 from kcli.cli.decode.batch_sources import OpenSource
 from kcli.cli.terminal.lines import Lines
 from kcli.errors import UsageError
@@ -19,15 +20,17 @@ HEADINGS = ("position", "offsets", "count", "magic", "codec", "time", "latest", 
 TABLE = "{:>12}  {:>25}  {:>7}  {:>5}  {:<6}  {:<6}  {:<24}  {:>9}  {:<8}  {}"
 
 
-def hook_of(topic: str | None, dialect: str | None, secrets: bool) -> Hook | None:
-    """What decodes the records of an internal topic; None without a topic. Raises UsageError: not an internal topic."""
+def hook_of(topic: str | None, dialect: str | None, secrets: bool, embedded: bool = False) -> Hook | None:
+    """What decodes the records of an internal topic; None without a topic. Raises UsageError: not an internal topic.
+
+    embedded: with what members of groups say to each other."""
     if topic is None:
         return None
     from kcli.records.internal import TOPICS, record_members
 
     if topic not in TOPICS:
         raise UsageError(f"--topic {topic}: no internal topic ({', '.join(TOPICS)} expected)")
-    return record_members(topic, dialect, secrets)
+    return record_members(topic, dialect, secrets, embedded)
 
 
 def write_lines(
@@ -99,12 +102,4 @@ def table_line(row: dict[str, Any]) -> str:
 
 def time_text(milliseconds: int) -> str:
     """A timestamp as UTC with milliseconds; as it is where no calendar has it."""
-    from datetime import UTC, datetime, timedelta
-
-    if milliseconds < 0:
-        return "-"
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
-    except OverflowError:
-        return str(milliseconds)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}Z"
+    return f"{date_text(milliseconds)}Z" if has_date(milliseconds) else date_text(milliseconds)

@@ -132,8 +132,10 @@ def records_hook(
     if records in ("none", "raw"):
         return None
     from kcli.records import batches_json
+    from kcli.records.unfolding import Unfolding
 
-    return lambda data: batches_json(data, records, findings, secrets)
+    unfold = Unfolding(shared=True)
+    return lambda data: batches_json(data, records, findings, secrets, unfold=unfold)
 
 
 class Wrong:

@@ -13,7 +13,14 @@ from kcli.cli.decode.batch_formats import RECORDS, hook_of, write_lines, write_t
 from kcli.cli.decode.batch_sources import open_source
 from kcli.cli.decode.segment_verification import run_verify
 from kcli.cli.options.file_type import name_of, refuse_others
-from kcli.cli.options.inputs import dialect_option, files_argument, format_option, quiet_option, secrets_option
+from kcli.cli.options.inputs import (
+    dialect_option,
+    embedded_option,
+    files_argument,
+    format_option,
+    quiet_option,
+    secrets_option,
+)
 from kcli.cli.terminal.console import is_terminal, progress, warn
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
@@ -38,6 +45,7 @@ if TYPE_CHECKING:
     "--verify", is_flag=True, help="Check batches, records and the files beside the log; exit code 1 on errors."
 )
 @click.option("--topic", help="The internal topic of the batches (default: by the directory's name).")
+@embedded_option
 @click.option("--position", is_flag=True, help='Show the position of each batch in its file ("_position").')
 @click.option("--exact", is_flag=True, help="Keep what an exact encode needs: stored payloads of compressed batches.")
 @output_option
@@ -50,6 +58,7 @@ def segment(
     format_: str,
     verify: bool,
     topic: str | None,
+    embedded: bool,
     position: bool,
     exact: bool,
     output: str | None,
@@ -82,7 +91,7 @@ def segment(
             if len(paths) > 1:
                 title(out, path, format_)
             try:
-                hook = hook_of(topic or folder_topic(path), dialect, secrets) if records == "full" else None
+                hook = hook_of(topic or folder_topic(path), dialect, secrets, embedded) if records == "full" else None
                 decode_file(path, out, format_, records == "full", hook, exact, position, quiet, secrets)
             except InputError as error:
                 if failure:

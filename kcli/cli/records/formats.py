@@ -7,17 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple
 
-from kcli.capture.kafka.clock import LAST_MS, instant
+from kcli.calendar import NO_TIME, date_text, has_date
 from kcli.cli.terminal.cells import cut, fit, pad, width
 from kcli.cli.terminal.lines import Lines, csv_line
 from kcli.counting import counted
 from kcli.extras import require
 from kcli.jsontext import dumps
+from kcli.records.control import control_name
 
 COLUMNS = (
     "topic", "partition", "offset", "timestamp", "key", "value", "headers",
     "api", "client_id", "connection", "file",
 )  # fmt: skip
+PARQUET_COLUMNS = (*COLUMNS[:4], "timestamp_ms", *COLUMNS[4:], "aborted")
 GROUP = 20_000  # rows of a row group
 MEASURED = 500  # rows whose values say how wide columns are on a terminal
 GAPS = 7  # cells between the columns of the table
@@ -118,7 +120,7 @@ def offset_text(row: Row) -> str:
 def tails(row: Row) -> Iterator[str]:
     """What else there is to say of a record, then less where there is no room for it, at last nothing."""
     marks = ["aborted"] if row.get("aborted") else []
-    marks += [f"control {row['_control'].get('type')}"] if "_control" in row else []
+    marks += [f"control {control_name(row['_control'])}"] if "_control" in row else []
     headers = [counted(len(row["headers"]), "header")] if row["headers"] else []
     api = [row["api"]] if row["api"] else []
     by = [f"{row['api']} by {row['client_id'] or '-'}"] if row["api"] else []
@@ -134,9 +136,7 @@ def shown(value: Any) -> str:
 
 def time_text(ms: int | None) -> str:
     """ "2026-11-21 01:22:07.846", as it is where no calendar has it."""
-    if ms is None or ms < 0:
-        return "-"
-    return instant(ms * 1_000_000)[:23].replace("T", " ") if ms <= LAST_MS else str(ms)
+    return "-" if ms is None else date_text(ms).replace("T", " ")
 
 
 def write_values(rows: Rows, out: BinaryIO) -> None:
@@ -157,12 +157,13 @@ def write_parquet(rows: Rows, out: BinaryIO, _room: int | None) -> None:
         "partition": pyarrow.int32(),
         "offset": pyarrow.int64(),
         "timestamp": pyarrow.timestamp("ms", "UTC"),
+        "timestamp_ms": pyarrow.int64(),
         "key": binary,
         "value": binary,
         "headers": pyarrow.list_(header),
         "aborted": pyarrow.bool_(),
     }
-    schema = pyarrow.schema([(name, types.get(name, text)) for name in (*COLUMNS, "aborted")])
+    schema = pyarrow.schema([(name, types.get(name, text)) for name in PARQUET_COLUMNS])
     with parquet_file(out, schema) as writer:
         while some := [parquet_row(row) for row in islice(rows, GROUP)]:
             writer().write_batch(pyarrow.RecordBatch.from_pylist(some, schema=schema))
@@ -173,7 +174,8 @@ def parquet_row(row: Row) -> Row:
     return row | {
         "key": bytes_of(row["key"]),
         "value": bytes_of(row["value"]),
-        "timestamp": time if time is not None and 0 <= time <= LAST_MS else None,
+        "timestamp": time if time is not None and has_date(time) else None,
+        "timestamp_ms": None if time == NO_TIME else time,
         "headers": [{"key": text_of(each["key"]), "value": bytes_of(each["value"])} for each in row["headers"]],
         "aborted": bool(row.get("aborted")),
     }

@@ -20,6 +20,7 @@ from kcli.filelike import name_of
 from kcli.records.batches import Batch
 from kcli.records.damage import stretches
 from kcli.records.rows import batch_rows, field_rows
+from kcli.records.unfolding import Unfolding
 from kcli.schemas.apikeys import PRODUCE
 from kcli.topic_names import partition_of
 
@@ -106,15 +107,21 @@ def holds_capture(file: str) -> bool:
 
 
 def capture_rows(source: RecordDecoder, problems: Problems, moved: Callable[[int], None]) -> Iterator[Row]:
-    """The records that captures show, in order."""
+    """The records that captures show, in order; those of an exchange unfold within one budget."""
+    exchange, unfold = None, Unfolding(shared=True)
     try:
         for captured in source.fields(moved):
-            yield from captured_rows(captured, problems, source.bodies.secrets)
+            if captured.exchange is not exchange:
+                exchange = captured.exchange
+                unfold.begin()
+            yield from captured_rows(captured, problems, source.bodies.secrets, unfold)
     except InputError as error:
         problems.add(error)
 
 
-def captured_rows(captured: CapturedField, problems: Problems, secrets: bool) -> Iterator[Row]:
+def captured_rows(
+    captured: CapturedField, problems: Problems, secrets: bool, unfold: Unfolding | None = None
+) -> Iterator[Row]:
     """The records of one field."""
     exchange, file, found = captured
     place: Row = {"topic": found.label, "partition": found.partition}
@@ -133,6 +140,7 @@ def captured_rows(captured: CapturedField, problems: Problems, secrets: bool) ->
         produced=exchange.api_key == PRODUCE,
         aborted=found.aborted,
         secrets=secrets,
+        unfold=unfold,
     )
     for row in rows:
         yield place | row | seen

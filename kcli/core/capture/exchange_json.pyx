@@ -73,6 +73,8 @@ cdef class ExchangeWriter:
         cdef size_t before = out.size
         if e.answered and e.answered < e.ts:
             return False
+        if self.hook is not None:
+            self.hook.begin()
         if out_reserve(out, e.link_size + 128):
             raise MemoryError
         cdef char* p = put_opening(out.data + out.size)

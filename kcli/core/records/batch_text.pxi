@@ -52,7 +52,8 @@ cdef class BatchText:
     """
 
     cdef Out out
-    cdef object decompress, control, record, raised, error, secret, suspect
+    cdef readonly object decompress
+    cdef object control, record, raised, error, secret, suspect
     cdef Guard guard
     cdef Guard* guarded
     cdef bint payloads, positions, in_control, failed

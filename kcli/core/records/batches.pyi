@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from typing_extensions import Buffer
 
@@ -23,6 +23,7 @@ class BatchText:
     batches: int
     records: int
     wrong_checksums: int
+    decompress: Any
     def __init__(
         self,
         decompress: Callable[[int, Buffer, int], Buffer],

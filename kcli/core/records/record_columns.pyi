@@ -11,7 +11,12 @@ class Columns:
     batches: int
     problems: list[tuple[int, int, str]]
     def __init__(
-        self, data: Buffer, start: int, stop: int, decompress: Callable[[int, Buffer, int], Buffer]
+        self,
+        data: Buffer,
+        start: int,
+        stop: int,
+        decompress: Callable[[int, memoryview, int, int], Buffer],
+        most: int = ...,
     ) -> None: ...
     def column(self, name: str) -> memoryview: ...
     @property

@@ -48,22 +48,24 @@ cdef class Column:
 cdef class Columns:
     """The columns of the records in data[start:stop].
 
-    decompress(codec id, payload, magic). `problems`: (position of the batch, record, reason) for records that can't be read;
-    those before them in their batch are there. `stopped`: where the entries end. Control batches are left out.
+    decompress(codec id, payload, magic, number of the batch). `problems`: (position of the batch, record, reason) for records that can't be read;
+    those before them in their batch are there. Control batches are left out. `stopped`: where the entries end, or behind
+    the batch with which `most` bytes were decompressed.
     """
 
     cdef int64_t* wide[WIDE_COUNT]
     cdef int32_t* narrow[NARROW_COUNT]
     cdef readonly Py_ssize_t count, stopped, batches
     cdef Py_ssize_t capacity
+    cdef size_t most
     cdef Out extra_bytes
     cdef readonly list problems
     cdef object decompress, raised
 
-    def __cinit__(self, data, Py_ssize_t start, Py_ssize_t stop, decompress):
+    def __cinit__(self, data, Py_ssize_t start, Py_ssize_t stop, decompress, size_t most=<size_t>-1):
         cdef Py_buffer view
         cdef int code
-        self.decompress = decompress
+        self.decompress, self.most = decompress, most
         self.problems = []
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
@@ -119,7 +121,7 @@ cdef class Columns:
     cdef int scan(self, const uint8_t* p, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t size) noexcept nogil:
         cdef Batch b
         cdef int code = KC_OK
-        while at < stop and read_batch(&b, p + at, p + size) == KB_OK:
+        while at < stop and self.extra_bytes.size < self.most and read_batch(&b, p + at, p + size) == KB_OK:
             if b.attributes & KB_CODEC and (b.magic < 2 or b.count):
                 code = self.packed(&b, at, size)
             elif b.magic < 2:
@@ -200,7 +202,8 @@ cdef class Columns:
             return KC_OK
         try:
             payload = self.decompress(
-                b.attributes & KB_CODEC, PyMemoryView_FromMemory(<char*> b.payload, b.payload_size, PyBUF_READ), b.magic)
+                b.attributes & KB_CODEC, PyMemoryView_FromMemory(<char*> b.payload, b.payload_size, PyBUF_READ), b.magic,
+                self.batches)
             PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
         except InputError as error:
             self.problems.append((position, 0, str(error)))

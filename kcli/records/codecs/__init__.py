@@ -1,12 +1,14 @@
 """Compression of record batches: one module for each codec, imported when it is first asked for.
 
-A codec module has `compress(data, magic, level) -> bytes` and `decompress(data, magic, most) -> bytes-like`, for whole
-payloads of a batch or of a wrapper message. `level` None is Kafka's default. `most`: bytes that the output may have.
+A codec module has `compress(data, magic, level) -> bytes` and `decompress(data, magic, most, odd) -> bytes-like`, for
+whole payloads of a batch or of a wrapper message. `level` None is Kafka's default. `most`: bytes that the output may
+have. `odd`: takes what is wrong with a payload that Kafka reads all the same.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, cast
 
 from kcli.errors import EncodeError, InputError
@@ -14,22 +16,25 @@ from kcli.errors import EncodeError, InputError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["CODECS", "MOST_BYTES", "codec_id", "compress", "decompress", "unfolded"]
+__all__ = ["CODECS", "MOST_BYTES", "codec_id", "compress", "decompress", "unfolded", "unfolded_streams"]
 
 # Names by codec id, as in the lowest three bits of a batch's attributes (Kafka's CompressionType).
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
-# Most bytes that a batch may decompress to: 256 MiB.
-MOST_BYTES = 1 << 28
+# Most bytes that a batch may decompress to, and the batches of a message together: 128 MiB.
+MOST_BYTES = 1 << 27
 
 # Most bytes of output for a byte of input, by format: gzip 1032, snappy 64 (copies of 64 in 3 bytes, rounded up), lz4
 # 255; zstd has no such limit (a block of 128 KiB may take 4 bytes).
 RATIOS = {1: 1040, 2: 64, 3: 260, 4: 1 << 16}
 
+# Most bytes of output for a step of input, where a library can't stop at a size of output.
+STEP_OUTPUT = 1 << 27
+
 
 class Codec(Protocol):
     def compress(self, data: Buffer, magic: int, level: int | None) -> bytes: ...
-    def decompress(self, data: memoryview, magic: int, most: int) -> Buffer: ...
+    def decompress(self, data: memoryview, magic: int, most: int, odd: list[str]) -> Buffer: ...
 
 
 class Unfolder(Protocol):
@@ -40,6 +45,15 @@ class Unfolder(Protocol):
     def decompress(self, data: memoryview, most: int) -> bytes:
         """Up to `most` bytes of output."""
         ...
+
+
+class StepUnfolder(Protocol):
+    """A library's decompressor that takes its input in steps, and hands back what lies behind the stream."""
+
+    eof: bool
+    unused_data: bytes
+
+    def decompress(self, data: memoryview) -> bytes: ...
 
 
 _loaded: dict[int, Codec] = {}
@@ -60,17 +74,22 @@ def codec_id(name: str) -> int:
     return CODECS.index(name)
 
 
-def decompress(codec: int, data: Buffer, magic: int = 2, most: int = MOST_BYTES) -> Buffer:
+def decompress(
+    codec: int, data: Buffer, magic: int = 2, most: int = MOST_BYTES, odd: list[str] | None = None
+) -> Buffer:
     """Decompress a payload. Raises InputError: unknown codec id, damaged data, or more than `most` bytes of output.
 
-    magic: with 0 the header checksum of lz4 frames is not checked, as Kafka writes a wrong one.
+    magic: with 0 the header checksum of lz4 frames is not checked, as Kafka writes a wrong one. odd: takes what is
+    wrong with a payload that Kafka reads all the same.
     """
     view = memoryview(data).cast("B")
     if codec == 0:
         return view
     if codec >= len(CODECS):
         raise InputError(f"codec {codec}: there is none with this id (0 to 4 expected)")
-    return _codec(codec).decompress(view, magic, min(most, len(view) * RATIOS[codec] + 65536))
+    return _codec(codec).decompress(
+        view, magic, min(most, len(view) * RATIOS[codec] + 65536), [] if odd is None else odd
+    )
 
 
 def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None) -> bytes:
@@ -96,3 +115,36 @@ def unfolded(unfolder: Unfolder, data: memoryview, most: int, what: str, *failur
     if not unfolder.eof:
         raise InputError(f"{what} ends early, after {len(made)} bytes of output")
     return made
+
+
+def unfolded_streams(
+    data: memoryview,
+    most: int,
+    what: str,
+    start: Callable[[], StepUnfolder],
+    follows: Callable[[memoryview], bool],
+    *failures: type[Exception],
+) -> bytes:
+    """Decompress streams that stand one behind the other. what: as in `unfolded`.
+
+    start: begins a stream. follows: tells whether bytes behind a stream are another one; else they are ignored.
+    """
+    codec = what.partition(":")[0]
+    step = STEP_OUTPUT // RATIOS[CODECS.index(codec)]
+    parts: list[bytes] = []
+    size = at = 0
+    while at < len(data) and (not at or follows(data[at:])):
+        stream = start()
+        while at < len(data) and not stream.eof:
+            try:
+                part = stream.decompress(data[at : at + step])
+            except failures as error:
+                raise InputError(f"{codec}: {error}") from None
+            at = min(at + step, len(data)) - len(stream.unused_data)
+            size += len(part)
+            parts.append(part)
+            if size > most:
+                raise InputError(f"{codec}: unfolds to more than {most} bytes")
+        if not stream.eof:
+            raise InputError(f"{what} ends early, after {size} bytes of output")
+    return b"".join(parts)

@@ -1,4 +1,7 @@
-"""gzip (RFC 1952), by igzip: one member; bytes behind it are ignored, as Java's GZIPInputStream does."""
+"""gzip (RFC 1952), by igzip.
+
+Members may follow the first, as Java's GZIPInputStream reads them; bytes behind the last that begin none are ignored.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 from isal import isal_zlib
 
 from kcli.errors import InputError
-from kcli.records.codecs import unfolded
+from kcli.records.codecs import unfolded_streams
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 GZIP_WINDOW = 31
-START = b"\x1f\x8b"
+START, DEFLATE, HEADER = b"\x1f\x8b", b"\x08", 10  # and the bytes of a header without its options
+LEAST_MEMBER = 19  # bytes behind a member that Java looks at
+HEADER_CHECKSUM, EXTRA, NAME, COMMENT = 2, 4, 8, 16  # flags: what else the header has
 
 
 def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
@@ -25,8 +30,41 @@ def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
     return zlib.compress(data, level, GZIP_WINDOW)
 
 
-def decompress(data: memoryview, _magic: int, most: int) -> bytes:
-    if len(data) >= len(START) and data[: len(START)] != START:
+def decompress(data: memoryview, _magic: int, most: int, _odd: list[str]) -> bytes:
+    if len(data) < len(START):
+        raise InputError(f"gzip: the stream ends early, after {len(data)} bytes of input")
+    if data[: len(START)] != START:
         raise InputError(f"gzip: the stream begins with {data[: len(START)].hex()}, {START.hex()} expected")
     damage: Any = isal_zlib.error
-    return unfolded(isal_zlib.decompressobj(GZIP_WINDOW), data, most, "gzip: the stream", damage)
+    return unfolded_streams(
+        data, most, "gzip: the stream", lambda: isal_zlib.decompressobj(GZIP_WINDOW), is_member, damage
+    )
+
+
+def is_member(data: memoryview) -> bool:
+    """Return whether Java reads the bytes behind a member as another one: its header is whole and sound."""
+    if len(data) < LEAST_MEMBER or data[:3] != START + DEFLATE:
+        return False
+    flags, at = data[3], HEADER
+    if flags & EXTRA:
+        at += 2 + int.from_bytes(data[at : at + 2], "little")
+    for flag in (NAME, COMMENT):
+        if flags & flag:
+            at = end_of_text(data, at)
+    if flags & HEADER_CHECKSUM:
+        if zlib.crc32(data[:at]) & 0xFFFF != int.from_bytes(data[at : at + 2], "little"):
+            return False
+        at += 2
+    return at <= len(data)
+
+
+def end_of_text(data: memoryview, at: int) -> int:
+    """Return where the text at `at` ends, behind its zero; behind the data where it has none."""
+    window = 256
+    while at < len(data):
+        found = bytes(data[at : at + window]).find(0)
+        if found >= 0:
+            return at + found + 1
+        at += window
+        window *= 2
+    return len(data) + 1

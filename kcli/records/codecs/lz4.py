@@ -1,5 +1,7 @@
 """lz4 frames (Kafka's Lz4BlockOutputStream): 64 KiB independent blocks, no checksums but the header's, no content size.
 
+Kafka's reader (Lz4BlockInputStream) checks the checksums of the header and of blocks, and passes over the content's.
+
 In magic 0 the header's checksum is taken over one word too much, frame magic included (KAFKA-3160); such a checksum is
 put right before the library sees it, and not looked at, as in Kafka's own reader.
 """
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 MAGIC = b"\x04\x22\x4d\x18"
-FLAG_INDEPENDENT, FLAG_CONTENT_SIZE, FLAG_DICTIONARY = 0x20, 0x08, 0x01
+FLAG_INDEPENDENT, FLAG_CONTENT_SIZE, FLAG_CONTENT_CHECKSUM, FLAG_DICTIONARY = 0x20, 0x08, 0x04, 0x01
+CONTENT_CHECKSUM_WRONG = "ERROR_contentChecksum_invalid"
 
 
 def compress(data: Buffer, magic: int, level: int | None) -> bytes:
@@ -32,13 +35,32 @@ def compress(data: Buffer, magic: int, level: int | None) -> bytes:
     return with_old_checksum(folded) if magic == 0 else folded
 
 
-def decompress(data: memoryview, magic: int, most: int) -> bytes:
+def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes:
     size = descriptor_size(data)
-    if magic == 0:
-        checksum = xxh32(bytes(data[4 : 4 + size])) >> 8 & 0xFF
-        if data[4 + size] != checksum:
-            data = memoryview(b"".join((data[: 4 + size], bytes([checksum]), data[5 + size :])))
-    return unfolded(lz4.frame.LZ4FrameDecompressor(), data, most, "lz4: the frame", RuntimeError, EOFError)
+    checksum = header_checksum(data[4 : 4 + size])
+    if magic == 0 and data[4 + size] != checksum:
+        data = memoryview(b"".join((data[: 4 + size], bytes([checksum]), data[5 + size :])))
+    try:
+        return unfolded(lz4.frame.LZ4FrameDecompressor(), data, most, "lz4: the frame", RuntimeError, EOFError)
+    except InputError as error:
+        if CONTENT_CHECKSUM_WRONG not in str(error):
+            raise
+    made = unfolded(
+        lz4.frame.LZ4FrameDecompressor(), without_checksum(data, size), most, "lz4: the frame", RuntimeError
+    )
+    odd.append("lz4: the checksum of the content is wrong, which Kafka does not look at")
+    return made
+
+
+def without_checksum(data: memoryview, size: int) -> memoryview:
+    """Return the frame as one that has no checksum of its content; that is left behind it."""
+    descriptor = bytes([data[4] & ~FLAG_CONTENT_CHECKSUM]) + data[5 : 4 + size]
+    return memoryview(b"".join((MAGIC, descriptor, bytes([header_checksum(descriptor)]), data[5 + size :])))
+
+
+def header_checksum(descriptor: Buffer) -> int:
+    """Return the checksum of a frame's descriptor."""
+    return xxh32(bytes(descriptor)) >> 8 & 0xFF
 
 
 def descriptor_size(data: memoryview) -> int:
@@ -58,8 +80,7 @@ def descriptor_size(data: memoryview) -> int:
 def with_old_checksum(frame: bytes) -> bytes:
     """The frame with the header checksum of magic 0: over the frame's magic and the descriptor."""
     size = descriptor_size(memoryview(frame))
-    checksum = xxh32(frame[: 4 + size]) >> 8 & 0xFF
-    return frame[: 4 + size] + bytes([checksum]) + frame[5 + size :]
+    return frame[: 4 + size] + bytes([header_checksum(frame[: 4 + size])]) + frame[5 + size :]
 
 
 def xxh32(data: bytes) -> int:

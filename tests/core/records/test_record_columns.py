@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.records.codecs import decompress
+from kcli.records import codecs
 from tests.records.vectors import bad, mixed_batches
 
 core = pytest.importorskip("kcli.core.records.record_columns")
+
+
+def decompress(codec: int, payload: memoryview, magic: int, _number: int) -> object:
+    return codecs.decompress(codec, payload, magic)
 
 
 def column(columns: object, name: str) -> list[int]:

@@ -16,11 +16,11 @@ def test_the_frame_is_the_one_that_kafka_writes() -> None:
 
 def test_magic_0_has_its_own_header_checksum() -> None:
     frame = codec.compress(DATA, 0, None)
-    assert frame[6] == 0x1A and codec.decompress(memoryview(frame), 0, 10**6) == DATA
+    assert frame[6] == 0x1A and codec.decompress(memoryview(frame), 0, 10**6, []) == DATA
     with pytest.raises(InputError, match="lz4"):
-        codec.decompress(memoryview(frame), 1, 10**6)
-    assert codec.decompress(memoryview(frame[:6] + b"\x77" + frame[7:]), 0, 10**6) == DATA
-    assert codec.decompress(memoryview(codec.compress(DATA, 2, None)), 0, 10**6) == DATA
+        codec.decompress(memoryview(frame), 1, 10**6, [])
+    assert codec.decompress(memoryview(frame[:6] + b"\x77" + frame[7:]), 0, 10**6, []) == DATA
+    assert codec.decompress(memoryview(codec.compress(DATA, 2, None)), 0, 10**6, []) == DATA
 
 
 def test_levels_fold_more() -> None:
@@ -32,11 +32,11 @@ def test_a_content_size_in_the_header_is_read_past() -> None:
     frame = lz4.frame.compress(DATA, block_linked=False, store_size=True)
     assert codec.descriptor_size(memoryview(frame)) == 10
     for magic in (0, 2):
-        assert codec.decompress(memoryview(frame), magic, 10**6) == DATA
+        assert codec.decompress(memoryview(frame), magic, 10**6, []) == DATA
 
 
 def test_bytes_behind_the_frame_are_ignored() -> None:
-    assert codec.decompress(memoryview(codec.compress(DATA, 2, None) + b"more"), 2, 10**6) == DATA
+    assert codec.decompress(memoryview(codec.compress(DATA, 2, None) + b"more"), 2, 10**6, []) == DATA
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,31 @@ def test_bytes_behind_the_frame_are_ignored() -> None:
 )
 def test_damage(data: bytes, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        codec.decompress(memoryview(data), 2, 10**6)
+        codec.decompress(memoryview(data), 2, 10**6, [])
 
 
 def test_xxh32() -> None:
     """Values of the algorithm's own description (xxhash_spec.md) and of a known frame header."""
     assert codec.xxh32(b"") == 0x02CC5D05 and codec.xxh32(b"abc") == 0x32D153FF
     assert codec.xxh32(b"\x60\x40") >> 8 & 0xFF == 0x82
+
+
+@pytest.mark.parametrize("content_size", [False, True])
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_the_checksum_of_the_content_is_passed_over_as_in_kafka(magic: int, content_size: bool) -> None:
+    options = {"block_linked": False, "store_size": content_size, "content_checksum": True}
+    frame = bytearray(lz4.frame.compress(DATA, **options))
+    odd = list[str]()
+    assert codec.decompress(memoryview(frame), magic, 10**6, odd) == DATA and not odd
+    frame[-2] ^= 0x40
+    assert codec.decompress(memoryview(frame), magic, 10**6, odd) == DATA
+    assert odd == ["lz4: the checksum of the content is wrong, which Kafka does not look at"]
+
+
+def test_the_checksums_of_blocks_and_of_the_header_are_checked() -> None:
+    frame = bytearray(lz4.frame.compress(DATA, block_linked=False, block_checksum=True, content_checksum=True))
+    for place in (6, len(frame) - 12):
+        wrong = frame[:]
+        wrong[place] ^= 1
+        with pytest.raises(InputError, match=r"lz4.*(hecksum|decompress)"):
+            codec.decompress(memoryview(wrong), 2, 10**6, [])

@@ -11,7 +11,7 @@ DATA = b"hello " * 9000
 
 def test_a_raw_block_is_read_too() -> None:
     raw = bytes(cramjam.snappy.compress_raw(DATA))
-    assert snappy.decompress(memoryview(raw), 1, 10**6) == DATA
+    assert snappy.decompress(memoryview(raw), 1, 10**6, []) == DATA
 
 
 def test_blocks_of_32_kib_behind_a_header() -> None:
@@ -23,7 +23,7 @@ def test_blocks_of_32_kib_behind_a_header() -> None:
 
 def test_joined_streams_are_read_as_one() -> None:
     stream = snappy.compress(DATA, 2, None)
-    assert snappy.decompress(memoryview(stream * 2), 2, 10**6) == DATA * 2
+    assert snappy.decompress(memoryview(stream * 2), 2, 10**6, []) == DATA * 2
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_joined_streams_are_read_as_one() -> None:
 )
 def test_damage(data: bytes, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        snappy.decompress(memoryview(data), 2, 10**6)
+        snappy.decompress(memoryview(data), 2, 10**6, [])

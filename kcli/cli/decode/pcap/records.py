@@ -18,10 +18,12 @@ RECORDS = ("records", "unalignedRecords")
 def record_lines(exchange: Exchange, form: str) -> Iterator[str]:
     """A line for each batch, and with "full" one for each record: where, offset, key and value."""
     from kcli.records import batches_json
+    from kcli.records.unfolding import Unfolding
 
+    unfold = Unfolding(shared=True)
     for message in (exchange.request, exchange.response):
         for place, data in fields_of(message, "", {}):
-            for batch in loads(batches_json(memoryview(data), form, secrets=exchange.bodies.secrets)):
+            for batch in loads(batches_json(memoryview(data), form, secrets=exchange.bodies.secrets, unfold=unfold)):
                 yield INDENT + batch_line(place, batch)
                 for record in batch.get("records") or ():
                     words = f"{text_of(record.get('key'))}: {text_of(record.get('value'))}"

@@ -1,0 +1,24 @@
+"""Timestamps of records, ms since 1970, where a calendar has them: in the years 1 to 9999."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+NO_TIME = -1  # what a record without a timestamp has
+
+
+def has_date(ms: int) -> bool:
+    """Return whether a calendar has a timestamp, and a record has it."""
+    return FIRST_MS <= ms <= LAST_MS and ms != NO_TIME
+
+
+def date_text(ms: int) -> str:
+    """Write a timestamp as "2026-11-21T01:22:07.846"; as the number that it is where no calendar has it."""
+    if ms == NO_TIME:
+        return "-"
+    if not has_date(ms):
+        return str(ms)
+    moment = EPOCH + timedelta(milliseconds=ms)
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='milliseconds')}"
