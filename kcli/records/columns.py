@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -106,11 +106,11 @@ def record_arrays(
     file: str = "",
     problems: list[tuple[int, int, str]] | None = None,
     secrets: bool = False,
-    messages: Sequence[int] | None = None,
+    messages: Any = None,
 ) -> Iterator[tuple[dict[str, Any], Any]]:
     """The same columns as Arrow arrays by name, and for each record the number of its batch in `data` (numpy int32).
 
-    In parts, each of whole batches that decompress to PART_BYTES, or of one. messages: for each batch a number of the
+    In parts, each of whole batches that decompress to PART_BYTES, or of one. messages: an array with, for each batch, a number of the
     message that it came in, within whose budget it unfolds; None: each batch came alone.
     """
     import numpy as np

@@ -42,13 +42,20 @@ class Duration(click.ParamType[float]):
 @click.option(
     "-o", "--output", metavar="OUT", help="Save the packets in OUT, a pcap file; with --last or --size, a directory."
 )
+@click.option("--overwrite", is_flag=True, help="Replace OUT where it is there already.")
 @click.option("--last", type=Duration(), metavar="TIME", help="Keep only the packets of so long, as 10m.")
 @click.option("--size", type=Size(), metavar="SIZE", help="Keep only the latest packets, so many bytes, as 1GB.")
 @click.option("--when", metavar="EXPR", help="Save the packets around exchanges for which this SQL condition is true.")
 @view_options
 @quiet_option("No closing summary; rows only with --format.")
 def capture(
-    interface: str, output: str | None, last: float | None, size: int | None, when: str | None, **options: Any
+    interface: str,
+    output: str | None,
+    overwrite: bool,
+    last: float | None,
+    size: int | None,
+    when: str | None,
+    **options: Any,
 ) -> None:
     """Capture Kafka's traffic on an interface, until Ctrl-C, and show it as `kcli decode pcap` does.
 
@@ -67,6 +74,8 @@ def capture(
         raise UsageError("--last, --size: -o DIR is missing, the directory to keep packets in")
     if when is not None and not keeps:
         raise UsageError("--when: --last or --size is missing, which say how much is held")
+    if output and not keeps and not overwrite and Path(output).is_file() and Path(output).stat().st_size:
+        raise UsageError(f"-o {output}: is there already (--overwrite replaces it)")
     view = None
     if options["format_"] or not (quiet or output == "-"):
         if output == "-":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kcli.cli.capture.packet_capture import Piece
+from kcli.cli.terminal.output import open_private
 from kcli.cli.terminal.streams import NamedFile
 
 PARTS = 10  # files that the latest packets are in, about
@@ -133,7 +134,7 @@ class FlightRecorder:
             self._number += 1
             self._path = self.folder / f"kcli-{stamp(time)}-{self._number}.pcap"
             with contextlib.suppress(FileExistsError):
-                return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+                return open_private(self._path, os.O_WRONLY | os.O_EXCL)
 
     def _give_up_oldest(self) -> bool:
         """Delete the oldest file, at last that which is being written; False: there are no packets to give up."""

@@ -9,7 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from kcli.cli.terminal.output import descriptor_of, is_stream, open_output
+from kcli.cli.terminal.output import (
+    descriptor_of,
+    is_stream,
+    open_output,
+    open_private,
+    refuse_inputs,
+    refuse_link,
+)
 from kcli.cli.terminal.streams import BUFFER, NamedFile
 
 
@@ -27,21 +34,21 @@ class GrowingFile(NamedFile):
 
 @contextlib.contextmanager
 def open_live_output(output: str) -> Iterator[BinaryIO]:
-    """Standard output for "-", a pipe or a device as it is, else a file under its own name.
+    """Standard output for "-", a pipe or a device as it is, else a file under its own name, for its owner alone.
 
     `open_output` replaces OUT at the end by what is whole; of live traffic each packet counts, so that a file that is
     written here is not given up when a disk is full or the capture fails. OSError: with the name as it was given.
+    UsageError: the output is an input, or a link.
     """
     path = Path(output)
+    refuse_inputs(output, ())
     if descriptor_of(output) is not None or is_stream(output):
         with open_output(output, ()) as out:
             yield out
         return
+    refuse_link(output)
     is_new = not path.exists()
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, output) from None
+    handle = open_private(path, os.O_WRONLY)
     raw = GrowingFile(handle, output)
     writer = io.BufferedWriter(raw, BUFFER)
     try:

@@ -195,7 +195,7 @@ def recording(file: str | None, inputs: Iterable[str]) -> Iterator[Callable[[byt
     if file is None:
         yield None
         return
-    with open_output(file, inputs) as out:
+    with open_output(file, inputs, private=True) as out:
         yield out.write
 
 

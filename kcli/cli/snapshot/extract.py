@@ -21,7 +21,7 @@ from kcli.cli.options.inputs import (
     quiet_option,
     reading_options,
 )
-from kcli.cli.snapshot.files import publish, settle
+from kcli.cli.snapshot.files import private_part, publish, settle
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.lines import print_line
 from kcli.cli.terminal.output import refuse_inputs
@@ -93,7 +93,7 @@ class Files:
         if piece.key not in self.parts:
             path = self.folder / f"{piece.key.server.replace(':', '_')}-{piece.key.id.file_name}.part"
             refuse_inputs(path, self.captures)
-            self.parts[piece.key] = path, self.stack.enter_context(path.open("w+b")), Assembly(piece.size)
+            self.parts[piece.key] = path, self.stack.enter_context(private_part(path)), Assembly(piece.size)
         _, stream, assembly = self.parts[piece.key]
         stream.seek(piece.position)
         stream.write(piece.data)

@@ -14,7 +14,7 @@ import click
 
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.inputs import quiet_option
-from kcli.cli.snapshot.files import publish, settle
+from kcli.cli.snapshot.files import private_part, publish, settle
 from kcli.cli.terminal.console import progress, warn
 from kcli.cli.terminal.lines import print_line
 from kcli.client.address import Address
@@ -216,7 +216,7 @@ class PartFile:
         self.resumed = self.resume and self.part.exists() and read_note(self.note) == source
         self.resume = True  # an option for what an earlier run left, not for this one
         self.note.write_text(json.dumps(source))
-        self.stream = self.part.open("r+b" if self.resumed else "wb")
+        self.stream = private_part(self.part, keep=self.resumed)
         size = self.stream.seek(0, os.SEEK_END)
         if self.resumed and size:
             self.notify(f"goes on at byte {size:,} of {self.part}")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from kcli.cli.terminal.output import open_output
+from kcli.cli.terminal.output import SEALED, open_output, open_private
 from kcli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ def place_snapshot(folder: Path, identity: SnapshotId) -> Iterator[tuple[IO[byte
         yield stream, final
 
 
+def private_part(path: Path, keep: bool = False) -> IO[bytes]:
+    """Open a snapshot that is on its way: it may hold the keys of SCRAM. keep: what is there of it."""
+    return os.fdopen(open_private(path, os.O_RDWR | (0 if keep else os.O_TRUNC)), "r+b")
+
+
 def settle(stream: IO[bytes]) -> None:
     """Everything written, down to the disk."""
     stream.flush()
@@ -36,8 +41,8 @@ def settle(stream: IO[bytes]) -> None:
 
 
 def publish(part: Path, final: Path) -> None:
-    """Give a finished file its name, and make it read-only as Kafka's snapshots are; the directory down to the disk."""
-    part.chmod(0o444)
+    """Give a finished file its name, read-only for its owner as Kafka's are; the directory down to the disk."""
+    part.chmod(SEALED)
     part.rename(final)
     folder = os.open(final.parent, os.O_RDONLY)
     try:

@@ -23,6 +23,8 @@ from kcli.errors import InputError, UsageError
 Command = TypeVar("Command", bound=Callable[..., Any])
 Name = str | Path | None  # of a file; None and "-": standard output
 
+OUTPUTS = ("output", "record", "page")  # options that name a file to write
+PRIVATE, SEALED = 0o600, 0o400  # modes of raw traffic and of what has secrets, and of snapshots, which are Kafka's own
 LINKS = 40  # that a name may lead through, as in Linux
 
 # Files that commands read out of a folder: a partition's, KRaft's, the pipeline's. Compiled where it is needed.
@@ -44,16 +46,21 @@ def output_option(command: Command) -> Command:
 
 
 @contextlib.contextmanager
-def open_output(output: Name, inputs: Iterable[str | Path], *, sealed: bool = False) -> Iterator[BinaryIO]:
+def open_output(
+    output: Name, inputs: Iterable[str | Path], *, sealed: bool = False, private: bool = False
+) -> Iterator[BinaryIO]:
     """Where data goes: standard output for None or "-", a pipe or a device as it is, else a file.
 
     A file is written under a temporary name beside `output`, which it replaces at the end: mode and links of what was
     there stay. It does so too when InputError ends the writing and something was written: that is what could be read.
-    Every other exception leaves what was there. inputs: names of what the data is made of ("-": standard input).
-    sealed: it is worth nothing unless whole; it goes down to the disk, and is read-only then.
+    Every other exception leaves what was there. inputs: names of what the data is made of ("-": standard input), beside
+    the files that the command line names anyway.
+    sealed: it is worth nothing unless whole; it goes down to the disk, and is read-only then. private: it holds raw
+    traffic; as what --show-secrets writes, it is for its owner alone, and no link leads to it.
     UsageError: the output is one of the inputs. OSError: with the name as it was given.
     """
     refuse_inputs(output, inputs)
+    private = private or shows_secrets()
     handle = descriptor_of(output)
     if handle == STDOUT:
         sys.stdout.flush()
@@ -66,7 +73,9 @@ def open_output(output: Name, inputs: Iterable[str | Path], *, sealed: bool = Fa
         with io.BufferedWriter(raw, BUFFER) as out:
             yield cast(BinaryIO, out)
         return
-    with replacement(Path(target), shown, sealed) as out:
+    if private:
+        refuse_link(shown)
+    with replacement(Path(target), shown, SEALED if sealed else PRIVATE if private else None) as out:
         yield cast(BinaryIO, out)
 
 
@@ -96,8 +105,9 @@ def is_stream(path: str) -> bool:
 
 
 @contextlib.contextmanager
-def replacement(target: Path, shown: str, sealed: bool) -> Iterator[io.BufferedWriter[NamedFile]]:
-    before = replaceable(target, shown)
+def replacement(target: Path, shown: str, mode: int | None) -> Iterator[io.BufferedWriter[NamedFile]]:
+    """mode: of the file; None: that of the one before it, or the usual one."""
+    before, sealed = replaceable(target, shown), mode == SEALED
     part = target.with_name(f".kcli-{os.urandom(6).hex()}.part")
     remove = functools.partial(part.unlink, missing_ok=True)
     # Ctrl-C may come where no block of ours is entered: between two frames of contextlib, which a cycle then keeps.
@@ -105,7 +115,7 @@ def replacement(target: Path, shown: str, sealed: bool) -> Iterator[io.BufferedW
     out = None
     worth = False
     try:
-        handle = created(part, shown, private=before is not None)
+        handle = created(part, shown, private=before is not None or mode is not None)
         out = io.BufferedWriter(NamedFile(handle, shown), BUFFER)
         try:
             yield out
@@ -116,7 +126,7 @@ def replacement(target: Path, shown: str, sealed: bool) -> Iterator[io.BufferedW
         finally:
             if worth:
                 out.flush()
-                settle(handle, before, sealed, shown)
+                settle(handle, before, mode, shown)
                 out.close()
                 part.replace(target)
                 if sealed:
@@ -152,15 +162,16 @@ def replaceable(target: Path, shown: str) -> os.stat_result | None:
     return there
 
 
-def settle(handle: int, before: os.stat_result | None, sealed: bool, shown: str) -> None:
-    """Give a written file the owner and mode of the one before it. Sealed: read-only, and down to the disk."""
+def settle(handle: int, before: os.stat_result | None, mode: int | None, shown: str) -> None:
+    """Give a written file its mode, and the owner of the one before it. Sealed: down to the disk as well."""
     try:
         if before is not None:
             with contextlib.suppress(PermissionError):
                 os.fchown(handle, before.st_uid, before.st_gid)
             os.fchmod(handle, stat.S_IMODE(before.st_mode))
-        if sealed:
-            os.fchmod(handle, 0o444)
+        if mode is not None:
+            os.fchmod(handle, mode)
+        if mode == SEALED:
             os.fsync(handle)
     except OSError as error:
         raise OSError(error.errno, error.strerror, shown) from None
@@ -176,12 +187,12 @@ def sync_folder(folder: Path) -> None:
 
 def refuse_inputs(output: Name, inputs: Iterable[str | Path]) -> None:
     """UsageError where the output is an input, by whatever name; is in a folder that is one, as what is read of it; or
-    lies beside an input of the same log segment."""
+    lies beside an input of the same log segment. Any other file that the command line names is an input, too."""
     there = status_of(output, STDOUT)
     if there is None or not stat.S_ISREG(there.st_mode):
         return
     shown = STANDARD_OUTPUT if output in (None, "-") else str(output)
-    for each in inputs:
+    for each in (*inputs, *named_files()):
         taken = status_of(each, STDIN)
         if taken is None:
             continue
@@ -190,6 +201,43 @@ def refuse_inputs(output: Name, inputs: Iterable[str | Path]) -> None:
             raise UsageError(f"-o {shown}: is the input {name} itself (another file expected)")
         if shown != STANDARD_OUTPUT and is_part_of(Path(str(output)), each, taken):
             raise UsageError(f"-o {shown}: belongs to the input {each} (another file expected)")
+
+
+def named_files() -> Iterator[str]:
+    """The files that options and arguments of the command name: keys, properties, rules, definitions of messages."""
+    context = click.get_current_context(silent=True)
+    for name, value in ({} if context is None else context.params).items():
+        if name in OUTPUTS:
+            continue
+        for text in filter(None, map(str, value if isinstance(value, tuple) else (value,))):
+            folder = name == "dialect" and Path(text).is_dir()
+            for path in (text, text.partition("=")[2]):
+                with contextlib.suppress(OSError, ValueError):
+                    if path and Path(path).is_file():
+                        yield path
+            yield from map(str, Path(text).glob("*.json")) if folder else ()
+
+
+def shows_secrets() -> bool:
+    """Return whether the command was asked to show secrets."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.params.get("secrets"))
+
+
+def refuse_link(output: str) -> None:
+    """UsageError: the output is a symbolic link: somebody else may have laid it there."""
+    if Path(output).is_symlink():
+        raise UsageError(f"-o {output}: is a symbolic link, and what is for its owner alone is not written through one")
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open a file for its owner alone, not through a link. Returns a descriptor. OSError: with the name."""
+    try:
+        handle = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW, PRIVATE)
+        os.fchmod(handle, PRIVATE)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    return handle
 
 
 def status_of(name: Name, standard: int) -> os.stat_result | None:

@@ -21,7 +21,7 @@ def test_a_directory_that_is_not_there_yet(tmp_path: Path) -> None:
         done = list(node.put(NAME, lambda out: out.write(b"x"), DIRECTORIES[1], []))
     final = node.partition / NAME
     assert done == [f"wrote {final}", f"wrote {tmp_path / 'new' / 'meta.properties'}"]
-    assert final.read_bytes() == b"x" and final.stat().st_mode & 0o777 == 0o444
+    assert final.read_bytes() == b"x" and final.stat().st_mode & 0o777 == 0o400
     assert (tmp_path / "new" / "meta.properties").read_text() == META
     assert sorted(each.name for each in node.partition.iterdir()) == [NAME]
 

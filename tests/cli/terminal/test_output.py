@@ -14,10 +14,11 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from kcli.cli.main import main
-from kcli.cli.terminal.output import open_output, refuse_inputs
+from kcli.cli.terminal.output import open_output, open_private, refuse_inputs
 from kcli.errors import DecodeError, InputError, UsageError
 from tests.commands import commands
 from tests.processes import ended
@@ -107,7 +108,7 @@ def test_a_sealed_file_is_whole_and_read_only(tmp_path: Path) -> None:
     assert names(tmp_path) == []
     with open_output(tmp_path / "out", (), sealed=True) as out:
         out.write(b"all")
-    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o444
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o400
 
 
 def test_what_is_no_file_is_written_to_as_it_is(tmp_path: Path) -> None:
@@ -385,3 +386,56 @@ def test_other_files_of_a_folder_are_outputs(inputs: Path) -> None:
         assert main(["decode", "segment", str(inputs / "orders-0"), "-o", str(inputs / "orders-0" / "told.txt")]) == 0
     refuse_inputs(inputs / "orders-0" / "00000000000000000007.log", [inputs / "orders-0"])
     refuse_inputs(None, ["none"])
+
+
+@click.command()
+@click.argument("files", nargs=-1)
+@click.option("--key")
+@click.option("--config", multiple=True)
+@click.option("--dialect")
+@click.option("--show-secrets", "secrets", is_flag=True)
+@click.option("-o", "--output")
+def writer(output: str, **_options: object) -> None:
+    with open_output(output, ()) as out:
+        out.write(b"new")
+
+
+@pytest.mark.parametrize("way", ["itself", "symbolic", "hard", "other path"])
+@pytest.mark.parametrize("option", ["--key", "--config", "--config=", "--dialect", ""])
+def test_any_file_that_the_command_names_is_an_input(tmp_path: Path, option: str, way: str) -> None:
+    (tmp_path / "folder").mkdir()
+    named = tmp_path / "folder" / "named.json"
+    named.write_bytes(b"old")
+    output = named if way == "itself" else tmp_path / "folder" / ".." / "folder" / "named.json"
+    if way in ("symbolic", "hard"):
+        output = tmp_path / "link"
+        output.symlink_to(named) if way == "symbolic" else output.hardlink_to(named)
+    given = {"--dialect": ["--dialect", str(named.parent)], "--config=": ["--config", f"ssl.ca={named}"]}
+    words = given.get(option, [option, str(named)] if option else [str(named)])
+    with pytest.raises(UsageError, match="is the input"):
+        writer.main([*words, "-o", str(output)], standalone_mode=False)
+    assert named.read_bytes() == b"old"
+    writer.main([*words, "-o", str(tmp_path / "other")], standalone_mode=False)
+
+
+def test_what_shows_secrets_is_for_its_owner_alone(tmp_path: Path) -> None:
+    out, link = tmp_path / "out", tmp_path / "link"
+    out.write_bytes(b"old")
+    out.chmod(0o644)
+    link.symlink_to(out)
+    with pytest.raises(UsageError, match="symbolic link"):
+        writer.main(["--show-secrets", "-o", str(link)], standalone_mode=False)
+    writer.main(["--show-secrets", "-o", str(out)], standalone_mode=False)
+    assert out.read_bytes() == b"new" and stat.S_IMODE(out.stat().st_mode) == 0o600
+
+
+def test_raw_traffic_is_for_its_owner_alone(tmp_path: Path) -> None:
+    with open_output(tmp_path / "out", (), private=True) as out:
+        out.write(b"x")
+    for flags in (os.O_WRONLY, os.O_WRONLY | os.O_EXCL):
+        os.close(open_private(tmp_path / f"private-{flags}", flags))
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+    (tmp_path / "link").symlink_to(tmp_path / "planted")
+    with pytest.raises(OSError, match="link"):
+        open_private(tmp_path / "link", os.O_WRONLY)
+    assert not (tmp_path / "planted").exists()
