@@ -110,8 +110,8 @@ def record_arrays(
 ) -> Iterator[tuple[dict[str, Any], Any]]:
     """The same columns as Arrow arrays by name, and for each record the number of its batch in `data` (numpy int32).
 
-    In parts, each of whole batches that decompress to PART_BYTES, or of one. messages: an array with, for each batch, a number of the
-    message that it came in, within whose budget it unfolds; None: each batch came alone.
+    In parts, each of whole batches that decompress to PART_BYTES, or of one. messages: an array with a number for each
+    batch, of the message that it came in, within whose budget it unfolds; None: each batch came alone.
     """
     import numpy as np
 
