@@ -64,6 +64,7 @@ PINNED = """
     snapshot check
     snapshot create
     snapshot diff
+    snapshot doctor
     snapshot drift
     snapshot extract
     snapshot fetch

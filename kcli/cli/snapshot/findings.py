@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -115,7 +116,7 @@ def directory_findings(
         return
     read_small_files(folder, evidence)
     for finding in judge_directory(evidence):
-        path = str(folder / finding.file) if finding.file else str(folder)
+        path = os.path.normpath(folder / finding.file) if finding.file else str(folder)
         yield SnapshotFinding(finding.severity, finding.rule, finding.message, finding.offset, path)
     if replay and not follows:
         yield from replay_findings(folder, dialect, problems)
@@ -157,9 +158,20 @@ def files_of(evidence: DirectoryEvidence) -> Iterator[tuple[str, list[Evidence]]
 def read_small_files(folder: Path, evidence: DirectoryEvidence) -> None:
     from kcli.snapshots.reading.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
 
+    identify(folder, evidence)
     evidence.quorum = small_file(folder / "quorum-state", parse_quorum_state, evidence)
     evidence.epochs = small_file(folder / "leader-epoch-checkpoint", parse_leader_epochs, evidence)
     evidence.topic_id = small_file(folder / "partition.metadata", parse_partition_metadata, evidence)
+
+
+def identify(folder: Path, evidence: DirectoryEvidence) -> None:
+    """Read who the node is."""
+    from kcli.snapshots.quorum.node import identity_of
+
+    try:
+        evidence.identity = identity_of(folder.absolute().parent)
+    except InputError as error:
+        evidence.unread.append(("../meta.properties", error.text))
 
 
 def small_file(path: Path, parse: Callable[[str], T], evidence: DirectoryEvidence) -> T | None:

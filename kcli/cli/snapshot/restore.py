@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("source", metavar="SNAPSHOT|DIR")
+@click.argument("sources", nargs=-1, required=True, metavar="SNAPSHOT|DIR...")
 @click.option(
     "--to", metavar="LOGDIR", help="Do it: the new controller's metadata log directory (metadata.log.dir, log.dirs)."
 )
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @quiet_option("Only errors, and what was done.")
 @dialect_option
 def restore(
-    source: str,
+    sources: tuple[str, ...],
     to: str | None,
     voters: str | None,
     node_id: int | None,
@@ -58,13 +58,17 @@ def restore(
     """Start a new quorum with a snapshot: say whether it is fit for that, and the steps; with --to do those of a node.
 
     SNAPSHOT is a file, DIR a metadata log, whose newest snapshot and log are taken; with `@OFFSET` or `@TIME` its state
-    then. LOGDIR gets a `__cluster_metadata-0` that holds this snapshot and nothing else, and a meta.properties where it
-    has none. Without --voters the voters are those of the snapshot or, below kraft.version 1, those of
+    then. Of several DIRs, nodes of a lost quorum, it is the one with the longest log by epoch: what may not have been
+    committed in it, and what the others lack, is said first, as `kcli snapshot doctor` says it.
+
+    LOGDIR gets a `__cluster_metadata-0` that holds this snapshot and nothing else, and a meta.properties where it has
+    none. Without --voters the voters are those of the snapshot or, below kraft.version 1, those of
     `controller.quorum.voters`. Exit code 1: the snapshot is not fit, and nothing was done.
 
     \b
     kcli snapshot restore backup/00000000000000001496-0000000001.checkpoint --release 4.4
     kcli snapshot restore backup --to /var/kafka/meta --node-id 1 --cluster-id q1Sh-9_ISia_zwGINzRvyQ
+    kcli snapshot restore node1/data node2/data node3/data
     """
     from kcli.cli.snapshot.restored_node import RestoredNode
     from kcli.snapshots.writing import restoration
@@ -73,6 +77,7 @@ def restore(
         raise UsageError("--node-id, --dry-run and --force are for --to LOGDIR")
     given = restoration.parse_voters(voters) if voters else []
     level = restoration.release_level(release) if release else None
+    source = sources[0] if len(sources) == 1 else survivor_of(sources, form, quiet, dialect)
     wanted = parse_wanted(source)
     refuse_other_snapshots(str(wanted.path))
     cluster_id = cluster_id or cluster_beside(str(wanted.path))
@@ -103,6 +108,22 @@ def restore(
                 dumps({"step": number, "what": step}) if form == "jsonl" else f"{number}. {step}"
             )
     return 0
+
+
+def survivor_of(sources: tuple[str, ...], form: str, quiet: bool, dialect: str | None) -> str:
+    """Say which of a quorum's nodes has the log to begin with, and what is to be known of the others. InputError."""
+    from kcli.cli.snapshot.doctor import read_nodes, show
+    from kcli.errors import all_of
+    from kcli.snapshots.quorum.election import quorum_of
+    from kcli.snapshots.quorum.findings import findings, survivor
+
+    nodes, problems = read_nodes(sources, dialect)
+    if problems:
+        raise all_of(problems)
+    quorum = quorum_of(nodes)
+    for each in [survivor(quorum), *findings(quorum)] if not quiet else ():
+        show(each, form)
+    return quorum.best.path
 
 
 def cluster_beside(path: str) -> str | None:

@@ -62,7 +62,7 @@ def verify(paths: tuple[str, ...], form: str, replay: bool, quiet: bool, dialect
         verdict.unread = len(problems) - before
         if not quiet and (is_folder(path) or not verdict.unread):
             (print_line if form == "table" else print_note)(f"{path}: {verdict}")
-    for finding in across(paths, dialect, problems) if replay else ():
+    for finding in across(paths, dialect, problems, replay) if replay or len(paths) > 1 else ():
         errors += finding.is_error
         write(finding, form)
     conclude(problems, quiet)
@@ -105,14 +105,16 @@ def write(finding: SnapshotFinding, form: str) -> None:
     print_line(f"{finding.severity:<5}  {finding.rule:<20}  {place}: {finding.message}")
 
 
-def across(paths: tuple[str, ...], dialect: str | None, problems: list[InputError]) -> list[SnapshotFinding]:
-    """Findings on snapshots of one id at several places."""
+def across(
+    paths: tuple[str, ...], dialect: str | None, problems: list[InputError], one_quorum: bool
+) -> list[SnapshotFinding]:
+    """Findings on snapshots of one id at several places. one_quorum: they are said to be of one."""
     from kcli.snapshots.history.replayed import compare_nodes
 
     def look() -> Look:
         found, unread = list[SnapshotFinding](), list[InputError]()
         try:
-            found.extend(compare_nodes(nodes_at(paths), dialect))
+            found.extend(compare_nodes(nodes_at(paths), dialect, one_quorum=one_quorum))
         except OSError as error:
             unread.append(InputError(error.strerror or str(error), file=error.filename))
         except InputError as error:

@@ -160,22 +160,30 @@ class Replay:
         return [since.get((each.table, each.key), (-1, "")) for each in changes]
 
 
-def compare_nodes(nodes: Sequence[Node], dialect: str | None = None) -> Iterator[SnapshotFinding]:
+def compare_nodes(
+    nodes: Sequence[Node], dialect: str | None = None, *, one_quorum: bool = True
+) -> Iterator[SnapshotFinding]:
     """Findings on snapshots of one id that several nodes have: they hold the same, in whatever order.
 
-    Those at offset 0 are each node's own, made when its directory was formatted.
+    Those at offset 0 are each node's own, made when its directory was formatted. one_quorum: the nodes are said to be
+    of one; else those of other clusters, by meta.properties or by the times of their last records, are passed over.
     """
-    clusters = {each.cluster_id for each in nodes if each.cluster_id}
-    if len(clusters) > 1:
+    if not one_quorum:
+        known: list[str | None] = [*sorted({each.cluster_id for each in nodes if each.cluster_id})]
+        for cluster in known or [None]:
+            members = [each for each in nodes if each.cluster_id in (None, cluster)]
+            yield from (each for each in compare_nodes(members, dialect) if each.is_error)
+        return
+    if len({each.cluster_id for each in nodes if each.cluster_id}) > 1:
         named = ", ".join(f"{each.path} {each.cluster_id}" for each in nodes if each.cluster_id)
         yield SnapshotFinding("error", "cluster", f"nodes of several clusters, by meta.properties: {named}")
         return
-    known: dict[SnapshotId, tuple[Path, str | None]] = {}
+    first_of: dict[SnapshotId, tuple[Path, str | None]] = {}
     for node in nodes:
         for identity, path in sorted(node.snapshots.items()):
             if identity.end_offset > 0:
-                first, cluster = known.setdefault(identity, (path, node.cluster_id))
-                alike = cluster is not None and cluster == node.cluster_id
+                first, its_cluster = first_of.setdefault(identity, (path, node.cluster_id))
+                alike = its_cluster is not None and its_cluster == node.cluster_id
                 yield from compare_files(identity, first, path, dialect, alike=alike)
 
 

@@ -14,6 +14,7 @@ MARKS = {"created": "+", "deleted": "-", "changed": "~"}
 OTHER_NAMES = {"topics": ("name",), "partitions": ("topic",)}  # columns that name an object besides its key
 NOUNS = {
     "features": "feature",
+    "migration": "migration from",
     "voters": "voter",
     "brokers": "broker",
     "controllers": "controller",

@@ -52,6 +52,7 @@ def part_of_topic(image: Image, key: tuple[bytes, int]) -> Image:
 # An image with one object, or none: the tables make its row.
 PARTS: dict[str, Callable[[Image, Any], Image]] = {
     "features": lambda image, key: Image(features=pick(image.features, key)),
+    "migration": lambda image, _: Image(zk_migration_state=image.zk_migration_state),
     "voters": lambda image, key: Image(voters=[each for each in image.voters or () if each["voterId"] == key]),
     "brokers": lambda image, key: Image(brokers=pick(image.brokers, key)),
     "controllers": lambda image, key: Image(controllers=pick(image.controllers, key)),
@@ -135,4 +136,5 @@ TOUCHES: dict[str, Callable[[Image, Value], list[Object]]] = {
     "RemoveDelegationTokenRecord": by("delegationTokens", "tokenId"),
     "ProducerIdsRecord": lambda _, __: [("producerIds", "cluster")],
     "VotersRecord": voters,
+    "ZkMigrationStateRecord": lambda _, __: [("migration", "ZooKeeper")],
 }

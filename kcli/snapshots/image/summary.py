@@ -6,6 +6,7 @@ from typing import Any
 
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.image.partitions import FACTS
+from kcli.snapshots.image.texts import migration_state
 from kcli.snapshots.report import camel, instant
 
 
@@ -21,6 +22,7 @@ def image_summary(image: Image) -> dict[str, Any]:
         "features": {name: level for name, level in sorted(image.features.items()) if name != "metadata.version"},
         "kRaftVersion": image.kraft_version,
         "voters": None if image.voters is None else sorted(each["voterId"] for each in image.voters),
+        **({"zkMigration": state} if (state := migration_state(image)) else {}),
         "brokers": len(image.brokers),
         "brokersFenced": sum(bool(broker.get("fenced")) for broker in image.brokers.values()),
         "controllers": len(image.controllers),

@@ -21,6 +21,7 @@ from kcli.snapshots.image.texts import (
     RESOURCE_TYPES,
     SCRAM_MECHANISMS,
     SECURITY_PROTOCOLS,
+    migration_state,
     named,
 )
 
@@ -56,6 +57,12 @@ def table(name: str, key: str, columns: str) -> Callable[[Rows], Rows]:
 def feature_rows(image: Image, _secrets: bool) -> Iterator[Row]:
     for name, level in sorted(image.features.items()):
         yield {"name": name, "level": level}
+
+
+@table("migration", "name", "name state")
+def migration_rows(image: Image, _secrets: bool) -> Iterator[Row]:
+    if (state := migration_state(image)) is not None:
+        yield {"name": "ZooKeeper", "state": state}
 
 
 @table("voters", "voterId", "voterId:int32 voterDirectoryId endpoints:list<string>")

@@ -48,6 +48,7 @@ PERMISSIONS = dict(enumerate(["UNKNOWN", "ANY", "DENY", "ALLOW"]))
 SCRAM_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 SECURITY_PROTOCOLS = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
 RECOVERY = {0: "RECOVERED", 1: "RECOVERING"}
+ZK_MIGRATION_STATES = dict(enumerate(["NONE", "MIGRATION", "PRE_MIGRATION", "POST_MIGRATION"]))  # not in order of time
 
 
 def named(names: dict[int, str], code: int) -> str:
@@ -202,3 +203,9 @@ def java_double(value: float) -> str:
         if float(f"{digits}e{exponent}") == value:
             break
     return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
+
+
+def migration_state(image: Image) -> str | None:
+    """The state of a migration from ZooKeeper; None: there is none (ZkMigrationState.NONE)."""
+    number = image.zk_migration_state
+    return named(ZK_MIGRATION_STATES, number) if number else None

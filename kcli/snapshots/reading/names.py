@@ -3,7 +3,8 @@
 A snapshot is `<offset>-<epoch>.checkpoint`, the offset in 20 digits, the epoch in 10 (Kafka's `Snapshots.java`). The
 offset is the *end* offset: the first one of the log that the snapshot does not hold. (KIP-630's draft meant the last
 one it holds; no release of Apache Kafka does.) The epoch is that of the last record it holds. A file being written or
-fetched ends in `.checkpoint.part`, one about to be removed in `.checkpoint.deleted`.
+fetched ends in `.checkpoint.part`, with a random number before that (`<offset>-<epoch>-<number>.checkpoint.part`), one
+about to be removed in `.checkpoint.deleted`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-PATTERN = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.part|\.deleted)?")
+PATTERN = re.compile(r"(\d{20})-(\d{10})(?:-\d{1,20}(?=\.checkpoint\.part))?\.checkpoint(\.part|\.deleted)?")
 LENIENT = r"(\d+)-(\d+)\.checkpoint(\.part|\.deleted|\.[\w-]+)?"  # of few names: compiled with the first
 SEGMENT = re.compile(r"(\d{20})\.log")
 STATES = {None: "ready", ".part": "part", ".deleted": "deleted"}

@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from kcli.errors import UsageError
 from kcli.snapshots.image.image import MIGRATING, Image, Topic
 from kcli.snapshots.image.partitions import FACTS
+from kcli.snapshots.image.texts import migration_state
 from kcli.snapshots.rules.levels import FEATURE, NAMES, level_name
 from kcli.snapshots.rules.supported import FEATURES, LEAST
 from kcli.snapshots.writing.write import BROKER_VERSIONS, PARTITION_VERSIONS, version_at
 
 CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels that brought metadata which the one before lacks
+KRAFT = "kraft.version"
+ZOOKEEPER_GONE = 22  # 4.0-IV0
+MIGRATION_ADVICE = "finish it under 3.9, as 4.0 and later leave ZooKeeper's brokers behind"
 STATE_TOPICS = {"__share_group_state": 26}  # topics in which a feature has its state
 
 
@@ -54,6 +58,8 @@ def misfits(image: Image, target: int) -> Iterator[Misfit]:
     for least, what, find in HELD:
         if target < least and (found := list(find(image))):
             yield Misfit("error", what, len(found), found[0], least)
+    if target >= ZOOKEEPER_GONE and (state := unfinished_migration(image)) is not None:
+        yield Misfit("error", f"{state}: {MIGRATION_ADVICE}", 1)
     yield from features(image, target)
     for topic, least in STATE_TOPICS.items():
         if target < least and image.topic_named(topic) is not None:
@@ -72,10 +78,18 @@ def unsupported(image: Image, target: int) -> Iterator[Misfit]:
                 yield Misfit("error", f"{kind} {number} supports {reach} only", 1, f"{kind} {number}")
 
 
+def unfinished_migration(image: Image) -> str | None:
+    """Say that brokers still have their metadata in ZooKeeper; None: they have not."""
+    state = image.zk_migration_state
+    return f"the migration from ZooKeeper is in state {migration_state(image)}" if state in (1, 2) else None
+
+
 def features(image: Image, target: int) -> Iterator[Misfit]:
     """Finalized features that releases of the level do not have."""
     known = {name: level for name, level in image.features.items() if name != FEATURE}
-    known |= {"kraft.version": image.kraft_version} if image.kraft_version else {}
+    if known.pop(KRAFT, 0) and not image.kraft_version:
+        yield Misfit("note", f"a FeatureLevelRecord of {KRAFT} does not make the voters dynamic: nodes pass it over", 1)
+    known |= {KRAFT: image.kraft_version} if image.kraft_version else {}
     for name, level in sorted(known.items()):
         least = FEATURES.get(name, {}).get(level)
         if least is None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from kcli.snapshots.quorum.node import Identity
+from kcli.snapshots.quorum.voters import VoterKey, last_voters
 from kcli.snapshots.reading.directory import EpochEntry, Listing, QuorumState
 from kcli.snapshots.reading.framing import Batch
 from kcli.snapshots.reading.names import SnapshotId
@@ -19,13 +21,14 @@ from kcli.snapshots.rules.policy import violations
 
 METADATA_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 CLOCKS = 60_000  # ms by which clocks of two nodes may differ
+NO_SNAPSHOT = SnapshotId(-1, -1)
 COMMIT = 1000  # ms after which a batch is committed, but for one whose leader has lost its followers or stands still
 
 
 @dataclass(slots=True)
 class DirectoryEvidence:
     """segments in order, with the batches where snapshots end (`Evidence.ends`); epochs, quorum, topic_id: None where
-    the file is missing; unread: (file, reason)."""
+    the file is missing; unread: (file, reason); identity: by the meta.properties around the directory."""
 
     listing: Listing
     snapshots: list[Evidence] = field(default_factory=list)
@@ -34,6 +37,7 @@ class DirectoryEvidence:
     quorum: QuorumState | None = None
     topic_id: str | None = None
     unread: list[tuple[str, str]] = field(default_factory=list)
+    identity: Identity = field(default_factory=Identity)
 
     @property
     def ids(self) -> list[SnapshotId]:
@@ -52,6 +56,16 @@ class DirectoryEvidence:
             return None
         last = self.segments[-1]
         return last.end_offset if last.end_offset is not None else last.base
+
+    @property
+    def voters(self) -> tuple[VoterKey, ...]:
+        """The voters that the log ends with (KIP-853); none below kraft.version 1."""
+        newest = max(self.snapshots, key=lambda each: each.name.id if each.name else NO_SNAPSHOT, default=None)
+        files = [*self.segments]
+        if newest is not None:
+            is_last = newest.name is not None and newest.name.id.end_offset >= (self.log_end or 0)
+            files.insert(len(files) if is_last else 0, newest)
+        return last_voters((each.kind, each.value) for file in files for each in file.controls if each.value)
 
     def epoch_starts(self) -> list[tuple[int, int]]:
         """(epoch, first offset) of each leader epoch in the log."""
@@ -248,6 +262,27 @@ def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
         for entry in late:
             text = f"says that epoch {entry.epoch} begins at {entry.start_offset}; the log has epoch {last} there"
             yield SnapshotFinding("error", "leader-epochs", text, None, file)
+
+
+@rule("identity")
+def judge_identity(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
+    """A node with another directory id than the voters have for its node id does not vote, and is never elected."""
+    me, file = found.identity, "../meta.properties"
+    if me.node_id is None:
+        return
+    mine = next((each for each in found.voters if each.id == me.node_id), None)
+    owner = next((each for each in found.voters if each.directory == me.directory_id), None)
+    if mine is not None and mine.directory != me.directory_id:
+        text = f"directory.id {me.directory_id} of node.id {me.node_id}; the log's voter {mine.id} has {mine.directory}"
+        whose = f", and this one is voter {owner.id}'s" if owner else ""
+        yield SnapshotFinding("error", "identity", f"{text}{whose}: the node would not be elected", None, file)
+    elif mine is None and owner is not None:
+        text = f"node.id {me.node_id}, with the directory.id of voter {owner.id}: the node would not be elected"
+        yield SnapshotFinding("error", "identity", text, None, file)
+    cluster = found.quorum.cluster_id if found.quorum else ""
+    if cluster and me.cluster_id and cluster != me.cluster_id:
+        text = f"cluster.id {me.cluster_id}, quorum-state is of cluster {cluster}"
+        yield SnapshotFinding("error", "identity", text, None, file)
 
 
 @rule("quorum-state")

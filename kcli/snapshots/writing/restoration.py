@@ -14,7 +14,13 @@ from typing import NamedTuple
 from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.snapshots.image.image import Image
-from kcli.snapshots.rules.compatibility import features, parse_level
+from kcli.snapshots.rules.compatibility import (
+    MIGRATION_ADVICE,
+    ZOOKEEPER_GONE,
+    features,
+    parse_level,
+    unfinished_migration,
+)
 from kcli.snapshots.rules.levels import level_name
 
 VOTER = re.compile(r"([0-9]{1,10})@(\[[0-9A-Fa-f:.%]+\]|[^\s:@\[\],]+):([0-9]{1,5})(?::([A-Za-z0-9_-]{22}))?")
@@ -130,6 +136,9 @@ def levels(image: Image, release: int | None) -> Iterator[Fitness]:
         yield Fitness("error", text)
     else:
         yield Fitness("note", f"metadata.version {level_name(image.level)}: nodes of that release or later load it")
+    if (state := unfinished_migration(image)) is not None:
+        severity = "error" if release is not None and release >= ZOOKEEPER_GONE else "note"
+        yield Fitness(severity, f"{state}: {MIGRATION_ADVICE}")
     for each in features(image, release) if release is not None else ():
         yield Fitness(each.severity, f"{each.what} by the release" if each.severity == "error" else each.what)
 

@@ -102,7 +102,7 @@ def test_each_file_of_a_sound_folder_is_read_once(
         read.append(Path(name).name)
         return open_file(name)
 
-    for module in ("cli.snapshot_findings", "snapshots.reading"):
+    for module in ("cli.snapshot.findings", "snapshots.reading.api"):
         monkeypatch.setattr(f"kcli.{module}.open_file", reads)
     assert main(["snapshot", "verify", "--replay", str(folder)]) == 0
     assert sorted(read) == sorted(path.name for path in folder.glob("0*"))
@@ -121,7 +121,7 @@ def cut_meanwhile(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             yield file
 
     monkeypatch.setattr("kcli.snapshots.reading.files.SMALL", 0)
-    for module in ("cli.snapshot_findings", "snapshots.reading"):
+    for module in ("cli.snapshot.findings", "snapshots.reading.api"):
         monkeypatch.setattr(f"kcli.{module}.open_file", opened)
 
 

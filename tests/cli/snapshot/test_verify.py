@@ -12,6 +12,7 @@ from kcli.cli.main import main
 from kcli.snapshots.reading.load import load_snapshot
 from kcli.snapshots.writing.write import write_snapshot
 from tests.snapshots.files import LAST_431, LAWFUL, NODES, TRUTH, damaged, log_file, partition_folder
+from tests.snapshots.quorum.folders import DIRECTORIES, make_node
 
 Captured = pytest.CaptureFixture[str]
 
@@ -97,7 +98,7 @@ def test_replay(tmp_path: Path, capfd: Captured) -> None:
 
 
 def test_two_snapshots_of_one_id(tmp_path: Path, capfd: Captured) -> None:
-    """Plain verify judges each by itself; --replay lays them beside each other."""
+    """One id with two contents is an error, with --replay or without it."""
     files = [str(partition_folder(node) / "00000000000000001600-0000000001.checkpoint") for node in ("431-single/n1",)]
     other = copied(tmp_path) / "00000000000000001600-0000000001.checkpoint"
     found = load_snapshot(memoryview(other.read_bytes()))
@@ -108,11 +109,42 @@ def test_two_snapshots_of_one_id(tmp_path: Path, capfd: Captured) -> None:
     other.unlink()
     other.write_bytes(out)
     files.append(str(other))
-    assert main(["snapshot", "verify", *files]) == 0
+    assert main(["snapshot", "verify", files[0], files[0]]) == 0
     assert main(["snapshot", "verify", "--replay", *files, "nowhere"]) == 3
-    capfd.readouterr()
-    assert main(["snapshot", "verify", "--replay", "-q", *files]) == 1
-    assert "config TOPIC ghost retention.ms: value 1002166 here, none there" in capfd.readouterr().out
+    for options in ([], ["--replay"]):
+        capfd.readouterr()
+        assert main(["snapshot", "verify", *options, "-q", *files]) == 1
+        assert "config TOPIC ghost retention.ms: value 1002166 here, none there" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("properties", "says"),
+    [
+        ({}, None),
+        ({"directory.id": DIRECTORIES[5]}, f"directory.id {DIRECTORIES[5]} of node.id 1; the log's voter 1 has"),
+        ({"node.id": 2}, "and this one is voter 1's"),
+        ({"node.id": 9}, "node.id 9, with the directory.id of voter 1"),
+        ({"node.id": 9, "directory.id": DIRECTORIES[5]}, None),  # a broker
+    ],
+)
+def test_meta_properties_are_held_to_the_voters(
+    properties: dict[str, object], says: str | None, tmp_path: Path, capfd: Captured
+) -> None:
+    node = make_node(tmp_path, 1, (1, 50))
+    path = tmp_path / "node1" / "meta.properties"
+    path.write_text(path.read_text() + "".join(f"{name}={value}\n" for name, value in properties.items()))
+    for folder in (node, f"{node}/__cluster_metadata-0"):
+        assert main(["snapshot", "verify", folder]) == (1 if says else 0)
+        out = capfd.readouterr().out
+        assert says is None or (says in out and f"{path}: " in out)
+
+
+def test_a_file_that_kafka_was_fetching_is_a_note(tmp_path: Path, capfd: Captured) -> None:
+    """Kafka's own name for it has a random number."""
+    folder = copied(tmp_path)
+    (folder / "00000000000000003102-0000000001-11365709761579177788.checkpoint.part").write_bytes(b"x")
+    assert main(["snapshot", "verify", str(folder)]) == 0
+    assert "11365709761579177788.checkpoint.part: left over" in capfd.readouterr().out
 
 
 def test_json_lines_have_their_verdict_on_stderr(capfd: Captured) -> None:

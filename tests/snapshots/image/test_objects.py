@@ -15,7 +15,6 @@ from tests.snapshots.files import NODES, partition_folder
 from tests.snapshots.made import TOPIC_ID, image
 
 NOTHING = {"NoOpRecord", "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"}
-NOTHING |= {"ZkMigrationStateRecord"}  # in no table
 
 
 def rows_of(found: Image) -> dict[tuple[str, Any], dict[str, Any]]:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from kcli.snapshots.image.image import Image
 from kcli.snapshots.image.tables import TABLES
 from kcli.snapshots.reading.load import load_snapshot
 from tests.snapshots.files import LAST_431, TRUTH, log_file
 
 IMAGE = load_snapshot(memoryview(log_file(LAST_431).read_bytes()), end_offset=1600, epoch=1)
+MIGRATING = Image(zk_migration_state=1)
 COUNTS = {
     "brokers": "brokers",
     "controllers": "controllers",
@@ -23,7 +25,7 @@ COUNTS = {
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_rows_have_the_columns_and_a_key_each(name: str) -> None:
     table = TABLES[name]
-    rows = list(table.rows(IMAGE, False))
+    rows = list(table.rows(MIGRATING if name == "migration" else IMAGE, False))
     assert rows
     assert {tuple(sorted(row)) for row in rows} == {tuple(sorted(table.columns))}
     keys = [tuple(row[column] for column in table.key) for row in rows]

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from kcli.records.builder import build_control_batch
+from kcli.snapshots.quorum.node import Identity
 from kcli.snapshots.reading.directory import EpochEntry, QuorumState, list_directory
 from kcli.snapshots.rules.directory_rules import DIRECTORY_RULES, DirectoryEvidence, judge_directory
+from kcli.snapshots.rules.evidence import Control
 from kcli.snapshots.rules.examination import Asked, examine
 from tests.snapshots.files import NODES, partition_folder
 from tests.snapshots.made import image, snapshot
@@ -112,11 +115,22 @@ def test_real_directories_are_sound() -> None:
         assert reported(found) == set()
 
 
+def voter_controls(number: int) -> list[Control]:
+    """The control records that make a node the voter of a dynamic quorum."""
+    voter = {"voterId": number, "voterDirectoryId": "own", "endpoints": []}
+    values: dict[int, dict[str, Any]] = {5: {"kRaftVersion": 1}, 6: {"voters": [voter]}}
+    return [Control(0, 0, 0, kind, 0, value) for kind, value in values.items()]
+
+
 def test_every_rule_can_speak() -> None:
     spoken = {rule for _, rule in reported(directory({10: (1,), 12: (0,)}, ("11-3",)))}
     spoken |= {rule for _, rule in reported(directory({0: (1, 2)}, epochs=(EpochEntry(1, 0),)))}
     spoken |= {rule for _, rule in reported(directory({0: (2,)}, quorum=QuorumState(1, 1, -1, 1)))}
     spoken |= {rule for _, rule in reported(with_snapshot(100, 0, 1, 1))}
+    stranger = directory({0: (1,)})
+    stranger.identity = Identity(1, "other")
+    stranger.segments[0].controls = voter_controls(1)
+    spoken |= {rule for _, rule in reported(stranger)}
     spoken |= {rule for found in (directory({}), directory({9: (1,)})) for _, rule in reported(found)}
     assert spoken >= DIRECTORY_RULES.keys()
 

@@ -1,0 +1,81 @@
+"""kcli snapshot doctor: what is wrong with a quorum, with a leader or without one, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
+from kcli.cli.terminal.cells import align
+from kcli.cli.terminal.error_summary import conclude
+from kcli.cli.terminal.lines import print_line
+from kcli.errors import InputError
+from kcli.jsontext import dumps
+from kcli.snapshots.quorum.election import Quorum, quorum_of
+from kcli.snapshots.quorum.findings import Finding, findings
+from kcli.snapshots.quorum.node import QuorumNode, read_node
+
+
+@click.command()
+@click.argument("sources", nargs=-1, required=True, metavar="DIR...")
+@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@quiet_option("Only findings.")
+@dialect_option
+def doctor(sources: tuple[str, ...], form: str, quiet: bool, dialect: str | None) -> int:
+    """Say what keeps a quorum from having a leader: who is there, whose log is whose, who can win, what to type.
+
+    DIR is a node's log directory: meta.properties beside `__cluster_metadata-0`. Exit code 1 with a warning or worse,
+    0 without, 3 when nothing could be judged.
+
+    \b
+    kcli snapshot doctor node1/data node2/data node3/data
+    """
+    nodes, problems = read_nodes(sources, dialect)
+    if nodes:
+        quorum = quorum_of(nodes)
+        found = findings(quorum)
+        if form == "text" and not quiet:
+            for line in align(table(quorum)):
+                print_line(line)
+        for each in found:
+            show(each, form)
+        if not problems:
+            return 1 if any(each.severity != "info" for each in found) else 0
+    conclude(problems, quiet)
+    return 1
+
+
+def read_nodes(paths: Sequence[str], dialect: str | None) -> tuple[list[QuorumNode], list[InputError]]:
+    """Read the nodes' folders; and what could not be read."""
+    nodes, problems = list[QuorumNode](), list[InputError]()
+    for path in paths:
+        try:
+            nodes.append(read_node(path, dialect))
+        except OSError as error:
+            problems.append(InputError(error.strerror or str(error), file=error.filename or path))
+        except InputError as error:
+            problems.append(error.within(path))
+    return nodes, problems
+
+
+def table(quorum: Quorum) -> list[list[str]]:
+    """The nodes in rows of columns."""
+    rows = [["node", "folder", "directory id", "log end", "epoch", "votes", "can win"]]
+    for node in quorum.nodes:
+        votes = quorum.voter(node) is not None and not quorum.is_stranger(node)
+        row = ["?" if node.id is None else str(node.id), node.path, node.identity.directory_id or "-", f"{node.end}"]
+        rows.append([*row, f"{node.epoch}", "yes" if votes else "no", "yes" if node.id in quorum.electable else "no"])
+    return rows
+
+
+def show(found: Finding, form: str) -> None:
+    """Print a finding."""
+    if form == "jsonl":
+        print_line(dumps(found.row()))
+        return
+    print_line(
+        f"{found.severity if found.severity == 'info' else found.severity.upper():<8}  {found.finding}: {found.text}"
+    )
+    if found.severity != "info":
+        print_line(f"          do: {found.advice}")

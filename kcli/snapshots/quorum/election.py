@@ -1,0 +1,81 @@
+"""Who can be elected of a quorum's nodes, if just these are started as they are.
+
+A voter gives its vote to one whose log is not behind its own, by the last epoch and then by the end (KIP-595); it is
+asked by the voters that the candidate knows, under its node id and directory id (KIP-853), in the candidate's cluster.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kcli.snapshots.quorum.node import QuorumNode, common_end
+from kcli.snapshots.quorum.voters import VoterKey
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """nodes: those that are there; cluster_id: that of the most; voters: those that the best log knows.
+
+    best: the longest log, by epoch, of the cluster's voters, or of all its nodes where no voter is there
+    electable: the ids of nodes that can be elected
+    """
+
+    nodes: tuple[QuorumNode, ...]
+    cluster_id: str | None
+    voters: tuple[VoterKey, ...]
+    best: QuorumNode
+    electable: tuple[int, ...]
+
+    @property
+    def majority(self) -> int:
+        """How many votes it takes."""
+        return len(self.voters) // 2 + 1
+
+    def is_stranger(self, node: QuorumNode) -> bool:
+        """Whether a node is of another cluster."""
+        return node.identity.cluster_id not in (None, self.cluster_id) and self.cluster_id is not None
+
+    def voter(self, node: QuorumNode) -> VoterKey | None:
+        """The voter that a node is."""
+        return next((each for each in self.voters if each.is_node(node.id, node.identity.directory_id)), None)
+
+    def holders(self, offset: int) -> list[QuorumNode]:
+        """The voters whose logs have what the best one has up to an offset."""
+        voters = (node for node in self.nodes if self.voter(node) is not None and not self.is_stranger(node))
+        return [node for node in voters if common_end(self.best, node) >= offset]
+
+    @property
+    def on_majority(self) -> int | None:
+        """The offset up to which a majority of the voters has the best log; None: too few of them are there."""
+        ends = sorted((common_end(self.best, node) for node in self.holders(0)), reverse=True)
+        return ends[self.majority - 1] if 0 < self.majority <= len(ends) else None
+
+
+def quorum_of(nodes: Sequence[QuorumNode]) -> Quorum:
+    """Judge a quorum by its nodes, one at least."""
+    longest = max(nodes, key=lambda node: node.place)
+    known = Counter(node.identity.cluster_id for node in nodes if node.identity.cluster_id)
+    most = max(known.values(), default=0)
+    clusters = [each for each, count in known.items() if count == most]
+    cluster = longest.identity.cluster_id if longest.identity.cluster_id in clusters else next(iter(clusters), None)
+    members = [node for node in nodes if node.identity.cluster_id in (None, cluster)] or list(nodes)
+    longest = max(members, key=lambda node: node.place)
+    voters = longest.voters or next((node.voters for node in members if node.voters), ())
+    voting = [node for node in members if any(each.is_node(node.id, node.identity.directory_id) for each in voters)]
+    best = max(voting or members, key=lambda node: node.place)
+    electable = sorted({node.id for node in members if node.id is not None and can_win(node, members)})
+    return Quorum(tuple(nodes), cluster, voters, best, tuple(electable))
+
+
+def can_win(candidate: QuorumNode, members: Sequence[QuorumNode]) -> bool:
+    """Return whether a majority of the voters that a node knows, itself among them, would vote for it."""
+    voters = candidate.voters or next((node.voters for node in members if node.voters), ())
+    if not any(each.is_node(candidate.id, candidate.identity.directory_id) for each in voters):
+        return False
+    granted = sum(
+        any(each.is_node(node.id, node.identity.directory_id) and node.place <= candidate.place for node in members)
+        for each in voters
+    )
+    return granted > len(voters) // 2

@@ -1,0 +1,183 @@
+"""What is wrong with the nodes of a quorum, and what to do: the findings of `kcli snapshot doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcli.counting import counted
+from kcli.snapshots.quorum.election import Quorum
+from kcli.snapshots.quorum.node import QuorumNode, common_end
+from kcli.snapshots.quorum.voters import VoterKey
+
+SEVERITIES = ("critical", "warning", "info")
+TOOL = "kafka-metadata-quorum --bootstrap-controller HOST:PORT"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """finding: its id; subject: {"node": id, ...}; evidence: figures by name; advice: what to do, with commands."""
+
+    finding: str
+    severity: str
+    subject: dict[str, Any]
+    evidence: dict[str, Any]
+    advice: str
+    text: str = field(default="", compare=False)
+
+    def row(self) -> dict[str, Any]:
+        """The finding as an object of JSON."""
+        names = ("finding", "severity", "subject", "evidence", "advice")
+        return {name: getattr(self, name) for name in names}
+
+
+def findings(quorum: Quorum) -> list[Finding]:
+    """Return the findings on a quorum by its nodes' folders, most important first."""
+    found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *laggards(quorum)]
+    found.sort(key=lambda each: SEVERITIES.index(each.severity))
+    return [*found, election(quorum, any(each.severity != "info" for each in found))]
+
+
+def grave(quorum: Quorum) -> str:
+    """How much a voter that does not take part weighs: it is critical where nobody can win."""
+    return "warning" if quorum.electable else "critical"
+
+
+def subject_of(node: QuorumNode) -> dict[str, Any]:
+    return {"node": node.id, "path": node.path}
+
+
+def strangers(quorum: Quorum) -> Iterator[Finding]:
+    """Nodes of another cluster."""
+    for node in filter(quorum.is_stranger, quorum.nodes):
+        evidence = {"clusterId": node.identity.cluster_id, "others": quorum.cluster_id}
+        text = f"{node.name} is of cluster {node.identity.cluster_id}, the others of {quorum.cluster_id}"
+        advice = f"if the folder is this cluster's, set cluster.id={quorum.cluster_id} in its meta.properties"
+        yield Finding("cluster-id-mismatch", grave(quorum), subject_of(node), evidence, advice, text)
+
+
+def missing(quorum: Quorum) -> Iterator[Finding]:
+    """Voters of whom nothing is there."""
+    here = {node.id for node in quorum.nodes}
+    lost = [voter for voter in quorum.voters if voter.id not in here]
+    for voter in lost:
+        subject: dict[str, Any] = {"node": voter.id}
+        subject |= {"directory": voter.directory} if voter.directory else {}
+        evidence = {"voters": [each.id for each in quorum.voters], "missing": len(lost), "majority": quorum.majority}
+        evidence |= {"address": voter.address} if voter.address else {}
+        text = f"voter {voter.id}{at(voter)} is not among the nodes given"
+        yield Finding("voter-missing", grave(quorum), subject, evidence, missing_advice(quorum, voter), text)
+
+
+def at(voter: VoterKey) -> str:
+    return f" ({voter.address})" if voter.address else ""
+
+
+def missing_advice(quorum: Quorum, voter: VoterKey) -> str:
+    back = f"bring node {voter.id} back, or give its folder, too"
+    if not quorum.electable:
+        return f"{back}; where it is lost for good, a new quorum: kcli snapshot restore {quorum.best.path}"
+    return f"{back}; where it is lost for good: {removal(voter)}"
+
+
+def removal(voter: VoterKey) -> str:
+    """The command that removes a voter."""
+    if voter.directory is None:
+        return "in a static quorum its place stays: a new node with the same node.id, or other controller.quorum.voters"
+    return f"{TOOL} remove-controller --controller-id {voter.id} --controller-directory-id {voter.directory}"
+
+
+def impostors(quorum: Quorum) -> Iterator[Finding]:
+    """Nodes that no voter is: by their directory, or by their id."""
+    for node in quorum.nodes:
+        if quorum.is_stranger(node) or not quorum.voters or quorum.voter(node) is not None:
+            continue
+        namesake = next((voter for voter in quorum.voters if voter.id == node.id), None)
+        if namesake is None:
+            yield outsider(quorum, node)
+            continue
+        own = node.identity.directory_id
+        evidence = {"directoryId": own, "voterDirectoryId": namesake.directory, "logEnd": node.end, "epoch": node.epoch}
+        text = f"{node.name} has directory id {own}, voter {node.id} has {namesake.directory}: it is not elected"
+        back = f"where the disk is the old one: directory.id={namesake.directory} in {node.path}/meta.properties"
+        new = f"where it is a new one, under a leader: {removal(namesake)}, then on the node: {TOOL} add-controller"
+        advice = f"{back}; {new} --command-config server.properties"
+        yield Finding("directory-id-mismatch", grave(quorum), subject_of(node), evidence, advice, text)
+
+
+def outsider(quorum: Quorum, node: QuorumNode) -> Finding:
+    """Say that a node's id is no voter's; of a broker that is as it should be."""
+    known = [voter.id for voter in quorum.voters]
+    evidence = {"voters": known, "directoryId": node.identity.directory_id, "logEnd": node.end, "epoch": node.epoch}
+    text = f"{node.name} is none of the voters {', '.join(map(str, known))}"
+    add = f"on the node, under a leader: {TOOL} add-controller --command-config server.properties"
+    if is_broker(node):
+        advice = "a broker does not vote"
+        return Finding("not-a-voter", "info", subject_of(node), evidence, advice, f"{text}: it is a broker")
+    return Finding("not-a-voter", "warning", subject_of(node), evidence, f"if it is to vote, {add}", text)
+
+
+def is_broker(node: QuorumNode) -> bool:
+    """Return whether a node is registered as a broker, and as no controller."""
+    from kcli.snapshots.reading.api import Wanted, load_image
+
+    image = load_image(Wanted(node.path)).loader.image
+    return node.id in image.brokers and node.id not in image.controllers
+
+
+def laggards(quorum: Quorum) -> Iterator[Finding]:
+    """Nodes whose logs are behind the best one, or have gone another way."""
+    best = quorum.best
+    for node in quorum.nodes:
+        if quorum.is_stranger(node) or node.place >= best.place or (node.is_empty and quorum.voter(node) is None):
+            continue
+        parts = common_end(best, node)
+        evidence = {"logEnd": node.end, "epoch": node.epoch, "bestNode": best.id}
+        evidence |= {"bestEnd": best.end, "bestEpoch": best.epoch, "recordsItLacks": best.end - parts}
+        if parts < node.end:
+            evidence |= {"partsAt": parts, "recordsOfItsOwn": node.end - parts}
+            own = counted(node.end - parts, "record")
+            text = f"{node.name} ends at {node.end} of epoch {node.epoch}; from {parts} on the best log, of {best.name}"
+            text += f", goes on in epoch {best.epoch} up to {best.end}"
+            advice = f"start it with the others: it drops its {own} from {parts} on, which no majority has; copy its "
+            advice += "folder away first if they matter"
+            yield Finding("log-diverged", "warning", subject_of(node), evidence, advice, text)
+        else:
+            lacks = counted(best.end - node.end, "record")
+            text = f"{node.name} ends at {node.end}, the best log, of {best.name}, at {best.end}: it lacks {lacks}"
+            advice = f"start {best.name}, too: {node.name} catches up from a leader, and can't win against it"
+            yield Finding("log-behind", "warning", subject_of(node), evidence, advice, text)
+
+
+def election(quorum: Quorum, is_wrong: bool) -> Finding:
+    """Say who can be elected."""
+    electable = list(quorum.electable)
+    evidence = {"electable": electable, "voters": [each.id for each in quorum.voters], "majority": quorum.majority}
+    subject: dict[str, Any] = {"quorum": quorum.cluster_id}
+    if not quorum.voters:
+        text = "who votes is not known: no voters in the log, nor in quorum-state"
+        return Finding("election", "info", subject, evidence, "see controller.quorum.voters of each node", text)
+    if electable:
+        text = f"can be elected with just these nodes: {', '.join(map(str, electable))}"
+        name = "election" if is_wrong else "healthy"
+        return Finding(name, "info", subject, evidence, "start them: they elect one", text)
+    votes = f"it takes {quorum.majority} of {counted(len(quorum.voters), 'voter')}"
+    text = f"nobody can be elected with just these nodes: {votes}"
+    paths = " ".join(node.path for node in quorum.nodes)
+    advice = f"bring voters back, or begin a new quorum: kcli snapshot restore {paths}"
+    return Finding("election", "critical", subject, evidence, advice, text)
+
+
+def survivor(quorum: Quorum) -> Finding:
+    """Say which log is to be kept where the quorum is lost, what may not be committed in it, what others would lose."""
+    best, safe = quorum.best, quorum.on_majority
+    evidence: dict[str, Any] = {"logEnd": best.end, "epoch": best.epoch, "onMajorityUpTo": safe}
+    evidence["loses"] = {str(node.id): best.end - common_end(best, node) for node in quorum.nodes if node is not best}
+    text = f"{best.name} has the longest log by epoch: up to {best.end} of epoch {best.epoch}"
+    if safe is None:
+        text += "; what of its end was committed is not known without a majority of the voters"
+    elif safe < best.end:
+        text += f"; a majority has it up to {safe}, {counted(best.end - safe, 'record')} behind that may be uncommitted"
+    advice = f"begin the new quorum with it: kcli snapshot restore {best.path} --to LOGDIR"
+    return Finding("survivor", "info", subject_of(best), evidence, advice, text)

@@ -1,0 +1,152 @@
+"""A node of a quorum by its log directory: who it says it is, its log by epochs, and the voters that it knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from kcli.errors import InputError
+from kcli.snapshots.quorum.voters import VoterKey, logged_voters
+from kcli.snapshots.reading.directory import Listing, QuorumState, parse_quorum_state
+from kcli.snapshots.reading.files import listing_of, metadata_directory
+from kcli.snapshots.reading.log_batches import log_batches
+
+META = "meta.properties"
+
+
+class Identity(NamedTuple):
+    """Who a node is by its meta.properties; None: it does not say."""
+
+    node_id: int | None = None
+    directory_id: str | None = None
+    cluster_id: str | None = None
+
+
+class EpochRun(NamedTuple):
+    """The records of a leader epoch: from an offset up to another one, which is not included."""
+
+    epoch: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumNode:
+    """path: as it was given. runs: its log by epochs; a snapshot that ends behind the log is an empty run; logged: the
+    voters in the log."""
+
+    path: str
+    identity: Identity
+    runs: tuple[EpochRun, ...]
+    logged: tuple[VoterKey, ...]
+    state: QuorumState | None = None
+
+    @property
+    def id(self) -> int | None:
+        """Its node.id."""
+        return self.identity.node_id
+
+    @property
+    def name(self) -> str:
+        """How texts name it: "node 3", or by its path."""
+        return f"node {self.id}" if self.id is not None else self.path
+
+    @property
+    def end(self) -> int:
+        """The offset behind its last record."""
+        return self.runs[-1].end if self.runs else 0
+
+    @property
+    def epoch(self) -> int:
+        """The leader epoch of its last record; -1: it has none."""
+        return self.runs[-1].epoch if self.runs else -1
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What elections compare: the last epoch, then the end."""
+        return self.epoch, self.end
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether its log has no record yet, as after `kafka-storage format`."""
+        return self.end == 0
+
+    @property
+    def voters(self) -> tuple[VoterKey, ...]:
+        """The voters that it knows: by its log or, below kraft.version 1, by quorum-state."""
+        if self.logged:
+            return self.logged
+        return tuple(VoterKey(each) for each in self.state.voters) if self.state else ()
+
+
+def identity_of(log_dir: Path) -> Identity:
+    """Read the meta.properties of a log directory."""
+    from kcli.client.java_properties import parse
+
+    path = log_dir / META
+    if not path.is_file():
+        return Identity()
+    try:
+        known: Mapping[str, str] = {name: value.strip() for name, value, _ in parse(path.read_text("utf-8", "replace"))}
+    except InputError as error:
+        raise error.within(str(path)) from None
+    number = known.get("node.id", known.get("broker.id", ""))
+    node = int(number) if re.fullmatch("[0-9]{1,10}", number) else None
+    return Identity(node, known.get("directory.id") or None, known.get("cluster.id") or None)
+
+
+def read_node(path: str, dialect: str | None = None) -> QuorumNode:
+    """Read a node's log directory, or the partition's directory in it. InputError, OSError."""
+    folder = metadata_directory(path)
+    listing = listing_of(folder)
+    segments = [str(folder / name) for name, _ in listing.segments]
+    newest = max((name.id for _, name in listing.snapshots), default=None)
+    if newest is None and not segments:
+        raise InputError("neither a snapshot nor a log segment is here", file=path)
+    runs = epoch_runs(segments)
+    logged = logged_voters(logged_files(folder, listing, runs[-1].end if runs else 0), dialect)
+    if newest is not None and newest.end_offset >= (runs[-1].end if runs else 0):
+        runs = [EpochRun(newest.epoch, newest.end_offset, newest.end_offset)]
+    return QuorumNode(path, identity_of(folder.absolute().parent), tuple(runs), logged, quorum_state(folder))
+
+
+def logged_files(folder: Path, listing: Listing, log_end: int) -> list[str]:
+    """Return the segments of a folder and its newest snapshot, in the order of the log."""
+    files = [str(folder / name) for name, _ in listing.segments]
+    newest = max(((name.id, file) for file, name in listing.snapshots), default=None)
+    if newest is not None:
+        files.insert(len(files) if newest[0].end_offset >= log_end else 0, str(folder / newest[1]))
+    return files
+
+
+def epoch_runs(segments: list[str]) -> list[EpochRun]:
+    """Return the runs of leader epochs in a log."""
+    runs: list[EpochRun] = []
+    for batch in log_batches(segments):
+        if runs and runs[-1].epoch == batch.leader_epoch:
+            runs[-1] = runs[-1]._replace(end=batch.last_offset + 1)
+        else:
+            runs.append(EpochRun(batch.leader_epoch, batch.base_offset, batch.last_offset + 1))
+    return runs
+
+
+def quorum_state(folder: Path) -> QuorumState | None:
+    """Read quorum-state; None: it is not there, or can't be read, which is a matter of `verify`."""
+    path = folder / "quorum-state"
+    try:
+        return parse_quorum_state(path.read_text("utf-8", "replace")) if path.is_file() else None
+    except InputError:
+        return None
+
+
+def common_end(one: QuorumNode, other: QuorumNode) -> int:
+    """Return the offset up to which two logs have the same epochs: where they part, or where the shorter one ends."""
+    mine, yours = ({run.epoch: run for run in node.runs} for node in (one, other))
+    shared = [epoch for epoch in mine if epoch in yours]
+    if not shared:
+        return max(min(one.runs[0].start if one.runs else 0, other.runs[0].start if other.runs else 0), 0)
+    last = max(shared)
+    return min(mine[last].end, yours[last].end)

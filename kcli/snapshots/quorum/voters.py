@@ -1,0 +1,66 @@
+"""The voters of a quorum, as the control records of a log state them (KIP-853)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kcli.errors import DecodeError, InputError
+from kcli.snapshots.reading.decoding import Decoder
+from kcli.snapshots.reading.files import open_file
+from kcli.snapshots.reading.framing import Fault, batches, release
+from kcli.snapshots.reading.walk import opened, walk
+
+KRAFT_VERSION, KRAFT_VOTERS = 5, 6
+
+
+class VoterKey(NamedTuple):
+    """A voter. directory: None in a quorum of kraft.version 0, which names its voters by id alone."""
+
+    id: int
+    directory: str | None = None
+    address: str | None = None
+
+    def is_node(self, node: int | None, directory: str | None) -> bool:
+        """Whether a node with this id and this directory id is the voter."""
+        return self.id == node and self.directory in (None, directory)
+
+
+def logged_voters(files: Sequence[str], dialect: str | None = None) -> tuple[VoterKey, ...]:
+    """Return the last voters in snapshots and segments, in the order of the log. InputError."""
+    return last_voters(each for path in files for each in controls(path, dialect, whole=path.endswith(".log")))
+
+
+def last_voters(records: Iterable[tuple[int | None, Mapping[str, Any]]]) -> tuple[VoterKey, ...]:
+    """Return the voters by control records, as (type, value); none below kraft.version 1."""
+    kraft_version, voters = 0, tuple[VoterKey, ...]()
+    for kind, value in records:
+        if kind == KRAFT_VERSION:
+            kraft_version = value["kRaftVersion"]
+        elif kind == KRAFT_VOTERS:
+            voters = tuple(map(voter_key, value["voters"]))
+    return voters if kraft_version else ()
+
+
+def controls(path: str, dialect: str | None, *, whole: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the control records of a file; whole: else up to its first data batch, where a snapshot has them."""
+    decoder = Decoder(dialect)
+    with open_file(path) as file:
+        for batch in batches(file.data):
+            if isinstance(batch, Fault) or not (batch.is_control or whole):
+                return
+            if batch.is_control and batch.magic == 2:
+                try:
+                    records = opened(file.data, batch)
+                    for _, kind, _, start, end, problem in walk(records, batch):
+                        if kind in (KRAFT_VERSION, KRAFT_VOTERS) and not problem:
+                            yield kind, decoder.read_control(kind, records[start:end])
+                except (DecodeError, InputError):
+                    continue  # a matter of `verify`
+            release(file.mapped, batch.position, batch.end)
+
+
+def voter_key(value: Mapping[str, Any]) -> VoterKey:
+    """Take a voter out of a VotersRecord."""
+    address = next((f"{each['host']}:{each['port']}" for each in value["endpoints"]), None)
+    return VoterKey(value["voterId"], value["voterDirectoryId"], address)

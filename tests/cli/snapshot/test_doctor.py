@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from tests.snapshots.quorum.folders import make_node
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_findings_have_diagnose_s_form(tmp_path: Path, capfd: Captured) -> None:
+    node = make_node(tmp_path, 2, (1, 50))
+    assert main(["snapshot", "doctor", node, "--format", "jsonl"]) == 1
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert {tuple(row) for row in rows} == {("finding", "severity", "subject", "evidence", "advice")}
+    assert rows[0]["subject"]["node"] == 1
+    assert f"kcli snapshot restore {node}" in rows[0]["advice"]
+    assert rows[-1]["evidence"]["electable"] == []
+
+
+def test_text(tmp_path: Path, capfd: Captured) -> None:
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3)]
+    assert main(["snapshot", "doctor", *nodes]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0].split() == ["node", "folder", "directory", "id", "log", "end", "epoch", "votes", "can", "win"]
+    assert lines[-1] == "info      healthy: can be elected with just these nodes: 1, 2, 3"
+    (tmp_path / "node3" / "meta.properties").write_text("node.id=3\ncluster.id=other\n")
+    assert main(["snapshot", "doctor", "-q", *nodes]) == 1
+    first, advice, *_ = capfd.readouterr().out.splitlines()
+    assert first.startswith("WARNING   cluster-id-mismatch: node 3 is of cluster other")
+    assert advice.startswith("          do: ")
+
+
+def test_what_can_t_be_read_is_said_beside_the_findings(tmp_path: Path, capfd: Captured) -> None:
+    node = make_node(tmp_path, 2, (1, 50))
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert main(["snapshot", "doctor", str(empty)]) == 3
+    assert main(["snapshot", "doctor", str(tmp_path / "nowhere")]) == 3
+    capfd.readouterr()
+    assert main(["snapshot", "doctor", node, str(empty)]) == 3
+    captured = capfd.readouterr()
+    assert "voter-missing" in captured.out
+    assert "neither a snapshot nor a log segment" in captured.err
+
+
+def test_restore_of_several_folders_begins_with_the_survivor(tmp_path: Path, capfd: Captured) -> None:
+    one = make_node(tmp_path, 1, (1, 90))
+    two = make_node(tmp_path, 2, (1, 40), (2, 60))
+    main(["snapshot", "restore", one, two, "--format", "jsonl"])
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    (survivor,) = (row for row in rows if row.get("finding") == "survivor")
+    assert survivor["subject"] == {"node": 2, "path": two}
+    assert [row["subject"]["node"] for row in rows if row.get("finding") == "log-diverged"] == [1]
+    assert main(["snapshot", "restore", one, str(tmp_path / "nowhere")]) == 3

@@ -1,0 +1,106 @@
+"""Who can win, by logs and identities; what Kafka's nodes did with such folders is in `tests/cli/snapshot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.snapshots.quorum.election import quorum_of
+from kcli.snapshots.quorum.findings import findings, survivor
+from kcli.snapshots.quorum.node import common_end, read_node
+from tests.snapshots.quorum.folders import DIRECTORIES, make_node
+
+STATIC = (
+    '{"clusterId":"","leaderId":1,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,"currentVoters":[%s],"data_version":0}'
+)
+OTHER = "b3RoZXJkaXJlY3RvcnkxMQ"
+
+
+def judged(*paths: str) -> tuple[list[tuple[str, int | None, str]], list[int]]:
+    """Findings as (id, node, severity), and who can win."""
+    quorum = quorum_of([read_node(path) for path in paths])
+    found = [(each.finding, each.subject.get("node"), each.severity) for each in findings(quorum)]
+    return found, list(quorum.electable)
+
+
+def test_three_of_one_log(tmp_path: Path) -> None:
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3)]
+    assert judged(*nodes) == ([("healthy", None, "info")], [1, 2, 3])
+
+
+def test_two_lost_of_three_and_of_five(tmp_path: Path) -> None:
+    lone = make_node(tmp_path / "three", 2, (1, 50))
+    found, electable = judged(lone)
+    critical = [("voter-missing", 1, "critical"), ("voter-missing", 3, "critical"), ("election", None, "critical")]
+    assert (found, electable) == (critical, [])
+    five = [make_node(tmp_path / "five", number, (1, 50), voters=[1, 2, 3, 4, 5]) for number in (1, 3, 5)]
+    found, electable = judged(*five)
+    assert electable == [1, 3, 5]
+    assert found == [("voter-missing", 2, "warning"), ("voter-missing", 4, "warning"), ("election", None, "info")]
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "three", "finding", "electable"),
+    [
+        ([(1, 50)], [(1, 50)], [(1, 40)], ("log-behind", 3, "warning"), [1, 2]),
+        ([(1, 90)], [(1, 40), (2, 50)], [(1, 40), (2, 50)], ("log-diverged", 1, "warning"), [2, 3]),
+    ],
+)
+def test_logs(one: Any, two: Any, three: Any, finding: tuple[Any, ...], electable: list[int], tmp_path: Path) -> None:
+    nodes = [make_node(tmp_path, number, *runs) for number, runs in enumerate((one, two, three), 1)]
+    found, winners = judged(*nodes)
+    assert found[0] == finding
+    assert winners == electable
+
+
+def test_where_logs_part(tmp_path: Path) -> None:
+    ends = [
+        ([(1, 40), (2, 60)], [(1, 90)], 40),
+        ([(1, 40), (2, 60), (3, 70)], [(1, 40), (2, 55), (4, 80)], 55),
+        ([(1, 40)], [(1, 50), (2, 60)], 40),
+    ]
+    for number, (one, two, expected) in enumerate(ends):
+        nodes = [read_node(make_node(tmp_path / f"{number}", which, *runs)) for which, runs in ((1, one), (2, two))]
+        assert common_end(*nodes) == common_end(*reversed(nodes)) == expected
+
+
+def test_another_directory_has_no_vote(tmp_path: Path) -> None:
+    good = [make_node(tmp_path, number, (1, 50)) for number in (1, 2)]
+    bad = make_node(tmp_path, 3, (1, 50), directory=OTHER)
+    found, electable = judged(*good, bad)
+    assert (found[0], electable) == (("directory-id-mismatch", 3, "warning"), [1, 2])
+    found, electable = judged(good[0], bad)
+    assert ("directory-id-mismatch", 3, "critical") in found
+    assert electable == []
+
+
+def test_another_cluster_s_node_has_no_vote(tmp_path: Path) -> None:
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 3)]
+    stranger = make_node(tmp_path, 2, (2, 90), cluster="b3RoZXJjbHVzdGVyMTExMQ")
+    found, electable = judged(nodes[0], stranger, nodes[1])
+    assert (found[0], electable) == (("cluster-id-mismatch", 2, "warning"), [1, 3])
+
+
+def test_a_node_that_is_no_voter(tmp_path: Path) -> None:
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3, 4)]
+    found, electable = judged(*nodes)
+    assert (found[0], electable) == (("not-a-voter", 4, "warning"), [1, 2, 3])
+
+
+def test_a_static_quorum_votes_by_ids_alone(tmp_path: Path) -> None:
+    state = STATIC % ",".join(f'{{"voterId":{each}}}' for each in (1, 2, 3))
+    nodes = [make_node(tmp_path, each, (1, 50), static=state, directory=DIRECTORIES[5]) for each in (1, 3)]
+    found, electable = judged(*nodes)
+    assert (found[0], electable) == (("voter-missing", 2, "warning"), [1, 3])
+
+
+def test_the_survivor_is_the_longest_log_by_epoch(tmp_path: Path) -> None:
+    runs = {1: [(1, 90)], 2: [(1, 40), (2, 60)], 3: [(1, 40), (2, 50)]}
+    nodes = [read_node(make_node(tmp_path, number, *each)) for number, each in runs.items()]
+    for order in (nodes, nodes[::-1]):
+        found = survivor(quorum_of(order))
+        assert found.subject["node"] == 2
+        assert found.evidence["onMajorityUpTo"] == 50
+        assert found.evidence["loses"] == {"1": 20, "3": 10}
