@@ -37,7 +37,7 @@ class History:
     def items(self) -> list[int]:
         most = self.chance.choices((70, 14, 5), (1, 2, 17))[0]  # more than any state holds, than a short one, few
         count = self.chance.randrange(most)
-        if count > 6 or self.chance.random() < 0.1:
+        if count > 6 or self.chance.random() < 0.03:
             return [self.chance.randrange(6) for _ in range(count)]  # a broker more than once, as no controller has it
         return self.chance.sample(range(6), count)
 
@@ -56,7 +56,7 @@ class History:
             value["directories"] = self.directories(self.chance.choice((*[len(value["replicas"])] * 4, 3)))
         if self.chance.random() < 0.4:
             value["leader"] = self.chance.randrange(-2, 4)
-        if self.chance.random() < 0.1:
+        if self.chance.random() < 0.03:
             value["leaderRecoveryState"] = self.chance.randrange(-1, 2)
         return "PartitionChangeRecord", value
 
