@@ -50,13 +50,13 @@ class History:
     def change(self) -> tuple[str, Value]:
         value: Value = {"partitionId": self.chance.choice((0, 0, 1, 1, 2, 7, 100_000)), "topicId": self.topic()}
         for name in LISTS:
-            if self.chance.random() < 0.3 and self.version >= SINCE.get(name, 0):
+            if self.chance.random() < (0.05 if name == "replicas" else 0.3) and self.version >= SINCE.get(name, 0):
                 value[name] = self.items()
         if "replicas" in value and self.version >= 1 and self.chance.random() < 0.8:
             value["directories"] = self.directories(self.chance.choice((*[len(value["replicas"])] * 4, 3)))
         if self.chance.random() < 0.4:
             value["leader"] = self.chance.randrange(-2, 4)
-        if self.chance.random() < 0.03:
+        if self.chance.random() < 0.1:
             value["leaderRecoveryState"] = self.chance.randrange(-1, 2)
         return "PartitionChangeRecord", value
 
@@ -86,7 +86,7 @@ class History:
             ("EndTransactionRecord", {}),
             ("AbortTransactionRecord", {"reason": ""}),
         ]
-        return self.chance.choice(others)
+        return self.chance.choices(others, (3, 1, 1, 1, 1, 1, 1))[0]
 
     def framed(self, name: str, value: Value) -> bytes:
         version = self.version if name in ("PartitionRecord", "PartitionChangeRecord") else 0
