@@ -3,47 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option
+from kcli.cli.snapshot.live import client_config_option, is_live
 from kcli.cli.terminal.cells import align
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.snapshots.quorum.election import Quorum, quorum_of
-from kcli.snapshots.quorum.findings import Finding, findings
+from kcli.snapshots.quorum.findings import SEVERITIES, Finding, findings
 from kcli.snapshots.quorum.node import QuorumNode, read_node
+
+if TYPE_CHECKING:
+    from kcli.snapshots.quorum.answers import Answer
 
 
 @click.command()
-@click.argument("sources", nargs=-1, required=True, metavar="DIR...")
+@click.argument("sources", nargs=-1, required=True, metavar="HOST:PORT|DIR...")
 @format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@client_config_option
 @quiet_option("Only findings.")
 @dialect_option
-def doctor(sources: tuple[str, ...], form: str, quiet: bool, dialect: str | None) -> int:
+def doctor(sources: tuple[str, ...], form: str, settings: tuple[str, ...], quiet: bool, dialect: str | None) -> int:
     """Say what keeps a quorum from having a leader: who is there, whose log is whose, who can win, what to type.
 
-    DIR is a node's log directory: meta.properties beside `__cluster_metadata-0`. Exit code 1 with a warning or worse,
-    0 without, 3 when nothing could be judged.
+    HOST:PORT are controllers: each is asked on its own port, whether it leads or not, and those that they name. DIR is
+    a node's log directory: meta.properties beside `__cluster_metadata-0`; copies are enough. Both may be given, as far
+    as they are at hand. Exit code 1 with a warning or worse, 0 without, 3 when nothing could be judged.
 
     \b
+    kcli snapshot doctor localhost:9093,localhost:9095,localhost:9097
     kcli snapshot doctor node1/data node2/data node3/data
     """
-    nodes, problems = read_nodes(sources, dialect)
+    live = [each for each in sources if is_live(each)]
+    nodes, problems = read_nodes([each for each in sources if each not in live], dialect)
+    found, tables = list[Finding](), list[list[list[str]]]()
     if nodes:
         quorum = quorum_of(nodes)
-        found = findings(quorum)
-        if form == "text" and not quiet:
-            for line in align(table(quorum)):
-                print_line(line)
-        for each in found:
-            show(each, form)
-        if not problems:
-            return 1 if any(each.severity != "info" for each in found) else 0
+        found += findings(quorum)
+        tables.append(folder_table(quorum))
+    if live:
+        answers, judged = judge_live(live, settings, quiet)
+        found += judged
+        tables.append(answer_table(answers))
+    found.sort(key=lambda each: SEVERITIES.index(each.severity))
+    if form == "text" and not quiet:
+        for line in (line for table in tables for line in align(table)):
+            print_line(line)
+    for each in found:
+        show(each, form)
     conclude(problems, quiet)
-    return 1
+    return 1 if any(each.severity != "info" for each in found) else 0
+
+
+def judge_live(addresses: list[str], settings: tuple[str, ...], quiet: bool) -> tuple[list[Answer], list[Finding]]:
+    """Ask the controllers, and judge what they answer."""
+    from kcli.cli.snapshot.doctor_live import ask_controllers
+    from kcli.snapshots.quorum.answers import judge_answers
+
+    answers = ask_controllers(addresses, settings, quiet)
+    return answers, judge_answers(answers)
+
+
+def answer_table(answers: list[Answer]) -> list[list[str]]:
+    """The controllers in rows of columns."""
+    rows = [["node", "controller", "answers", "leader", "epoch"]]
+    for each in answers:
+        leader = "?" if each.error else "none" if each.leader < 0 else str(each.leader)
+        node = "?" if each.node is None else str(each.node)
+        rows.append(
+            [node, each.address, "no" if each.error else "yes", leader, "?" if each.epoch < 0 else f"{each.epoch}"]
+        )
+    return rows
 
 
 def read_nodes(paths: Sequence[str], dialect: str | None) -> tuple[list[QuorumNode], list[InputError]]:
@@ -59,7 +94,7 @@ def read_nodes(paths: Sequence[str], dialect: str | None) -> tuple[list[QuorumNo
     return nodes, problems
 
 
-def table(quorum: Quorum) -> list[list[str]]:
+def folder_table(quorum: Quorum) -> list[list[str]]:
     """The nodes in rows of columns."""
     rows = [["node", "folder", "directory id", "log end", "epoch", "votes", "can win"]]
     for node in quorum.nodes:

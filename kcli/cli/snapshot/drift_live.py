@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcli.cli.options.client import configure
 from kcli.cli.snapshot.access_answers import QUESTIONS, ask_access
-from kcli.cli.snapshot.answers import ask_configs, ask_log, ask_topics
+from kcli.cli.snapshot.answers import TOPIC, ask_configs, ask_log, ask_topics
 from kcli.cli.snapshot.live import copy_log
 from kcli.cli.snapshot.watch import quorum_of
 from kcli.client.address import Address
@@ -35,6 +35,8 @@ from kcli.schemas.apikeys import (
 )
 from kcli.snapshots.image.diff import Change
 from kcli.snapshots.image.texts import SECURITY_PROTOCOLS
+from kcli.snapshots.quorum.described import Described, stale_members
+from kcli.snapshots.quorum.findings import Finding
 from kcli.snapshots.reading.follow import LogFollower
 
 if TYPE_CHECKING:
@@ -72,16 +74,28 @@ class LiveNode:
 
 @dataclass(slots=True)
 class LiveView:
-    """What the nodes answer, as lines of text and as rows of JSON. offset: the end of the log beside them."""
+    """What the nodes answer, as lines of text and as rows of JSON. offset: the end of the log beside them; quorum: as
+    its leader describes it; unseen: values of configs in the log that no question is about."""
 
     nodes: list[LiveNode]
     offset: int
-    behind: dict[int, int] = field(default_factory=dict)
+    quorum: Described | None = None
+    unseen: int = 0
 
     @property
     def is_drift(self) -> bool:
-        """Whether a node answers otherwise than the log."""
-        return any(node.differing for node in self.nodes)
+        """Whether a node answers otherwise than the log, or votes with another directory than it fetches with."""
+        return any(node.differing for node in self.nodes) or any(each.severity != "info" for each in self.stale)
+
+    @property
+    def stale(self) -> list[Finding]:
+        """The members of the quorum that are not what their nodes are now."""
+        return list(stale_members(self.quorum)) if self.quorum else []
+
+    def behind(self, node: LiveNode) -> int | None:
+        """How many records a node lacks, as the replica that it is now; None: the leader does not know it."""
+        found = self.quorum.living(node.number) if self.quorum else None
+        return self.quorum.behind([found])[found.key] if self.quorum and found else None
 
     @property
     def verdict(self) -> str:
@@ -89,7 +103,10 @@ class LiveView:
         found = len({key for node in self.nodes for key in node.differing or ()})
         asked = sum(node.differing is not None for node in self.nodes)
         state = counted(found, "object differs", "objects differ") if found else "the same"
-        return f"{asked} of {len(self.nodes)} nodes asked, the log up to offset {self.offset}: {state}"
+        text = f"{asked} of {len(self.nodes)} nodes asked, the log up to offset {self.offset}: {state}"
+        if self.unseen:
+            text += f"; no node shows {counted(self.unseen, 'config')} of other things than its topics"
+        return text
 
     def table(self) -> list[list[str]]:
         """The nodes in rows of columns."""
@@ -98,7 +115,7 @@ class LiveView:
             state = node.reason
             if node.differing is not None:
                 state = f"{', '.join(node.asked)}: {f'{len(node.differing)} differ' if node.differing else 'same'}"
-            behind = self.behind.get(node.number)
+            behind = self.behind(node)
             rows.append([node.name, str(node.address), "?" if behind is None else f"{behind}", node.log, state])
         return rows
 
@@ -109,18 +126,22 @@ class LiveView:
         for node in self.nodes:
             for change in (node.differing or {}).values():
                 yield contrast(change, f"on {node.name}", "by the log")
+        for each in self.stale:
+            yield f"{each.text} (do: {each.advice})"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The same as JSON objects."""
         for node in self.nodes:
             state = None if node.differing is None else len(node.differing)
             row = {"event": "node", "node": node.name, "address": str(node.address), "endOffset": self.offset}
-            row |= {"behind": self.behind.get(node.number), "log": node.log, "shows": list(node.asked)}
+            row |= {"behind": self.behind(node), "log": node.log, "shows": list(node.asked)}
             yield row | {"differing": state, "reason": node.reason or None}
         for node in self.nodes:
             for (table, key), change in (node.differing or {}).items():
                 values = {"log": change.after, node.name: change.before}
                 yield {"event": "drift", "table": table, "key": list(key), "values": values}
+        for each in self.stale:
+            yield {"event": "finding", **each.row()}
 
 
 def compare_live(addresses: str, settings: Sequence[str], quiet: bool, folder: Path, dialect: str | None) -> LiveView:
@@ -147,8 +168,15 @@ def one_look(config: ClientConfig, folder: Path, dialect: str | None) -> LiveVie
     follower = asyncio.run(copy_log(config, folder))
     image = load_image(Wanted(str(folder)), dialect=dialect).loader.image
     view = LiveView(nodes_of(image, config["security.protocol"]), image.provenance.end_offset)
+    view.unseen = unseen_configs(image)
     asyncio.run(ask_nodes(config, follower, view, image))
     return view
+
+
+def unseen_configs(image: Image) -> int:
+    """How many values of configs no answer can be held to: those of topics that do not exist, and of all but topics."""
+    topics = {topic.name for topic in image.topics.values()}
+    return sum(len(values) for (kind, name), values in image.configs.items() if kind != TOPIC or name not in topics)
 
 
 def nodes_of(image: Image, protocol: str) -> list[LiveNode]:
@@ -167,8 +195,7 @@ async def ask_nodes(config: ClientConfig, follower: LogFollower, view: LiveView,
     """Ask each node for its log and for what it holds, and the leader who is behind."""
     client = Client(config)
     try:
-        if quorum := await quorum_of(client, follower):
-            view.behind = quorum.voters | quorum.observers
+        view.quorum = await quorum_of(client, follower)
         for node in view.nodes:
             try:
                 await ask_node(await client.session_at(node.address), node, follower, image)

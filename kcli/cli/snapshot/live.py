@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,8 +16,10 @@ import click
 
 from kcli.cli.options.client import configure
 from kcli.cli.snapshot.fetch import ask, find_controllers, is_lost, lose
+from kcli.cli.terminal.console import warn
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
+from kcli.counting import counted
 from kcli.errors import NetworkError
 from kcli.snapshots.live.fetch import Restart, Write
 from kcli.snapshots.reading.files import metadata_directory
@@ -23,6 +27,7 @@ from kcli.snapshots.reading.follow import Committed, LogFollower
 
 ADDRESSES = re.compile(r"[^/,@\s]+:\d{1,5}(,[^/,@\s]+:\d{1,5})*")
 PAUSE = 0.2  # seconds between answers that bring nothing
+LEADERLESS = 60.0  # seconds to wait for a leader
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -55,11 +60,14 @@ def folder_of(source: str, settings: Sequence[str], quiet: bool) -> Iterator[Pat
 
 
 async def copy_log(config: ClientConfig, folder: Path) -> LogFollower:
-    """Copy a quorum's log up to the high watermark, and the snapshot before it. Returns what knows the leader."""
+    """Copy a quorum's log up to the high watermark, and the snapshot before it. Returns what knows the leader.
+
+    NetworkError: there is no leader for LEADERLESS seconds.
+    """
     client = Client(config)
     try:
         follower = LogFollower(await find_controllers(client))
-        async for piece in committed(client, follower, folder):
+        async for piece in committed(client, follower, folder, patience=LEADERLESS):
             with (folder / f"{piece.base_offset:020d}.log").open("wb") as file:
                 file.write(piece.data)
             if follower.is_caught_up:
@@ -69,9 +77,40 @@ async def copy_log(config: ClientConfig, folder: Path) -> LogFollower:
         await client.close()
 
 
-async def committed(client: Client, follower: LogFollower, folder: Path) -> AsyncIterator[Committed]:
-    """What a quorum commits, piece by piece, without an end; a snapshot on the way goes into the folder first."""
+class LeaderSearch:
+    """Says once that a quorum has no leader, as soon as each of its nodes was asked."""
+
+    def __init__(self, follower: LogFollower, patience: float) -> None:
+        self.follower, self.patience = follower, patience
+        self.since: float | None = None
+        self.asked, self.was_said = 0, False
+
+    def look(self) -> None:
+        """Look at how the last question went. NetworkError: there was no leader for too long."""
+        follower, now = self.follower, time.monotonic()
+        if not follower.refusals:
+            self.since, self.asked, self.was_said = None, 0, False
+            return
+        self.since, self.asked = self.since or now, self.asked + 1
+        nodes = ",".join(f"{each.host}:{each.port}" for each in follower.bootstrap)
+        text = f"no leader: {counted(len(follower.bootstrap), 'node')} asked, the epoch is {follower.epoch}"
+        if self.asked >= len(follower.bootstrap) and not self.was_said:
+            self.was_said = True
+            warn(f"{text}; trying on (what is wrong: kcli snapshot doctor {nodes})")
+        if now - self.since > self.patience:
+            raise NetworkError(f"{text}, for {self.patience:.0f} s (kcli snapshot doctor {nodes})")
+
+
+async def committed(
+    client: Client, follower: LogFollower, folder: Path, *, patience: float = inf
+) -> AsyncIterator[Committed]:
+    """What a quorum commits, piece by piece, without an end; a snapshot on the way goes into the folder first.
+
+    Where there is no leader one line says so, once, and it is asked on. NetworkError: for more than `patience` seconds.
+    """
+    search = LeaderSearch(follower, patience)
     while True:
+        search.look()
         turns = follower.turns
         try:
             taken = follower.take(await ask(client, follower))
@@ -90,6 +129,7 @@ async def committed(client: Client, follower: LogFollower, folder: Path) -> Asyn
         if (
             isinstance(taken, Restart)
             or follower.turns > turns > 2
+            or follower.refusals > 2
             or (isinstance(taken, Committed) and not taken.data)
         ):
             await asyncio.sleep(PAUSE)

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -27,6 +28,7 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, NetworkError
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import DESCRIBE_QUORUM
+from kcli.snapshots.quorum.described import Described, ReplicaKey, described
 from kcli.snapshots.reading.follow import LogFollower
 from kcli.snapshots.report import instant
 
@@ -97,13 +99,15 @@ class Shown:
         if self.is_live and self.wants(event):
             Lines(self.out).line(event_json(event) if self.form == "jsonl" else event_text(event))
 
-    def quorum(self, state: Quorum) -> None:
+    def quorum(self, state: Described) -> None:
         """Write the state of the quorum, where it has changed but for the high watermark."""
-        if self.last == state.key:
+        if self.last == state_key(state):
             return
-        self.last = state.key
+        self.last = state_key(state)
         now = time.time_ns() // 1_000_000
-        Lines(self.out).line(dumps(state.json(now)) if self.form == "jsonl" else f"{instant(now)}  {state}")
+        Lines(self.out).line(
+            dumps(state_json(state, now)) if self.form == "jsonl" else f"{instant(now)}  {state_text(state)}"
+        )
         self.out.flush()
 
 
@@ -117,7 +121,8 @@ async def follow(
     try:
         follower = LogFollower(await find_controllers(client))
         with tempfile.TemporaryDirectory(prefix="kcli-metadata-") as name:
-            async for piece in committed(client, follower, Path(name)):
+            patience = inf if duration is None else duration
+            async for piece in committed(client, follower, Path(name), patience=patience):
                 take_snapshots(loader, Path(name))
                 loader.segment(memoryview(piece.data))
                 show.out.flush()
@@ -143,41 +148,37 @@ def take_snapshots(loader: HistoryLoader, folder: Path) -> None:
         path.unlink()
 
 
-@dataclass(frozen=True, slots=True)
-class Quorum:
-    """The state of the quorum as its leader has it. behind: {replica: records}, of voters and observers."""
-
-    leader: int
-    epoch: int
-    high_watermark: int
-    voters: dict[int, int]
-    observers: dict[int, int]
-
-    @property
-    def key(self) -> str:
-        """What makes a state worth a line: another leader or member, or who is behind."""
-        members = [(node, behind > LAG) for node, behind in (self.voters | self.observers).items()]
-        return f"{self.leader} {self.epoch} {sorted(self.voters)} {members}"
-
-    def __str__(self) -> str:
-        voters, observers = (members_text(each) for each in (self.voters, self.observers))
-        state = f"quorum: node {self.leader} leads in epoch {self.epoch}, high watermark {self.high_watermark}"
-        return f"{state}, voters {voters}" + (f", observers {observers}" if self.observers else "")
-
-    def json(self, now: int) -> dict[str, Any]:
-        """As a JSON object."""
-        row: dict[str, Any] = {"event": "quorum", "time": instant(now), "leader": self.leader, "epoch": self.epoch}
-        row["highWatermark"] = self.high_watermark
-        for name, members in (("voters", self.voters), ("observers", self.observers)):
-            row[name] = [{"node": node, "behind": behind} for node, behind in members.items()]
-        return row
+def state_key(state: Described) -> str:
+    """What makes a state worth a line: another leader or member, or who is behind."""
+    members = [(node, behind > LAG) for node, behind in state.behind((*state.voters, *state.observers)).items()]
+    return f"{state.leader} {state.epoch} {[each.key for each in state.voters]} {members}"
 
 
-def members_text(members: dict[int, int]) -> str:
-    return ", ".join(f"{node} ({behind} behind)" if behind else f"{node}" for node, behind in members.items())
+def state_text(state: Described) -> str:
+    """The state as a line."""
+    voters, observers = (members_text(state.behind(each)) for each in (state.voters, state.observers))
+    text = f"quorum: node {state.leader} leads in epoch {state.epoch}, high watermark {state.high_watermark}"
+    return f"{text}, voters {voters}" + (f", observers {observers}" if state.observers else "")
 
 
-async def quorum_of(client: Client, follower: LogFollower) -> Quorum | None:
+def state_json(state: Described, now: int) -> dict[str, Any]:
+    """The state as a JSON object."""
+    row: dict[str, Any] = {"event": "quorum", "time": instant(now), "leader": state.leader, "epoch": state.epoch}
+    row["highWatermark"] = state.high_watermark
+    for name, members in (("voters", state.voters), ("observers", state.observers)):
+        row[name] = [{"node": key.id, "directory": key.directory or None, "behind": behind}
+                     for key, behind in state.behind(members).items()]  # fmt: skip
+    return row
+
+
+def members_text(members: dict[ReplicaKey, int]) -> str:
+    """The members, those of one id with their directories."""
+    ids = [key.id for key in members]
+    named = {key: f"{key}" if ids.count(key.id) > 1 else f"{key.id}" for key in members}
+    return ", ".join(f"{named[key]} ({behind} behind)" if behind else named[key] for key, behind in members.items())
+
+
+async def quorum_of(client: Client, follower: LogFollower) -> Described | None:
     """What the leader says of the quorum (DescribeQuorum); None: it does not say now."""
     asked = {"topics": [{"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 0}]}]}
     try:
@@ -185,16 +186,4 @@ async def quorum_of(client: Client, follower: LogFollower) -> Quorum | None:
         answer = await call(session.connection, DESCRIBE_QUORUM, session.versions.best(DESCRIBE_QUORUM), asked)
     except NetworkError:
         return None
-    found = [each for topic in answer["topics"] for each in topic["partitions"] if not each["errorCode"]]
-    if not found:
-        return None
-    end = max((each["logEndOffset"] for each in found[0]["currentVoters"]), default=-1)
-    voters, observers = (
-        {each["replicaId"]: max(end - each["logEndOffset"], 0) for each in sorted(found[0][name], key=replica)}
-        for name in ("currentVoters", "observers")
-    )
-    return Quorum(found[0]["leaderId"], found[0]["leaderEpoch"], found[0]["highWatermark"], voters, observers)
-
-
-def replica(member: dict[str, Any]) -> int:
-    return int(member["replicaId"])
+    return described(answer)

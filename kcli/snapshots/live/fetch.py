@@ -13,7 +13,7 @@ What turns one state into another:
     NOT_LEADER_OR_FOLLOWER, BROKER_NOT_     ask the leader that the      -> find: another node's file with the same id
       AVAILABLE, a lost connection          answer names, else the next  may hold the records in another order
     FENCED_ or UNKNOWN_LEADER_EPOCH         again with the epoch given   again with the epoch given
-    SNAPSHOT_NOT_FOUND                      -                            -> find, from nothing: a newer one is there
+    SNAPSHOT_NOT_FOUND, -1 (see below)      -                            -> find, from nothing: a newer one is there
     POSITION_OUT_OF_RANGE                   -                            from nothing, once; then -> find
     no snapshot id, no error                the next of PROBES; after    -
                                             the last: failed, none there
@@ -38,6 +38,7 @@ from kcli.snapshots.reading.names import SnapshotId
 BROKER_NOT_AVAILABLE, NOT_LEADER = 8, 6
 FENCED_EPOCH, UNKNOWN_EPOCH = 74, 75
 SNAPSHOT_NOT_FOUND, POSITION_OUT_OF_RANGE = 98, 99
+SERVER_ERROR = -1  # so 3.9 to 4.4 answer for a snapshot that is gone: they fail to write the response with the 98
 
 # (offset, epoch of the record before it; None: the leader's) to ask for, until the leader would rather have the asker
 # begin with a snapshot: where the log begins later; where it begins at 0 with a snapshot of epoch 0 (that of the
@@ -133,6 +134,8 @@ class SnapshotFetch:
         if self.turns > MOST_TURNS:
             raise SnapshotFetchError(f"no progress in {MOST_TURNS} answers; the last leader known is {self.leader}")
         self.learn_nodes(body.get("nodeEndpoints") or ())
+        if body["errorCode"] == SERVER_ERROR and self.state == "download":
+            return self.gone()
         if body["errorCode"]:
             raise SnapshotFetchError(f"{self.asked} refused the request: {named(body['errorCode'])}")
         partition = first_partition(body)

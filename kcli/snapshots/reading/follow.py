@@ -70,8 +70,10 @@ class LogFollower(SnapshotFetch):
     def take(self, body: Mapping[str, Any]) -> Write | Restart | Committed | None:  # type: ignore[override]
         """Process the response to `request()`. Write: bytes of a snapshot; Restart: it begins anew.
 
-        Raises SnapshotFetchError: nothing more can be read.
+        A quorum without a leader is asked for as long as a node of it answers. Raises SnapshotFetchError: nothing more
+        can be read.
         """
+        self.turns = 0 if self.refusals else self.turns
         taken = super().take(body)
         if self.state == "done":
             assert self.id is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,51 @@ def test_the_log_of_a_live_quorum(node: LogNode, capfd: Captured) -> None:
         ["101", "2", "+ config TOPIC audit retention.ms: value 5"],
     ]
     follower.listener.close()
+
+
+class Leaderless(Node):
+    """A controller that is up, of a quorum in which nobody leads."""
+
+    def reported(self, code: int, **values: Any) -> dict[str, Any]:
+        return super().reported(6, **values) | {"currentLeader": {"leaderId": -1, "leaderEpoch": 7}}
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return []
+
+    def quorum(self, body: dict[str, Any]) -> dict[str, Any]:
+        part: dict[str, Any] = {
+            "partitionIndex": 0,
+            "errorCode": 6,
+            "leaderId": -1,
+            "leaderEpoch": 7,
+            "highWatermark": -1,
+        }
+        part |= {"currentVoters": [], "observers": [], "errorMessage": None}
+        topics = [{"topicName": "__cluster_metadata", "partitions": [part]}]
+        return {"errorCode": 0, "errorMessage": None, "topics": topics, "nodes": []}
+
+
+@pytest.mark.parametrize("command", ["log", "watch"])
+def test_a_quorum_without_a_leader_is_said_at_once(
+    command: str, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    monkeypatch.setattr("kcli.cli.snapshot.live.LEADERLESS", 0.5)
+    node = Leaderless(2, (1, 18, 59))
+    options = ["--duration", "0.5"] if command == "watch" else []
+    assert main(["snapshot", command, node.address, *options]) == 4
+    first, last = capfd.readouterr().err.splitlines()
+    assert first.startswith("kcli: no leader: 1 node asked, the epoch is 7; trying on")
+    assert f"kcli snapshot doctor {node.address}" in last
+    node.listener.close()
+
+
+def test_the_doctor_of_a_quorum_without_a_leader(capfd: Captured) -> None:
+    node = Leaderless(2, (1, 18, 55, 59))
+    assert main(["snapshot", "doctor", f"{node.address},127.0.0.1:1", "--format", "jsonl"]) == 1
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [row["finding"] for row in rows] == ["controller-unreachable", "no-leader"]
+    assert rows[1]["evidence"]["views"] == {node.address: {"leader": -1, "epoch": 7}}
+    node.listener.close()
 
 
 def test_nobody_there(capfd: Captured) -> None:

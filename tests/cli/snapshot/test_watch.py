@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
-from kcli.cli.snapshot.watch import Quorum
+from kcli.cli.snapshot.watch import state_key, state_text
+from kcli.snapshots.quorum.described import Described, Member, ReplicaKey
 from tests.cli.snapshot.test_live import LogNode
 
 Captured = pytest.CaptureFixture[str]
@@ -49,8 +50,11 @@ def test_what_is_committed_while_it_looks(node: QuorumNode, capfd: Captured) -> 
     assert changes[0]["row"]["name"] == "audit"
     assert len(state) == 1
     assert (state[0]["leader"], state[0]["epoch"]) == (1, 2)
-    assert state[0]["voters"] == [{"node": 1, "behind": 0}, {"node": 2, "behind": 63}]
-    assert state[0]["observers"] == [{"node": 7, "behind": 0}]
+    assert state[0]["voters"] == [
+        {"node": 1, "directory": None, "behind": 0},
+        {"node": 2, "directory": None, "behind": 63},
+    ]
+    assert state[0]["observers"] == [{"node": 7, "directory": None, "behind": 0}]
 
 
 def test_text_and_choice(node: QuorumNode, capfd: Captured) -> None:
@@ -63,16 +67,16 @@ def test_text_and_choice(node: QuorumNode, capfd: Captured) -> None:
     ]
 
 
+def quorum(leader: int, epoch: int, ends: dict[int, int]) -> Described:
+    return Described(leader, epoch, 100, tuple(Member(ReplicaKey(node), end) for node, end in ends.items()), ())
+
+
 def test_when_a_state_is_worth_a_line() -> None:
-    state = Quorum(1, 2, 100, {1: 0, 2: 1}, {})
-    assert state.key == Quorum(1, 2, 500, {1: 3, 2: 0}, {}).key
-    for other in (
-        Quorum(2, 3, 100, {1: 0, 2: 1}, {}),
-        Quorum(1, 2, 100, {1: 0, 2: 500}, {}),
-        Quorum(1, 2, 1, {1: 0}, {}),
-    ):
-        assert other.key != state.key
-    assert str(state) == "quorum: node 1 leads in epoch 2, high watermark 100, voters 1, 2 (1 behind)"
+    state = quorum(1, 2, {1: 100, 2: 99})
+    assert state_key(state) == state_key(quorum(1, 2, {1: 500, 2: 497}))
+    for other in (quorum(2, 3, {1: 100, 2: 99}), quorum(1, 2, {1: 600, 2: 100}), quorum(1, 2, {1: 100})):
+        assert state_key(other) != state_key(state)
+    assert state_text(state) == "quorum: node 1 leads in epoch 2, high watermark 100, voters 1, 2 (1 behind)"
 
 
 def test_nobody_there(capfd: Captured) -> None:

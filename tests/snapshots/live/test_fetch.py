@@ -124,6 +124,11 @@ def test_a_snapshot_that_is_gone() -> None:
     newer = SnapshotId(900, 3)
     machine.take(found(offered=newer))
     assert (machine.state, machine.id, machine.position) == ("download", newer, 0)
+    answer = {"errorCode": -1, "topics": []}  # of 3.9 to 4.4, which can't write their answer
+    assert isinstance(machine.take(answer), Restart)
+    assert (machine.state, machine.id) == ("find", None)
+    with pytest.raises(SnapshotFetchError, match="UNKNOWN_SERVER_ERROR"):
+        machine.take(answer)
     only = SnapshotFetch([A], wanted=ID)
     only.take(found(offered=newer))
     assert only.id == ID

@@ -1,0 +1,91 @@
+"""kcli snapshot doctor HOST:PORT: asks each controller of a quorum on its own port, whether it leads or not."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kcli.cli.options.client import configure
+from kcli.client.address import Address
+from kcli.client.calls import call
+from kcli.client.cluster import Client
+from kcli.client.properties import ClientConfig
+from kcli.errors import NetworkError
+from kcli.schemas.apikeys import DESCRIBE_CLUSTER, DESCRIBE_QUORUM, FETCH
+from kcli.snapshots.live.fetch_messages import find_body, first_partition
+from kcli.snapshots.quorum.answers import Answer
+from kcli.snapshots.quorum.described import described
+
+if TYPE_CHECKING:
+    from kcli.client.handshake import Session
+
+ASKED = {"topics": [{"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 0}]}]}
+CONTROLLERS = 2  # DescribeCluster.endpointType (KIP-919)
+LEAST_FETCH = 12  # answers of non-leaders say whom they follow
+PATIENCE = 10.0  # seconds for one controller
+
+
+def ask_controllers(addresses: Sequence[str], settings: Sequence[str], quiet: bool) -> list[Answer]:
+    """Ask controllers, and those that they name."""
+    return asyncio.run(ask_all(configure(",".join(addresses), settings, quiet=quiet)))
+
+
+async def ask_all(config: ClientConfig) -> list[Answer]:
+    """Ask the bootstrap addresses, then whom they name besides."""
+    client = Client(config)
+    try:
+        answers = list(await asyncio.gather(*(ask_one(client, each) for each in client.bootstrap)))
+        known = {address: node for each in answers for address, node in each.controllers.items()}
+        more = [Address(*split(each)) for each in known if each not in {answer.address for answer in answers}]
+        answers += await asyncio.gather(*(ask_one(client, each) for each in more))
+        for each in answers:
+            each.node = known.get(each.address, each.node)
+        return answers
+    finally:
+        await client.close()
+
+
+def split(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+async def ask_one(client: Client, address: Address) -> Answer:
+    """Ask one controller; what fails is in the answer."""
+    answer = Answer(str(address))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            session = await client.session_at(address)
+            await describe(session, answer)
+    except TimeoutError:
+        answer.error = f"no answer in {PATIENCE:.0f} s"
+    except NetworkError as error:
+        answer.error = str(error)
+        answer.is_certificate = isinstance(error.__cause__ or error.__context__, ssl.SSLCertVerificationError)
+    return answer
+
+
+async def describe(session: Session, answer: Answer) -> None:
+    """Ask for the cluster, the quorum and the log. NetworkError."""
+    ranges = session.versions.ranges
+    if DESCRIBE_CLUSTER in ranges and ranges[DESCRIBE_CLUSTER].hi >= 1:
+        body = {"includeClusterAuthorizedOperations": False, "endpointType": CONTROLLERS, "includeFencedBrokers": False}
+        with contextlib.suppress(NetworkError):
+            told = await call(session.connection, DESCRIBE_CLUSTER, session.versions.best(DESCRIBE_CLUSTER), body)
+            answer.cluster_id = told["clusterId"] or None
+            answer.controllers = {f"{each['host']}:{each['port']}": each["brokerId"] for each in told["brokers"]}
+    if DESCRIBE_QUORUM in ranges:
+        told = await call(session.connection, DESCRIBE_QUORUM, session.versions.best(DESCRIBE_QUORUM), ASKED)
+        answer.quorum = described(told)
+        for node in told.get("nodes") or ():
+            answer.controllers |= {f"{each['host']}:{each['port']}": node["nodeId"] for each in node["listeners"]}
+    if answer.quorum is not None:
+        answer.leader, answer.epoch = answer.quorum.leader, answer.quorum.epoch
+    elif FETCH in ranges and ranges[FETCH].hi >= LEAST_FETCH:
+        version = session.versions.best(FETCH)
+        part = first_partition(await call(session.connection, FETCH, version, find_body(version, 0, 0, 0))) or {}
+        current = part.get("currentLeader") or {}
+        answer.leader, answer.epoch = current.get("leaderId", -1), current.get("leaderEpoch", -1)

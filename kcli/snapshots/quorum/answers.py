@@ -1,0 +1,127 @@
+"""What the controllers of a live quorum answer, each on its own port, and what is wrong with the quorum by that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcli.counting import counted
+from kcli.snapshots.quorum.described import Described, stale_members
+from kcli.snapshots.quorum.findings import SEVERITIES, Finding
+
+
+@dataclass(slots=True)
+class Answer:
+    """address: of the controller; error: why it did not answer; node: its id, where that is known
+
+    leader, epoch: as it says; leader -1: it knows none; quorum: what it says as the leader
+    cluster_id; controllers: {address: node id} of those that it knows; is_certificate: the error is about one
+    """
+
+    address: str
+    error: str = ""
+    is_certificate: bool = False
+    node: int | None = None
+    leader: int = -1
+    epoch: int = -1
+    quorum: Described | None = None
+    cluster_id: str | None = None
+    controllers: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """How texts name it."""
+        return f"node {self.node} ({self.address})" if self.node is not None else self.address
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What findings on it are about."""
+        return {"node": self.node, "address": self.address}
+
+
+def judge_answers(answers: Sequence[Answer]) -> list[Finding]:
+    """Return the findings on a live quorum, most important first."""
+    leader = next((each for each in answers if each.quorum is not None), None)
+    found = [*unreachable(answers, leader), *strangers(answers), *other_views(answers, leader)]
+    if leader is None:
+        found.append(no_leader(answers))
+    else:
+        assert leader.quorum is not None
+        found += stale_members(leader.quorum, leader.address)
+    found.sort(key=lambda each: SEVERITIES.index(each.severity))
+    if leader is not None and leader.quorum is not None:
+        found.append(state(leader.quorum, leader, any(each.severity != "info" for each in found)))
+    return found
+
+
+def unreachable(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Finding]:
+    """Controllers that do not answer."""
+    for each in answers:
+        if not each.error:
+            continue
+        severity = "warning" if leader is not None else "critical"
+        advice = (
+            f"start it, or look at its port: kcli snapshot doctor LOGDIR on node {each.node or 'N'} reads its files"
+        )
+        name = "controller-unreachable"
+        if each.is_certificate:
+            name, advice = (
+                "certificate",
+                "renew its certificate: other controllers refuse it, too, if they trust as kcli does",
+            )
+        yield Finding(name, severity, each.subject, {"error": each.error}, advice, f"{each.name}: {each.error}")
+
+
+def strangers(answers: Sequence[Answer]) -> Iterator[Finding]:
+    """Controllers of another cluster than the most."""
+    known = Counter(each.cluster_id for each in answers if each.cluster_id)
+    most = known.most_common(1)[0][0] if known else None
+    for each in answers:
+        if each.cluster_id not in (None, most):
+            evidence = {"clusterId": each.cluster_id, "others": most}
+            text = f"{each.name} is of cluster {each.cluster_id}, the others of {most}"
+            advice = "give only controllers of one quorum; or its meta.properties is another cluster's"
+            yield Finding("cluster-id-mismatch", "warning", each.subject, evidence, advice, text)
+
+
+def other_views(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Finding]:
+    """Controllers that do not follow the leader: as behind a partition of the network."""
+    if leader is None or leader.quorum is None:
+        return
+    true = leader.quorum
+    for each in answers:
+        if each is leader or each.error or (each.leader == true.leader and each.epoch == true.epoch):
+            continue
+        knows = f"node {each.leader}" if each.leader >= 0 else "no leader"
+        evidence = {"leader": each.leader, "epoch": each.epoch, "quorumLeader": true.leader, "quorumEpoch": true.epoch}
+        text = f"{each.name} knows {knows} in epoch {each.epoch}; node {true.leader} leads in epoch {true.epoch}"
+        advice = "it does not hear from the leader: look at the network between them, and at its log"
+        yield Finding("leader-unknown", "warning", each.subject, evidence, advice, text)
+
+
+def no_leader(answers: Sequence[Answer]) -> Finding:
+    """Nobody says that it leads."""
+    here = [each for each in answers if not each.error]
+    evidence: dict[str, Any] = {"answered": len(here), "asked": len(answers)}
+    evidence["views"] = {each.address: {"leader": each.leader, "epoch": each.epoch} for each in here}
+    named = sorted({each.leader for each in here if each.leader >= 0})
+    epoch = max((each.epoch for each in here), default=-1)
+    text = f"no leader: {counted(len(here), 'controller')} of {len(answers)} answered, epoch {epoch}"
+    if named:
+        text += f"; they name node {', '.join(map(str, named))}, which does not answer as the leader"
+    elif here:
+        text += " and rising: they hold elections that nobody wins" if epoch > 1 else ""
+    advice = "read the nodes' files, too, to see who can win: kcli snapshot doctor LOGDIR... on each controller's host"
+    return Finding("no-leader", "critical", {"quorum": here[0].cluster_id if here else None}, evidence, advice, text)
+
+
+def state(quorum: Described, leader: Answer, is_wrong: bool) -> Finding:
+    """Say how the quorum is."""
+    evidence: dict[str, Any] = {"leader": quorum.leader, "epoch": quorum.epoch, "highWatermark": quorum.high_watermark}
+    evidence["voters"] = [each.key.id for each in quorum.voters]
+    text = f"node {quorum.leader} leads in epoch {quorum.epoch}, high watermark {quorum.high_watermark}, "
+    text += f"{counted(len(quorum.voters), 'voter')}, {counted(len(quorum.observers), 'observer')}"
+    advice = f"kcli snapshot watch {leader.address}"
+    return Finding("leader" if is_wrong else "healthy", "info", {"node": quorum.leader}, evidence, advice, text)

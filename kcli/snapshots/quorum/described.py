@@ -1,0 +1,113 @@
+"""The state of a live quorum as its leader describes it (DescribeQuorum), and which of its members are stale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from kcli.snapshots.quorum.findings import TOOL, Finding
+
+NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"
+STALE_MS = 30_000  # since the last fetch; a replica that lives fetches every half second
+
+
+class ReplicaKey(NamedTuple):
+    """A replica of the metadata log. directory: "" where its node does not say (static quorums)."""
+
+    id: int
+    directory: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.id} in {self.directory}" if self.directory else f"{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A voter or observer. end: of its log, as far as the leader knows; fetched: when it last did, ms, -1: never."""
+
+    key: ReplicaKey
+    end: int
+    fetched: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """now: the leader's time, ms; -1: it does not say (before 3.4)."""
+
+    leader: int
+    epoch: int
+    high_watermark: int
+    voters: tuple[Member, ...]
+    observers: tuple[Member, ...]
+    now: int = -1
+
+    @property
+    def end(self) -> int:
+        """The end of the leader's log."""
+        return max((each.end for each in self.voters), default=-1)
+
+    def behind(self, members: Iterable[Member]) -> dict[ReplicaKey, int]:
+        """How many records each member lacks."""
+        return {each.key: max(self.end - each.end, 0) for each in members}
+
+    def is_stale(self, member: Member) -> bool:
+        """Whether a member has not fetched for long; the leader does not fetch."""
+        if member.key.id == self.leader and member in self.voters:
+            return False
+        return self.now >= 0 and self.now - member.fetched > STALE_MS
+
+    def living(self, node: int) -> Member | None:
+        """The member that a node is now, of those with its id: the one that fetched last."""
+        mine = [each for each in (*self.voters, *self.observers) if each.key.id == node]
+        return max(mine, key=lambda each: (not self.is_stale(each), each.fetched, each.end), default=None)
+
+
+def described(answer: Mapping[str, Any]) -> Described | None:
+    """Take the state out of a DescribeQuorum response; None: it has none, as of a node that does not lead."""
+    found = [each for topic in answer["topics"] for each in topic["partitions"] if not each["errorCode"]]
+    if answer.get("errorCode") or not found:
+        return None
+    part = found[0]
+    voters, observers = (tuple(map(member, sorted(part[name], key=replica))) for name in ("currentVoters", "observers"))
+    leader, epoch = part["leaderId"], part["leaderEpoch"]
+    times = (each.get("lastCaughtUpTimestamp", -1) for each in part["currentVoters"] if each["replicaId"] == leader)
+    return Described(leader, epoch, part["highWatermark"], voters, observers, next(times, -1))
+
+
+def replica(value: Mapping[str, Any]) -> tuple[int, str]:
+    return value["replicaId"], value.get("replicaDirectoryId", "")
+
+
+def member(value: Mapping[str, Any]) -> Member:
+    """Take a member out of a response."""
+    directory = value.get("replicaDirectoryId") or NO_DIRECTORY
+    key = ReplicaKey(value["replicaId"], "" if directory == NO_DIRECTORY else directory)
+    return Member(key, value["logEndOffset"], value.get("lastFetchTimestamp", -1))
+
+
+def stale_members(quorum: Described, bootstrap: str = "HOST:PORT") -> Iterator[Finding]:
+    """Find voters that do not fetch, nodes that fetch with another directory than they vote with, and old observers."""
+    tool = TOOL.replace("HOST:PORT", bootstrap)
+    for voter in filter(quorum.is_stale, quorum.voters):
+        node, directory = voter.key
+        other = next((each for each in quorum.observers if each.key.id == node and not quorum.is_stale(each)), None)
+        remove = f"{tool} remove-controller --controller-id {node} --controller-directory-id {directory}"
+        evidence: dict[str, Any] = {"directoryId": directory, "behind": quorum.end - voter.end}
+        evidence["msSinceFetch"] = quorum.now - voter.fetched if voter.fetched >= 0 else None
+        if other is not None:
+            evidence["fetchesAs"] = other.key.directory
+            text = f"voter {voter.key} does not fetch; node {node} fetches as an observer, in {other.key.directory}"
+            advice = f"where the disk was replaced: {remove}, then on the node: {tool} add-controller"
+            advice += " --command-config server.properties"
+            yield Finding("directory-id-mismatch", "warning", {"node": node}, evidence, advice, text)
+        else:
+            text = f"voter {voter.key} does not fetch: it is {quorum.end - voter.end:,} records behind"
+            advice = f"start node {node}" + (f"; where it is lost for good: {remove}" if directory else "")
+            yield Finding("stale-voter", "warning", {"node": node}, evidence, advice, text)
+    for each in filter(quorum.is_stale, quorum.observers):
+        evidence = {"directoryId": each.key.directory, "behind": quorum.end - each.end}
+        text = f"observer {each.key} does not fetch any more"
+        yield Finding(
+            "stale-observer", "info", {"node": each.key.id}, evidence, "the leader forgets it by itself", text
+        )

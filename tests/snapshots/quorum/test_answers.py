@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.snapshots.quorum.answers import Answer, judge_answers
+from kcli.snapshots.quorum.described import Described, Member, ReplicaKey, described
+
+NOW = 1_700_000_000_000
+
+
+def leading(*ids: int) -> Described:
+    return Described(ids[0], 5, 100, tuple(Member(ReplicaKey(each, f"d{each}"), 100, NOW) for each in ids), (), NOW)
+
+
+def judged(*answers: Answer) -> list[tuple[str, str, Any]]:
+    return [(each.finding, each.severity, each.subject.get("node")) for each in judge_answers(answers)]
+
+
+def test_a_quorum_that_is_as_it_should_be() -> None:
+    answers = [
+        Answer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2)),
+        Answer("c2:9", node=2, leader=1, epoch=5),
+    ]
+    assert judged(*answers) == [("healthy", "info", 1)]
+
+
+def test_nobody_leads() -> None:
+    answers = [Answer("c1:9", "refused", node=1), Answer("c2:9", node=2, epoch=7), Answer("c3:9", "refused", node=3)]
+    found = judged(*answers)
+    expected = [("controller-unreachable", 1), ("controller-unreachable", 3), ("no-leader", None)]
+    assert found == [(name, "critical", node) for name, node in expected]
+
+
+def test_a_controller_that_does_not_hear_the_leader() -> None:
+    answers = [Answer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2)), Answer("c2:9", node=2, epoch=9)]
+    assert judged(*answers) == [("leader-unknown", "warning", 2), ("leader", "info", 1)]
+
+
+def test_a_certificate_and_another_cluster() -> None:
+    one = Answer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2), cluster_id="a")
+    two = Answer("c2:9", "its certificate is not trusted: certificate has expired", True, node=2)
+    others = [Answer("c3:9", node=3, leader=1, epoch=5, cluster_id="a"), Answer("c4:9", node=4, cluster_id="b")]
+    found = judged(one, two, *others)
+    assert ("certificate", "warning", 2) in found
+    assert ("cluster-id-mismatch", "warning", 4) in found
+
+
+def test_a_describe_quorum_response() -> None:
+    member = {"replicaId": 3, "replicaDirectoryId": "x", "logEndOffset": 9, "lastFetchTimestamp": 1}
+    leader = {"replicaId": 1, "logEndOffset": 10, "lastFetchTimestamp": -1, "lastCaughtUpTimestamp": 40_000}
+    part = {"errorCode": 0, "leaderId": 1, "leaderEpoch": 2, "highWatermark": 9, "observers": []}
+    found = described({"topics": [{"partitions": [part | {"currentVoters": [member, leader]}]}]})
+    assert found is not None
+    assert [each.key for each in found.voters] == [ReplicaKey(1), ReplicaKey(3, "x")]
+    assert [found.is_stale(each) for each in found.voters] == [False, True]
+    assert described({"topics": [{"partitions": [part | {"errorCode": 6}]}]}) is None
