@@ -15,7 +15,8 @@ from kcli.errors import InputError
 # The metadata log: no client can create it, nor write to it.
 CLUSTER_METADATA = "__cluster_metadata"
 # Topics that only the broker itself writes to.
-INTERNAL = frozenset(["__consumer_offsets", "__transaction_state", "__share_group_state"])
+CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_STATE = "__consumer_offsets", "__transaction_state", "__share_group_state"
+INTERNAL = frozenset([CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_STATE])
 LONGEST_NAME = 249
 LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]+")

@@ -42,7 +42,7 @@ class ApiVersion:
 
     def encode_with(self, value: dict[str, Any], records: Iterable[Lazy]) -> EncodedBody:
         """The same for a body with records from files: each fills the next slot of the value (`records_slot`)."""
-        return fill_slots(self.encode(value), records, self.flexible)
+        return fill_slots(self.encode(value), records, self.flexible, value)
 
     def frame(self, correlation_id: int, answer: Answer) -> list[Piece]:
         """The frame of a response, with its length; empty where there is none."""

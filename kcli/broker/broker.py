@@ -9,18 +9,19 @@ keep.
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from kcli.broker.clock import Clock
 from kcli.broker.configs import LISTENER, Configs
+from kcli.broker.control.control import Control
 from kcli.broker.datadir import DataDir
 from kcli.broker.faults import Faults, Rule
 from kcli.broker.fetch.purgatory import CapturedMoment
 from kcli.broker.groups.coordinator import Groups
 from kcli.broker.metadata.controller import Controller
+from kcli.broker.metadata.coordinators import Coordinators
 from kcli.broker.metadata.log import MetadataLog
 from kcli.broker.metadata.new_topics import BY_DEFAULT, NewTopic, NewTopics
 from kcli.broker.metadata.replicas import Replicas
@@ -84,14 +85,15 @@ class Broker:
         self.dialect, self.release = dialect, None if release is None else catalog().release(release)
         self.answers = Answers(answers, dialect)
         self.hints = True
+        self.shares_coordinators = False
         self.session_shards = SHARDS
-        self._note = note
+        self.on_note = note
         self.intake: Intake[Connection] = Intake()
         self._complaints = 0
         self._mentioned: set[str] = set()
+        self.control: Control | None = None
         self._data = data
         self.nodes: list[Node] = []
-        self._sweeper: asyncio.Task[None] | None = None
 
     # --- life
 
@@ -104,6 +106,7 @@ class Broker:
 
     async def start(self) -> None:
         """Recover the logs and listen. OSError: no such folder; NetworkError: a port is taken."""
+        self.clock = Clock()
         for name in self.configs.without_effect():
             self.mention(f"config {name} has no effect here")
         self.directory = DataDir(self._data, self.configs, self.complain)
@@ -112,7 +115,7 @@ class Broker:
             folder, clean, lasting = self.directory.path, self.directory.clean, self.directory.lasting
             self.topics = Topics(folder, self.configs, clean=clean, lasting=lasting, note=self.complain)
             self.gate = Gate(most_connections(self.topics.pool.limit), self.complain)
-            self.replicas = Replicas(self.topics, self.now)
+            self.replicas = Replicas(self.topics, self.clock, self.now)
             first, configs = self.node_ids[0], self.configs
             self.metadata = MetadataLog(first, self.directory, configs, self.replicas, self.complain)
             self.metadata.replay()
@@ -120,16 +123,20 @@ class Broker:
             self.controller = Controller(
                 self.node_ids, configs, self.topics, self.metadata, self.replicas, self.mention
             )
+            self.coordinators = Coordinators(self.controller, shared=self.shares_coordinators)
             self.groups = Groups(self.controller, self.complain)
             self.transactions = Transactions(self.controller, self.groups, self.complain)
             self.topics.on_delete = self._forget_topic
             for number, node_id in enumerate(self.node_ids):
                 await self._start_node(node_id, self.port + number if self.port else 0)
             self.metadata.register(self.nodes)
+            if not self.shares_coordinators:
+                self.controller.settle_all()
         except BaseException:
             await self.stop()
             raise
-        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        self.clock.every(lambda: SWEEP_SECONDS, self._sweep)
+        self.clock.every(lambda: self.configs.int("log.retention.check.interval.ms") / 1000, self.replicas.retain)
 
     async def _start_node(self, node_id: int, port: int) -> None:
         node = Node(self, node_id, self.host, port)
@@ -142,9 +149,8 @@ class Broker:
 
     async def stop(self) -> None:
         """Close all connections, write indexes and checkpoints, release the folder."""
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            self._sweeper = None
+        if hasattr(self, "clock"):
+            self.clock.close()
         nodes, self.nodes = self.nodes, []
         for each in nodes:
             await each.stop()
@@ -156,18 +162,12 @@ class Broker:
             self.topics.close()
         self.directory.close()
 
-    async def _sweep(self) -> None:
-        """Close idle connections and delete old segments, at intervals."""
-        retained = time.monotonic()
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            self._forget_complaints()
-            idle = self.configs.int("connections.max.idle.ms")
-            for node in self.nodes if idle >= 0 else ():
-                node.close_idle(idle / 1000)
-            if time.monotonic() - retained >= self.configs.int("log.retention.check.interval.ms") / 1000:
-                retained = time.monotonic()
-                self.replicas.retain()
+    def _sweep(self) -> None:
+        """Close idle connections."""
+        self._forget_complaints()
+        idle = self.configs.int("connections.max.idle.ms")
+        for node in self.nodes if idle >= 0 else ():
+            node.close_idle(idle / 1000)
 
     # --- for nodes and handlers
 
@@ -181,8 +181,8 @@ class Broker:
 
     def note(self, text: str) -> None:
         """Write a line to the broker's log."""
-        if self._note is not None:
-            self._note(text)
+        if self.on_note is not None:
+            self.on_note(text)
 
     def mention(self, text: str) -> None:
         """Write a line to the broker's log, the first time only."""
@@ -200,8 +200,8 @@ class Broker:
         return None
 
     def now(self) -> int:
-        """ms since 1970."""
-        return time.time_ns() // 1_000_000
+        """Return ms since 1970, by the broker's clock."""
+        return self.clock.now()
 
     @property
     def bootstrap(self) -> str:
@@ -223,6 +223,8 @@ class Broker:
         named = LISTENER.fullmatch(self.configs.text("advertised.listeners"))
         rows = []
         for number, each in enumerate(self.nodes):
+            if each.id not in self.controller.running:
+                continue
             host, port = reached if each.host in WILDCARDS else each.host, each.port
             if named is not None:
                 host, port = named["host"].strip("[]"), int(named["port"]) + number
@@ -264,5 +266,39 @@ class Broker:
         return self.controller.create_topic(name, configs=configs, assignment=replicas)
 
     def move_leader(self, partition: Partition, node_id: int) -> None:
-        """Another node leads this partition, from a new leader epoch on."""
-        self.controller.move_leaders({partition: node_id})
+        """Let another node lead this partition, from a new leader epoch on. UsageError: no such node runs."""
+        if node_id not in self.controller.running:
+            raise UsageError(f"node {node_id} does not run; there are {sorted(self.controller.running)}")
+        if node_id not in partition.replicas:
+            self.controller.reassign({partition: (node_id, *partition.replicas[1:])})
+        if partition.leader != node_id:
+            self.controller.move_leaders({partition: node_id})
+
+    async def stop_node(self, node_id: int) -> None:
+        """Stop a node: other nodes lead in its place, its connections close. UsageError: no such node runs."""
+        node = self.node(node_id)
+        if node is None or node_id not in self.controller.running:
+            raise UsageError(f"node {node_id} does not run; there are {sorted(self.controller.running)}")
+        await node.stop()
+        self.controller.node_stopped(node_id)
+
+    async def start_node(self, node_id: int) -> None:
+        """Start a stopped node again, at its address. UsageError: there is none; NetworkError: its port is taken."""
+        node = self.node(node_id)
+        if node is None or node_id in self.controller.running:
+            raise UsageError(f"node {node_id} is no stopped node; there are {self.node_ids}")
+        try:
+            await node.start()
+        except OSError as error:
+            raise NetworkError(f"cannot listen on {self.host}:{node.port}: {error.strerror or error}") from None
+        self.controller.node_started(node_id)
+
+    async def reset(self) -> None:
+        """Forget topics, groups, transactions and fault rules; start all nodes."""
+        for each in [one for one in self.node_ids if one not in self.controller.running]:
+            await self.start_node(each)
+        self.faults.clear()
+        self.transactions.forget()
+        self.groups.forget()
+        for topic in list(self.topics):
+            self.controller.delete_topic(topic)

@@ -1,7 +1,11 @@
 """An embedded broker beside code that is not asynchronous: it runs in a thread of its own.
 
-with embedded_broker(config={"num.partitions": 3}) as broker:
-    producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
+with embedded_broker(nodes=3) as kafka:
+    kafka.create_topic("orders", 6)
+    with kafka.fault(api="Produce", topic="orders", error="NOT_LEADER_OR_FOLLOWER", count=2) as fault:
+        ...  # a producer at kafka.bootstrap_servers
+        fault.wait(hits=2)
+    assert kafka.records("orders")
 """
 
 from __future__ import annotations
@@ -9,27 +13,39 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from kcli.arguments import need, texts
 from kcli.broker.broker import Broker
-from kcli.counting import counted
-from kcli.errors import InputError, UsageError
+from kcli.broker.control import records as stored
+from kcli.broker.control.control import Control
+from kcli.broker.control.handles import BrokerClock, FaultHandle, WatchHandle, fault_text, wait_until
+from kcli.broker.control.journal import ClientRequest
+from kcli.broker.control.records import Given, StoredRecord
+from kcli.broker.control.watches import Callback, Filter, Interception, Watch
+from kcli.broker.partition import Topic
+from kcli.errors import UsageError
 
 T = TypeVar("T")
+SHOWN = 20  # latest requests in the text of a failure
+WAIT_SECONDS = 10.0
 
 
 class EmbeddedBroker:
     """A broker that runs for the time of a `with` block.
 
     bootstrap_servers: "127.0.0.1:port", for each node one, with commas between; "" while it does not run.
+    clock: its clock, which `advance` puts forward. notes: the lines of its log.
     """
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
+        self.broker.control = self.control = Control()
         self.bootstrap_servers = ""
+        self.clock = BrokerClock(self)
+        self.notes: list[str] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started = threading.Event()
         self._failure: BaseException | None = None
@@ -38,6 +54,8 @@ class EmbeddedBroker:
 
     def __repr__(self) -> str:
         return f"<EmbeddedBroker {self.bootstrap_servers or 'not running'}>"
+
+    # --- life
 
     def __enter__(self) -> Self:
         """Raises what the broker's own start raises: NetworkError, UsageError, and OSError for its directory."""
@@ -51,39 +69,39 @@ class EmbeddedBroker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._loop is not None and self._end is not None:
+        if self._loop is not None and self._end is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join()
-
-    def create_topic(self, name: str, partitions: int | None = None, *, replication: int | None = None) -> None:
-        """A new topic; what is not given comes from the broker's configs. UsageError: it can't be made."""
-        need("name", name, str, "text")
-        for what, count in (("partitions", partitions), ("replication", replication)):
-            need(what, 1 if count is None else count, int, "a number")
-            if count is not None and count < 1:
-                raise UsageError(f"{what} {count}: 1 or more expected")
-
-        def create(broker: Broker) -> None:
-            if broker.topics.get(name) is not None:
-                raise UsageError(f"topic {name}: there is one of this name")
-            if replication is not None and replication > len(broker.node_ids):
-                raise UsageError(f"replication {replication}: {counted(len(broker.node_ids), 'node')} here")
-            broker.create_topic(name, partitions, replication=replication)
-
-        try:
-            self.call(create)
-        except InputError as error:
-            raise UsageError(str(error)) from None
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def call(self, function: Callable[[Broker], T]) -> T:
-        """What the function gives for the broker, called in the broker's own thread. UsageError: it does not run."""
-        if self._loop is None or not self.bootstrap_servers:
-            raise UsageError("the embedded broker does not run: with embedded_broker() as broker: ...")
+        """Call a function with the broker, in the broker's own thread; return its result.
+
+        UsageError: the broker does not run.
+        """
+        if threading.current_thread() is self._thread:
+            return function(self.broker)
 
         async def work() -> T:
             return function(self.broker)
 
-        return asyncio.run_coroutine_threadsafe(work(), self._loop).result()
+        return self._wait_for(work)
+
+    def call_if_running(self, function: Callable[[Broker], object]) -> None:
+        """Call a function with the broker, unless it has ended."""
+        if self.bootstrap_servers:
+            self.call(function)
+
+    def _wait_for(self, work: Callable[[], Awaitable[T]]) -> T:
+        if self._loop is None or not self.bootstrap_servers:
+            raise UsageError("the embedded broker does not run: with embedded_broker() as broker: ...")
+        if threading.current_thread() is self._thread:
+            raise UsageError("a callback in the broker's own thread can't wait for the broker")
+
+        async def waited() -> T:
+            return await work()
+
+        return asyncio.run_coroutine_threadsafe(waited(), self._loop).result()
 
     def _run(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -108,6 +126,190 @@ class EmbeddedBroker:
         finally:
             await self.broker.stop()
 
+    # --- topics and records
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        *,
+        replication: int | None = None,
+        configs: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Create a topic; what is not given comes from the broker's configs. UsageError: Kafka refuses such a topic."""
+        need("name", name, str, "text")
+        for what, count in (("partitions", partitions), ("replication", replication)):
+            need(what, 1 if count is None else count, int, "a number")
+        need("configs", {} if configs is None else configs, Mapping, "names with values")
+        own = {key: config_text(value) for key, value in (configs or {}).items()}
+        self.call(lambda broker: broker.create_topic(name, partitions, replication=replication, configs=own))
+
+    def append(self, topic: str, records: Given | Iterable[Given], partition: int | None = None) -> list[int]:
+        """Append records to a topic, which is created if it is not there; return their offsets.
+
+        A record is a value, a (key, value) pair, or a mapping with any of key, value, headers, timestamp, partition.
+        Text is UTF-8. partition: for those that name none, by default by the key as producers choose.
+        """
+        one = isinstance(records, str | bytes | Mapping) or records is None
+        given: list[Given] = [records] if one else list(records)  # type: ignore[list-item,arg-type]
+
+        def work(broker: Broker) -> list[int]:
+            found = broker.topics.by_name.get(topic) or broker.create_topic(topic)
+            return [offset for _, offset in stored.append(broker, found, given, partition)]
+
+        return self.call(work)
+
+    def records(self, topic: str, partition: int | None = None, *, committed: bool = False) -> list[StoredRecord]:
+        """Return the records of a topic, or of one of its partitions, by partition and offset.
+
+        committed: without those of transactions that are open or were aborted. UsageError: there is no such topic.
+        """
+        return self.call(lambda broker: stored.read(self._topic(broker, topic), partition, committed=committed))
+
+    def apply_retention(self) -> None:
+        """Delete the segments that retention.ms and retention.bytes let go, at once."""
+        self.call(lambda broker: broker.replicas.retain())
+
+    @staticmethod
+    def _topic(broker: Broker, name: str) -> Topic:
+        topic = broker.topics.by_name.get(name)
+        if topic is None:
+            raise UsageError(f"no topic {name}; there are {', '.join(sorted(broker.topics.by_name)[:20]) or 'none'}")
+        return topic
+
+    # --- nodes
+
+    def stop_node(self, node: int) -> None:
+        """Stop a node: its connections close, other nodes lead and coordinate in its place."""
+        self._wait_for(lambda: self.broker.stop_node(node))
+
+    def start_node(self, node: int) -> None:
+        """Start a stopped node again, at its address."""
+        self._wait_for(lambda: self.broker.start_node(node))
+
+    def move_leader(self, topic: str, partition: int, node: int) -> None:
+        """Let another node lead a partition, from a new leader epoch on; it becomes a replica if it is none."""
+
+        def work(broker: Broker) -> None:
+            found = self._topic(broker, topic).partition(partition)
+            if found is None:
+                raise UsageError(f"topic {topic}: no partition {partition}")
+            broker.move_leader(found, node)
+
+        self.call(work)
+
+    # --- requests
+
+    def requests(self, api: str | Iterable[str] = (), client: str = "", *, topic: str = "") -> list[ClientRequest]:
+        """Return what clients sent, decoded, the oldest first: of some APIs, one client.id, one topic.
+
+        Only the latest 20,000 requests are kept, and 64 MiB of them.
+        """
+        wanted = self._filter(api, client, topic)
+
+        def work(_broker: Broker) -> list[ClientRequest]:
+            self.control.raise_failure()
+            return [each for each in self.control.journal if wanted.keeps(each)]
+
+        return self.call(work)
+
+    def observe(self, api: str | Iterable[str] = (), client: str = "", *, topic: str = "") -> WatchHandle:
+        """Count requests from now on, without changing anything: `.hits`, `.requests`, `.wait(hits=3)`."""
+        return self._watch(Watch(self._filter(api, client, topic)))
+
+    def intercept(
+        self,
+        api: str | Iterable[str],
+        callback: Callback,
+        *,
+        client: str = "",
+        topic: str = "",
+        count: int = 0,
+    ) -> WatchHandle:
+        """Let a function see requests before the broker does, in the broker's thread.
+
+        It gets the ClientRequest, and returns the body of the answer (a dict; fields that are left out have their
+        defaults), or None to let the broker answer. ConnectionError closes the connection. A coroutine function may
+        wait before it returns. count: how many requests it gets, 0: all. An error in it is raised by what the test asks
+        of the broker next.
+        """
+        if not callable(callback):
+            raise UsageError(f"callback: a function expected, not {type(callback).__name__}")
+        return self._watch(Interception(self._filter(api, client, topic), callback=callback, count=count))
+
+    def _watch(self, watch: Watch) -> WatchHandle:
+        self.call(lambda _broker: self.control.watches.append(watch))
+        return WatchHandle(self, watch)
+
+    def _filter(self, api: str | Iterable[str], client: str, topic: str) -> Filter:
+        return Filter.of(api, client, topic, self.broker.dialect)
+
+    def fault(self, rule: str = "", **parts: Any) -> FaultHandle:
+        """Make requests fail by a rule as of `kcli broker serve --fault`, in one text or by its parts.
+
+        kafka.fault("api=Fetch,delay=500"); kafka.fault(api="Produce", topic="orders", error="NOT_LEADER_OR_FOLLOWER").
+        It counts until its `with` block ends, or `remove`; `.hits`, `.wait(hits=3)`. A partition of a Produce that gets
+        an error is not written, and the request's others are answered as ever. UsageError: the rule makes no sense.
+        """
+        text = fault_text(rule, parts)
+        return FaultHandle(self, self.call(lambda broker: broker.faults.add(text)))
+
+    def wait(
+        self,
+        *,
+        group: str = "",
+        state: str = "",
+        members: int | None = None,
+        topic: str = "",
+        records: int | None = None,
+        timeout: float = WAIT_SECONDS,
+    ) -> None:
+        """Wait until a group has this state ("Stable") and so many members, or a topic so many records.
+
+        TimeoutError says what is there instead, with the latest requests.
+        """
+        if not group and not topic:
+            raise UsageError("wait: a group or a topic expected")
+
+        def look(broker: Broker) -> str:
+            lacks = group_lacks(broker, group, state, members) if group else ""
+            return lacks or (topic_lacks(broker, topic, records) if topic else "")
+
+        wait_until(self, look, timeout)
+
+    def latest(self, most: int = SHOWN, client: str = "") -> list[str]:
+        """Return the latest requests in lines, of one client or all."""
+        kept = [each for each in self.control.journal if not client or each.client == client]
+        return [str(each) for each in kept[-most:]]
+
+    def reset(self) -> None:
+        """Forget everything: topics, groups, transactions, faults, watches, kept requests; start stopped nodes."""
+
+        async def work() -> None:
+            await self.broker.reset()
+            self.control.reset()
+
+        self._wait_for(work)
+
+
+def group_lacks(broker: Broker, name: str, state: str, members: int | None) -> str:
+    """Say what a group has that is not wanted, "" where it is as wanted."""
+    group = broker.groups.get(name)
+    have = group.state.value if group is not None else "none"
+    count = len(group.members) if group is not None else 0
+    if (not state or have.lower() == state.lower()) and (members is None or count == members):
+        return "" if group is not None or state.lower() in ("none", "dead") else f"there is no group {name}"
+    return f"group {name}: {have} with {count} members; {state or 'any state'} with {members} expected"
+
+
+def topic_lacks(broker: Broker, name: str, records: int | None) -> str:
+    """Say what a topic has that is not wanted, "" where it is as wanted."""
+    topic = broker.topics.by_name.get(name)
+    if topic is None:
+        return f"there is no topic {name}"
+    count = len(stored.read(topic, None, committed=False)) if records is not None else 0
+    return f"topic {name}: {count} records; {records} expected" if count < (records or 0) else ""
+
 
 def embedded_broker(
     data: str | os.PathLike[str] | None = None,
@@ -122,7 +324,7 @@ def embedded_broker(
     answers: Mapping[str, Any] | Iterable[Mapping[str, Any]] = (),
     release: str | None = None,
 ) -> EmbeddedBroker:
-    """A broker for the time of a `with` block, on loopback and a free port by default.
+    """Make a broker for the time of a `with` block, on loopback and a free port by default.
 
     data: the directory of its logs, None: a temporary one. nodes: how many brokers. port: of the first node, the others
     follow. config: by Kafka's names ({"num.partitions": 3}). faults: rules as for `kcli broker serve --fault`.
@@ -144,22 +346,23 @@ def embedded_broker(
     rules = [answers] if isinstance(answers, Mapping) else list(answers)
     for rule in rules:
         need("answers", rule, Mapping, "rules")
-    return EmbeddedBroker(
-        Broker(
-            None if data is None else Path(data),
-            config={name: config_text(value) for name, value in (config or {}).items()},
-            host=host,
-            port=port,
-            nodes=nodes,
-            faults=texts("faults", faults, "rules"),
-            seed=seed,
-            dialect=dialect,
-            answers=rules,
-            release=release,
-        )
+    broker = Broker(
+        None if data is None else Path(data),
+        config={name: config_text(value) for name, value in (config or {}).items()},
+        host=host,
+        port=port,
+        nodes=nodes,
+        faults=texts("faults", faults, "rules"),
+        seed=seed,
+        dialect=dialect,
+        answers=rules,
+        release=release,
     )
+    made = EmbeddedBroker(broker)
+    broker.on_note = made.notes.append
+    return made
 
 
 def config_text(value: object) -> str:
-    """As Kafka's properties files have it: True as "true"."""
+    """Return a value as Kafka's properties files have it: True as "true"."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -211,6 +211,10 @@ class Faults:
         self.rules.append(made)
         return made
 
+    def remove(self, rule: Rule) -> None:
+        """Remove a rule, if it is there."""
+        self.rules = [each for each in self.rules if each is not rule]
+
     def clear(self) -> None:
         """Remove all rules."""
         self.rules.clear()

@@ -140,7 +140,7 @@ def filled(answer: Any, request: Any) -> Any:
 
 def written(request: Request, answer: Mapping[str, Any], place: str) -> EncodedBody:
     try:
-        return EncodedBody([request.api.encode(dict(answer))])
+        return EncodedBody([request.api.encode(dict(answer))], dict(answer))
     except MISSHAPEN as wrong:
         raise HangUpError(f"{place}: answer: {wrong}") from None
 
@@ -176,7 +176,7 @@ def guarded(handle: Handler) -> Handler:
 
 
 def fit(request: Request, answer: Answer) -> Answer:
-    return EncodedBody([request.api.encode(answer)]) if isinstance(answer, dict) else answer
+    return EncodedBody([request.api.encode(answer)], answer) if isinstance(answer, dict) else answer
 
 
 def misfit(request: Request, error: Exception) -> HangUpError:

@@ -93,7 +93,7 @@ class Node:
 
     def close_idle(self, seconds: float) -> None:
         """End connections that were not used for this long."""
-        oldest = self.loop.time() - seconds
+        oldest = self.broker.clock.time() - seconds
         for each in tuple(self.connections):
             if each.last_used < oldest and not each.busy:
                 each.close()

@@ -17,6 +17,9 @@ FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_L
 NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
 STORAGE_ERROR = error_code("KAFKA_STORAGE_ERROR")
 
+NO_LEADER = -1
+NOBODY: frozenset[int] = frozenset()
+
 # A topic's name or id, and a partition's index.
 Key = tuple[str, int]
 
@@ -53,6 +56,7 @@ class Partition:
     """One partition: who leads it, and its log (None as long as nothing was ever written).
 
     visible: what is shown of the log where something is held back; None: all of it. fault: why its log can't be read
+    lagging: replicas that are not in sync; elr: those of them that may lead all the same (KIP-966)
     refused: the error that every fetch of it gets, 0 for none; unseen: offsets whose records the log lacks, though the
     one that it stands for had them; breaks: offsets at which a read ends, as a segment does, rising; unsettled: its
     leader moved, or a fault refused a batch, while this broker ran: a producer's second batch may come before the first
@@ -61,9 +65,11 @@ class Partition:
     __slots__ = (
         "_log",
         "breaks",
+        "elr",
         "epoch",
         "fault",
         "index",
+        "lagging",
         "leader",
         "refused",
         "replicas",
@@ -76,6 +82,8 @@ class Partition:
     def __init__(self, topic: Topic, index: int, leader: int, replicas: tuple[int, ...]) -> None:
         self.topic, self.index, self.leader, self.replicas = topic, index, leader, replicas
         self.epoch = 0
+        self.lagging = NOBODY
+        self.elr: tuple[int, ...] = ()
         self._log: Log | None = None
         self.visible: Shown | None = None
         self.fault = ""
@@ -88,6 +96,11 @@ class Partition:
     def keys(self) -> tuple[Key, Key]:
         """How fetch sessions know it: by topic name and by topic id."""
         return (self.topic.name, self.index), (self.topic.id, self.index)
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        """Return the in-sync replicas, in the order of the replicas."""
+        return tuple(each for each in self.replicas if each not in self.lagging) if self.lagging else self.replicas
 
     @property
     def current_leader(self) -> dict[str, int]:

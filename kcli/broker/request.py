@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kcli.broker.api_version import ApiVersion
+from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
 from kcli.broker.fetch.purgatory import CapturedMoment, Purgatory
 from kcli.broker.groups.coordinator import Groups
 from kcli.broker.metadata.controller import Controller
+from kcli.broker.metadata.coordinators import Coordinators
 from kcli.broker.metadata.log import MetadataLog
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics
@@ -19,6 +21,7 @@ from kcli.broker.transactions.coordinator import Transactions
 from kcli.sessions.broker import BrokerSessions
 
 if TYPE_CHECKING:
+    from kcli.broker.control.journal import ClientRequest
     from kcli.sessions.draft import DraftBroker
 
 
@@ -28,6 +31,10 @@ class Client(Protocol):
     dialect: str | None
     software: tuple[str, str]
     half_closed: asyncio.Event
+
+    @property
+    def name(self) -> str:
+        """Return the client as "address:port"."""
 
     @property
     def host(self) -> str:
@@ -103,6 +110,10 @@ class Services(Protocol):
         """The broker's configs."""
 
     @property
+    def clock(self) -> Clock:
+        """Return the broker's clock."""
+
+    @property
     def topics(self) -> Topics:
         """Topics, partitions and their logs."""
 
@@ -121,6 +132,10 @@ class Services(Protocol):
     @property
     def transactions(self) -> Transactions:
         """The transactions."""
+
+    @property
+    def coordinators(self) -> Coordinators:
+        """Return the nodes that coordinate groups and transactions."""
 
     @property
     def metadata(self) -> MetadataLog:
@@ -171,9 +186,11 @@ class Services(Protocol):
 
 
 class Request:
-    """One request. body: as MessageCodec.read returns it; api: its API in its version, with the codecs."""
+    """One request. body: as MessageCodec.read returns it; api: its API in its version, with the codecs. kept: how it is
+    kept for programs that look, None where nobody does.
+    """
 
-    __slots__ = ("api", "body", "client", "client_id", "correlation_id", "node", "services", "version")
+    __slots__ = ("api", "body", "client", "client_id", "correlation_id", "kept", "node", "services", "version")
 
     def __init__(
         self,
@@ -187,6 +204,7 @@ class Request:
     ) -> None:
         self.api, self.body, self.correlation_id, self.client_id = api, body, correlation_id, client_id or ""
         self.version = api.version
+        self.kept: ClientRequest | None = None
         self.client, self.node, self.services = client, node, services
 
     @property
@@ -239,6 +257,21 @@ class Request:
         """
         faults = self.services.faults
         return faults.error(self, topic, partition, among) if faults.rules else 0
+
+    def group_refusal(self, group_id: str) -> int:
+        """Return the error code where this node does not coordinate a group; 0: it does."""
+        return self.services.coordinators.group_refusal(self.node.id, group_id)
+
+    def transaction_refusal(self, name: str) -> int:
+        """Return the error code where this node does not coordinate a transactional id; 0: it does."""
+        return self.services.coordinators.transaction_refusal(self.node.id, name)
+
+    def topic_names_asked(self) -> list[str]:
+        """Return the names of the topics that the request names, each once."""
+        rows = (*(self.body.get("topics") or ()), *(self.body.get("topicData") or ()))
+        found = (each for each in rows if isinstance(each, dict))
+        names = (each.get("name") or each.get("topic") or self.topic_name(each.get("topicId")) for each in found)
+        return list(dict.fromkeys(name for name in names if name))
 
     def places(self) -> Iterator[tuple[str, int]]:
         """The (topic, partition) pairs that the request names; partition -1: the topic as a whole."""

@@ -25,12 +25,12 @@ class HangUpError(Exception):
 
 
 class EncodedBody:
-    """The body of a response in pieces, to be sent one after the other."""
+    """The body of a response in pieces, to be sent one after the other. value: what was encoded, for who looks."""
 
-    __slots__ = ("pieces",)
+    __slots__ = ("pieces", "value")
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self.pieces = pieces
+    def __init__(self, pieces: Sequence[Piece], value: dict[str, Any] | None = None) -> None:
+        self.pieces, self.value = pieces, value
 
 
 # The body as a value or in pieces; None: there is no response (Produce with acks=0).

@@ -35,7 +35,7 @@ class Implemented(NamedTuple):
 
 APIS: Mapping[int, Implemented] = {
     keys.ADD_OFFSETS_TO_TXN: Implemented("add_offsets_to_txn", Range(0, 4)),
-    keys.ADD_PARTITIONS_TO_TXN: Implemented("add_partitions_to_txn", Range(0, 3)),
+    keys.ADD_PARTITIONS_TO_TXN: Implemented("add_partitions_to_txn", Range(0, 5)),
     keys.ALTER_CONFIGS: Implemented("alter_configs", Range(0, 2)),
     keys.ALTER_PARTITION_REASSIGNMENTS: Implemented("alter_partition_reassignments", Range(0, 1)),
     keys.API_VERSIONS: Implemented("api_versions", Range(0, 5)),

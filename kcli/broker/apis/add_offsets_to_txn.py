@@ -17,4 +17,4 @@ def handle(request: Request) -> dict[str, Any]:
     def add() -> None:
         request.transactions.add(*who, [request.groups.store.place(body["groupId"])])
 
-    return {"errorCode": attempt(request, add, fenced_since=FENCED_SINCE)[0]}
+    return {"errorCode": attempt(request, add, fenced_since=FENCED_SINCE, name=body["transactionalId"])[0]}

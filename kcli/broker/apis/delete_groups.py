@@ -14,7 +14,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def delete(request: Request, group_id: str) -> int:
-    if code := request.fault():
+    if code := request.fault() or request.group_refusal(group_id):
         return code
     group = request.groups.get(group_id)
     if group is None:

@@ -39,13 +39,13 @@ def topic_row(request: Request, name: str, start: int, most: int) -> dict[str, A
     code = request.fault(name) or (error_code("UNKNOWN_TOPIC_OR_PARTITION") if topic is None else 0)
     if code or topic is None:
         return {"errorCode": code, "name": name, "partitions": []}
-    parts = list(partition_rows(topic, start, most))
+    parts = list(partition_rows(request, topic, start, most))
     return {"errorCode": 0, "name": name, "topicId": topic.id, "isInternal": topic.internal} | {
         "partitions": parts,
         "topicAuthorizedOperations": TOPIC_OPERATIONS,
     }
 
 
-def partition_rows(topic: Topic, start: int, most: int) -> Iterator[dict[str, Any]]:
+def partition_rows(request: Request, topic: Topic, start: int, most: int) -> Iterator[dict[str, Any]]:
     for each in topic.partitions[start : start + most]:
-        yield partition_row(each) | {"errorCode": 0, "eligibleLeaderReplicas": [], "lastKnownElr": []}
+        yield partition_row(request, each) | {"eligibleLeaderReplicas": list(each.elr), "lastKnownElr": []}

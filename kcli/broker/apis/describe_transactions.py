@@ -17,7 +17,8 @@ def handle(request: Request) -> dict[str, Any]:
 
 def row(request: Request, name: str) -> dict[str, Any]:
     each = request.transactions.by_id.get(name)
-    code = request.fault() or (0 if each is not None else error_code("TRANSACTIONAL_ID_NOT_FOUND"))
+    code = request.fault() or request.transaction_refusal(name)
+    code = code or (0 if each is not None else error_code("TRANSACTIONAL_ID_NOT_FOUND"))
     made = {"errorCode": code, "transactionalId": name}
     if code or each is None:
         return made | NOTHING | {"producerId": -1, "producerEpoch": -1, "topics": []}

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.partition import Partition
+from kcli.broker.partition import NO_LEADER, Partition
 from kcli.broker.request import Request
 
+PREFERRED, UNCLEAN = 0, 1
 NOT_NEEDED = error_code("ELECTION_NOT_NEEDED")
 
 
@@ -45,7 +46,12 @@ def check(request: Request, name: str, index: int, moves: dict[Partition, int]) 
     partition = request.topics.find((name, index))
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")
-    if partition.leader == partition.replicas[0] or partition in moves:
+    unclean = request.body.get("electionType", PREFERRED) == UNCLEAN
+    if partition in moves or (partition.leader != NO_LEADER if unclean else partition.leader == partition.replicas[0]):
         return NOT_NEEDED
-    moves[partition] = partition.replicas[0]
+    able = partition.replicas if unclean else [each for each in partition.replicas[:1] if each in partition.isr]
+    leader = next((each for each in able if each in request.controller.running), None)
+    if leader is None:
+        return error_code("ELIGIBLE_LEADERS_NOT_AVAILABLE" if unclean else "PREFERRED_LEADER_NOT_AVAILABLE")
+    moves[partition] = leader
     return 0

@@ -18,6 +18,7 @@ def handle(request: Request) -> dict[str, Any]:
         request,
         lambda: request.transactions.end(*who, commit=body["committed"], version=2 if bumping else 0),
         fenced_since=FENCED_SINCE,
+        name=body["transactionalId"],
     )
     if each is None or not bumping:
         return {"errorCode": code, "producerId": -1, "producerEpoch": -1}

@@ -1,4 +1,4 @@
-"""FindCoordinator v0-v6 (KIP-699 batches from v4 on): groups (key type 0) and transactions (1), all on the first node.
+"""FindCoordinator v0-v6 (KIP-699 batches from v4 on): groups (key type 0) and transactions (1).
 
 Share groups (2, KIP-932) have no coordinator here: INVALID_REQUEST.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.metadata.coordinators import NOT_AVAILABLE
 from kcli.broker.request import Request
 
 BATCHES_SINCE = 4
@@ -23,10 +24,18 @@ def handle(request: Request) -> dict[str, Any]:
 def row(request: Request, key: str) -> dict[str, Any]:
     kind = request.body.get("keyType", GROUP)
     if code := request.fault() or check(key, kind):
-        return {"errorCode": code, "errorMessage": None, "nodeId": -1, "host": "", "port": -1}
-    node = next(each for each in request.endpoints() if each["nodeId"] == request.controller.id)
+        return nobody(code)
+    coordinators = request.services.coordinators
+    node_id = coordinators.of_group(key) if kind == GROUP else coordinators.of_transaction(key)
+    node = next((each for each in request.endpoints() if each["nodeId"] == node_id), None)
+    if node is None:
+        return nobody(NOT_AVAILABLE)
     found = {name: node[name] for name in ("nodeId", "host", "port")}
     return {"errorCode": 0, "errorMessage": None} | found
+
+
+def nobody(code: int) -> dict[str, Any]:
+    return {"errorCode": code, "errorMessage": None, "nodeId": -1, "host": "", "port": -1}
 
 
 def check(key: str, kind: int) -> int:

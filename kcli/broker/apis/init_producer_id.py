@@ -18,7 +18,8 @@ FENCED_SINCE = 4
 
 
 def handle(request: Request) -> dict[str, Any]:
-    code, made = attempt(request, lambda: producer_of(request), fenced_since=FENCED_SINCE)
+    name = request.body["transactionalId"]
+    code, made = attempt(request, lambda: producer_of(request), fenced_since=FENCED_SINCE, name=name)
     if made is None:
         return {"errorCode": code, "producerId": -1, "producerEpoch": -1}
     return {"errorCode": 0, "producerId": made[0], "producerEpoch": made[1]}

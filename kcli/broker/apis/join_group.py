@@ -22,9 +22,9 @@ ID_REQUIRED_SINCE = 4
 
 
 def handle(request: Request) -> Answer | Awaitable[Answer]:
-    if code := request.fault() or check(request):
-        return refused(request, code)
     body = request.body
+    if code := request.fault() or check(request) or request.group_refusal(body["groupId"]):
+        return refused(request, code)
     group = request.groups.get(body["groupId"])
     member_id, instance_id = body["memberId"], body.get("groupInstanceId")
     if group is None:

@@ -17,6 +17,8 @@ def handle(request: Request) -> dict[str, Any]:
         return {"errorCode": code, "members": []}
     if not body["groupId"]:
         return {"errorCode": INVALID_GROUP, "members": []}
+    if code := request.group_refusal(body["groupId"]):
+        return {"errorCode": code, "members": []}
     group = request.groups.get(body["groupId"])
     if request.version < BATCHES_SINCE:
         return {"errorCode": leave(group, body["memberId"], None)}

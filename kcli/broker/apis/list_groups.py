@@ -12,6 +12,7 @@ CLASSIC = "classic"
 def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "groups": []}
+    # Each node lists the groups that it coordinates.
     states = {each.lower() for each in request.body.get("statesFilter", ())}
     types = {each.lower() for each in request.body.get("typesFilter", ())}
     rows = [
@@ -22,6 +23,8 @@ def handle(request: Request) -> dict[str, Any]:
             "groupType": CLASSIC,
         }
         for each in request.groups
-        if (not states or each.state.value.lower() in states) and (not types or CLASSIC in types)
+        if not request.group_refusal(each.id)
+        and (not states or each.state.value.lower() in states)
+        and (not types or CLASSIC in types)
     ]
     return {"errorCode": 0, "groups": rows}

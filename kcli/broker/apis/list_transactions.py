@@ -17,7 +17,7 @@ def handle(request: Request) -> dict[str, Any]:
     rows = [
         {"transactionalId": each.name, "producerId": each.producer_id, "transactionState": each.state.title}
         for each in request.transactions
-        if is_wanted(request, each)
+        if not request.transaction_refusal(each.name) and is_wanted(request, each)
     ]
     return {
         "errorCode": 0,

@@ -15,12 +15,13 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.metadata.new_topics import NewTopics, refuse_excess
 from kcli.broker.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, allowed
-from kcli.broker.partition import Partition, Topic
+from kcli.broker.partition import NO_LEADER, Partition, Topic
 from kcli.broker.request import Request
 from kcli.records.acceptance import RefusedError
 from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
 NO_ID = "A" * 22
+NO_LEADER_NOW = error_code("LEADER_NOT_AVAILABLE")
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -79,16 +80,18 @@ def row(request: Request, topic: Topic) -> dict[str, Any]:
         "topicId": topic.id,
         "isInternal": topic.internal,
         "topicAuthorizedOperations": allowed(request, "includeTopicAuthorizedOperations", TOPIC_OPERATIONS),
-        "partitions": [] if code else [partition_row(each) for each in topic.partitions],
+        "partitions": [] if code else [partition_row(request, each) for each in topic.partitions],
     }
 
 
-def partition_row(each: Partition) -> dict[str, Any]:
+def partition_row(request: Request, each: Partition) -> dict[str, Any]:
     """Return a partition's row of a Metadata response."""
     return {
+        "errorCode": NO_LEADER_NOW if each.leader == NO_LEADER else 0,
         "partitionIndex": each.index,
         "leaderId": each.leader,
         "leaderEpoch": each.epoch,
         "replicaNodes": list(each.replicas),
-        "isrNodes": list(each.replicas),
+        "isrNodes": list(each.isr),
+        "offlineReplicas": [node for node in each.replicas if node not in request.controller.running],
     }

@@ -48,6 +48,8 @@ def check(request: Request) -> int:
     """The error code of the whole request; 0: offsets may be committed."""
     body = request.body
     generation, member_id = body.get("generationIdOrMemberEpoch", -1), body.get("memberId", "")
+    if code := request.group_refusal(body["groupId"]):
+        return code
     group = request.groups.get(body["groupId"])
     if group is None:
         return 0 if generation < 0 else NOT_FOUND if request.version >= NOT_FOUND_SINCE else ILLEGAL_GENERATION

@@ -14,7 +14,8 @@ from kcli.broker.request import Request
 
 def handle(request: Request) -> dict[str, Any]:
     group = request.groups.get(request.body["groupId"])
-    code = request.fault() or (error_code("GROUP_ID_NOT_FOUND") if group is None else 0)
+    code = request.fault() or request.group_refusal(request.body["groupId"])
+    code = code or (error_code("GROUP_ID_NOT_FOUND") if group is None else 0)
     if code or group is None:
         return {"errorCode": code, "topics": []}
     busy = error_code("GROUP_SUBSCRIBED_TO_TOPIC") if group.members else 0

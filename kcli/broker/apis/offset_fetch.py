@@ -29,7 +29,7 @@ def group_row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
     offsets = group.offsets if group is not None else {}
     if group is not None and group.pending_offsets and request.body.get("requireStable"):
         offsets = offsets | {place: UNSTABLE for places in group.pending_offsets.values() for place in places}
-    if code := request.fault():
+    if code := request.fault() or request.group_refusal(wanted["groupId"]):
         return {"topics": [], "errorCode": code}
     asked = wanted["topics"]
     topics = everything(request, offsets) if asked is None else [topic_row(request, each, offsets) for each in asked]

@@ -94,6 +94,9 @@ def partition_row(
         code = error_code("NOT_LEADER_OR_FOLLOWER")
         return {"errorCode": code, **hints.about(partition, code)}
     configs = topic.configs
+    if request.body["acks"] == -1 and len(partition.isr) < configs.min_in_sync and len(request.controller.node_ids) > 1:
+        reason = f"{len(partition.isr)} replicas are in sync; min.insync.replicas is {configs.min_in_sync}"
+        raise RefusedError("NOT_ENOUGH_REPLICAS", reason)
     now = request.now() if configs.append_time else None
     times = TimeLimits(request.now(), *configs.timestamp_limits) if now is None else None
     most = configs.max_message_bytes

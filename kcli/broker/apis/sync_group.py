@@ -19,7 +19,7 @@ NAMED_SINCE = 5
 
 def handle(request: Request) -> Answer | Awaitable[Answer]:
     body = request.body
-    if code := check_request(request):
+    if code := check_request(request) or request.group_refusal(body["groupId"]):
         return refused(code)
     group = request.groups.get(body["groupId"])
     if group is None:

@@ -27,7 +27,8 @@ def handle(request: Request) -> dict[str, Any]:
         else:
             request.transactions.check(*who, place)
 
-    code = check_member(request) or attempt(request, join, fenced_since=NEVER)[0]
+    code = request.group_refusal(body["groupId"]) or check_member(request)
+    code = code or attempt(request, join, fenced_since=NEVER)[0]
     return commit(request, code, by_id=request.version >= TOPIC_IDS_SINCE, producer=who[1:])
 
 

@@ -156,21 +156,20 @@ class Work:
 
     async def wait(self) -> Answer:
         """Look again whenever enough was written, until it is done or its time is up."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + self.max_wait
+        clock = self.request.services.clock
+        until = clock.time() + self.max_wait
         keys = self.conversation.watched()
-        while not self.is_done() and loop.time() < until:
+        while not self.is_done() and clock.time() < until:
             watch = DelayedFetch(keys, self.min_bytes - self.bytes)
             self.purgatory.add(watch)
             self.request.client.on_half_closed(watch.woken)
+            timer = clock.call_later(until - clock.time(), watch.woken.set)
             try:
                 # What was written before this task began to run has woken nobody: look again at once.
                 if self.purgatory.events == self.seen:
-                    async with asyncio.timeout_at(until):
-                        await watch.woken.wait()
-            except TimeoutError:
-                pass
+                    await watch.woken.wait()
             finally:
+                timer.cancel()
                 self.purgatory.remove(watch)
             self.look()
         if self.remote:

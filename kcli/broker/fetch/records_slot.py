@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
+from typing import Any
 
 from kcli.broker.response import EncodedBody, Lazy, Piece
 from kcli.core.codec.varints import write_unsigned
@@ -33,8 +34,10 @@ class RecordsSlots:
         return SLOT
 
 
-def fill_slots(body: bytes, records: Iterable[Lazy], flexible: bool) -> EncodedBody:
-    """The body with each slot replaced by the next records; flexible: lengths are compact."""
+def fill_slots(
+    body: bytes, records: Iterable[Lazy], flexible: bool, value: dict[str, Any] | None = None
+) -> EncodedBody:
+    """The body with each slot replaced by the next records; flexible: lengths are compact; value: what is encoded."""
     pieces: list[Piece] = []
     start = 0
     prefix = 1 if flexible else 4
@@ -44,7 +47,7 @@ def fill_slots(body: bytes, records: Iterable[Lazy], flexible: bool) -> EncodedB
         pieces.append(each)
         start = at + len(SLOT)
     pieces.append(body[start:])
-    return EncodedBody(pieces)
+    return EncodedBody(pieces, value)
 
 
 def length_of(size: int, flexible: bool) -> bytes:

@@ -15,7 +15,7 @@ class Groups:
     """The groups by id. note: gets a line for offsets on disk that can't be read."""
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
-        self.configs = controller.configs
+        self.configs, self.clock = controller.configs, controller.replicas.clock
         self.store = OffsetStore(controller, note)
         self.by_id: dict[str, Group] = {}
         for group_id, place, committed, producer in self.store.load():
@@ -40,7 +40,7 @@ class Groups:
         group = self.by_id.get(group_id)
         if group is None:
             delay = self.configs.int("group.initial.rebalance.delay.ms") / 1000
-            group = self.by_id[group_id] = Group(group_id, delay)
+            group = self.by_id[group_id] = Group(group_id, delay, self.clock)
         return group
 
     def commit(
@@ -79,6 +79,11 @@ class Groups:
             places = [place for place in group.offsets if place[0] == topic]
             if places:
                 self.forget_offsets(group, places)
+
+    def forget(self) -> None:
+        """Forget all groups, with their members and what they committed."""
+        self.close()
+        self.by_id.clear()
 
     def close(self) -> None:
         """Stop all timers."""

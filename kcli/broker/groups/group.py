@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
+from kcli.broker.clock import Clock, Timer
 from kcli.broker.groups.codes import FENCED, ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER
 from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.member import Member, Reply, choose_protocol, member_rows, new_member_id
@@ -31,9 +32,8 @@ class Group:
     """One consumer group. offsets: what was committed, by (topic, partition); pending_offsets: what is committed when a
     transaction is, by producer id."""
 
-    def __init__(self, group_id: str, initial_delay: float) -> None:
-        self.id, self.initial_delay = group_id, initial_delay
-        self.loop = asyncio.get_running_loop()
+    def __init__(self, group_id: str, initial_delay: float, clock: Clock) -> None:
+        self.id, self.initial_delay, self.clock = group_id, initial_delay, clock
         self.state = State.EMPTY
         self.generation = 0
         self.protocol_type = ""
@@ -41,10 +41,10 @@ class Group:
         self.leader: str | None = None
         self.members: dict[str, Member] = {}
         self.static: dict[str, str] = {}
-        self.pending: dict[str, asyncio.TimerHandle] = {}
+        self.pending: dict[str, Timer] = {}
         self.offsets: dict[tuple[str, int], Committed] = {}
         self.pending_offsets: dict[int, dict[tuple[str, int], Committed]] = {}
-        self._round: asyncio.TimerHandle | None = None
+        self._round: Timer | None = None
         self._delayed = False
 
     # --- who is here
@@ -63,7 +63,7 @@ class Group:
         """It is alive: its session begins anew."""
         if member.timer is not None:
             member.timer.cancel()
-        member.timer = self.loop.call_later(member.session_timeout, self._expire, member)
+        member.timer = self.clock.call_later(member.session_timeout, self._expire, member)
 
     def _expire(self, member: Member) -> None:
         if self.members.get(member.id) is not member:
@@ -95,7 +95,7 @@ class Group:
     def expect(self, client_id: str, session_timeout: float) -> str:
         """An id for somebody who is to join with it (KIP-394)."""
         member_id = new_member_id(client_id)
-        self.pending[member_id] = self.loop.call_later(session_timeout, self.forget_pending, member_id)
+        self.pending[member_id] = self.clock.call_later(session_timeout, self.forget_pending, member_id)
         return member_id
 
     def forget_pending(self, member_id: str) -> None:
@@ -171,11 +171,11 @@ class Group:
         self.touch(member)
         if member.join is not None and not member.join.done():
             member.join.set_result({"errorCode": UNKNOWN_MEMBER, "memberId": member.id})
-        member.join = self.loop.create_future()
+        member.join = self.clock.loop.create_future()
         return member.join
 
     def _done(self, reply: Reply) -> asyncio.Future[Reply]:
-        future: asyncio.Future[Reply] = self.loop.create_future()
+        future: asyncio.Future[Reply] = self.clock.loop.create_future()
         future.set_result(reply)
         return future
 
@@ -201,7 +201,7 @@ class Group:
     def _set_round(self, seconds: float, then: Callable[[], None]) -> None:
         if self._round is not None:
             self._round.cancel()
-        self._round = self.loop.call_later(seconds, then)
+        self._round = self.clock.call_later(seconds, then)
 
     def _end_round_if_all_joined(self) -> None:
         if self.state is not State.PREPARING or self._delayed or self.pending:
@@ -253,7 +253,7 @@ class Group:
             return self._done(assigned(self, member))
         if self.state is not State.COMPLETING:
             return self._done({"errorCode": REBALANCING})
-        member.sync = self.loop.create_future()
+        member.sync = self.clock.loop.create_future()
         waited = member.sync
         if member.id == self.leader:
             self._assign(assignments)

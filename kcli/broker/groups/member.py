@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from kcli.broker.clock import Timer
+
 Reply = dict[str, Any]
 
 
@@ -23,7 +25,7 @@ class Member:
         self.join: asyncio.Future[Reply] | None = None
         self.sync: asyncio.Future[Reply] | None = None
         self.version = 0
-        self.timer: asyncio.TimerHandle | None = None
+        self.timer: Timer | None = None
 
     def metadata(self, protocol: str | None) -> bytes:
         """The metadata that the member gave for a protocol, empty for one that it lacks."""

@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kcli.broker.configs import BROKER as BROKER_CONFIGS
 from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
 from kcli.broker.configs import Config, Configs
+from kcli.broker.metadata.elections import Elections
 from kcli.broker.metadata.log import MetadataLog
 from kcli.broker.metadata.records import BROKER, TOPIC
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics, new_topic_id
-from kcli.broker.partition import Partition, Topic
+from kcli.broker.partition import NOBODY, Partition, Topic
+from kcli.topic_names import CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE
 
-# Internal topics: the config that says how many partitions they have, and configs of their own.
+# Internal topics: what the configs about their partitions and copies begin with, and configs of their own.
 INTERNAL_TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "__consumer_offsets": ("offsets.topic.num.partitions", {"cleanup.policy": "compact"}),
-    "__transaction_state": ("transaction.state.log.num.partitions", {"cleanup.policy": "compact"}),
-    "__share_group_state": ("share.coordinator.state.topic.num.partitions", {"retention.ms": "-1"}),
+    CONSUMER_OFFSETS: ("offsets.topic", {"cleanup.policy": "compact"}),
+    TRANSACTION_STATE: ("transaction.state.log", {"cleanup.policy": "compact"}),
+    SHARE_STATE: ("share.coordinator.state.topic", {"retention.ms": "-1"}),
 }
 
 
@@ -37,14 +39,20 @@ class Controller:
         mention: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.node_ids, self.mention = list(node_ids), mention
+        self.elections = Elections(self.node_ids)
         self.configs, self.topics, self.metadata, self.replicas = configs, topics, metadata, replicas
         # Configs of groups and of subscriptions to client metrics, by resource type and name.
         self.resources = metadata.resource_configs
 
     @property
     def id(self) -> int:
-        """The node id of the active controller."""
-        return self.node_ids[0]
+        """Return the node id of the active controller: the first one that runs."""
+        return next((each for each in self.node_ids if each in self.running), self.node_ids[0])
+
+    @property
+    def running(self) -> set[int]:
+        """Return the ids of the nodes that run."""
+        return self.elections.running
 
     # --- topics
 
@@ -66,6 +74,8 @@ class Controller:
         replicas = assignment or self.assign(count, replication)
         made = self.topics.add(name, topic_id or new_topic_id(), configs or {}, replicas)
         self.mention_unread(TOPIC_CONFIGS, configs or {})
+        for each in made.partitions:
+            self.elections.settle(each)
         self.metadata.topic_created(made)
         return made
 
@@ -76,20 +86,29 @@ class Controller:
         """
         if name not in INTERNAL_TOPICS:
             return self.create_topic(name)
-        count, configs = INTERNAL_TOPICS[name]
-        return self.create_topic(name, self.configs.int(count), configs=configs)
+        prefix, configs = INTERNAL_TOPICS[name]
+        copies = min(max(1, self.configs.int(f"{prefix}.replication.factor")), len(self.node_ids))
+        count = self.configs.int(f"{prefix}.num.partitions")
+        return self.create_topic(name, count, replication=copies, configs=configs)
 
     def assign(self, partitions: int, replication: int | None = None) -> list[tuple[int, ...]]:
-        """Replicas for so many new partitions, the leaders in turn over the nodes."""
+        """Return replicas for so many new partitions, the leaders in turn over the nodes that run."""
         copies = min(replication or self.configs.int("default.replication.factor"), len(self.node_ids))
-        start = secrets.randbelow(len(self.node_ids))
-        ids = self.node_ids
-        return [tuple(ids[(start + index + copy) % len(ids)] for copy in range(copies)) for index in range(partitions)]
+        ids = [each for each in self.node_ids if each in self.running] or self.node_ids
+        rest = [each for each in self.node_ids if each not in ids]
+        start = secrets.randbelow(len(ids))
+        rows = []
+        for index in range(partitions):
+            turned = [ids[(start + index + copy) % len(ids)] for copy in range(min(copies, len(ids)))]
+            rows.append(tuple(turned + rest[: copies - len(turned)]))
+        return rows
 
     def add_partitions(self, topic: Topic, replicas: Iterable[tuple[int, ...]]) -> None:
         """Add a partition to a topic for each tuple of replicas."""
         have = len(topic.partitions)
         self.topics.add_partitions(topic, replicas)
+        for each in topic.partitions[have:]:
+            self.elections.settle(each)
         self.metadata.partitions_added(topic.partitions[have:])
 
     def delete_topic(self, topic: Topic) -> None:
@@ -140,6 +159,7 @@ class Controller:
         """Other nodes lead these partitions, each from a new leader epoch on."""
         for partition, node_id in moves.items():
             partition.leader = node_id
+            partition.lagging -= {node_id}
             partition.epoch += 1
             partition.unsettled = True
         self.metadata.leaders_moved(moves)
@@ -149,6 +169,34 @@ class Controller:
     def reassign(self, wanted: Mapping[Partition, tuple[int, ...]]) -> None:
         """Give partitions other replicas. A leader that is not among them hands over to the first."""
         for partition, replicas in wanted.items():
-            partition.replicas = replicas
+            partition.replicas, partition.lagging, partition.elr = replicas, NOBODY, ()
         self.metadata.reassigned(wanted)
         self.move_leaders({each: to[0] for each, to in wanted.items() if each.leader not in to})
+        self.settle(wanted)
+
+    # --- nodes
+
+    def node_stopped(self, node_id: int) -> None:
+        """Let other nodes lead where this one did."""
+        self.running.discard(node_id)
+        self.metadata.fenced(node_id, fenced=True)
+        self.settle_all()
+
+    def node_started(self, node_id: int) -> None:
+        """Take a node into the in-sync replicas of its partitions again."""
+        self.running.add(node_id)
+        self.metadata.fenced(node_id, fenced=False)
+        self.settle_all()
+
+    def settle_all(self) -> None:
+        """Bring the in-sync replicas and leaders of all partitions up to date."""
+        self.settle(each for topic in self.topics for each in topic.partitions)
+
+    def settle(self, partitions: Iterable[Partition]) -> None:
+        """Bring the in-sync replicas and leaders of partitions up to date."""
+        leaders = {each: each.leader for each in partitions}
+        changed = {each: leader for each, leader in leaders.items() if self.elections.settle(each)}
+        if changed:
+            self.metadata.settled(changed)
+        for each in changed:
+            self.replicas.changed(each)

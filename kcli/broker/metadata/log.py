@@ -10,7 +10,7 @@ from typing import Protocol
 
 from kcli.broker.configs import Configs
 from kcli.broker.datadir import DataDir
-from kcli.broker.metadata.records import TOPIC, Row, config_records, encode, partition_records, place_of
+from kcli.broker.metadata.records import TOPIC, Row, config_records, encode, partition_records, place_of, settled_record
 from kcli.broker.metadata.replay import NAME, TOPIC_ID, MetadataReplay
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.snapshots import MetadataSnapshots
@@ -109,8 +109,22 @@ class MetadataLog:
         self.write([("RemoveTopicRecord", 0, {"topicId": topic.id})])
 
     def leaders_moved(self, partitions: Iterable[Partition]) -> None:
-        """Write PartitionChangeRecords with the leaders of partitions."""
-        self.write(("PartitionChangeRecord", 0, place_of(each) | {"leader": each.leader}) for each in partitions)
+        """Write PartitionChangeRecords with the leaders of partitions and their in-sync replicas."""
+        self.write(
+            ("PartitionChangeRecord", 0, place_of(each) | {"leader": each.leader, "isr": list(each.isr)})
+            for each in partitions
+        )
+
+    def settled(self, partitions: Mapping[Partition, int]) -> None:
+        """Write PartitionChangeRecords with the in-sync replicas of partitions, and their leaders where these are
+        others than before. partitions: with the leaders before.
+        """
+        self.write(settled_record(each, moved=each.leader != before) for each, before in partitions.items())
+
+    def fenced(self, node_id: int, *, fenced: bool) -> None:
+        """Write that a node stopped, or runs again."""
+        value = {"brokerId": node_id, "brokerEpoch": 0, "fenced": 1 if fenced else -1}
+        self.write([("BrokerRegistrationChangeRecord", 0, value)])
 
     def reassigned(self, partitions: Iterable[Partition]) -> None:
         """Write PartitionChangeRecords with the replicas of partitions."""

@@ -45,19 +45,26 @@ def partition_records(partitions: Iterable[Partition]) -> list[Row]:
     return [
         (
             "PartitionRecord",
-            0,
+            2 if each.elr else 0,
             {
                 "partitionId": each.index,
                 "topicId": each.topic.id,
                 "replicas": list(each.replicas),
-                "isr": list(each.replicas),
+                "isr": list(each.isr),
                 "leader": each.leader,
                 "leaderEpoch": each.epoch,
                 "partitionEpoch": each.epoch,
+                **({"eligibleLeaderReplicas": list(each.elr), "directories": []} if each.elr else {}),
             },
         )
         for each in partitions
     ]
+
+
+def settled_record(partition: Partition, *, moved: bool) -> Row:
+    """Make a PartitionChangeRecord of a partition's in-sync and eligible replicas. moved: its leader is another."""
+    value = place_of(partition) | {"isr": list(partition.isr), "eligibleLeaderReplicas": list(partition.elr)}
+    return ("PartitionChangeRecord", 2, value | ({"leader": partition.leader} if moved else {}))
 
 
 def config_records(kind: int, name: str, configs: Mapping[str, str | None]) -> list[Row]:

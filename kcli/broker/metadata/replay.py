@@ -10,6 +10,7 @@ from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
 from kcli.broker.configs import Configs, parse
 from kcli.broker.metadata.records import BROKER, TOPIC, decode
 from kcli.broker.metadata.topics import Topics
+from kcli.broker.partition import Partition
 from kcli.broker.resource_configs import TABLES
 from kcli.errors import InputError, KcliError
 from kcli.records.batches import Record, scan
@@ -101,6 +102,7 @@ class MetadataReplay:
             self.topics.add_partitions(topic, [tuple(value["replicas"])])
             made = topic.partitions[-1]
             made.leader, made.epoch = value["leader"], value["leaderEpoch"]
+            in_sync(made, value)
 
     def move(self, value: Mapping[str, Any]) -> None:
         """A PartitionChangeRecord: other replicas, another leader."""
@@ -110,6 +112,7 @@ class MetadataReplay:
             return
         if value.get("replicas"):
             partition.replicas = tuple(value["replicas"])
+        in_sync(partition, value)
         if value.get("leader", -2) != -2:
             partition.leader = value["leader"]
             partition.epoch += 1
@@ -134,6 +137,14 @@ APPLY: Mapping[str, Callable[[MetadataReplay, Mapping[str, Any]], None]] = {
     "PartitionChangeRecord": MetadataReplay.move,
     "ProducerIdsRecord": MetadataReplay.set_producer_id,
 }
+
+
+def in_sync(partition: Partition, value: Mapping[str, Any]) -> None:
+    """Take over the in-sync and eligible replicas of a record that has some."""
+    if value.get("isr") is not None:
+        partition.lagging = frozenset(partition.replicas) - frozenset(value["isr"])
+    if value.get("eligibleLeaderReplicas") is not None:
+        partition.elr = tuple(value["eligibleLeaderReplicas"])
 
 
 def configure(own: dict[str, str], value: Mapping[str, Any]) -> None:

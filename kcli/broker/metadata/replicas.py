@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kcli.broker.clock import Clock
 from kcli.broker.fetch.tiering import tier
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.partition import Partition
@@ -14,10 +15,10 @@ Listener = Callable[[Partition, int], None]
 
 
 class Replicas:
-    """The replicas of all nodes: one log a partition, which its leader serves. now: the clock, in ms since 1970."""
+    """The replicas of all nodes: one log a partition, which its leader serves. now: the time, in ms since 1970."""
 
-    def __init__(self, topics: Topics, now: Callable[[], int]) -> None:
-        self.topics, self.now = topics, now
+    def __init__(self, topics: Topics, clock: Clock, now: Callable[[], int]) -> None:
+        self.topics, self.clock, self.now = topics, clock, now
         self.listeners: list[Listener] = []
 
     def appended(self, partition: Partition, size: int) -> None:

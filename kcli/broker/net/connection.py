@@ -13,6 +13,7 @@ import sys
 import traceback
 from typing import Protocol
 
+from kcli.broker.control.control import Control
 from kcli.broker.faults import Faults, Plan
 from kcli.broker.metadata.registry import route
 from kcli.broker.net.listening import Gate
@@ -21,7 +22,7 @@ from kcli.broker.net.receiving import TooLongError
 from kcli.broker.net.request_queue import RequestQueue
 from kcli.broker.net.response_writer import ResponseWriter, is_bytes
 from kcli.broker.request import Handler, Node, Request, Services
-from kcli.broker.response import HangUpError, Outcome
+from kcli.broker.response import Answer, HangUpError, Outcome, Piece
 from kcli.errors import DecodeError
 
 # Longest wait for a client that has closed its side to read its response.
@@ -45,6 +46,11 @@ class Server(Services, Protocol):
     @property
     def gate(self) -> Gate:
         """Counts open connections."""
+        ...
+
+    @property
+    def control(self) -> Control | None:
+        """Return what keeps, counts and intercepts requests; None: nobody looks."""
         ...
 
     def complain(self, text: str) -> None:
@@ -88,7 +94,7 @@ class Connection(asyncio.BufferedProtocol):
         self.node, self.broker = node, node.broker
         self.dialect = node.broker.dialect
         self.software = ("", "")
-        self.last_used = node.loop.time()
+        self.last_used = node.broker.clock.time()
         self.half_closed = asyncio.Event()
         self.peer: tuple[str, int] = ("", 0)
         self.queue = RequestQueue(node.scratch, node.broker.configs.int("socket.request.max.bytes"))
@@ -113,7 +119,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Queue the requests that are whole now, and answer what can be answered at once."""
-        self.last_used = self.node.loop.time()
+        self.last_used = self.broker.clock.time()
         try:
             self.queue.receive(nbytes)
             self._account()
@@ -220,11 +226,14 @@ class Connection(asyncio.BufferedProtocol):
             if not self.writer.is_writable:
                 return
             try:
-                request, handle = self._read(self._take())
+                frame = self._take()
+                request, handle = self._read(frame)
+                if self.broker.control is not None:
+                    handle = self.broker.control.watch(request, handle, len(frame))
                 plan = self.broker.faults.plan(request)
                 outcome = handle(request) if plan is None else plan.handle(request, handle)
                 if plan is None and not inspect.isawaitable(outcome):
-                    pieces = request.api.frame(request.correlation_id, outcome)
+                    pieces = self._frame(request, outcome)
                     if is_bytes(pieces):
                         if pieces:
                             self.writer.send(pieces)
@@ -269,10 +278,16 @@ class Connection(asyncio.BufferedProtocol):
         body = api.request.read(frame, start)[0] if api.known else {}
         return Request(api, body, correlation_id, header.get("clientId"), self, self.node, self.broker), handle
 
+    def _frame(self, request: Request, answer: Answer) -> list[Piece]:
+        pieces = request.api.frame(request.correlation_id, answer)
+        if request.kept is not None and self.broker.control is not None:
+            self.broker.control.journal.grow(request.kept, sum(len(each) for each in pieces if type(each) is bytes))
+        return pieces
+
     async def _answer_slowly(self, request: Request, outcome: Outcome, plan: Plan | None) -> None:
         try:
             answer = await outcome if inspect.isawaitable(outcome) else outcome
-            pieces = request.api.frame(request.correlation_id, answer)
+            pieces = self._frame(request, answer)
             if plan is not None:
                 await plan.send(self, pieces)
             elif pieces:

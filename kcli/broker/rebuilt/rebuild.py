@@ -75,6 +75,7 @@ class RebuiltBroker(Broker):
         super().__init__(config=config, node_ids=sorted(history.addresses.nodes) or None, **options)
         self.history = history
         self.session_shards = history.sessions.shards
+        self.shares_coordinators = True
         self.captured = CapturedState(self, history)
         self.staged = staged
         self._unseen = MOST_UNSEEN

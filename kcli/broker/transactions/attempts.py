@@ -12,11 +12,14 @@ from kcli.records.acceptance import RefusedError
 Made = TypeVar("Made")
 
 
-def attempt(request: Request, work: Callable[[], Made], *, fenced_since: int) -> tuple[int, Made | None]:
+def attempt(
+    request: Request, work: Callable[[], Made], *, fenced_since: int, name: str | None = None
+) -> tuple[int, Made | None]:
     """The error code of a request, and what it came to. fenced_since: the version of its API from which on clients know
-    PRODUCER_FENCED; older ones get INVALID_PRODUCER_EPOCH (KIP-588).
+    PRODUCER_FENCED; older ones get INVALID_PRODUCER_EPOCH (KIP-588). name: the transactional id whose coordinator this
+    node has to be; None: it need not be.
     """
-    if code := request.fault():
+    if code := request.fault() or (request.transaction_refusal(name) if name else 0):
         return code, None
     try:
         return 0, work()

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Iterator
 
 from kcli.broker.groups.coordinator import Groups
@@ -42,7 +41,7 @@ class Transactions:
     def __init__(self, controller: Controller, groups: Groups, note: Callable[[str], None]) -> None:
         self.topics, self.replicas, self.metadata = controller.topics, controller.replicas, controller.metadata
         self.configs, self.groups, self.note = controller.configs, groups, note
-        self.loop = asyncio.get_running_loop()
+        self.clock = controller.replicas.clock
         self.log = TransactionLog(controller, note)
         self.by_id: dict[str, Transaction] = {each.name: each for each in self.log.load()}
         for each in self.by_id.values():
@@ -184,7 +183,12 @@ class Transactions:
 
     def start_timer(self, each: Transaction) -> None:
         """Abort a transaction when its time is over."""
-        each.timer = self.loop.call_later(each.timeout_ms / 1000, self.expire, each)
+        each.timer = self.clock.call_later(each.timeout_ms / 1000, self.expire, each)
+
+    def forget(self) -> None:
+        """Forget all transactions."""
+        self.close()
+        self.by_id.clear()
 
     def close(self) -> None:
         """Stop all timers."""

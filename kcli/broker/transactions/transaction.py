@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from kcli.broker.clock import Timer
 from kcli.broker.partition import Key
 
 LAST_EPOCH = (1 << 15) - 2  # the one after it is left for the marker that fences
@@ -55,7 +55,7 @@ class Transaction:
     started: int = -1
     updated: int = -1
     partitions: set[Key] = field(default_factory=set)
-    timer: asyncio.TimerHandle | None = None
+    timer: Timer | None = None
 
     @property
     def is_exhausted(self) -> bool:

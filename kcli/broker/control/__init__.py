@@ -1,0 +1,1 @@
+"""What a test does with an embedded broker: sees requests, waits for them, answers them itself, writes and reads."""

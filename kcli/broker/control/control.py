@@ -1,0 +1,95 @@
+"""The requests of a broker as they pass: kept, counted, and answered by who wants to."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+from kcli.broker.control.journal import ClientRequest, Journal, note_answer
+from kcli.broker.control.watches import Interception, Watch
+from kcli.broker.request import Handler, Request
+from kcli.broker.response import Answer, HangUpError, Outcome
+from kcli.errors import UsageError
+
+
+class Control:
+    """journal: the latest requests; watches: those that count them; failures: errors of programs that intercepted."""
+
+    def __init__(self) -> None:
+        self.journal = Journal()
+        self.watches: list[Watch] = []
+        self.failures: list[Exception] = []
+
+    def meet(self, request: Request, size: int) -> tuple[ClientRequest, list[Watch]]:
+        """Keep a request of so many bytes, and count it. Returns it as it is kept, and what it met."""
+        kept = self.journal.add(request, size)
+        met = [each for each in self.watches if each.filter.takes(request)]
+        for each in met:
+            if not isinstance(each, Interception) or not each.count or each.hits < each.count:
+                each.hit(kept)
+        return kept, met
+
+    def before(self, handle: Handler, kept: ClientRequest, met: list[Watch]) -> Handler:
+        """Return a handler that lets programs answer first."""
+        asked = [each for each in met if isinstance(each, Interception) and kept in each.requests[-1:]]
+        if not asked:
+            return handle
+
+        async def answered(request: Request) -> Answer:
+            for each in asked:
+                try:
+                    body = await each.answer(request, kept)
+                except HangUpError:
+                    raise
+                except Exception as error:
+                    self.failures.append(error)
+                    raise HangUpError(f"intercept {kept.api}: {error}") from error
+                if body is not None:
+                    return body
+            outcome = handle(request)
+            return await outcome if inspect.isawaitable(outcome) else outcome
+
+        return cast("Callable[[Request], Outcome]", answered)
+
+    def watch(self, request: Request, handle: Handler, size: int) -> Handler:
+        """Keep and count a request of so many bytes; return a handler whose answer is kept, and that lets programs
+        answer first.
+        """
+        kept, met = self.meet(request, size)
+        first = self.before(handle, kept, met)
+
+        def answer(asked: Request) -> Outcome:
+            try:
+                outcome = first(asked)
+                if inspect.isawaitable(outcome):
+                    return finish(outcome)
+            except Exception as error:
+                kept.outcome = f"closed: {error}"
+                raise
+            note_answer(kept, outcome)
+            return outcome
+
+        async def finish(waited: Awaitable[Answer]) -> Answer:
+            try:
+                outcome = await waited
+            except Exception as error:
+                kept.outcome = f"closed: {error}"
+                raise
+            note_answer(kept, outcome)
+            return outcome
+
+        request.kept = kept
+        return answer
+
+    def reset(self) -> None:
+        """Forget all of it."""
+        self.journal.clear()
+        self.watches.clear()
+        self.failures.clear()
+
+    def raise_failure(self) -> None:
+        """Raise the first error of a program that intercepted, so that its test fails where it looks next."""
+        if self.failures:
+            first = self.failures.pop(0)
+            raise UsageError(str(first)) from first

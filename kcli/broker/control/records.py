@@ -1,0 +1,119 @@
+"""Records that a program writes to an embedded broker, or reads from it, without a client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcli.broker.storage.incoming import read_incoming
+from kcli.client.producing.partitioner import Partitioner
+from kcli.errors import UsageError
+from kcli.records.batches import Batch, scan
+from kcli.records.builder import NewRecord, build_batch
+
+if TYPE_CHECKING:
+    from kcli.broker.broker import Broker
+    from kcli.broker.partition import Partition, Topic
+
+LONGEST = 64 << 20
+FIELDS = ("key", "value", "headers", "timestamp", "partition")
+# A value, a key and a value, or an object with FIELDS.
+Given = str | bytes | tuple[str | bytes | None, str | bytes | None] | Mapping[str, Any] | None
+
+
+class StoredRecord(NamedTuple):
+    """A record in a topic. timestamp: ms since 1970; headers: (key, value) pairs."""
+
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+def append(broker: Broker, topic: Topic, records: Iterable[Given], partition: int | None) -> list[tuple[int, int]]:
+    """Append records; return the partition and offset of each. UsageError: something is no record.
+
+    partition: for records that name none; None: by the key as Java's producer does, keyless ones to the first.
+    """
+    chooser = Partitioner(len(topic.partitions), 1)
+    rows: dict[int, list[NewRecord]] = {}
+    places: list[tuple[int, int]] = []
+    for each in records:
+        given = fields_of(each)
+        key = bytes_of("key", given.get("key"))
+        index = given.get("partition", partition)
+        index = chooser.choose(key) if index is None else index
+        if topic.partition(index) is None:
+            raise UsageError(f"topic {topic.name}: no partition {index}: it has {len(topic.partitions)}")
+        here = rows.setdefault(index, [])
+        places.append((index, len(here)))
+        headers = given.get("headers") or ()
+        pairs = headers.items() if isinstance(headers, Mapping) else headers
+        value = bytes_of("value", given.get("value"))
+        now = given.get("timestamp", broker.now())
+        here.append((now, key, value, [(name, bytes_of("headers", one)) for name, one in pairs]))
+    bases = {index: write(broker, topic.partitions[index], part) for index, part in rows.items()}
+    return [(index, bases[index] + at) for index, at in places]
+
+
+def write(broker: Broker, partition: Partition, records: Sequence[NewRecord]) -> int:
+    """Append records to a partition; return the first one's offset."""
+    batches = read_incoming(build_batch(records), LONGEST)
+    base = partition.made_log().append(batches, partition.epoch)
+    broker.replicas.appended(partition, sum(len(each.data) for each in batches))
+    return base
+
+
+def fields_of(given: Given) -> Mapping[str, Any]:
+    if isinstance(given, Mapping):
+        if strange := next((name for name in given if name not in FIELDS), None):
+            raise UsageError(f"a record has no {strange!r}; there are {', '.join(FIELDS)}")
+        return given
+    if isinstance(given, tuple):
+        if len(given) != 2:
+            raise UsageError(f"a key and a value expected, not {len(given)} of them")
+        return {"key": given[0], "value": given[1]}
+    return {"value": given}
+
+
+def bytes_of(what: str, value: object) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    raise UsageError(f"{what}: text, bytes or None expected, not {type(value).__name__}")
+
+
+def read(topic: Topic, partition: int | None, *, committed: bool) -> list[StoredRecord]:
+    """Return the records of a topic, or of one partition, by partition and offset. committed: without those of
+    transactions that are open or were aborted. UsageError: there is no such partition.
+    """
+    if partition is not None and topic.partition(partition) is None:
+        raise UsageError(f"topic {topic.name}: no partition {partition}: it has {len(topic.partitions)}")
+    wanted = topic.partitions if partition is None else [topic.partitions[partition]]
+    return [record for each in wanted for record in records_of(each, committed=committed)]
+
+
+def records_of(partition: Partition, *, committed: bool) -> Iterator[StoredRecord]:
+    """Yield the records of a partition."""
+    log = partition.log
+    if log is None:
+        return
+    stable = partition.last_stable_offset if committed else log.end_offset
+    aborted = list(log.aborted(0, log.end_offset)) if committed else []
+    for segment in log.segments:
+        for batch in scan(segment.slice(0, segment.size).read(), damages=[]):
+            ended = any(
+                each.producer_id == batch.producer_id and each.first_offset <= batch.base_offset <= each.last_offset
+                for each in aborted
+            )
+            if not batch.is_control and not (ended and batch.is_transactional):
+                yield from rows_of(partition, batch, log.start_offset, stable)
+
+
+def rows_of(partition: Partition, batch: Batch, start: int, end: int) -> Iterator[StoredRecord]:
+    for each in batch.records():
+        if start <= each.offset < end:
+            yield StoredRecord(partition.index, each.offset, each.timestamp, each.key, each.value, each.headers)

@@ -1,0 +1,48 @@
+"""Which node coordinates a group or a transactional id: the leader of the partition that keeps its state."""
+
+from __future__ import annotations
+
+from kcli.broker.codes import error_code
+from kcli.broker.metadata.controller import Controller
+from kcli.broker.metadata.state_topic import partition_for
+from kcli.broker.partition import NO_LEADER
+from kcli.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+
+NOT_COORDINATOR, NOT_AVAILABLE = error_code("NOT_COORDINATOR"), error_code("COORDINATOR_NOT_AVAILABLE")
+
+
+class Coordinators:
+    """shared: every node coordinates everything, as where a broker is rebuilt from a capture."""
+
+    def __init__(self, controller: Controller, *, shared: bool = False) -> None:
+        self.controller, self.shared = controller, shared
+
+    def of_group(self, group_id: str) -> int:
+        """Return the node id of a group's coordinator, -1 where there is none now."""
+        return self.node(CONSUMER_OFFSETS, group_id)
+
+    def of_transaction(self, name: str) -> int:
+        """Return the node id of a transactional id's coordinator, -1 where there is none now."""
+        return self.node(TRANSACTION_STATE, name)
+
+    def node(self, topic: str, key: str) -> int:
+        """Return the leader of the partition of a state topic that a key belongs to; the topic is created for it."""
+        if self.shared:
+            return self.controller.id
+        found = self.controller.topics.by_name.get(topic) or self.controller.auto_create_topic(topic)
+        return found.partitions[partition_for(key, len(found.partitions))].leader
+
+    def group_refusal(self, node_id: int, group_id: str) -> int:
+        """Return the error code for who asks this node about a group; 0: it is the coordinator."""
+        return self.refusal(node_id, CONSUMER_OFFSETS, group_id)
+
+    def transaction_refusal(self, node_id: int, name: str) -> int:
+        """Return the error code for who asks this node about a transactional id; 0: it is the coordinator."""
+        return self.refusal(node_id, TRANSACTION_STATE, name)
+
+    def refusal(self, node_id: int, topic: str, key: str) -> int:
+        """Return the error code for who asks this node about a key; 0: it is the coordinator."""
+        if self.shared or self.controller.node_ids == [node_id]:
+            return 0
+        leader = self.node(topic, key)
+        return 0 if leader == node_id else NOT_AVAILABLE if leader == NO_LEADER else NOT_COORDINATOR

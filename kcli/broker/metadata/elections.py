@@ -1,0 +1,63 @@
+"""Leaders and in-sync replicas while nodes stop and start (KIP-966; Kafka's ReplicationControlManager).
+
+* A node that stops leaves the in-sync replicas. Where fewer than min.insync.replicas are left it stays eligible (ELR):
+  it has everything that was committed.
+* A partition without a leader gets the first of its in-sync replicas that runs, else of the eligible ones; with
+  unclean.leader.election.enable any that runs; else it has none until one of them starts.
+* All nodes share a partition's log, so that a replica that starts is in sync at once, where there is a leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kcli.broker.partition import NO_LEADER, Partition
+
+
+class Elections:
+    """running: the ids of the nodes that run."""
+
+    def __init__(self, node_ids: Iterable[int]) -> None:
+        self.running = set(node_ids)
+
+    def settle(self, partition: Partition) -> bool:
+        """Bring a partition's in-sync replicas and its leader up to date. Returns whether anything changed."""
+        before = partition.isr, partition.elr, partition.leader
+        for node in before[0]:
+            if node not in self.running:
+                self.leave(partition, node)
+        if partition.leader not in partition.isr:
+            self.elect(partition)
+        if partition.leader != NO_LEADER:
+            self.rejoin(partition)
+        return before != (partition.isr, partition.elr, partition.leader)
+
+    def leave(self, partition: Partition, node: int) -> None:
+        """Take a node out of the in-sync replicas."""
+        partition.lagging |= {node}
+        wanted = min(partition.topic.configs.min_in_sync, len(partition.replicas))
+        if len(partition.isr) < wanted:
+            partition.elr = (*partition.elr, node)
+
+    def elect(self, partition: Partition) -> None:
+        """Give a partition another leader, or none. A new leader begins a new epoch."""
+        leader = next((each for each in partition.isr if each in self.running), NO_LEADER)
+        if leader == NO_LEADER:
+            able = partition.replicas if partition.topic.configs.unclean else partition.elr
+            leader = next((each for each in (*partition.elr, *able) if each in self.running), NO_LEADER)
+            if leader != NO_LEADER:
+                partition.lagging -= {leader}
+                partition.elr = tuple(each for each in partition.elr if each != leader)
+        if leader != partition.leader:
+            partition.leader = leader
+            partition.epoch += 1
+            partition.unsettled = True
+
+    def rejoin(self, partition: Partition) -> None:
+        """Take the replicas that run into the in-sync ones again."""
+        partition.lagging -= self.running
+        wanted = min(partition.topic.configs.min_in_sync, len(partition.replicas))
+        if len(partition.isr) >= wanted:
+            partition.elr = ()
+        else:
+            partition.elr = tuple(each for each in partition.elr if each in partition.lagging)
