@@ -11,24 +11,29 @@ with embedded_broker(nodes=3) as kafka:
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kcli.arguments import need, texts
 from kcli.broker.broker import Broker
 from kcli.broker.control import records as stored
 from kcli.broker.control.control import Control
-from kcli.broker.control.handles import BrokerClock, FaultHandle, WatchHandle, fault_text, wait_until
+from kcli.broker.control.handles import BrokerClock, FaultHandle, Handle, WatchHandle, fault_text, wait_until
 from kcli.broker.control.journal import ClientRequest
 from kcli.broker.control.records import Given, StoredRecord
 from kcli.broker.control.watches import Callback, Filter, Interception, Watch
 from kcli.broker.partition import Topic
 from kcli.errors import UsageError
 
+if TYPE_CHECKING:
+    from kcli.broker.control.admin_port import AdminPort
+
 T = TypeVar("T")
+H = TypeVar("H", bound=Handle)
 SHOWN = 20  # latest requests in the text of a failure
 WAIT_SECONDS = 10.0
 
@@ -46,6 +51,8 @@ class EmbeddedBroker:
         self.bootstrap_servers = ""
         self.clock = BrokerClock(self)
         self.notes: list[str] = []
+        self.prefix = ""
+        self._mine: list[Handle] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._started = threading.Event()
         self._failure: BaseException | None = None
@@ -126,6 +133,21 @@ class EmbeddedBroker:
         finally:
             await self.broker.stop()
 
+    def beside(self, loop: asyncio.AbstractEventLoop) -> Self:
+        """Control a broker that runs already, in this event loop, from other threads."""
+        self._loop, self._thread = loop, threading.current_thread()
+        self.bootstrap_servers = self.broker.bootstrap
+        return self
+
+    def admin_port(self, port: int = 0) -> AdminPort:
+        """Return a port by which programs in other languages control the broker while its `with` block lasts.
+
+        Its `address` is "HOST:PORT"; `kcli broker ctl ADDRESS` shows the commands. NetworkError: it can't listen.
+        """
+        from kcli.broker.control.admin_port import AdminPort
+
+        return AdminPort(self, port)
+
     # --- topics and records
 
     def create_topic(
@@ -142,7 +164,8 @@ class EmbeddedBroker:
             need(what, 1 if count is None else count, int, "a number")
         need("configs", {} if configs is None else configs, Mapping, "names with values")
         own = {key: config_text(value) for key, value in (configs or {}).items()}
-        self.call(lambda broker: broker.create_topic(name, partitions, replication=replication, configs=own))
+        full = self.topic(name)
+        self.call(lambda broker: broker.create_topic(full, partitions, replication=replication, configs=own))
 
     def append(self, topic: str, records: Given | Iterable[Given], partition: int | None = None) -> list[int]:
         """Append records to a topic, which is created if it is not there; return their offsets.
@@ -154,7 +177,8 @@ class EmbeddedBroker:
         given: list[Given] = [records] if one else list(records)  # type: ignore[list-item,arg-type]
 
         def work(broker: Broker) -> list[int]:
-            found = broker.topics.by_name.get(topic) or broker.create_topic(topic)
+            name = self.topic(topic)
+            found = broker.topics.by_name.get(name) or broker.create_topic(name)
             return [offset for _, offset in stored.append(broker, found, given, partition)]
 
         return self.call(work)
@@ -170,12 +194,42 @@ class EmbeddedBroker:
         """Delete the segments that retention.ms and retention.bytes let go, at once."""
         self.call(lambda broker: broker.replicas.retain())
 
-    @staticmethod
-    def _topic(broker: Broker, name: str) -> Topic:
-        topic = broker.topics.by_name.get(name)
+    def _topic(self, broker: Broker, name: str) -> Topic:
+        topic = broker.topics.by_name.get(self.topic(name))
         if topic is None:
             raise UsageError(f"no topic {name}; there are {', '.join(sorted(broker.topics.by_name)[:20]) or 'none'}")
         return topic
+
+    # --- several tests with one broker
+
+    def with_prefix(self, prefix: str) -> Self:
+        """Return the same broker for a test among others: its topics and groups begin with this prefix."""
+        view = copy.copy(self)
+        view.prefix, view._mine = prefix, []
+        return view
+
+    def topic(self, name: str) -> str:
+        """Return the name of a topic with the test's prefix, where it has one: what the application is to use."""
+        return name if name.startswith(self.prefix) else self.prefix + name
+
+    group = topic
+
+    def forget_prefix(self) -> None:
+        """End the faults and watches of this view; delete the topics and groups with its prefix."""
+        for each in self._mine:
+            each.remove()
+
+        def work(broker: Broker) -> None:
+            for group in [each for each in broker.groups if each.id.startswith(self.prefix)]:
+                broker.groups.drop(group)
+            for topic in [each for each in broker.topics if each.name.startswith(self.prefix)]:
+                broker.controller.delete_topic(topic)
+
+        self.call(work)
+
+    def _keep(self, handle: H) -> H:
+        self._mine.append(handle)
+        return handle
 
     # --- nodes
 
@@ -239,10 +293,10 @@ class EmbeddedBroker:
 
     def _watch(self, watch: Watch) -> WatchHandle:
         self.call(lambda _broker: self.control.watches.append(watch))
-        return WatchHandle(self, watch)
+        return self._keep(WatchHandle(self, watch))
 
     def _filter(self, api: str | Iterable[str], client: str, topic: str) -> Filter:
-        return Filter.of(api, client, topic, self.broker.dialect)
+        return Filter.of(api, client, self.topic(topic) if topic else "", self.broker.dialect)
 
     def fault(self, rule: str = "", **parts: Any) -> FaultHandle:
         """Make requests fail by a rule as of `kcli broker serve --fault`, in one text or by its parts.
@@ -251,8 +305,10 @@ class EmbeddedBroker:
         It counts until its `with` block ends, or `remove`; `.hits`, `.wait(hits=3)`. A partition of a Produce that gets
         an error is not written, and the request's others are answered as ever. UsageError: the rule makes no sense.
         """
+        if parts.get("topic"):
+            parts["topic"] = self.topic(parts["topic"])
         text = fault_text(rule, parts)
-        return FaultHandle(self, self.call(lambda broker: broker.faults.add(text)))
+        return self._keep(FaultHandle(self, self.call(lambda broker: broker.faults.add(text))))
 
     def wait(
         self,
@@ -272,8 +328,8 @@ class EmbeddedBroker:
             raise UsageError("wait: a group or a topic expected")
 
         def look(broker: Broker) -> str:
-            lacks = group_lacks(broker, group, state, members) if group else ""
-            return lacks or (topic_lacks(broker, topic, records) if topic else "")
+            lacks = group_lacks(broker, self.group(group), state, members) if group else ""
+            return lacks or (topic_lacks(broker, self.topic(topic), records) if topic else "")
 
         wait_until(self, look, timeout)
 

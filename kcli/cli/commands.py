@@ -14,6 +14,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     },
     "completion": "completion:completion",
     "broker": {
+        "ctl": "broker.ctl:ctl",
         "move-leader": "broker.move_leader:move_leader",
         "serve": "broker.serve:serve",
     },
@@ -84,6 +85,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
 # What `--help` of a group says of its members, so that it need not import them.
 HELP = {
     "broker": "An embedded broker: a small Kafka for tests, with real logs and faults on demand.",
+    "broker ctl": "Control an embedded broker from outside: topics, records, faults, nodes, its clock.",
     "broker move-leader": "Have other nodes lead partitions, on an embedded or a real cluster.",
     "broker serve": "Serve topics to any Kafka client.",
     "capture": "Capture traffic on an interface, show it as it comes, and keep the latest.",

@@ -23,6 +23,7 @@ HEAVY = ("construct", "numpy", "pyarrow", "pyspark", "rich", "asyncio", "ssl", "
 # What scripts may call: a command that goes from here breaks them.
 PINNED = """
     audit
+    broker ctl
     broker move-leader
     broker serve
     capture

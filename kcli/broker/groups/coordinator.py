@@ -62,10 +62,14 @@ class Groups:
         """False: it has members."""
         if group.state not in (State.EMPTY, State.DEAD):
             return False
+        self.drop(group)
+        return True
+
+    def drop(self, group: Group) -> None:
+        """Forget a group with its members and what it committed. OSError: it is still on disk."""
         self.store.write(group.id, dict.fromkeys(group.offsets))
         group.close()
         del self.by_id[group.id]
-        return True
 
     def forget_offsets(self, group: Group, places: list[tuple[str, int]]) -> None:
         """Delete committed offsets of a group, by (topic, partition). OSError: none was deleted."""

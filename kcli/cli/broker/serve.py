@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import resource
 import signal
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 import click
 
 from kcli.broker import Broker
+from kcli.broker.control.admin_port import AdminPort
+from kcli.broker.embedded import EmbeddedBroker
 from kcli.broker.metadata.registry import offered
 from kcli.broker.mock_rules import read_answers
 from kcli.cli.options.fault import fault_options, take_faults
@@ -54,6 +57,12 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
     metavar="CAPTURE",
     help="Start with the topics and records that this capture shows.",
 )
+@click.option(
+    "--admin-port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Port for `kcli broker ctl` and programs that control the broker; 0: any free one.",
+)
 @reading_options
 @quiet_option("Print only the address.")
 def serve(
@@ -66,6 +75,7 @@ def serve(
     answers: Path | None,
     release: str | None,
     captures: tuple[str, ...],
+    admin_port: int | None,
     dialect: str | None,
     key_logs: tuple[str, ...],
     memory: int,
@@ -74,7 +84,8 @@ def serve(
 ) -> None:
     """Serve topics to any Kafka client, until Ctrl-C.
 
-    Once it listens, it prints `bootstrap.servers=HOST:PORT` as its first line. Segment files have Kafka's own layout
+    Once it listens, it prints `bootstrap.servers=HOST:PORT` as its first line, and with --admin-port
+    `admin.port=HOST:PORT` as its second. Segment files have Kafka's own layout
     (`kcli decode segment` and kafka-dump-log read them). Topics are created when clients ask for them, unless
     --config auto.create.topics.enable=false.
 
@@ -102,7 +113,7 @@ def serve(
         "note": ignore if quiet else tell,
     }
     broker = make_broker(data, nodes, captures, {"memory": memory, "key_logs": key_logs}, options)
-    asyncio.run(run(broker, [wanted_topic(each) for each in topics], data, quiet))
+    asyncio.run(run(broker, [wanted_topic(each) for each in topics], data, quiet, admin_port))
 
 
 def make_broker(
@@ -134,7 +145,13 @@ def wanted_topic(text: str) -> tuple[str, int | None]:
     return name, int(count) if count else None
 
 
-async def run(broker: Broker, topics: Iterable[tuple[str, int | None]], data: Path | None, quiet: bool) -> None:
+async def run(
+    broker: Broker,
+    topics: Iterable[tuple[str, int | None]],
+    data: Path | None,
+    quiet: bool,
+    admin_port: int | None = None,
+) -> None:
     """Serve until a signal says stop."""
     allow_files()
     stopped = asyncio.Event()
@@ -144,12 +161,21 @@ async def run(broker: Broker, topics: Iterable[tuple[str, int | None]], data: Pa
         for name, count in topics:
             if name not in broker.topics.by_name:
                 broker.create_topic(name, count)
+        controlled = contextlib.nullcontext() if admin_port is None else control(broker, admin_port)
         print_line(f"bootstrap.servers={broker.bootstrap}")
+        if isinstance(controlled, AdminPort):
+            print_line(f"admin.port={controlled.address}")
         sys.stdout.flush()
         if not quiet:
             for line in summary(broker, data):
                 tell(line)
-        await stopped.wait()
+        with controlled:
+            await stopped.wait()
+
+
+def control(broker: Broker, port: int) -> AdminPort:
+    """Let programs control a broker that runs in this event loop."""
+    return EmbeddedBroker(broker).beside(asyncio.get_running_loop()).admin_port(port)
 
 
 def allow_files() -> None:

@@ -1,0 +1,128 @@
+"""The admin port: an embedded broker controlled by programs in any language, with JSON over HTTP.
+
+    POST /COMMAND {"argument": value}        200 and the result in JSON; 400 {"error": ...}; 504 where a wait ended
+
+It listens on a loopback address and takes no request of a web page: the Host is an address or localhost, and the body's
+type application/json.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Self
+
+from kcli.broker.control.commands import COMMANDS, Commands
+from kcli.errors import KcliError, NetworkError
+from kcli.jsontext import dumps
+
+if TYPE_CHECKING:
+    from kcli.broker.embedded import EmbeddedBroker
+
+LONGEST = 64 << 20
+IDLE_SECONDS = 60
+
+
+class AdminPort:
+    """Serves the commands while its block lasts. port: 0 for a free one; address: "HOST:PORT".
+
+    NetworkError: it can't listen.
+    """
+
+    def __init__(self, kafka: EmbeddedBroker, port: int = 0, host: str = "127.0.0.1") -> None:
+        commands = Commands(kafka)
+
+        class Handler(AdminHandler):
+            served = commands
+
+        try:
+            self._server = ThreadingHTTPServer((host, port), Handler)
+        except OSError as error:
+            raise NetworkError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+        self._server.daemon_threads = True
+        self.address = f"{host}:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, name="kcli-admin", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class AdminHandler(BaseHTTPRequestHandler):
+    """Answers one connection's requests."""
+
+    served: Commands
+    protocol_version = "HTTP/1.1"
+    timeout = IDLE_SECONDS
+
+    def do_GET(self) -> None:
+        """List the commands."""
+        self.reply(HTTPStatus.OK, {"commands": list(COMMANDS)})
+
+    def do_POST(self) -> None:
+        """Run a command."""
+        length = self.headers.get("Content-Length", "0")
+        size = int(length) if length.isascii() and length.isdigit() else LONGEST + 1
+        if size > LONGEST:
+            self.close_connection = True
+            self.reply(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"a body of {LONGEST} bytes at most expected"})
+            return
+        body = self.rfile.read(size)
+        if fault := self.stranger():
+            self.reply(HTTPStatus.FORBIDDEN, {"error": fault})
+            return
+        try:
+            given = json.loads(body or b"{}")
+            if not isinstance(given, dict):
+                raise ValueError("an object expected")
+        except (ValueError, RecursionError) as error:
+            self.reply(HTTPStatus.BAD_REQUEST, {"error": f"no JSON object: {error}"})
+            return
+        self.run(given)
+
+    def run(self, given: dict[str, Any]) -> None:
+        """Answer with a command's result, or why there is none."""
+        try:
+            found = self.served.run(self.path.strip("/"), given)
+        except TimeoutError as error:
+            self.reply(HTTPStatus.GATEWAY_TIMEOUT, {"error": str(error)})
+        except (KcliError, OSError, ValueError) as error:
+            self.reply(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+        else:
+            self.reply(HTTPStatus.OK, {"result": found})
+
+    def stranger(self) -> str:
+        """Say why a request may be a web page's, "" where it is none."""
+        host = self.headers.get("Host", "").rpartition(":")[0].strip("[]") or self.headers.get("Host", "")
+        if host != "localhost" and not is_address(host):
+            return "the Host of a request is an address or localhost"
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        return "" if kind == "application/json" else "Content-Type: application/json expected"
+
+    def reply(self, status: HTTPStatus, value: dict[str, Any]) -> None:
+        """Send a status with a value."""
+        data = dumps(value).encode("utf-8", "replace")
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing: commands are no news."""
+
+
+def is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,183 @@
+"""The commands of the admin port: what `EmbeddedBroker` does, with values in JSON."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kcli.broker.control.handles import Handle, WatchHandle
+from kcli.broker.control.journal import ClientRequest
+from kcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from kcli.broker.embedded import EmbeddedBroker
+
+Arguments = Mapping[str, Any]
+MOST_SECONDS = 600.0
+
+
+class Commands:
+    """Runs commands by name. handles: faults, watches and answers that commands made, by number."""
+
+    def __init__(self, kafka: EmbeddedBroker) -> None:
+        self.kafka = kafka
+        self.handles: dict[int, Handle] = {}
+        self.made = 0
+
+    def run(self, name: str, given: Arguments) -> Any:
+        """Return what a command gives. UsageError: there is no such command or argument; TimeoutError: a wait ended."""
+        command = COMMANDS.get(name)
+        if command is None:
+            raise UsageError(f"no command {name!r}; there are {', '.join(COMMANDS)}")
+        try:
+            return command(self, **given)
+        except TypeError as error:
+            text = str(error).rpartition("()")[2].strip() or str(error)
+            raise UsageError(f"{name}: {text}") from None
+
+    def keep(self, handle: Handle) -> dict[str, int]:
+        """Keep a handle under a number of its own."""
+        self.made += 1
+        self.handles[self.made] = handle
+        return {"id": self.made}
+
+    def handle(self, number: int) -> Handle:
+        """Return the handle of a number. UsageError: there is none."""
+        found = self.handles.get(number)
+        if found is None:
+            raise UsageError(f"nothing has the id {number!r}; there are {sorted(self.handles)}")
+        return found
+
+    # --- commands
+
+    def info(self) -> dict[str, Any]:
+        """Say where the broker listens, which nodes run and which topics there are."""
+        return self.kafka.call(
+            lambda broker: {
+                "bootstrapServers": broker.bootstrap,
+                "nodes": {str(each): each in broker.controller.running for each in broker.node_ids},
+                "topics": {each.name: len(each.partitions) for each in broker.topics},
+                "now": broker.now(),
+            }
+        )
+
+    def create_topic(self, topic: str, **more: Any) -> None:
+        """Create a topic: partitions, replication, configs."""
+        self.kafka.create_topic(topic, **more)
+
+    def append(self, topic: str, records: Any, partition: int | None = None) -> list[int]:
+        """Append records: texts, or objects with key, value, headers, timestamp, partition; their offsets."""
+        return self.kafka.append(topic, records, partition)
+
+    def records(self, topic: str, partition: int | None = None, committed: bool = False) -> list[dict[str, Any]]:
+        """Return the records of a topic."""
+        found = self.kafka.records(topic, partition, committed=committed)
+        return [shown(each._asdict() | {"headers": dict(each.headers)}) for each in found]
+
+    def requests(
+        self, api: str | list[str] = "", client: str = "", topic: str = "", last: int = 100
+    ) -> list[dict[str, Any]]:
+        """Return the latest requests, decoded."""
+        return [request_row(each) for each in self.kafka.requests(api, client, topic=topic)[-max(last, 1) :]]
+
+    def fault(self, rule: str = "", **parts: Any) -> dict[str, int]:
+        """Make requests fail, by a rule in one text or by its parts; its id."""
+        return self.keep(self.kafka.fault(rule, **parts))
+
+    def observe(self, api: str | list[str] = "", client: str = "", topic: str = "") -> dict[str, int]:
+        """Count requests; the id of the watch."""
+        return self.keep(self.kafka.observe(api, client, topic=topic))
+
+    def answer(self, api: str, response: dict[str, Any], count: int = 0, client: str = "") -> dict[str, int]:
+        """Answer an API with this response, so many times, 0 for always; the id."""
+        return self.keep(self.kafka.intercept(api, lambda _request: response, client=client, count=count))
+
+    def hits(self, id: int, wait: int = 0, timeout: float = 10) -> dict[str, Any]:  # noqa: A002  as clients name it
+        """Say how many requests a fault, a watch or an answer was about; wait: until there are so many."""
+        found = self.handle(id)
+        if wait:
+            found.wait(wait, min(timeout, MOST_SECONDS))
+        rows = found.requests if isinstance(found, WatchHandle) else []
+        return {"hits": found.hits, "requests": [request_row(each) for each in rows]}
+
+    def remove(self, id: int) -> None:  # noqa: A002  as clients name it
+        """End a fault, a watch or an answer."""
+        self.handle(id).remove()
+        del self.handles[id]
+
+    def handles_listed(self) -> list[dict[str, Any]]:
+        """List the faults, watches and answers there are."""
+        return [{"id": at, "what": each.what, "hits": each.hits} for at, each in self.handles.items()]
+
+    def wait(self, timeout: float = 10, **wanted: Any) -> None:
+        """Wait for a group (state, members) or a topic (records)."""
+        self.kafka.wait(timeout=min(timeout, MOST_SECONDS), **wanted)
+
+    def advance(self, seconds: float = 0, **more: float) -> dict[str, int]:
+        """Put the clock forward: seconds, ms, minutes, hours; its time then."""
+        self.kafka.clock.advance(seconds, **more)
+        return {"now": self.kafka.clock.now()}
+
+    def stop_node(self, node: int) -> None:
+        """Stop a node."""
+        self.kafka.stop_node(node)
+
+    def start_node(self, node: int) -> None:
+        """Start a stopped node."""
+        self.kafka.start_node(node)
+
+    def move_leader(self, topic: str, partition: int, node: int) -> None:
+        """Let another node lead a partition."""
+        self.kafka.move_leader(topic, partition, node)
+
+    def apply_retention(self) -> None:
+        """Delete the segments that may go."""
+        self.kafka.apply_retention()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.kafka.reset()
+        self.handles.clear()
+
+
+COMMANDS: Mapping[str, Callable[..., Any]] = {
+    "info": Commands.info,
+    "create-topic": Commands.create_topic,
+    "append": Commands.append,
+    "records": Commands.records,
+    "requests": Commands.requests,
+    "fault": Commands.fault,
+    "observe": Commands.observe,
+    "answer": Commands.answer,
+    "hits": Commands.hits,
+    "list": Commands.handles_listed,
+    "remove": Commands.remove,
+    "wait": Commands.wait,
+    "advance": Commands.advance,
+    "stop-node": Commands.stop_node,
+    "start-node": Commands.start_node,
+    "move-leader": Commands.move_leader,
+    "apply-retention": Commands.apply_retention,
+    "reset": Commands.reset,
+}
+
+
+def request_row(each: ClientRequest) -> dict[str, Any]:
+    """Return a request as JSON has it."""
+    names = ("node", "time", "client", "peer", "api", "version", "outcome", "errors", "body", "response")
+    return {name: shown(getattr(each, name)) for name in names}
+
+
+def shown(value: Any) -> Any:
+    """Return a value as JSON has it: bytes as text where they are some, else {"base64": ...}."""
+    if isinstance(value, Mapping):
+        return {str(name): shown(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [shown(each) for each in value]
+    if isinstance(value, bytes | bytearray | memoryview):
+        try:
+            return bytes(value).decode()
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(value).decode()}
+    return value

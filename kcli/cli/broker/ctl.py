@@ -1,0 +1,76 @@
+"""`kcli broker ctl`: an embedded broker controlled by its admin port."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import sys
+from typing import Any
+
+import click
+
+from kcli.cli.terminal.lines import print_line
+from kcli.client.address import parse_bootstrap
+from kcli.errors import NetworkError, UsageError
+from kcli.jsontext import dumps
+
+GATEWAY_TIMEOUT = 504
+PATIENCE_SECONDS = 30.0
+
+
+@click.command("ctl")
+@click.argument("address", metavar="ADDRESS")
+@click.argument("command", metavar="[COMMAND]", required=False)
+@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
+def ctl(address: str, command: str | None, arguments: tuple[str, ...]) -> None:
+    """Control an embedded broker from outside, by the admin port of `kcli broker serve --admin-port`.
+
+    ADDRESS is HOST:PORT. A VALUE is JSON, or else a text; `@-` stands for JSON on standard input. The result is one
+    line of JSON. Without a command it lists the commands. A wait that ends in vain is exit code 4.
+
+    \b
+    kcli broker ctl 127.0.0.1:9099 create-topic topic=orders partitions=6
+    kcli broker ctl 127.0.0.1:9099 append topic=orders records='["a", {"key": "k", "value": "b"}]'
+    kcli broker ctl 127.0.0.1:9099 fault api=Produce topic=orders error=NOT_LEADER_OR_FOLLOWER count=2
+    kcli broker ctl 127.0.0.1:9099 hits id=1 wait=2
+    kcli broker ctl 127.0.0.1:9099 wait group=app state=Stable members=2
+    kcli broker ctl 127.0.0.1:9099 stop-node node=2
+    """
+    given = dict(map(argument, arguments))
+    patience = PATIENCE_SECONDS + float(given.get("timeout", 10))
+    if command is None:
+        for name in ask(address, "GET", "/", None, patience)["commands"]:
+            print_line(name)
+        return
+    print_line(dumps(ask(address, "POST", f"/{command}", given, patience)["result"]))
+
+
+def argument(text: str) -> tuple[str, Any]:
+    """Parse NAME=VALUE. UsageError: it is not of that form."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"{text}: NAME=VALUE expected")
+    try:
+        return name, json.load(sys.stdin) if value == "@-" else json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def ask(address: str, method: str, path: str, given: dict[str, Any] | None, patience: float) -> dict[str, Any]:
+    """Return the admin port's answer. UsageError: it refuses; NetworkError: there is none, or a wait ended."""
+    ((host, port),) = parse_bootstrap([address])[:1]
+    connection = http.client.HTTPConnection(host, port, timeout=patience)
+    try:
+        body = None if given is None else dumps(given).encode()
+        connection.request(method, path, body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        value = json.loads(answer.read())
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise NetworkError(f"{address}: no admin port answers: {error}") from None
+    finally:
+        connection.close()
+    if answer.status == GATEWAY_TIMEOUT:
+        raise NetworkError(value["error"])
+    if answer.status != http.client.OK:
+        raise UsageError(value.get("error", f"status {answer.status}"))
+    return dict(value)

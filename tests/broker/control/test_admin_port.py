@@ -1,0 +1,112 @@
+"""The admin port, for programs in any language, and `kcli broker ctl`."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from kcli import embedded_broker
+from kcli.errors import NetworkError
+from tests.broker.control.asking import produce
+
+
+def post(address: str, command: str, given: object = None, **headers: str) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection(address, timeout=60)
+    body = given if isinstance(given, bytes) else json.dumps(given or {}).encode()
+    connection.request("POST", f"/{command}", body, {"Content-Type": "application/json", **headers})
+    answer = connection.getresponse()
+    value = json.loads(answer.read())
+    connection.close()
+    return answer.status, value.get("result", value.get("error"))
+
+
+def test_a_program_controls_a_broker() -> None:
+    with embedded_broker(nodes=2) as kafka, kafka.admin_port() as port:
+        at = port.address
+        assert post(at, "create-topic", {"topic": "t", "partitions": 1, "replication": 2}) == (200, None)
+        records = [{"key": "k", "value": "v"}, "w"]
+        assert post(at, "append", {"topic": "t", "records": records, "partition": 0}) == (200, [0, 1])
+        kafka.append("t", b"\xff", 0)
+        found = post(at, "records", {"topic": "t"})[1]
+        assert [each["value"] for each in found] == ["v", "w", {"base64": "/w=="}]
+        assert post(at, "fault", {"api": "Produce", "error": "NOT_LEADER_OR_FOLLOWER", "count": 1}) == (200, {"id": 1})
+        assert post(at, "observe", {"api": ["Produce"]}) == (200, {"id": 2})
+        node = kafka.call(lambda broker: broker.topics.by_name["t"].partitions[0].leader) - 1
+        assert produce(kafka, "t", node=node)[0]["errorCode"] == 6
+        assert post(at, "hits", {"id": 1, "wait": 1})[1]["hits"] == 1
+        seen = post(at, "hits", {"id": 2})[1]["requests"]
+        assert (seen[0]["api"], seen[0]["errors"]) == ("Produce", ["NOT_LEADER_OR_FOLLOWER"])
+        assert [each["hits"] for each in post(at, "list")[1]] == [1, 1]
+        assert post(at, "remove", {"id": 1}) == (200, None)
+        assert post(at, "requests", {"api": "Produce"})[1][0]["client"] == "talk"
+        assert post(at, "answer", {"api": "Produce", "response": {"throttleTimeMs": 5}}) == (200, {"id": 3})
+        before = post(at, "info")[1]["now"]
+        assert post(at, "advance", {"minutes": 2})[1]["now"] >= before + 120_000
+        assert post(at, "stop-node", {"node": 2}) == (200, None)
+        assert post(at, "info")[1]["nodes"] == {"1": True, "2": False}
+        assert post(at, "start-node", {"node": 2}) == (200, None)
+        assert post(at, "move-leader", {"topic": "t", "partition": 0, "node": 2}) == (200, None)
+        assert post(at, "apply-retention") == (200, None)
+        assert post(at, "wait", {"topic": "t", "records": 3}) == (200, None)
+        assert post(at, "reset") == (200, None) and post(at, "list") == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "status", "said"),
+    [
+        ("nope", {}, 400, "no command 'nope'"),
+        ("records", {"topic": "nope"}, 400, "no topic nope"),
+        ("records", {}, 400, "missing 1 required positional argument: 'topic'"),
+        ("records", {"topics": 1}, 400, "unexpected keyword argument 'topics'"),
+        ("fault", {"error": "NOPE"}, 400, "no such error NOPE"),
+        ("hits", {"id": 9}, 400, "nothing has the id 9"),
+        ("wait", {"group": "g", "timeout": 0.01}, 504, "there is no group g"),
+        ("advance", {"seconds": -1}, 400, "forward only"),
+        ("stop-node", {"node": 9}, 400, "does not run"),
+        ("info", b"[1]", 400, "an object expected"),
+        ("info", b"{", 400, "no JSON object"),
+        ("info", b"[" * 100_000, 400, "no JSON object"),
+    ],
+)
+def test_what_it_refuses(command: str, given: object, status: int, said: str) -> None:
+    with embedded_broker() as kafka, kafka.admin_port() as port:
+        found = post(port.address, command, given)
+        assert found[0] == status and said in str(found[1])
+
+
+def test_it_takes_nothing_of_a_web_page() -> None:
+    with embedded_broker() as kafka, kafka.admin_port() as port:
+        assert post(port.address, "info", Host="evil.example")[0] == 403
+        assert post(port.address, "info", **{"Content-Type": "text/plain"})[0] == 403
+        assert post(port.address, "info", **{"Content-Length": str(1 << 40)})[0] == 413
+        with pytest.raises(NetworkError, match="cannot listen"):
+            kafka.admin_port(int(port.address.rpartition(":")[2]))
+
+
+def ctl(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "kcli.cli", "broker", "ctl", *arguments]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_command() -> None:
+    with embedded_broker() as kafka:
+        with kafka.admin_port() as port:
+            at = port.address
+            assert "create-topic" in ctl(at)[1].splitlines()
+            assert ctl(at, "create-topic", "topic=t", "partitions=2") == (0, "null\n", "")
+            assert ctl(at, "append", "topic=t", "partition=1", "records=@-", stdin='["a"]') == (0, "[0]\n", "")
+            assert kafka.records("t", 1)[0].value == b"a"
+            code, _, said = ctl(at, "append", "nonsense")
+            assert (code, said) == (2, "kcli: nonsense: NAME=VALUE expected\n")
+            code, _, said = ctl(at, "stop-node", "node=7")
+            assert code == 2 and "node 7 does not run" in said
+            code, _, said = ctl(at, "wait", "group=g", "timeout=0.01")
+            assert code == 4 and "there is no group g" in said
+        code, _, said = ctl(at, "info")
+        assert code == 4 and "no admin port answers" in said
