@@ -9,7 +9,7 @@ keep.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,7 +34,7 @@ from kcli.broker.node import Node
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.rebuilt.session_capacity import SHARDS
 from kcli.broker.transactions.coordinator import Transactions
-from kcli.errors import NetworkError, UsageError
+from kcli.errors import KcliError, NetworkError, UsageError
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.catalog import catalog
 
@@ -90,6 +90,7 @@ class Broker:
         self.on_note = note
         self.intake: Intake[Connection] = Intake()
         self._complaints = 0
+        self._cleaner: Iterator[None] | None = None
         self._mentioned: set[str] = set()
         self.control: Control | None = None
         self._data = data
@@ -136,6 +137,7 @@ class Broker:
             await self.stop()
             raise
         self.clock.every(lambda: SWEEP_SECONDS, self._sweep)
+        self.clock.every(lambda: max(self.configs.int("log.cleaner.backoff.ms"), 1) / 1000, self._clean)
         self.clock.every(lambda: self.configs.int("log.retention.check.interval.ms") / 1000, self.replicas.retain)
 
     async def _start_node(self, node_id: int, port: int) -> None:
@@ -151,6 +153,7 @@ class Broker:
         """Close all connections, write indexes and checkpoints, release the folder."""
         if hasattr(self, "clock"):
             self.clock.close()
+        self._cleaner = None
         nodes, self.nodes = self.nodes, []
         for each in nodes:
             await each.stop()
@@ -161,6 +164,24 @@ class Broker:
         if hasattr(self, "topics"):
             self.topics.close()
         self.directory.close()
+
+    def _clean(self) -> None:
+        """Clean compacted logs, unless that is under way: a step at a time, so that clients have their turn."""
+        if not self.configs.bool("log.cleaner.enable") or self._cleaner is not None:
+            return
+        self._cleaner = self.replicas.clean()
+        self.clock.loop.call_soon(self._clean_on)
+
+    def _clean_on(self) -> None:
+        try:
+            if self._cleaner is not None:
+                next(self._cleaner)
+                self.clock.loop.call_soon(self._clean_on)
+        except StopIteration:
+            self._cleaner = None
+        except (OSError, KcliError) as error:
+            self._cleaner = None
+            self.complain(f"compaction: {error}")
 
     def _sweep(self) -> None:
         """Close idle connections."""

@@ -170,10 +170,10 @@ class EmbeddedBroker:
     def append(self, topic: str, records: Given | Iterable[Given], partition: int | None = None) -> list[int]:
         """Append records to a topic, which is created if it is not there; return their offsets.
 
-        A record is a value, a (key, value) pair, or a mapping with any of key, value, headers, timestamp, partition.
-        Text is UTF-8. partition: for those that name none, by default by the key as producers choose.
+        One record or a list of them: a value, a (key, value) pair, or a mapping with any of key, value, headers,
+        timestamp, partition. Text is UTF-8. partition: for those that name none; by default their key chooses.
         """
-        one = isinstance(records, str | bytes | Mapping) or records is None
+        one = isinstance(records, str | bytes | Mapping | tuple) or records is None
         given: list[Given] = [records] if one else list(records)  # type: ignore[list-item,arg-type]
 
         def work(broker: Broker) -> list[int]:
@@ -189,6 +189,10 @@ class EmbeddedBroker:
         committed: without those of transactions that are open or were aborted. UsageError: there is no such topic.
         """
         return self.call(lambda broker: stored.read(self._topic(broker, topic), partition, committed=committed))
+
+    def compact(self, topic: str | None = None) -> None:
+        """Compact the logs of a topic, or of all that are compacted, at once. UsageError: it is not compacted."""
+        self.call(lambda broker: broker.replicas.compact(None if topic is None else self._topic(broker, topic)))
 
     def apply_retention(self) -> None:
         """Delete the segments that retention.ms and retention.bytes let go, at once."""

@@ -131,6 +131,10 @@ class Commands:
         """Let another node lead a partition."""
         self.kafka.move_leader(topic, partition, node)
 
+    def compact(self, topic: str | None = None) -> None:
+        """Compact a topic, or all that are compacted."""
+        self.kafka.compact(topic)
+
     def apply_retention(self) -> None:
         """Delete the segments that may go."""
         self.kafka.apply_retention()
@@ -158,6 +162,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "stop-node": Commands.stop_node,
     "start-node": Commands.start_node,
     "move-leader": Commands.move_leader,
+    "compact": Commands.compact,
     "apply-retention": Commands.apply_retention,
     "reset": Commands.reset,
 }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from kcli.broker.clock import Clock
 from kcli.broker.fetch.tiering import tier
 from kcli.broker.metadata.topics import Topics
-from kcli.broker.partition import Partition
+from kcli.broker.partition import Partition, Topic
 from kcli.broker.retention import retain
+from kcli.broker.storage.cleaner import Cleaning, CleaningRules, is_dirty
+from kcli.broker.storage.log import Log
+from kcli.errors import UsageError
 
 # Gets a partition, and how many bytes were appended; 0: something else about it changed.
 Listener = Callable[[Partition, int], None]
@@ -31,6 +34,42 @@ class Replicas:
     def changed(self, partition: Partition) -> None:
         """The leader, the first offset or something else of a partition changed: fetches look at it again."""
         self.appended(partition, 0)
+
+    def compact(self, topic: Topic | None = None) -> None:
+        """Clean the logs of compacted topics, or of one of them, at once and with what is in their active segments.
+
+        UsageError: the topic is not compacted.
+        """
+        if topic is not None and not topic.configs.compacted:
+            raise UsageError(f"topic {topic.name}: cleanup.policy is {topic.configs.texts['cleanup.policy']}")
+        for each in list(self.topics) if topic is None else [topic]:
+            for partition in each.partitions if each.configs.compacted else ():
+                log = None if partition.is_offline else partition.log
+                if log is not None and log.end_offset:
+                    if log.active.size:
+                        log.roll()
+                    for _ in self.cleaning(partition, log):
+                        pass
+
+    def clean(self) -> Iterator[None]:
+        """Clean the logs that are dirty enough (min.cleanable.dirty.ratio, max.compaction.lag.ms), step by step."""
+        for partition, log in list(self.topics.opened_logs()):
+            configs = partition.topic.configs
+            dirty = self.topics.cleaner_offsets.get((partition.topic.name, partition.index), 0)
+            if configs.compacted and is_dirty(log, dirty, configs.dirty_ratio, self.now(), configs.compaction_lags[1]):
+                yield from self.cleaning(partition, log)
+
+    def cleaning(self, partition: Partition, log: Log) -> Iterator[None]:
+        """Clean one log, step by step."""
+        configs = partition.topic.configs
+        if configs.tiered:
+            return
+        rules = CleaningRules(self.now(), configs.delete_retention_ms, configs.compaction_lags[0])
+        first = self.topics.cleaner_offsets.get((partition.topic.name, partition.index), 0)
+        work = Cleaning(log, max(first, log.start_offset), rules)
+        yield from work.steps()
+        if self.topics.by_name.get(partition.topic.name) is partition.topic:
+            self.topics.cleaned(partition, work.end)
 
     def retain(self) -> None:
         """Delete the segments that the retention configs let go."""

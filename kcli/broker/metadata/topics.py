@@ -19,6 +19,7 @@ from kcli.broker.storage.recovery import open_log
 from kcli.errors import KcliError
 
 START_CHECKPOINT = "log-start-offset-checkpoint"
+CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 
 # What a log folder of Kafka's holds besides partitions.
 OWN_FILES = frozenset(
@@ -56,12 +57,17 @@ class Topics:
         # Fetched by who knows of it, but in no list: the metadata log, by name and by id.
         self.hidden: dict[str, Topic] = {}
         self.unopened = {path.name for path in folder.iterdir() if path.is_dir()}
-        try:
-            self.start_offsets = read_offsets(folder / START_CHECKPOINT)
-        except (KcliError, OSError) as error:
-            self.start_offsets = {}
-            self.note(f"left out: {error}")
+        self.start_offsets = self._offsets_in(START_CHECKPOINT)
+        # The first offset of each compacted log that was never cleaned.
+        self.cleaner_offsets = self._offsets_in(CLEANER_CHECKPOINT)
         self.on_delete: Callable[[Topic], None] = lambda topic: None
+
+    def _offsets_in(self, checkpoint: str) -> dict[Key, int]:
+        try:
+            return read_offsets(self.folder / checkpoint)
+        except (KcliError, OSError) as error:
+            self.note(f"left out: {error}")
+            return {}
 
     def __iter__(self) -> Iterator[Topic]:
         return iter(self.by_name.values())
@@ -105,6 +111,8 @@ class Topics:
                     self.pool.forget(segment.path)
                 shutil.rmtree(self.folder / each.folder_name, ignore_errors=True)
                 shutil.rmtree(remote_folder(self.folder / each.folder_name), ignore_errors=True)
+        for key in [key for key in self.cleaner_offsets if key[0] == topic.name]:
+            del self.cleaner_offsets[key]
         stale = [key for key in self.start_offsets if key[0] == topic.name]
         for key in stale:
             del self.start_offsets[key]
@@ -165,6 +173,12 @@ class Topics:
         log.delete_before(offset)
         self.start_offsets[partition.topic.name, partition.index] = log.start_offset
         self.write_start_offsets()
+
+    def cleaned(self, partition: Partition, first_dirty: int) -> None:
+        """Keep up to where a log was cleaned, also for the next start. OSError."""
+        self.cleaner_offsets[partition.topic.name, partition.index] = first_dirty
+        if self.pool.lasting:
+            write_offsets(self.folder / CLEANER_CHECKPOINT, self.cleaner_offsets)
 
     def write_start_offsets(self) -> None:
         """Write Kafka's log-start-offset-checkpoint. OSError."""

@@ -93,6 +93,25 @@ class Segment:
         self.size = each.position + each.size
         self.next_offset = each.last_offset + 1
 
+    def rewrite(self, parts: Sequence[bytes], places: Sequence[Place]) -> None:
+        """Put other batches in the place of all there are, in a file of their own. OSError: all is as it was.
+
+        Who holds a slice of the old file can still read it.
+        """
+        beside = self.path.with_name(self.path.name + ".cleaned")
+        beside.write_bytes(b"".join(parts))
+        self.pool.forget(self.path)
+        beside.replace(self.path)
+        for index in (self.offsets, self.times):
+            index.path.unlink(missing_ok=True)
+        self.forget_indexes()
+        self._indexed, self._last = True, None
+        self.size, self.next_offset = 0, self.base_offset
+        self.max_timestamp, self.max_timestamp_offset, self.first_timestamp = -1, self.base_offset, -1
+        for each in places:
+            self.note(each)
+        self.seal()
+
     # --- reading
 
     def find(self, offset: int) -> Place | None:

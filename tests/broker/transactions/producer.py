@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from kcli.records.builder import NewRecord, build_batch
 from kcli.schemas.apikeys import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN, TXN_OFFSET_COMMIT
 from kcli.schemas.errors import error_name
-from tests.broker.talk import INIT_PRODUCER_ID, OFFSET_FETCH, PRODUCE, Talk, batch, produced
+from tests.broker.talk import INIT_PRODUCER_ID, OFFSET_FETCH, PRODUCE, Talk, produced
 
 __all__ = ["Producer", "committed", "read"]
 
@@ -38,14 +40,19 @@ class Producer:
         return [error_name(each["partitionErrorCode"]) for each in rows]
 
     async def send(self, *values: str, partition: int = 0, version: int | None = None) -> str:
-        records = batch(
-            *values, producer_id=self.id, producer_epoch=self.epoch, base_sequence=self.sequence, transactional=True
+        rows: list[NewRecord] = [(1000 + at, None, value.encode(), ()) for at, value in enumerate(values)]
+        return await self.send_rows(rows, partition=partition, version=version)
+
+    async def send_rows(self, rows: Sequence[NewRecord], *, partition: int = 0, version: int | None = None) -> str:
+        """Records with keys and times."""
+        records = build_batch(
+            rows, producer_id=self.id, producer_epoch=self.epoch, base_sequence=self.sequence, transactional=True
         )
         version = version or (12 if self.implicit else 9)
         body = {"transactionalId": self.name, "acks": -1, "timeoutMs": 1000}
         answer = await self.talk(PRODUCE, version, body | {"topicData": [produced("t", partition, records)]})
         code = answer["responses"][0]["partitionResponses"][0]["errorCode"]
-        self.sequence += 0 if code else len(values)
+        self.sequence += 0 if code else len(rows)
         return error_name(code)
 
     async def add_group(self, group: str = "g", version: int = 3) -> str:

@@ -1,0 +1,228 @@
+"""Compaction: of each key the latest record stays (Kafka's Cleaner and LogCleanerManager).
+
+* Only closed segments are cleaned, up to the first that holds a record of an open transaction, or one younger than
+  min.compaction.lag.ms. Offsets stay as they are; a batch keeps its first and last one.
+* A tombstone (a record without a value) stays for delete.retention.ms after the first cleaning that met it: its batch
+  has that time then as its delete horizon (KIP-534). So does the marker of a transaction without records left.
+* Records of aborted transactions go, and so do those without a key.
+* The last batch of a producer stays, without records: it has the sequence that the next one follows.
+* Messages of magic 0 and 1 stay as they are, unless none of the records in one is the latest of its key.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kcli.broker.storage.headers import Place
+from kcli.broker.storage.log import Log
+from kcli.broker.storage.producers import Aborted
+from kcli.broker.storage.segment import Segment
+from kcli.core.records import batches as core
+from kcli.core.records import record_values
+from kcli.records.batches import CODEC_MASK, HORIZON, Batch, Record, scan
+from kcli.records.builder import write_rows
+from kcli.records.codecs import compress
+
+MOST_KEYS = 5_000_000  # as Kafka's buffer of 128 MiB holds
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningRules:
+    """Times in ms. now: the broker's; delete_retention, least_lag: delete.retention.ms, min.compaction.lag.ms."""
+
+    now: int
+    delete_retention: int
+    least_lag: int = 0
+
+
+@dataclass(slots=True)
+class Cleaning:
+    """One cleaning of a log, whose records from `first_dirty` on were never cleaned. dropped: records that went.
+
+    end: the first offset that is not cleaned.
+    """
+
+    log: Log
+    first_dirty: int
+    rules: CleaningRules
+    latest: dict[bytes, int] = field(default_factory=dict)
+    live: set[int] = field(default_factory=set)
+    dropped: int = 0
+    end: int = 0
+
+    aborted: dict[int, list[Aborted]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        self.end = self.first_dirty
+        for each in self.log.aborted(0, self.log.end_offset):
+            self.aborted[each.producer_id].append(each)
+
+    def run(self) -> int:
+        """Clean all of it at once; return the first offset that is not clean now."""
+        for _ in self.steps():
+            pass
+        return self.end
+
+    def steps(self) -> Iterator[None]:
+        """Clean segment by segment, so that others have their turn in between."""
+        segments = self.cleanable()
+        for each in segments:
+            if each.next_offset > self.first_dirty:
+                if not self.note_keys(each):
+                    segments = [one for one in segments if one.base_offset <= each.base_offset]
+                    break
+                yield
+        for each in segments:
+            if each in self.log.segments:
+                self.clean(each)
+                yield
+        if segments:
+            self.end = max(self.first_dirty, segments[-1].next_offset, self.next_base(segments[-1]))
+            self.drop_empty(segments)
+
+    def next_base(self, segment: Segment) -> int:
+        """Return the first offset of the segment behind this one."""
+        return next((each for each in self.log.bases if each > segment.base_offset), 0)
+
+    def cleanable(self) -> list[Segment]:
+        """List the closed segments from the first on that may be cleaned now."""
+        stable = self.log.producers.last_stable_offset(self.log.end_offset)
+        found = []
+        for each in self.log.segments[:-1]:
+            young = self.rules.least_lag > 0 and each.max_timestamp > self.rules.now - self.rules.least_lag
+            if each.next_offset > stable or young or each.remote:
+                break
+            found.append(each)
+        return found
+
+    # --- which record is the latest of its key
+
+    def note_keys(self, segment: Segment) -> bool:
+        """Note the keys of a segment. Returns False where there are more than fit."""
+        for batch in batches_of(segment):
+            if batch.is_control or self.is_aborted(batch):
+                continue
+            for record in batch.records():
+                if record.key is not None and record.offset >= self.first_dirty:
+                    self.latest[record.key] = record.offset
+        return len(self.latest) <= MOST_KEYS
+
+    def is_aborted(self, batch: Batch) -> bool:
+        """Return whether a batch is of a transaction that was aborted."""
+        return batch.is_transactional and any(
+            each.first_offset <= batch.base_offset <= each.last_offset for each in self.aborted[batch.producer_id]
+        )
+
+    # --- what stays
+
+    def clean(self, segment: Segment) -> None:
+        """Write a segment anew without what goes, if anything does."""
+        parts: list[bytes] = []
+        places: list[Place] = []
+        position, changed = 0, False
+        for batch in batches_of(segment):
+            made = self.cleaned(batch)
+            changed = changed or made is not batch
+            if made is not None:
+                stored = bytes(made.bytes) if isinstance(made, Batch) else made
+                parts.append(stored)
+                latest = Batch(memoryview(stored), core.frames(stored, 0, False)[0][0]).max_timestamp
+                places.append(Place(position, len(stored), batch.base_offset, batch.last_offset, latest))
+                position += len(stored)
+        if changed:
+            segment.rewrite(parts, places)
+
+    def cleaned(self, batch: Batch) -> Batch | bytes | None:
+        """Return a batch after the cleaning: itself, other bytes, or None where it goes."""
+        if batch.is_control:
+            return self.cleaned_marker(batch)
+        records = list(batch.records())
+        kept = [] if self.is_aborted(batch) else [each for each in records if self.stays(batch, each)]
+        self.dropped += len(records) - len(kept)
+        if kept and batch.is_transactional:
+            self.live.add(batch.producer_id)
+        if batch.magic < 2:
+            return batch if kept else None
+        horizon = batch.delete_horizon
+        if horizon is None and any(each.value is None for each in kept):
+            horizon = self.rules.now + self.rules.delete_retention
+        if len(kept) == len(records) and horizon == batch.delete_horizon:
+            return batch
+        if not kept and not self.is_last_of_producer(batch):
+            return None
+        return rebuilt(batch, kept, horizon if kept else None)
+
+    def stays(self, batch: Batch, record: Record) -> bool:
+        """Return whether a record stays: the latest of its key, and no tombstone whose time is over."""
+        if record.key is None or self.latest.get(record.key, record.offset) > record.offset:
+            return False
+        horizon = batch.delete_horizon
+        return record.value is not None or horizon is None or horizon > self.rules.now
+
+    def cleaned_marker(self, batch: Batch) -> Batch | bytes | None:
+        """Return a marker after the cleaning: it stays as long as its transaction has records, and for a time then."""
+        if batch.producer_id < 0 or batch.producer_id in self.live:
+            self.live.discard(batch.producer_id)
+            return batch
+        horizon = batch.delete_horizon
+        if horizon is None:
+            return rebuilt(batch, list(batch.records()), self.rules.now + self.rules.delete_retention)
+        if horizon > self.rules.now:
+            return batch
+        return rebuilt(batch, [], None) if self.is_last_of_producer(batch) else None
+
+    def is_last_of_producer(self, batch: Batch) -> bool:
+        """Return whether a batch is the last of its producer, whose sequence the next one has to follow."""
+        known = self.log.producers.known.get(batch.producer_id)
+        return bool(known and known.batches and known.batches[-1].last_offset == batch.last_offset)
+
+    def drop_empty(self, segments: list[Segment]) -> None:
+        """Delete segments without a batch, but for the first, which says where the log begins."""
+        for each in [one for one in segments if not one.size and one is not self.log.segments[0]]:
+            self.log.bases.remove(each.base_offset)
+            self.log.segments.remove(each)
+            each.delete()
+
+
+def batches_of(segment: Segment) -> Iterator[Batch]:
+    return scan(segment.slice(0, segment.size).read(), damages=[])
+
+
+def rebuilt(batch: Batch, kept: list[Record], horizon: int | None) -> bytes:
+    """Return a batch of magic 2 with these of its records. horizon: when its tombstones go, in ms."""
+    attributes = batch.attributes & ~HORIZON | (HORIZON if horizon is not None else 0)
+    base_timestamp = horizon if horizon is not None else kept[0].timestamp if kept else batch.base_timestamp
+    latest = batch.max_timestamp if batch.is_append_time else max((each.timestamp for each in kept), default=-1)
+    headers = [[(name.encode("utf-8", "surrogateescape"), value) for name, value in each.headers] for each in kept]
+    rows = [
+        (each.offset, each.timestamp, each.key, each.value, pairs) for each, pairs in zip(kept, headers, strict=True)
+    ]
+    codec = attributes & CODEC_MASK if kept else 0
+    payload = compress(codec, write_rows(rows, batch.base_offset, base_timestamp), 2) if kept else b""
+    return record_values.write_header(
+        batch.base_offset,
+        batch.partition_leader_epoch,
+        2,
+        attributes & ~CODEC_MASK | codec,
+        batch.last_offset - batch.base_offset,
+        base_timestamp,
+        latest,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
+        len(kept),
+        payload,
+    )
+
+
+def is_dirty(log: Log, first_dirty: int, ratio: float, now: int, longest_lag: int) -> bool:
+    """Return whether a log is worth cleaning: so much of its closed segments was never cleaned, or for so long."""
+    closed = log.segments[:-1]
+    dirty = [each for each in closed if each.next_offset > first_dirty]
+    size, all_of_it = sum(each.size for each in dirty), sum(each.size for each in closed)
+    if not dirty or not all_of_it:
+        return False
+    first = next((each.max_timestamp for each in dirty if each.max_timestamp >= 0), now)
+    return size / all_of_it > ratio or first < now - longest_lag
