@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "response": "decode.message:response",
         "segment": "decode.segment:segment",
     },
+    "diagnose": "diagnose.command:diagnose",
     "diff": {
         "batch": "diff.command:batch",
         "message": "diff.command:message",
@@ -100,6 +101,7 @@ HELP = {
     "decode request": "Decode a request by the api key and version it starts with.",
     "decode response": "Decode a response, given its API and version.",
     "decode segment": "Decode and verify log segments and the indexes beside them.",
+    "diagnose": "Say what is wrong in captures, whose fault it is, and what to do.",
     "diff": "Lay two encodings of the same side by side.",
     "diff batch": "Show the fields whose bytes differ between record batches.",
     "diff message": "Show the fields whose bytes differ between two requests or responses.",

@@ -18,22 +18,27 @@ from kcli.grammar import messages
 from kcli.grammar.selection.plan import MISSING
 from kcli.pipeline.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
-from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP
+from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP, PRODUCE
 
 if TYPE_CHECKING:
     from kcli.capture.kafka.bodies import Bodies
     from kcli.core.columns.exchange_columns import Fields
     from kcli.grammar.codec import MessageCodec
 
-FIELDS = ("replica_id", "session_id", "session_epoch", "granted_id", "throttle_ms")
+FIELDS = (
+    "replica_id", "session_id", "session_epoch", "granted_id", "max_wait_ms", "min_bytes", "isolation_level", "acks",
+    "throttle_ms",
+)  # fmt: skip
 THROTTLE = -1  # where among them the last is
 TEXTS = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)  # API keys whose bodies are kept as text
 CLIENT = -1  # the replica id of who is none
 # The paths of a message, and which of FIELDS each fills. Of two with one field the one that is there counts.
 ASKED = {
     "replicaId?": "replica_id", "replicaState.replicaId?": "replica_id", "sessionId?": "session_id",
-    "sessionEpoch?": "session_epoch",
+    "sessionEpoch?": "session_epoch", "maxWaitMs?": "max_wait_ms", "minBytes?": "min_bytes",
+    "isolationLevel?": "isolation_level",
 }  # fmt: skip
+PRODUCED = {"acks?": "acks"}
 ANSWERED = {"throttleTimeMs?": "throttle_ms"}
 GRANTED = {"sessionId?": "granted_id"} | ANSWERED
 
@@ -43,7 +48,8 @@ def fields_of(bodies: Bodies, api_key: int, version: int, names: Sequence[str]) 
     from kcli.core.columns.exchange_columns import Fields
 
     fetch = api_key == FETCH
-    request = side(messages.request(api_key, version, bodies.dialect), ASKED, names) if fetch else None
+    asked = ASKED if fetch else PRODUCED if api_key == PRODUCE else None
+    request = side(messages.request(api_key, version, bodies.dialect), asked, names) if asked else None
     return Fields(
         request, side(messages.response(api_key, version, bodies.dialect), GRANTED if fetch else ANSWERED, names)
     )
@@ -71,11 +77,11 @@ def fact_batch(columns: ExchangeColumns) -> Any:
     fields[:, 0][(keys == FETCH) & (fields[:, 0] == MISSING)] = CLIENT
     others = ~numpy.isin(keys, TEXTS)
     unread = others if columns.unanswered is None else others | columns.unanswered
-    _, connection, server, end, client_id, _, version = columns.who
+    timestamp, connection, server, end, client_id, correlation_id, version = columns.who
     ends = texts(address_of(each) for each in end.dictionary.to_pylist())
     address = pyarrow.DictionaryArray.from_arrays(end.indices, ends)
     made = [
-        connection, server, address, client_id, version, *columns.apis, *columns.measures,
+        timestamp, connection, server, address, client_id, correlation_id, version, *columns.apis, *columns.measures,
         *(integers(values, "int64", values == MISSING) for values in fields.T),
         strings(columns.taken["request"], others), strings(columns.taken["response"], unread),
     ]  # fmt: skip
@@ -84,12 +90,17 @@ def fact_batch(columns: ExchangeColumns) -> Any:
 
 def fact_row(item: Exchange, exchange: tuple[Any, ...]) -> tuple[Any, ...]:
     """The row of one exchange. exchange: its row of `exchanges`."""
-    _, connection, server, client, client_id, _, version, key, api, _, request, response, *measures = exchange
+    timestamp, connection, server, client, client_id, number, version, key, api, _, request, response, *measures = (
+        exchange
+    )
     asked, answered = item.request or {}, item.response or {}
     fetch = key == FETCH and item.request is not None
     replica = asked.get("replicaId", (asked.get("replicaState") or {}).get("replicaId", CLIENT)) if fetch else None
     session = [asked.get(name) if fetch else None for name in ("sessionId", "sessionEpoch")]
     granted = answered.get("sessionId") if fetch else None
+    waits = [asked.get(name) if fetch else None for name in ("maxWaitMs", "minBytes", "isolationLevel")]
+    acks = asked.get("acks") if key == PRODUCE else None
     bodies = (request, response) if key in TEXTS else (None, None)
-    numbers = (replica, *session, granted, answered.get("throttleTimeMs"))
-    return (connection, server, address_of(client), client_id, version, key, api, *measures, *numbers, *bodies)
+    numbers = (replica, *session, granted, *waits, acks, answered.get("throttleTimeMs"))
+    who = (timestamp, connection, server, address_of(client), client_id, number, version)
+    return (*who, key, api, *measures, *numbers, *bodies)

@@ -150,10 +150,12 @@ define(
     "exchange_facts",
     "What the report asks of exchanges.",
     """
+timestamp      instant  when the request's last packet was captured
 connection     string   "server-client"
 server         string   the broker's end
 address        string   the client's
 client_id      string   from the request's header
+correlation_id int32    of request and response
 api_version    int16    of request and response
 api_key        int16    number of the API
 api            string   its name, null where no message has that number
@@ -166,6 +168,10 @@ replica_id     int64    of a Fetch, -1: no replica asks
 session_id     int64    of a Fetch
 session_epoch  int64    of a Fetch
 granted_id     int64    the session that a Fetch was given
+max_wait_ms    int64    of a Fetch
+min_bytes      int64    of a Fetch
+isolation_level int64   of a Fetch; 1: read_committed
+acks           int64    of a Produce
 throttle_ms    int64    of the response
 request        string   as JSON, of JoinGroup and ConsumerGroupHeartbeat
 response       string   as JSON, of the same

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from kcli.capture.decoder import CaptureDecoder, Item
@@ -19,7 +19,7 @@ from kcli.pipeline.fetch_frames import FRAMED, frame_batch
 from kcli.pipeline.noted_exchanges import noted_batch
 from kcli.pipeline.partition_columns import PartitionColumns
 from kcli.pipeline.projections import layout
-from kcli.pipeline.rows import MAKERS, Rows
+from kcli.pipeline.rows import MAKERS, Maker, Rows
 from kcli.pipeline.tables import TABLES
 from kcli.schemas.apikeys import API_VERSIONS, FETCH, PRODUCE
 
@@ -41,7 +41,11 @@ class RowSource(CaptureDecoder):
     """A capture whose exchanges and events become rows as they come out.
 
     What exchanges that are not chosen say of their client and of topic names counts all the same.
+
+    makers: by API, what puts the rows that are about its messages.
     """
+
+    makers: Mapping[int, Maker] = MAKERS
 
     def __init__(
         self,
@@ -63,7 +67,7 @@ class RowSource(CaptureDecoder):
         self.counted = 0  # bytes of exchanges that the engine gave to the sink
         self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
         # What is not chosen never becomes text, which learns names by itself.
-        self.rows = Rows(put, wanted)
+        self.rows = Rows(put, wanted, self.makers)
         super().__init__(paths, chosen=chosen, **{"names": not chosen.takes_all} | options)
         if self.sink is not None:
             self.rows.outcomes.on_error = self.sink.end_runs
@@ -79,7 +83,7 @@ class RowSource(CaptureDecoder):
             whole = "exchanges" in wanted
             self.sink = ExchangeRows(
                 self,
-                forwarded=MAKERS.keys() - {FETCH, PRODUCE},
+                forwarded=self.makers.keys() - {FETCH, PRODUCE},
                 framed=FRAMED if "fetch_frames" in wanted else (),
                 headed=whole,
                 texts=None if whole else TEXTS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kcli.capture.kafka.events import Event
@@ -31,8 +31,9 @@ class Rows:
     put(table, row): takes a row as a tuple in the order of the table's columns. wanted: tables to make rows for.
     """
 
-    def __init__(self, put: Put, wanted: frozenset[str]) -> None:
+    def __init__(self, put: Put, wanted: frozenset[str], makers: Mapping[int, Maker] | None = None) -> None:
         self.put = put
+        self.makers = MAKERS if makers is None else makers
         self.wanted = wanted
         self.outcomes = Outcomes(put)
         self.uses = ClientUses(put)
@@ -75,7 +76,7 @@ class Rows:
 
     def put_parts(self, item: Exchange, who: tuple[Any, ...], completed: int) -> None:
         """The rows of what this API is about; none where a body can't be decoded."""
-        maker = MAKERS.get(item.api_key)
+        maker = self.makers.get(item.api_key)
         framed = item.api_key in FRAMED and "fetch_frames" in self.wanted
         if not (maker or framed) or item.request is None or (item.response is None and item.response_frame is not None):
             return
@@ -172,7 +173,8 @@ def put_login(rows: Rows, item: Exchange, _who: tuple[Any, ...]) -> None:
         rows.put("logins", (item.connection, principal, item.response_ns or item.request_ns))
 
 
-MAKERS: dict[int, Callable[[Rows, Exchange, tuple[Any, ...]], None]] = {
+Maker = Callable[[Rows, Exchange, tuple[Any, ...]], None]
+MAKERS: dict[int, Maker] = {
     FETCH: put_fetch,
     PRODUCE: put_produce,
     SHARE_FETCH: put_share_fetch,

@@ -13,16 +13,10 @@ from kcli.capture.tables.arrays import batch_of_rows
 from kcli.pipeline.local_tables import CHANGES, KNOWN, doubtful_clients, view_of
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
-from kcli.tables.exchange_views import JSON_MACRO
+from kcli.tables.exchange_views import MACROS
 
 MEMORY = "1GiB"
 ROWS = 10_000  # fetched at once
-# Spark's names of what DuckDB calls otherwise.
-MACROS = (
-    JSON_MACRO,
-    "percentile_approx(value, share) AS quantile_disc(value, share)",
-    "explode(list) AS unnest(list)",
-)
 NAMED = """
 SELECT batches.* REPLACE (coalesce(batches.topic, known.topic) AS topic)
 FROM record_batches batches LEFT JOIN known USING (topic_id)

@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 JSON_MACRO = "get_json_object(text, path) AS json_extract_string(text, path)"  # what DuckDB has under another name
+# Spark's names of what DuckDB calls otherwise.
+MACROS = (
+    JSON_MACRO,
+    "percentile_approx(value, share) AS quantile_disc(value, share)",
+    "explode(list) AS unnest(list)",
+    "unix_micros(moment) AS epoch_us(moment)",
+    "split(text, pattern) AS string_split_regex(text, pattern)",
+    "sort_array(list) AS list_sort(list)",
+    "try_divide(a, b) AS CASE WHEN b = 0 THEN NULL ELSE a / b END",
+)
 THROTTLE_MS = "CAST(get_json_object(response, '$.throttleTimeMs') AS INT)"
 # By table: the query, and what `file` is in it.
 EXCHANGE_VIEWS = {

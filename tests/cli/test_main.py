@@ -36,6 +36,7 @@ PINNED = """
     decode request
     decode response
     decode segment
+    diagnose
     diff batch
     diff message
     down-convert

@@ -8,6 +8,7 @@ from kcli.core.capture.line_order import LineOrder
 from kcli.core.capture.packets import PacketReader
 from kcli.core.capture.segment_dealer import SegmentDealer
 from kcli.core.capture.streams import Streams
+from kcli.core.capture.tcp_facts import TcpFacts
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
@@ -59,6 +60,8 @@ class CaptureEngine:
     def restore(self, dumped: list[tuple[Any, ...]], clock: int) -> None: ...
     drafting: DraftHandler | None
     def draft(self, draft: Draft, names: Any, keep: bool) -> None: ...
+    facts: TcpFacts | None
+    def count_tcp(self, facts: TcpFacts) -> None: ...
 
 class DraftHandler:
     """Writes packets into a draft, and what stands for the frames."""

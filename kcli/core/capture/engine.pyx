@@ -25,6 +25,7 @@ from kcli.core.capture.streams cimport (
     END_CLOSED, END_GIVEN_UP, END_OF_CAPTURE, END_RESET, LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Ending, Flow, Loss, Side, StreamHandler, Streams,
     dump_flows, restore_flows,
 )
+from kcli.core.capture.tcp_facts cimport TcpFacts
 from kcli.core.capture.draft cimport Draft, DraftHead, Extents, extents_add, extents_fill, extents_free, put_blank
 from kcli.core.codec.messages cimport Node, Out, out_free, out_put, out_reserve
 from kcli.core.codec.request_header cimport *
@@ -55,6 +56,7 @@ cdef class CaptureEngine:
     cdef Correlator correlator
     cdef ExchangeOutput output
     cdef readonly DraftHandler drafting        # None: packets are only read
+    cdef readonly TcpFacts facts               # None: connections are not counted
     cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links
     cdef readonly object first_ns, next_ns
     cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
@@ -76,6 +78,10 @@ cdef class CaptureEngine:
         self.drafting = DraftHandler(self.correlator, draft, names, keep)
         self.output.sink = CountingSink()
         self.streams = Streams(self.drafting, self.streams.memory)
+
+    def count_tcp(self, TcpFacts facts not None):
+        """Have facts about TCP connections counted, too; to be called before the first packet."""
+        self.facts = facts
 
     def choose(self, uint64_t ends, bint alone):
         """Read one connection's packets alone (`kcli.core.capture.packet_shuffle.hash_of`), or all but those: as if no others were there."""
@@ -191,6 +197,8 @@ cdef class CaptureEngine:
         if self.first_ns is None:
             self.first_ns = packet.ts
         if kind == KC_TCP:
+            if self.facts is not None:
+                self.facts.see(&s)
             if self.drafting is not None:
                 return self.drafting.receive_packet(self.streams, packet, &s)
             return self.streams.receive(&s) if self.dealer is None else self.deal(&s)

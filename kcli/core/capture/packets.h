@@ -34,6 +34,7 @@ typedef struct {
     int from;                 /* which end sent it: 0 or 1 */
     uint32_t seq, ack;
     uint8_t flags;
+    uint16_t window;             /* as it stands in the header, before any scale */
     const uint8_t *data;
     uint32_t captured, length;   /* of the payload: bytes here, bytes on the wire */
 } kc_segment;
@@ -78,6 +79,7 @@ static inline int kc_dissect_tcp(const uint8_t *p, uint32_t n, uint32_t length, 
     s->seq = kc_be32(p + 4);
     s->ack = kc_be32(p + 8);
     s->flags = p[13];
+    s->window = kc_be16(p + 14);
     s->length = length - header;
     s->captured = n > header ? n - header : 0;
     if (s->captured > s->length) s->captured = s->length;   /* padding of the link */

@@ -28,6 +28,7 @@ cdef extern from "packets.h" nogil:
         uint32_t seq
         uint32_t ack
         uint8_t flags
+        uint16_t window
         const uint8_t* data
         uint32_t captured
         uint32_t length

@@ -1,7 +1,7 @@
 # Numbers of messages by their paths, one row of int64 for each exchange.
 
 cdef enum:
-    FIELDS = 8            # columns, at most
+    FIELDS = 12           # columns, at most
 
 
 cdef class Fields:

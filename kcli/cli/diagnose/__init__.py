@@ -1,0 +1,1 @@
+"""`kcli diagnose`: what is wrong in captures."""

@@ -1,0 +1,87 @@
+"""`kcli diagnose`: what is wrong in captures, who, why and what to do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from kcli.cli.decode.pcap.command import reading
+from kcli.cli.diagnose.text import text_lines
+from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
+from kcli.cli.terminal.console import is_terminal, terminal_room
+from kcli.cli.terminal.lines import Lines
+from kcli.cli.terminal.output import open_output, output_option
+from kcli.extras import require
+from kcli.jsontext import dumps
+
+NOTHING_JUDGED = 3
+
+
+@click.command()
+@files_argument("FILE|DIR...")
+@format_option(("text", "jsonl", "json"), "How to show it: json also has what could not be judged.", default="text")
+@click.option("--group", metavar="G", help="Only what may concern this consumer group.")
+@click.option("--client", "--client-id", metavar="ID", help="Only what may concern this client.")
+@click.option("--topic", metavar="T", help="Only what may concern this topic.")
+@port_option
+@output_option
+@quiet_option("No progress.")
+@reading_options
+def diagnose(files: tuple[str, ...], **options: Any) -> int:
+    """Diagnose captures: what is wrong, whose fault it is, how it shows, and what to do.
+
+    FILE is a capture, as `kcli decode pcap` reads them; several are read as one; DIR a directory with captures in it.
+    A finding has a severity, a subject, figures, what was ruled out and advice. Causes are named, not their
+    consequences: a slow broker, not the timeouts of its clients. It ends with what was checked, and what could not be
+    judged. Exit code 1: a warning or worse; 3: nothing could be judged.
+
+    \b
+    kcli diagnose night.pcap
+    kcli diagnose night.pcap --group orders
+    kcli diagnose night.pcap --format jsonl
+    """
+    require("kcli diagnose", "sql")
+    from kcli.diagnose import Scope
+    from kcli.diagnose import diagnose as run
+
+    paths = captures_in(files)
+    scope = Scope(options["group"], options["client"], options["topic"])
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    with open_output(options["output"], [*files, *paths, *options["key_logs"]]) as out:
+        with reading(paths, options["quiet"]) as moved:
+            found = run(paths, scope, moved, **read)
+        write = Lines(out).line
+        for line in FORMATS[options["format_"]](found, options):
+            write(line)
+        out.flush()
+    if found.damage is not None:
+        raise found.damage
+    return 1 if found.is_grave else 0 if found.judged else NOTHING_JUDGED
+
+
+def jsonl_lines(found: Any, _options: dict[str, Any]) -> Iterator[str]:
+    for each in found.findings:
+        yield dumps(each.as_json())
+
+
+def json_lines(found: Any, _options: dict[str, Any]) -> Iterator[str]:
+    yield dumps({
+        "findings": [each.as_json() for each in found.findings],
+        "explained": [each.as_json() | {"explained_by": each.explained_by} for each in found.explained],
+        "checked": found.checked,
+        "not_judged": [{"what": each.what, "remedy": each.remedy} for each in found.unjudged],
+        "exchanges": found.exchanges,
+        "seconds": round(found.seconds, 3),
+    })  # fmt: skip
+
+
+def shown_lines(found: Any, options: dict[str, Any]) -> Iterator[str]:
+    colour = options["output"] is None and is_terminal(sys.stdout)
+    return text_lines(found, terminal_room(options["output"]), colour=colour)
+
+
+FORMATS = {"text": shown_lines, "jsonl": jsonl_lines, "json": json_lines}

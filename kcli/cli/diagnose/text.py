@@ -1,0 +1,72 @@
+"""Findings as text: three lines or so each, and at the end what was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kcli.cli.terminal.cells import wrap
+from kcli.cli.terminal.lines import paint
+
+if TYPE_CHECKING:
+    from kcli.diagnose import Diagnosis, Finding
+
+COLOURS = {"critical": "red", "warning": "yellow", "info": "cyan"}
+SHOWN = 8  # findings in full; of the rest the first line
+WIDTH = len("CRITICAL")
+
+
+def text_lines(found: Diagnosis, room: int | None, *, colour: bool) -> Iterator[str]:
+    """Yield the lines of a diagnosis. room: cells of a line; None: as long as it is."""
+    for number, each in enumerate(found.findings):
+        yield from finding_lines(each, room, colour=colour, whole=number < SHOWN)
+    yield from broken(checked_text(found), room, "")
+    for part in found.unjudged:
+        yield from broken(f"not judged: {part.what}; remedy: {part.remedy}", room, "  ")
+    if found.findings and len(found.findings) > SHOWN:
+        yield f"The last {len(found.findings) - SHOWN} in full: --format jsonl"
+
+
+def finding_lines(each: Finding, room: int | None, *, colour: bool, whole: bool) -> Iterator[str]:
+    """Yield the lines of one finding: what, what it is not and what to do, and where to look."""
+    word = each.severity.upper() if each.severity == "critical" else each.severity
+    indent = " " * (WIDTH + 2)
+    head = f"{word:{WIDTH}}  "
+    first, *rest = broken(f"{each.finding}  {each.text}", None if room is None else room - len(head), "")
+    style = {"fg": COLOURS[each.severity], "bold": each.severity == "critical"}
+    yield f"{paint(head, colour, **style)}{first}"
+    yield from (indent + line for line in rest)
+    if not whole:
+        return
+    parts = [f"ruled out: {each.ruled_out}"] if each.ruled_out and each.severity != "info" else []
+    yield from broken("    ".join([*parts, f"do: {each.advice}"]), room, indent)
+    if each.see:
+        yield f"{indent}see: {each.see}"
+
+
+def checked_text(found: Diagnosis) -> str:
+    """Say what was checked, and how much there was to check."""
+    size = f"{found.exchanges:,} exchanges in {found.seconds:,.1f} s"
+    if not found.judged:
+        return f"Nothing could be judged: {size} of Kafka."
+    counts = counted_by_severity(found.findings)
+    return f"{found.checked} checks over {size}: {counts or 'nothing found'}."
+
+
+def counted_by_severity(findings: Sequence[Finding]) -> str:
+    """Count findings in words: "1 critical, 2 warnings"."""
+    words = []
+    for severity, plural in (("critical", "critical"), ("warning", "warnings"), ("info", "infos")):
+        count = sum(each.severity == severity for each in findings)
+        if count:
+            words.append(f"{count} {plural if count > 1 else severity}")
+    return ", ".join(words)
+
+
+def broken(text: str, room: int | None, indent: str) -> Iterator[str]:
+    """Break a text between words where it is too long for the terminal."""
+    if room is None:
+        yield indent + text
+        return
+    for line in wrap(text, max(room - len(indent), 20)):
+        yield indent + line

@@ -1,0 +1,84 @@
+# TCP connections, counted: see tcp_facts.pyx.
+cimport cython
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+
+from kcli.core.capture.packets cimport Ends, Segment
+from kcli.core.codec.messages cimport Out
+
+cdef enum:
+    OCTAVES = 36           # of round trips in us, each in STEPS
+    STEPS = 4
+    SAMPLES = OCTAVES * STEPS
+    AWAITED = 16           # segments of one direction whose acknowledgement is awaited at a time
+    HOLES = 8              # holes of one direction that are remembered
+
+
+# A segment whose acknowledgement is awaited.
+cdef struct Sent:
+    uint32_t end
+    uint64_t ts
+
+
+cdef struct Hole:
+    uint32_t start, end
+    uint64_t ts
+
+
+# What one end of a connection has sent. Times are ns since 1970, 0: never.
+cdef struct Sender:
+    bint known                 # `next` is known
+    bint heard                 # `acked` is known
+    bint closed_window         # its window is zero
+    uint32_t next              # the sequence number behind all that it has sent
+    uint32_t acked             # the highest that the other end has acknowledged
+    uint32_t last_seq, last_ack, last_length
+    uint16_t last_window
+    uint64_t last_ts, data_ts, window_ts, syn_ts, fin_ts, rst_ts
+    uint64_t segments, bytes, data_segments, resent, holes, out_of_order, duplicate_acks, zero_windows, zero_ns
+    uint64_t resent_wait_ns    # the longest pause before a segment was sent again
+    uint64_t unacked_ts        # since when nothing that it sends is acknowledged
+    uint64_t unacked_silence_ns, unacked_resent    # how long the connection was silent before that; what was sent again since
+    int64_t alert              # of TLS, level * 256 + description; -1: none
+    uint64_t alert_ts
+    uint64_t first_size, first_ts
+    uint64_t first_bytes       # the first eight bytes, where the start of the stream was seen
+    int64_t least_ns           # the shortest round trip, -1: none
+    uint64_t sampled
+    uint32_t[SAMPLES] samples
+    Sent[AWAITED] awaited
+    int waiting
+    Hole[HOLES] gaps
+    int gap_count
+
+
+cdef struct Talk:
+    Talk* chain
+    Talk* older
+    Talk* newer
+    uint64_t hash
+    Ends ends
+    uint64_t first_ts, last_ts, established_ts
+    uint32_t syn_seq
+    int client                 # which end connected; -1: not seen
+    int64_t syns               # SYNs of the client
+    bint answered              # a SYN-ACK was seen
+    bint over
+    Sender[2] by
+
+
+@cython.final
+cdef class TcpFacts:
+    cdef Talk** slots
+    cdef size_t slot_count, count, most
+    cdef Talk* first
+    cdef Talk* latest
+    cdef Talk* recent
+    cdef Out numbers
+    cdef list ends
+
+    cdef int see(self, const Segment* s) except -1
+    cdef Talk* find(self, const Segment* s) except NULL
+    cdef Talk* add(self, const Segment* s, uint64_t hash) except NULL
+    cdef int make_room(self) except -1
+    cdef int drop(self, Talk* talk) except -1
+    cdef int put(self, Talk* talk) except -1

@@ -1,0 +1,389 @@
+"""Facts about TCP connections, counted packet by packet: losses, windows, round trips, how each began and ended.
+
+It looks at every segment as it was captured, whether Kafka is in it or not, and reassembles nothing. Connections whose start was not seen
+count, too. Memory is bounded: when `most` connections are counted, those that are over become rows, and the oldest ones.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp
+
+from kcli.core.capture.packets cimport KC_ACK, KC_END_ROOM, KC_FIN, KC_RST, KC_SYN, Ends, Segment, hash_ends, put_end
+from kcli.core.codec.messages cimport out_free, out_put
+from kcli.core.columns.json_columns cimport text
+
+cdef enum:
+    SLOTS = 1 << 14
+    FARTHEST = 1 << 28      # bytes between two sequence numbers of one stream
+    TWICE_NS = 500000       # a segment that comes again sooner was captured twice, not sent twice
+    REORDER_NS = 3000000    # a hole that is filled sooner was packets out of order on their way
+    TALK_WIDTH = 6
+    SENDER_WIDTH = 26
+    ALERT = 0x15            # the type of a TLS record
+
+# The columns of a row: TALK, then SENDER for its first end and for its second.
+TALK = ("first_ns", "last_ns", "client", "syns", "answered", "established_ns")
+SENDER = (
+    "segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows", "zero_window_ns",
+    "syn_ns", "fin_ns", "rst_ns", "resent_wait_ns", "unacked_ns", "unacked_silence_ns", "unacked_resent", "alert", "alert_ns",
+    "first_bytes", "first_size", "first_ns", "last_ns", "rtt_samples", "rtt_min_ns", "rtt_p50_ns", "rtt_p99_ns",
+)
+
+
+@cython.final
+cdef class TcpFacts:
+    """Counts connections. most: of them at a time."""
+
+    def __cinit__(self, size_t most=1 << 14):
+        self.most, self.slot_count, self.ends = most, SLOTS, []
+        self.slots = <Talk**>calloc(self.slot_count, sizeof(Talk*))
+        if self.slots == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef Talk* talk = self.first
+        while talk != NULL:
+            self.first = talk.newer
+            free(talk)
+            talk = self.first
+        free(self.slots)
+        out_free(&self.numbers)
+
+    def __len__(self):
+        """Rows that are ready."""
+        return len(self.ends)
+
+    def take(self, bint last=False):
+        """Return the rows that are ready, and forget them: pairs of "address:port", and int64 rows of TALK and SENDER. last: end all
+        connections."""
+        while last and self.first != NULL:
+            self.drop(self.first)
+        ends, self.ends = self.ends, []
+        return ends, text(&self.numbers)
+
+    cdef int see(self, const Segment* s) except -1:
+        """Count a segment."""
+        cdef Talk* talk = self.find(s)
+        cdef Sender* own
+        cdef Sender* other
+        if s.flags & KC_SYN and not s.flags & KC_ACK and talk.by[s.sender].segments and (talk.client != s.sender or talk.syn_seq != s.seq):
+            self.drop(talk)        # another connection of the same two ends
+            talk = self.find(s)
+        own, other = &talk.by[s.sender], &talk.by[1 - s.sender]
+        if is_twice(own, s):
+            return 0
+        own.segments += 1
+        own.bytes += s.length
+        if s.flags & KC_ACK and not s.flags & KC_RST:
+            note_ack(own, other, s)
+            note_window(own, s)
+        note_flags(talk, own, other, s)
+        if s.length or s.flags & (KC_SYN | KC_FIN):
+            note_bytes(talk, own, s)
+        own.last_seq, own.last_ack, own.last_length, own.last_window, own.last_ts = s.seq, s.ack, s.length, s.window, s.ts
+        talk.last_ts = s.ts
+        return 0
+
+    cdef Talk* find(self, const Segment* s) except NULL:
+        cdef Talk* talk = self.recent
+        cdef uint64_t hash
+        if talk != NULL and memcmp(&talk.ends, &s.ends, sizeof(Ends)) == 0:
+            return talk
+        hash = hash_ends(&s.ends)
+        talk = self.slots[hash & (self.slot_count - 1)]
+        while talk != NULL and (talk.hash != hash or memcmp(&talk.ends, &s.ends, sizeof(Ends)) != 0):
+            talk = talk.chain
+        if talk == NULL:
+            talk = self.add(s, hash)
+        self.recent = talk
+        return talk
+
+    cdef Talk* add(self, const Segment* s, uint64_t hash) except NULL:
+        cdef Talk* talk
+        cdef Talk** slot = &self.slots[hash & (self.slot_count - 1)]
+        cdef int d
+        if self.count >= self.most:
+            self.make_room()
+        talk = <Talk*>calloc(1, sizeof(Talk))
+        if talk == NULL:
+            raise MemoryError
+        talk.hash, talk.ends, talk.client = hash, s.ends, -1
+        talk.first_ts = talk.last_ts = s.ts
+        for d in range(2):
+            talk.by[d].alert = talk.by[d].least_ns = -1
+        talk.chain, slot[0] = slot[0], talk
+        talk.older = self.latest
+        if self.latest != NULL:
+            self.latest.newer = talk
+        else:
+            self.first = talk
+        self.latest = talk
+        self.count += 1
+        return talk
+
+    cdef int make_room(self) except -1:
+        """Put rows of those that are over, and of the oldest ones, until half of them are left."""
+        cdef Talk* talk = self.first
+        cdef Talk* newer
+        while talk != NULL and self.count > self.most // 2:
+            newer = talk.newer
+            if talk.over:
+                self.drop(talk)
+            talk = newer
+        while self.count > self.most // 2:
+            self.drop(self.first)
+        return 0
+
+    cdef int drop(self, Talk* talk) except -1:
+        """Put a connection's row, and forget it."""
+        cdef Talk** place = &self.slots[talk.hash & (self.slot_count - 1)]
+        self.put(talk)
+        while place[0] != talk:
+            place = &place[0].chain
+        place[0] = talk.chain
+        if talk.older != NULL:
+            talk.older.newer = talk.newer
+        else:
+            self.first = talk.newer
+        if talk.newer != NULL:
+            talk.newer.older = talk.older
+        else:
+            self.latest = talk.older
+        if self.recent == talk:
+            self.recent = NULL
+        self.count -= 1
+        free(talk)
+        return 0
+
+    cdef int put(self, Talk* talk) except -1:
+        cdef int64_t[TALK_WIDTH] head
+        cdef char[KC_END_ROOM] end
+        cdef int d
+        head[0], head[1], head[2], head[3] = talk.first_ts, talk.last_ts, talk.client, talk.syns
+        head[4], head[5] = talk.answered, talk.established_ts
+        if out_put(&self.numbers, head, sizeof(head)):
+            raise MemoryError
+        for d in range(2):
+            put_sender(&self.numbers, &talk.by[d])
+        self.ends.append((end[: put_end(end, &talk.ends, 0) - end].decode(), end[: put_end(end, &talk.ends, 1) - end].decode()))
+        return 0
+
+
+cdef int put_sender(Out* numbers, Sender* by) except -1:
+    cdef int64_t[SENDER_WIDTH] row
+    if by.closed_window:
+        by.zero_ns += by.last_ts - by.window_ts
+    row[0], row[1], row[2], row[3], row[4], row[5] = by.segments, by.bytes, by.data_segments, by.resent, by.holes, by.out_of_order
+    row[6], row[7], row[8], row[9], row[10], row[11] = by.duplicate_acks, by.zero_windows, by.zero_ns, by.syn_ts, by.fin_ts, by.rst_ts
+    row[12], row[13], row[14], row[15] = by.resent_wait_ns, by.unacked_ts, by.unacked_silence_ns, by.unacked_resent
+    row[16], row[17], row[18], row[19], row[20] = by.alert, by.alert_ts, by.first_bytes, by.first_size, by.first_ts
+    row[21], row[22], row[23], row[24], row[25] = by.last_ts, by.sampled, by.least_ns, quantile(by, 50), quantile(by, 99)
+    if out_put(numbers, row, sizeof(row)):
+        raise MemoryError
+    return 0
+
+
+cdef inline int32_t ahead(uint32_t a, uint32_t b) noexcept:
+    return <int32_t>(a - b)
+
+
+cdef bint is_twice(const Sender* own, const Segment* s) noexcept:
+    """Whether the packet before was the same one, captured at another place of this machine."""
+    return (
+        own.segments and own.last_seq == s.seq and own.last_ack == s.ack and own.last_length == s.length and own.last_window == s.window
+        and s.ts - own.last_ts < TWICE_NS and (s.length or s.flags & (KC_SYN | KC_FIN | KC_RST))
+    )
+
+
+cdef void note_flags(Talk* talk, Sender* own, Sender* other, const Segment* s) noexcept:
+    """How the connection begins and ends."""
+    if s.flags & KC_SYN:
+        if not s.flags & KC_ACK:
+            talk.client, talk.syn_seq = s.sender, s.seq
+            talk.syns += 1
+        else:
+            talk.client, talk.answered = 1 - s.sender, True
+        if not own.syn_ts:
+            own.syn_ts, own.known, own.next = s.ts, True, s.seq
+    elif s.flags & KC_ACK and talk.answered and not talk.established_ts and s.sender == talk.client and not s.flags & KC_RST:
+        talk.established_ts = s.ts
+    if s.flags & KC_RST:
+        talk.over = True
+        if not own.rst_ts:
+            own.rst_ts = s.ts
+    if s.flags & KC_FIN:
+        talk.over = talk.over or other.fin_ts != 0
+        if not own.fin_ts:
+            own.fin_ts = s.ts
+
+
+# Bytes sent
+
+cdef void note_bytes(Talk* talk, Sender* own, const Segment* s) noexcept:
+    """What is new, what came before, and what is missing."""
+    cdef uint32_t end = s.seq + s.length + (1 if s.flags & KC_SYN else 0) + (1 if s.flags & KC_FIN else 0)
+    cdef int32_t distance
+    if not own.known:
+        own.known, own.next = True, s.seq
+    distance = ahead(s.seq, own.next)
+    if s.length == 1 and distance == -1:
+        return                                             # keeps the connection alive, or asks for its window
+    if s.length:
+        own.data_segments += 1
+        if not own.first_size:
+            note_start(own, s)
+        note_alert(own, s)
+    if distance < -FARTHEST or distance > FARTHEST:
+        own.next, own.waiting, own.gap_count = end, 0, 0
+        return
+    if distance < 0:
+        if s.length:
+            note_repeated(own, s, end)
+        if ahead(end, own.next) > 0:
+            own.next = end
+        return
+    if distance > 0:
+        note_hole(own, s)
+    if s.length and not own.unacked_ts:
+        own.unacked_ts, own.unacked_resent = s.ts, 0
+        own.unacked_silence_ns = s.ts - talk.last_ts
+    own.next, own.data_ts = end, s.ts
+    if own.waiting < AWAITED:
+        own.awaited[own.waiting].end, own.awaited[own.waiting].ts = end, s.ts
+        own.waiting += 1
+
+
+cdef void note_repeated(Sender* own, const Segment* s, uint32_t end) noexcept:
+    """A segment that lies before the end of the stream fills a hole, or was sent again."""
+    cdef int i
+    cdef uint64_t wait
+    for i in range(own.gap_count):
+        if ahead(s.seq, own.gaps[i].end) >= 0 or ahead(end, own.gaps[i].start) <= 0:
+            continue
+        wait = s.ts - own.gaps[i].ts
+        if ahead(s.seq, own.gaps[i].start) <= 0 and ahead(end, own.gaps[i].end) >= 0:
+            own.gap_count -= 1
+            own.gaps[i] = own.gaps[own.gap_count]
+        elif ahead(s.seq, own.gaps[i].start) <= 0:
+            own.gaps[i].start = end
+        else:
+            own.gaps[i].end = s.seq
+        if wait < REORDER_NS:
+            own.out_of_order += 1
+        else:
+            count_resent(own, wait)
+        return
+    count_resent(own, s.ts - own.data_ts if own.data_ts else 0)
+    own.data_ts = s.ts
+
+
+cdef void count_resent(Sender* own, uint64_t wait) noexcept:
+    own.resent += 1
+    own.unacked_resent += 1
+    own.resent_wait_ns = max(own.resent_wait_ns, wait)
+    own.waiting = 0                # whose acknowledgement comes, the first one's or the second's, can't be told (Karn)
+
+
+cdef void note_hole(Sender* own, const Segment* s) noexcept:
+    cdef int at = own.gap_count if own.gap_count < HOLES else HOLES - 1
+    own.holes += 1
+    own.gaps[at].start, own.gaps[at].end, own.gaps[at].ts = own.next, s.seq, s.ts
+    own.gap_count = at + 1
+
+
+cdef void note_start(Sender* own, const Segment* s) noexcept:
+    """The first bytes; their meaning is known only where the stream begins."""
+    cdef uint32_t i
+    own.first_size, own.first_ts = s.length, s.ts
+    for i in range(8):
+        own.first_bytes = own.first_bytes << 8 | (s.data[i] if i < s.captured else 0)
+
+
+cdef void note_alert(Sender* own, const Segment* s) noexcept:
+    """A TLS alert that is not encrypted, in the records that begin in this segment."""
+    cdef const uint8_t* p = s.data
+    cdef size_t left = s.captured, size
+    while left >= 7 and 0x14 <= p[0] <= 0x17 and p[1] == 3 and p[2] <= 4:
+        size = <size_t>p[3] << 8 | p[4]
+        if p[0] == ALERT and size == 2 and (p[5] == 1 or p[5] == 2):
+            own.alert, own.alert_ts = <int64_t>p[5] << 8 | p[6], s.ts
+            return
+        if left < 5 + size:
+            return
+        p += 5 + size
+        left -= 5 + size
+
+
+# Acknowledgements
+
+cdef void note_ack(Sender* own, Sender* other, const Segment* s) noexcept:
+    """What of the other end's bytes has come."""
+    cdef int32_t distance = ahead(s.ack, other.acked) if other.heard else 1
+    if other.heard and distance == 0 and not s.length and not s.flags & KC_FIN and s.window == own.last_window and other.unacked_ts:
+        own.duplicate_acks += own.last_ack == s.ack
+    if distance <= 0 and other.heard:
+        return
+    if other.known and ahead(s.ack, other.next) > FARTHEST:
+        return
+    other.heard, other.acked = True, s.ack
+    sample(other, s)
+    if other.unacked_ts and (not other.known or ahead(s.ack, other.next) >= 0):
+        other.unacked_ts = other.unacked_silence_ns = other.unacked_resent = 0
+    elif other.unacked_ts:
+        other.unacked_ts, other.unacked_silence_ns, other.unacked_resent = s.ts, 0, 0
+
+
+cdef void sample(Sender* by, const Segment* s) noexcept:
+    """The round trip of the last segment that this acknowledges, as few as these are."""
+    cdef int i, done = 0
+    cdef uint64_t took = 0
+    for i in range(by.waiting):
+        if ahead(by.awaited[i].end, s.ack) > 0:
+            break
+        took, done = s.ts - by.awaited[i].ts if s.ts > by.awaited[i].ts else 0, i + 1
+    if not done:
+        return
+    for i in range(done, by.waiting):
+        by.awaited[i - done] = by.awaited[i]
+    by.waiting -= done
+    by.sampled += 1
+    by.samples[step_of(took)] += 1
+    if by.least_ns < 0 or <int64_t>took < by.least_ns:
+        by.least_ns = took
+
+
+cdef void note_window(Sender* own, const Segment* s) noexcept:
+    """Whether it takes bytes."""
+    if s.window and own.closed_window:
+        own.zero_ns += s.ts - own.window_ts
+        own.closed_window = False
+    elif not s.window and not own.closed_window:
+        own.closed_window, own.window_ts = True, s.ts
+        own.zero_windows += 1
+
+
+# Round trips by their logarithm: up to 4 us one by one, then four steps an octave
+
+cdef inline int step_of(uint64_t ns) noexcept:
+    cdef uint64_t us = ns // 1000
+    cdef int octave = 2
+    if us < STEPS:
+        return <int>us
+    while us >= 2 * STEPS:
+        us >>= 1
+        octave += 1
+    return min(octave * STEPS + <int>us - 2 * STEPS, SAMPLES - 1)
+
+
+cdef int64_t quantile(const Sender* by, int percent) noexcept:
+    """The round trip (ns) that so many percent of them do not exceed, to a quarter of an octave; -1: there is none."""
+    cdef uint64_t rank = (by.sampled * percent + 99) // 100, seen = 0
+    cdef int64_t last
+    cdef int i
+    for i in range(SAMPLES):
+        seen += by.samples[i]
+        if seen >= rank and seen:
+            last = i if i < STEPS else (<int64_t>((i % STEPS) + STEPS + 1) << (i // STEPS - 1)) - 1
+            return last * 1000
+    return -1

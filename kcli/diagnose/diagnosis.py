@@ -1,0 +1,137 @@
+"""Diagnoses captures: facts in one pass, then what each rule finds, without what others explain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import Any
+
+from kcli.diagnose.facts.source import FactSource
+from kcli.diagnose.precedence import without_consequences
+from kcli.diagnose.prepared import PREPARED
+from kcli.diagnose.rule import INFO, SEVERITIES, Finding, Rule, finding_of
+from kcli.diagnose.rules import RULES
+from kcli.diagnose.scope import Unjudged, unjudged_parts
+from kcli.diagnose.store import FactStore
+from kcli.errors import InputError
+
+# Topic ids that stand in place of names.
+NAMELESS = """
+SELECT DISTINCT topic_id FROM (SELECT topic, topic_id FROM fetched UNION SELECT topic, topic FROM produced) AS t
+WHERE topic = topic_id AND topic_id NOT IN (SELECT topic FROM topic_by_id) AND length(topic_id) = 22
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose findings are wanted; None: all. Facts of others still count, to compare with."""
+
+    group: str | None = None
+    client: str | None = None
+    topic: str | None = None
+
+    def wants(self, finding: Finding, groups: dict[str, list[str]]) -> bool:
+        """Return whether the finding may concern them. groups: of each client."""
+        return all(
+            wanted is None or kinds_match(finding.subject, kinds, {wanted, *more})
+            for wanted, kinds, more in (
+                (self.group, ("group", "client"), {each for each, found in groups.items() if self.group in found}),
+                (self.client, ("client", "group"), set(groups.get(self.client or "", ()))),
+                (self.topic, ("topic",), set()),
+            )
+        )
+
+
+def kinds_match(subject: dict[str, Any], kinds: Sequence[str], names: set[str]) -> bool:
+    """Return whether a subject has none of these kinds, or one of the names."""
+    there = [subject[kind] for kind in kinds if kind in subject]
+    found = {str(each) for value in there for each in (value if isinstance(value, list) else [value])}
+    return not there or not found.isdisjoint(names)
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """What was found, the most important first. checked: rules that were tried. unjudged: what no rule can judge.
+    judged: whether there was anything to judge. damage: what is wrong with the files."""
+
+    findings: list[Finding]
+    explained: list[Finding]
+    checked: int
+    unjudged: list[Unjudged]
+    judged: bool
+    exchanges: int = 0
+    seconds: float = 0.0
+    damage: InputError | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_grave(self) -> bool:
+        """Whether there is a warning or worse."""
+        return any(each.severity != INFO for each in self.findings)
+
+
+def diagnose(
+    paths: Sequence[str],
+    scope: Scope = Scope(),
+    moved: Callable[[int], None] = lambda count: None,
+    **options: Any,
+) -> Diagnosis:
+    """Diagnose captures that are read as one. options: as for `CaptureDecoder`. InputError: nothing can be read."""
+    with FactStore() as store:
+        damage = read_facts(paths, store, moved, options)
+        for name, sql in PREPARED.items():
+            store.prepare(name, sql)
+        return judge(store, paths, scope, damage)
+
+
+def read_facts(
+    paths: Sequence[str], store: FactStore, moved: Callable[[int], None], options: dict[str, Any]
+) -> InputError | None:
+    """Fill the store; what is wrong with files of which a part could be read."""
+    source = FactSource(paths, store, **options)
+    try:
+        for _ in source.read(moved):
+            pass
+    except InputError as error:
+        if not source.engine.packets:
+            raise
+        return error
+    finally:
+        store.flush()
+    return None
+
+
+def judge(store: FactStore, paths: Sequence[str], scope: Scope, damage: InputError | None) -> Diagnosis:
+    """Ask all rules."""
+    files = " ".join(PurePath(path).name for path in paths[:1]) + (" ..." if len(paths) > 1 else "")
+    found = [each for rule in RULES for each in findings_of(rule, store, files)]
+    forget_ids(found, {row["topic_id"] for row in store.ask(NAMELESS)})
+    kept, explained = without_consequences(found, RULES)
+    groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
+    wanted = [each for each in kept if scope.wants(each, groups)]
+    wanted.sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
+    [size] = store.ask("SELECT (SELECT count(*) FROM calls) AS exchanges, (SELECT max(seconds) FROM span) AS seconds")
+    unjudged = unjudged_parts(store)
+    return Diagnosis(
+        wanted, explained, len(RULES), unjudged, size["exchanges"] > 0 or bool(wanted), size["exchanges"],
+        size["seconds"] or 0.0, damage,
+    )  # fmt: skip
+
+
+def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:
+    """Leave topics out of subjects that are known by their ids alone: these are no names."""
+    for each in found:
+        for kind in ("topic", "partition"):
+            given = each.subject.get(kind) or []
+            names = given if isinstance(given, list) else [given]
+            known = [name for name in names if (name if kind == "topic" else name.rpartition("-")[0]) not in ids]
+            if len(known) < len(names):
+                each.subject |= {kind: known}
+        each.subject = {kind: value for kind, value in each.subject.items() if value != []}
+
+
+def findings_of(rule: Rule, store: FactStore, files: str) -> list[Finding]:
+    """The findings of one rule, the heaviest first."""
+    found = [finding_of(rule, row, files) for row in store.ask(rule.sql)]
+    return [replace(each) for each in sorted(found, key=lambda each: -each.weight)]

@@ -1,0 +1,111 @@
+"""Rows of `metadata_calls`, `metadata_topics`, `metadata_partitions` and `advertised`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.diagnose.facts.groups import Who, completed, error_of
+from kcli.pipeline.rows import Rows
+from kcli.schemas.apikeys import METADATA
+
+KEPT = 1 << 16  # answers, partitions and brokers that are remembered
+NO_TOPIC = "A" * 22
+
+
+class Answer(NamedTuple):
+    """The parts of a Metadata answer that count. failed: (topic, error) of those with an error."""
+
+    topics: int
+    failed: tuple[tuple[str | None, str], ...]
+
+
+class MetadataRows:
+    """Puts rows of Metadata and FindCoordinator. An answer that came before from the same broker, byte for byte, is not
+    read again."""
+
+    def __init__(self) -> None:
+        self.answers: dict[tuple[str, int, bytes], Answer] = {}
+        self.partitions: dict[tuple[str, int], tuple[Any, ...]] = {}
+        self.brokers: set[tuple[str, int, str]] = set()
+
+    def put(self, rows: Rows, item: Exchange, who: Who) -> None:
+        """Put the rows of one exchange."""
+        if item.api_key == METADATA:
+            self.put_metadata(rows, item, who)
+        else:
+            self.put_coordinators(rows, item, who)
+
+    def put_metadata(self, rows: Rows, item: Exchange, who: Who) -> None:
+        """Put a Metadata request and what its answer says."""
+        asked = (item.request or {}).get("topics")
+        everything = asked is None or (asked == [] and item.api_version == 0)
+        if item.response_frame is None:
+            rows.put("metadata_calls", (*who, completed(item), everything, 0, None))
+            return
+        key = (item.link.server, item.api_version, bytes(item.response_frame)[4:])
+        answer = self.answers.get(key)
+        if answer is None:
+            if len(self.answers) >= KEPT or sum(len(each[2]) for each in self.answers) > KEPT * 64:
+                self.answers.clear()
+            answer = self.answers[key] = self.read(rows, item, who)
+        rows.put("metadata_calls", (*who, completed(item), everything, answer.topics, item.response_bytes))
+        named = {each.get("name") for each in asked or ()}
+        for topic, error in answer.failed:
+            rows.put("metadata_topics", (*who, completed(item), topic, error, topic in named))
+
+    def read(self, rows: Rows, item: Exchange, who: Who) -> Answer:
+        """Put what is new in an answer."""
+        answered = item.response or {}
+        for each in answered.get("brokers") or ():
+            self.put_broker(rows, item, each["nodeId"], each["host"], each["port"])
+        failed = []
+        for topic in answered.get("topics") or ():
+            error, name = error_of(topic), topic.get("name")
+            if error:
+                failed.append((name or topic.get("topicId"), error))
+            topic_id = topic.get("topicId")
+            for each in topic.get("partitions") or ():
+                self.put_partition(rows, item, name, None if topic_id == NO_TOPIC else topic_id, each)
+        return Answer(len(answered.get("topics") or ()), tuple(failed))
+
+    def put_partition(
+        self, rows: Rows, item: Exchange, topic: str | None, topic_id: str | None, each: dict[str, Any]
+    ) -> None:
+        """Put a partition, if it is not as it was."""
+        replicas, isr = each.get("replicaNodes") or [], each.get("isrNodes") or []
+        state = (
+            topic_id,
+            each["leaderId"],
+            each.get("leaderEpoch"),
+            *(",".join(map(str, nodes)) for nodes in (replicas, isr)),
+        )
+        key = (topic or "", each["partitionIndex"])
+        if self.partitions.get(key) == state or not topic:
+            return
+        if len(self.partitions) < KEPT or key in self.partitions:
+            self.partitions[key] = state
+        rows.put("metadata_partitions", (
+            item.request_ns // 1000, completed(item), item.link.server, topic, topic_id, key[1], *state[1:],
+            len(replicas), len(isr),
+        ))  # fmt: skip
+
+    def put_coordinators(self, rows: Rows, item: Exchange, who: Who) -> None:
+        """Put the brokers that a FindCoordinator names."""
+        asked, answered = item.request or {}, item.response or {}
+        coordinators = answered.get("coordinators") or [answered]
+        errors = {each.get("key"): error_of(each) for each in coordinators}
+        for key in asked.get("coordinatorKeys") or [asked.get("key")]:
+            error = errors.get(key, errors.get(None)) or error_of(answered)
+            group = key if asked.get("keyType", 0) == 0 else None
+            rows.put("coordinator_asks", (*who, completed(item), group, key, error))
+        for each in coordinators:
+            if each.get("host") and each.get("nodeId", -1) >= 0 and not each.get("errorCode"):
+                self.put_broker(rows, item, each["nodeId"], each["host"], each["port"])
+
+    def put_broker(self, rows: Rows, item: Exchange, node: int, host: str, port: int) -> None:
+        """Put where a broker is to be reached, if this was not said before."""
+        key = (item.link.server, node, f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+        if key not in self.brokers and len(self.brokers) < KEPT:
+            self.brokers.add(key)
+            rows.put("advertised", (item.request_ns // 1000, *key, item.client_id))

@@ -1,0 +1,127 @@
+"""A rule as a value: how a cause is found in the tables, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+CRITICAL, WARNING, INFO = "critical", "warning", "info"
+SEVERITIES = (CRITICAL, WARNING, INFO)
+KINDS = ("client", "group", "topic", "partition", "broker", "transactionalId", "user", "host", "connection")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A cause. Its SQL gives a row for each finding, on DuckDB and Spark.
+
+    finding: its id. sql: over the tables of `prepared`; the column `severity`, where it has one, counts instead of
+    `severity`. subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out,
+    advice, see: texts with {columns} in braces, see: after "kcli". source: where the limits come from.
+    explains: findings that are consequences of this one, and the kinds of subject that they must share (none: all).
+    """
+
+    finding: str
+    title: str
+    sql: str
+    subject: Mapping[str, str]
+    evidence: Sequence[str]
+    says: str
+    advice: str
+    see: str
+    source: str
+    severity: str = WARNING
+    ruled_out: str = ""
+    explains: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Finding:
+    """What is wrong, who, and what to do. weight: of two of one severity the heavier comes first."""
+
+    finding: str
+    severity: str
+    subject: dict[str, Any]
+    evidence: dict[str, Any]
+    text: str
+    advice: str
+    ruled_out: str = ""
+    see: str = ""
+    source: str = ""
+    weight: float = 0.0
+    explained_by: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of `--format jsonl`."""
+        made = {
+            "finding": self.finding, "severity": self.severity, "subject": self.subject, "evidence": self.evidence,
+            "text": self.text, "advice": self.advice,
+        }  # fmt: skip
+        more = {"ruled_out": self.ruled_out, "see": self.see, "source": self.source}
+        return made | {name: value for name, value in more.items() if value}
+
+
+def finding_of(rule: Rule, row: Mapping[str, Any], files: str) -> Finding:
+    """The finding of a row of a rule's query."""
+    row = {name: in_order(value) for name, value in row.items()}
+    texts = Row({name: worded(value) for name, value in row.items()} | {"files": files})
+    subject = {
+        kind: plain(row[column]) for kind, column in rule.subject.items() if row.get(column) not in (None, [], "")
+    }
+    return Finding(
+        rule.finding,
+        row.get("severity") or rule.severity,
+        subject,
+        {name: plain(row[name]) for name in rule.evidence if row.get(name) is not None},
+        rule.says.format_map(texts),
+        rule.advice.format_map(texts),
+        rule.ruled_out.format_map(texts),
+        f"kcli {rule.see}".format_map(texts) if rule.see else "",
+        rule.source,
+        float(row.get("weight") or 0),
+    )
+
+
+def in_order(value: Any) -> Any:
+    """A list sorted: an engine collects values in any order."""
+    return sorted(value, key=str) if isinstance(value, list) else value
+
+
+class Row(dict[str, Any]):
+    """The words of a row, by column."""
+
+    def __missing__(self, key: str) -> str:
+        raise KeyError(f"a rule names the column {key}, which its query has not")
+
+
+def worded(value: Any) -> Any:
+    """A value as texts show it: a list with commas, a number with the digits that count."""
+    if value is None:
+        return "-"
+    if isinstance(value, (list, tuple)):
+        shown = [str(worded(each)) for each in value[:6]]
+        return ", ".join([*shown, *([f"{len(value) - 6} more"] if len(value) > 6 else [])])
+    if isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, float):
+        return (
+            f"{value:,.0f}"
+            if abs(value) >= 100 or value == int(value)
+            else f"{value:,.1f}"
+            if abs(value) >= 1
+            else f"{value:.2g}"
+        )
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: numbers rounded to what counts."""
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, float):
+        return round(value, 3)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return float(value) if hasattr(value, "as_tuple") else str(value)

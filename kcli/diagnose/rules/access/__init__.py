@@ -1,0 +1,1 @@
+"""Rules about logins, rights, certificates and listeners."""

@@ -1,0 +1,1 @@
+"""Rules about brokers: slow, gone, replication, leaders."""

@@ -1,0 +1,1 @@
+"""Rules about fetches, metadata and connections of clients."""

@@ -1,0 +1,1 @@
+"""Rules about consumer groups and their members."""

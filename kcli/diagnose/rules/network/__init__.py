@@ -1,0 +1,1 @@
+"""Rules about the line between clients and brokers."""

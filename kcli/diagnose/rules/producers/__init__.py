@@ -1,0 +1,1 @@
+"""Rules about producers, records and transactions."""

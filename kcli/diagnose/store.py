@@ -1,0 +1,108 @@
+"""The tables of facts in DuckDB, and what rules ask of them."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import tempfile
+from collections.abc import Iterator
+from typing import Any, Self
+
+from kcli.capture.tables.arrays import batch_of_rows
+from kcli.diagnose.facts.definitions import DIAGNOSIS_FACTS
+from kcli.extras import require
+from kcli.pipeline.fact_tables import FACTS, REPORT_FACTS
+from kcli.pipeline.tables import TABLES
+from kcli.tables.definition import schema_of
+from kcli.tables.exchange_views import MACROS
+
+MEMORY = "512MiB"  # what is more goes to a temporary folder
+ROWS = 50_000  # of a table that wait to be put in at once
+STORED = (
+    "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "topic_names",
+    "logins",
+    *DIAGNOSIS_FACTS,
+)  # fmt: skip
+
+
+class FactStore:
+    """Takes rows of tables, and answers queries over them; close it when done. UsageError: DuckDB is missing."""
+
+    def __init__(self) -> None:
+        require("kcli diagnose", "sql")
+        import duckdb
+
+        # Its library complains on stderr about objects that the collector never looked at (see kcli.sql.engine).
+        atexit.register(gc.unfreeze)
+        self.duckdb = duckdb
+        self.spill = tempfile.TemporaryDirectory(prefix="kcli-diagnose-")
+        config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": self.spill.name, "threads": 1}
+        self.connection = duckdb.connect(":memory:", config=config)
+        self.execute("SET TimeZone = 'UTC'")
+        self.execute("SET enable_progress_bar = false")
+        for macro in MACROS:
+            self.execute(f"CREATE MACRO {macro}")
+        known = TABLES | FACTS | REPORT_FACTS | DIAGNOSIS_FACTS
+        self.schemas = {name: schema_of(known[name].columns) for name in STORED}
+        self.rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in STORED}
+        for name, schema in self.schemas.items():
+            self.load(name, schema.empty_table(), f"CREATE TABLE {name} AS")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.connection.close()
+        del self.connection
+        self.spill.cleanup()
+
+    def put(self, table: str, row: tuple[Any, ...]) -> None:
+        """Take a row."""
+        rows = self.rows[table]
+        rows.append(row)
+        if len(rows) >= ROWS:
+            self.store(table)
+
+    def put_batch(self, table: str, batch: Any) -> None:
+        """Take a record batch, whose texts may lie in memory that the next one takes."""
+        import pyarrow
+
+        self.load(table, pyarrow.Table.from_batches([batch]), f"INSERT INTO {table}")
+
+    def flush(self) -> None:
+        """Put in what waits."""
+        for table in STORED:
+            self.store(table)
+
+    def store(self, table: str) -> None:
+        """Put the rows that wait into their table."""
+        if self.rows[table]:
+            self.put_batch(table, batch_of_rows(self.rows[table], self.schemas[table]))
+            self.rows[table] = []
+
+    def load(self, table: str, rows: Any, statement: str) -> None:
+        """Run a statement that takes an Arrow table's rows."""
+        self.connection.register("given", rows)
+        try:
+            self.execute(f"{statement} SELECT * FROM given")
+        finally:
+            self.connection.unregister("given")
+
+    def prepare(self, name: str, sql: str) -> None:
+        """Have a query's rows as a table of that name."""
+        self.execute(f"CREATE TABLE {name} AS {sql}")
+
+    def ask(self, sql: str) -> Iterator[dict[str, Any]]:
+        """The rows of a query, by column."""
+        made = self.execute(sql)
+        names = [each[0] for each in made.description]
+        return (dict(zip(names, row, strict=True)) for row in made.fetchall())
+
+    def execute(self, sql: str) -> Any:
+        """Run a statement. KeyboardInterrupt: Ctrl-C while DuckDB was busy."""
+        try:
+            return self.connection.execute(sql)
+        except (self.duckdb.InterruptException, RuntimeError) as error:
+            if isinstance(error, self.duckdb.InterruptException) or str(error) == "Query interrupted":
+                raise KeyboardInterrupt from None
+            raise

@@ -1,0 +1,32 @@
+"""Brokers that are slow or gone, and replication."""
+
+from __future__ import annotations
+
+from tests.diagnose.captured import diagnosed, only, told
+
+
+def test_a_broker_that_stops_again_and_again() -> None:
+    found = only("slow-broker-payments")
+    assert (found.finding, found.severity) == ("slow-broker", "critical")
+    told(found, broker=["127.0.0.1:24202"])
+    assert found.evidence["other_late"] == 0
+
+
+def test_a_crash_leaves_requests_unanswered_and_hands_nothing_over() -> None:
+    found = only("broker-crash-tickets")
+    assert found.finding == "broker-crash"
+    assert "127.0.0.1:26204" in found.subject["broker"]
+    assert found.evidence["unanswered"] >= 2
+
+
+def test_a_restart_in_order_is_worth_a_word_and_no_warning() -> None:
+    found = diagnosed("broker-restart-tickets")
+    assert {each.finding for each in found.findings} == {"broker-restart"} and not found.is_grave
+    assert all(each.evidence["handed_over"] > 0 for each in found.findings)
+
+
+def test_a_follower_that_is_away_is_named_where_acks_all_is_refused() -> None:
+    found = only("under-min-isr-orders")
+    assert found.finding == "under-min-isr"
+    told(found, topic="orders", client=["order-entry"])
+    assert "3" in found.subject["broker"]

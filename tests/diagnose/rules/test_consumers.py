@@ -1,0 +1,35 @@
+"""Fetches, metadata and connections."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnose.captured import diagnosed, only, told
+
+
+@pytest.mark.parametrize(
+    ("capture", "finding", "subject"),
+    [
+        ("busy-fetch-pricing", "busy-fetch", {"client": "pricing-cache-1"}),
+        ("connection-churn-cron", "connection-churn", {"client": "cron-push"}),
+        ("throttled-bulk-loader", "throttled", {"client": "bulk-loader"}),
+        ("lagging-consumer-pageviews", "lagging-consumer", {"client": "pageview-stats-1", "topic": "pageviews"}),
+        ("metadata-storm-portal", "metadata-storm", {"client": "portal-health"}),
+        ("request-timeout-alerts", "request-timeout-too-short", {"client": "alert-pager-1"}),
+    ],
+)
+def test_what_a_client_does(capture: str, finding: str, subject: dict[str, str]) -> None:
+    found = only(capture)
+    assert found.finding == finding
+    told(found, **subject)
+
+
+def test_hanging_up_explains_the_rounds_of_its_group() -> None:
+    """Each new connection joins anew."""
+    explained = {each.finding: each.explained_by for each in diagnosed("request-timeout-alerts").explained}
+    assert explained.get("connection-churn") == "request-timeout-too-short"
+
+
+def test_a_batch_job_a_long_poll_and_a_deployment_are_healthy() -> None:
+    found = diagnosed("healthy-batch-night")
+    assert not found.findings and found.judged and found.checked > 30

@@ -1,0 +1,32 @@
+"""Groups and their members."""
+
+from __future__ import annotations
+
+from tests.diagnose.captured import diagnosed, only, told
+
+
+def test_a_member_that_leaves_and_joins_again() -> None:
+    found = only("rebalance-storm-shipments")
+    assert found.finding == "rebalance-storm"
+    told(found, group="shipments-workers", client=["worker-1", "worker-2", "worker-3"])
+    assert found.evidence["leaver"] == "worker-3"
+    assert all(each.explained_by == "rebalance-storm" for each in diagnosed("rebalance-storm-shipments").explained)
+
+
+def test_a_member_that_is_alive_and_does_nothing() -> None:
+    found = only("consumer-stuck-invoices")
+    assert found.finding == "consumer-stuck"
+    told(found, client="invoice-writer-1", group="invoice-writer")
+    assert found.evidence["commits_after"] == 0 and found.evidence["produced"] > 0
+
+
+def test_two_processes_with_one_instance_id() -> None:
+    found = only("duplicate-static-member-trades")
+    assert found.finding == "duplicate-static-member"
+    told(found, group="trade-sync", client=["trade-sync-a", "trade-sync-b"])
+
+
+def test_a_commit_for_each_record() -> None:
+    found = only("commit-per-record-letters")
+    assert found.finding == "commit-per-record"
+    told(found, client="letter-print-1", group="letter-print")

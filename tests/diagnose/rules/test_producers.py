@@ -1,0 +1,29 @@
+"""Producers, records and transactions."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnose.captured import only, told
+
+
+@pytest.mark.parametrize(
+    ("capture", "finding", "subject"),
+    [
+        ("tiny-batches-clickstream", "tiny-batches", {"client": "clickstream-web"}),
+        ("clock-skew-basement", "clock-skew", {"client": "basement-probe", "topic": "basement"}),
+        ("transactional-id-clash-refunds", "transactional-id-clash", {"transactionalId": "refunds-tx"}),
+        ("topic-recreated-quotes", "topic-recreated", {"topic": "quotes"}),
+        (
+            "hanging-transaction-settlement",
+            "hanging-transaction",
+            {"client": "settlement-writer", "transactionalId": "settlement-tx-1", "partition": "settlement-0"},
+        ),
+        # the capture begins in mid-stream: the topic's name comes from a commit of what was fetched by its id
+        ("hot-partition-events", "hot-partition", {"client": "events-gw", "partition": "events-6"}),
+    ],
+)
+def test_what_a_producer_does(capture: str, finding: str, subject: dict[str, str]) -> None:
+    found = only(capture)
+    assert found.finding == finding
+    told(found, **subject)

@@ -1,0 +1,30 @@
+"""A diagnosis as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.diagnose import Scope, diagnose
+from kcli.errors import InputError
+from tests.diagnose.captured import DATA
+
+
+def test_a_scope_leaves_out_what_concerns_others() -> None:
+    path = str(DATA / "busy-fetch-pricing.pcap.zst")
+    assert [each.finding for each in diagnose([path], Scope(group="pricing-cache")).findings] == ["busy-fetch"]
+    assert not diagnose([path], Scope(group="another")).findings
+    assert not diagnose([path], Scope(client="pricing-report-1")).findings
+
+
+def test_what_cannot_be_judged_is_named_with_its_remedy(samples: Path) -> None:
+    found = diagnose([str(samples / "tls.pcap")])
+    assert any("TLS" in each.what and "--key-log" in each.remedy for each in found.unjudged)
+
+
+def test_what_is_no_capture_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"GIF89a")
+    with pytest.raises(InputError):
+        diagnose([str(path)])
