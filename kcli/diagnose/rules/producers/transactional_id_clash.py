@@ -37,7 +37,8 @@ SELECT t.transactional_id, array_agg(DISTINCT t.client_id) AS clients, count(*) 
 FROM turns t LEFT JOIN counted c ON t.transactional_id = c.transactional_id
 GROUP BY t.transactional_id
 HAVING count(DISTINCT connection) >= 2 AND coalesce(max(c.fenced), 0) >= 1
-   AND sum(CASE WHEN link_before IS NOT NULL AND link_before != connection THEN 1 ELSE 0 END) >= 2
+   AND sum(CASE WHEN link_before IS NOT NULL AND link_before != connection THEN 1 ELSE 0 END)
+       >= CASE WHEN count(DISTINCT t.client_id) > 1 THEN 2 ELSE 3 END
 """,
     subject={"transactionalId": "transactional_id", "client": "clients"},
     evidence=("begins", "connections", "in_turn", "first_epoch", "last_epoch", "fenced", "errors", "clients"),

@@ -1,0 +1,48 @@
+"""`kcli diagnose`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from tests.diagnose.captured import DATA
+
+Capture = pytest.CaptureFixture[str]
+BAD = str(DATA / "busy-fetch-pricing.pcap.zst")
+
+
+def test_a_finding_takes_three_lines_and_the_end_says_what_was_checked(capsys: Capture) -> None:
+    assert main(["diagnose", BAD, "-q"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("warning   busy-fetch  pricing-cache-1: ")
+    assert "ruled out:" in lines[1] and "do: fetch.max.wait.ms 500" in lines[1]
+    assert lines[2].strip().startswith("see: kcli stats busy-fetch-pricing.pcap.zst")
+    assert "checks over" in lines[3] and lines[3].endswith(": 1 warning.")
+
+
+def test_jsonl_is_a_finding_a_line(capsys: Capture) -> None:
+    assert main(["diagnose", BAD, "-q", "--format", "jsonl"]) == 1
+    [found] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert found["finding"] == "busy-fetch" and found["severity"] == "warning"
+    assert found["subject"]["client"] == "pricing-cache-1" and found["evidence"]["empty"] > 500 and found["advice"]
+
+
+def test_json_also_has_what_could_not_be_judged(capsys: Capture, samples: Path) -> None:
+    assert main(["diagnose", str(samples / "java44-txn.pcap"), "-q", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["findings"] == [] and found["checked"] > 40 and found["exchanges"] > 50
+    assert any("longer" in each["what"] for each in found["not_judged"])
+
+
+def test_nothing_found_is_no_all_well(capsys: Capture, samples: Path) -> None:
+    assert main(["diagnose", str(samples / "java44-consume-classic.pcap"), "-q"]) == 0
+    assert "nothing found" in capsys.readouterr().out
+
+
+def test_where_nothing_can_be_judged_the_exit_code_says_so(capsys: Capture, samples: Path) -> None:
+    assert main(["diagnose", str(samples / "tls.pcap"), "-q"]) == 3
+    out = capsys.readouterr().out
+    assert "Nothing could be judged" in out and "--key-log FILE" in out
