@@ -43,6 +43,5 @@ def test_nothing_found_is_no_all_well(capsys: Capture, samples: Path) -> None:
 
 
 def test_where_nothing_can_be_judged_the_exit_code_says_so(capsys: Capture, samples: Path) -> None:
-    assert main(["diagnose", str(samples / "tls.pcap"), "-q"]) == 3
-    out = capsys.readouterr().out
-    assert "Nothing could be judged" in out and "--key-log FILE" in out
+    assert main(["diagnose", str(samples / "tls.pcap"), "-q", "--port", "9"]) == 3
+    assert "Nothing could be judged" in capsys.readouterr().out

@@ -46,7 +46,7 @@ class FactSource(RowSource):
         self.servers: set[str] = set()
         self.makers = makers()
         super().__init__(self.put_row, WANTED, self.put_columns, paths, **options)
-        self.tcp = TcpFacts()
+        self.tcp, self.ports = TcpFacts(), frozenset(options.get("ports", ()))
         self.engine.count_tcp(self.tcp)
 
     def put_row(self, table: str, row: tuple[Any, ...]) -> None:
@@ -77,7 +77,8 @@ class FactSource(RowSource):
 
     def put_tcp(self, last: bool = False) -> None:
         """Give the store what TCP says of connections."""
-        batch = tcp_batch(*self.tcp.take(last), self.servers)
+        ends, numbers = self.tcp.take(last)
+        batch = tcp_batch(ends, numbers, self.servers, self.ports)
         if batch.num_rows:
             self.store.put_batch("tcp", batch)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Any
 
 from kcli.capture.tables.arrays import integers, texts
@@ -16,13 +16,19 @@ UNKNOWN = -1
 COUNTS = ("segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows")
 
 
-def tcp_batch(ends: Sequence[tuple[str, str]], data: bytes, servers: Container[str] = ()) -> Any:
-    """A record batch of what `TcpFacts.take` gives. servers: ends that Kafka's requests were sent to."""
+def tcp_batch(
+    ends: Sequence[tuple[str, str]], data: bytes, servers: Container[str] = (), ports: Collection[int] = ()
+) -> Any:
+    """A record batch of what `TcpFacts.take` gives. servers: ends that Kafka's requests were sent to. ports: connections
+    without one of them are left out, if there are any."""
     import numpy
     import pyarrow
 
     width = len(TALK) + 2 * len(SENDER)
     rows = numpy.frombuffer(data, numpy.int64).reshape(-1, width)
+    if ports:
+        kept = [any(int(end.rpartition(":")[2]) in ports for end in pair) for pair in ends]
+        ends, rows = [pair for pair, keep in zip(ends, kept, strict=True) if keep], rows[numpy.array(kept, bool)]
     talk = dict(zip(TALK, rows.T[: len(TALK)], strict=True))
     both = [dict(zip(SENDER, part, strict=True)) for part in numpy.split(rows.T[len(TALK) :], 2)]
     client = numpy.where(talk["client"] == UNKNOWN, guessed_client(ends, servers), talk["client"])
