@@ -21,6 +21,7 @@ class Tally:
     events: Counter[str] = field(default_factory=Counter)
     event_bytes: Counter[str] = field(default_factory=Counter)
     captured: int = 0  # bytes of events that are in the capture
+    sealed: int = 0  # TLS connections whose keys are missing
     decrypted: int = 0  # TLS connections
     protection_bytes: int = 0  # of these, what is TLS's own: handshakes, headers of records, tags
     mid_stream: int = 0  # connections that were under way when the capture began
@@ -34,6 +35,7 @@ class Tally:
             self.apis[item.api_key] += 1
             return
         self.events[item.kind] += 1
+        self.sealed += item.kind == "not-kafka" and item.reason.startswith("TLS") and "key log" in item.reason
         self.event_bytes[item.kind] += item.size
         self.captured += item.size if item.captured and item.connection is not None else 0
 

@@ -105,7 +105,10 @@ def watch(when: str, options: dict[str, Any], kept: FlightRecorder) -> LiveView:
     """What has packets kept around exchanges for which a condition is true. UsageError: it is none."""
     chosen = {name: options[name] for name in ("ports", "dialect", "memory")}
     unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
-    words = view_words(unset | chosen | {"where": when, "format_": "jsonl"})
+    try:
+        words = view_words(unset | chosen | {"where": when, "format_": "jsonl"})
+    except UsageError as error:
+        raise UsageError(str(error).replace("--where", "--when")) from None
 
     def found(line: bytes) -> None:
         if line.startswith(b'{"timestamp"') and (folder := kept.keep()) is not None:

@@ -30,15 +30,26 @@ NOT_BASE64 = rb"[^A-Za-z0-9+/=]|=(?=[^=])"
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
-    """Bytes, also as 128k, 1M, 2GiB (powers of 1024)."""
+    """Bytes, also as 128k, 1M, 2GiB (powers of 1024). least: fewer are refused."""
 
     name = "bytes"
+    least = 0
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         match = re.fullmatch(r"(\d{1,30})\s*([kmg]?)(?:i?b)?", str(value).lower())
         if not match:
             self.fail(f"{value!r}: bytes expected, as 65536, 128k or 1M", param, ctx)
-        return min(int(match[1]) * UNITS[match[2]], MOST_BYTES)
+        size = min(int(match[1]) * UNITS[match[2]], MOST_BYTES)
+        if size < self.least:
+            meant = "" if match[2] else f" (is {match[1]}M meant?)"
+            self.fail(f"{value!r}: {counted(size, 'byte')}, at least {self.least >> 10}k expected{meant}", param, ctx)
+        return size
+
+
+class Memory(Size):
+    """What a reader of captures may hold: below `least` no capture is read as anybody wants it, a unit is missing."""
+
+    least = 64 << 10
 
 
 def binary_input(command: Command) -> Command:
@@ -126,7 +137,7 @@ def memory_option(command: Command) -> Command:
     """--memory: what a reader of captures may hold of connections."""
     return click.option(
         "--memory",
-        type=Size(),
+        type=Memory(),
         default="256MiB",
         show_default=True,
         metavar="SIZE",

@@ -80,10 +80,10 @@ def test_it_begins_with_what_a_capture_shows(samples: Path, capfd: pytest.Captur
 
 def test_memory_bounds_what_is_held_of_a_capture(samples: Path) -> None:
     """The broker begins with what is left of a capture that does not fit."""
-    for size, names in (("1", []), ("1M", ["kcat-gzip"])):
-        with served("--from", str(samples / "kcat-codecs.pcap"), "--memory", size) as broker:
-            topics = ask(broker.bootstrap, METADATA, 12, {"topics": None})["topics"]
-            assert [each["name"] for each in topics if each["name"] == "kcat-gzip"] == names  # type: ignore[attr-defined]
+    with served("--from", str(samples / "kcat-codecs.pcap"), "--memory", "1M") as broker:
+        topics = ask(broker.bootstrap, METADATA, 12, {"topics": None})["topics"]
+        assert "kcat-gzip" in [each["name"] for each in topics]  # type: ignore[attr-defined]
+    assert main(["broker", "serve", "--from", str(samples / "kcat-codecs.pcap"), "--memory", "1"]) == 2
 
 
 def test_loopback_only() -> None:

@@ -198,3 +198,16 @@ def test_a_choice_of_formats(default: str | None, made: str | None) -> None:
     assert isinstance(option, click.Option) and option.help == "How." and option.show_default is (default is not None)
     with pytest.raises(click.BadParameter, match="'yaml' is not one of 'table', 'jsonl'"):
         show.main(["--format", "yaml"], standalone_mode=False)
+
+
+@pytest.mark.parametrize("size", ["12", "0", "63k", "65535"])
+def test_memory_without_its_unit_is_refused(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stats", str(SAMPLES / "kcat-codecs.pcap"), "--memory", size]) == 2
+    said = capsys.readouterr().err
+    assert "at least 64k expected" in said and (f"is {size}M meant?" in said) == size.isdecimal()
+
+
+def test_memory_that_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    for size in ("64k", "65536", "12M"):
+        assert main(["stats", str(SAMPLES / "kcat-codecs.pcap"), "--memory", size]) == 0
+    assert "TOPIC" in capsys.readouterr().out.upper()

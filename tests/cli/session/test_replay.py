@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
+from kcli.cli.options.inputs import Memory
 from kcli.cli.session import replay as fetch_session_replay
 from tests.cli.cluster.test_send import Background
 from tests.client.fetchable import FetchableBroker
@@ -244,8 +245,11 @@ def test_a_capture_whose_packets_are_cut(
     assert out or "no fetch that can be replayed" in err
 
 
-def test_memory_bounds_what_is_held_of_a_capture(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_memory_bounds_what_is_held_of_a_capture(
+    samples: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of nothing but what fits into one byte no request is left to wait for its answer."""
+    monkeypatch.setattr(Memory, "least", 0)
     words = ["fetch-session", "replay", str(samples / "java44-txn.pcap"), "--format", "jsonl"]
     assert main([*words, "--memory", "1"]) == 3
     assert "no fetch that can be replayed" in capsys.readouterr().err

@@ -85,3 +85,13 @@ def test_what_is_wrong(tmp_path: Path, cut: Callable[[str], str], capsys: Captur
     assert main(["stats", cut(TXN)]) == 3
     said = capsys.readouterr()
     assert "ADD_PARTITIONS_TO_TXN" in said.out and "middle of a packet" in said.err
+
+
+@pytest.mark.parametrize(("keys", "sealed"), [((), 9), (("--key-log", str(SAMPLES / "tls.keys")), 2)])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_tls_whose_keys_are_missing_is_said(
+    keys: tuple[str, ...], sealed: int, jobs: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who sees few exchanges learns what would show the others."""
+    assert main(["stats", str(SAMPLES / "tls.pcap"), *keys, "--jobs", jobs]) == 0
+    assert f", {sealed} of them TLS whose keys are missing (--key-log))" in capsys.readouterr().err

@@ -85,6 +85,7 @@ def apis_text(tally: Tally) -> str:
 def oddities(tally: Tally, engine: Any) -> list[str]:
     """What a reader has to know about the capture, a phrase for each thing that is there."""
     events, sizes = tally.events, tally.event_bytes
+    sealed = f", {tally.sealed:,} of them TLS whose keys are missing (--key-log)" if tally.sealed else ""
     phrases = (
         (tally.decrypted, f"{counted(tally.decrypted, 'TLS connection')} decrypted"),
         (tally.mid_stream, f"{counted(tally.mid_stream, 'connection')} began before the capture"),
@@ -92,7 +93,7 @@ def oddities(tally: Tally, engine: Any) -> list[str]:
         (events["gap"], f"{counted(events['gap'], 'gap')} ({bytes_text(sizes['gap'])})"),
         (events["truncated"], f"{events['truncated']:,} cut short ({bytes_text(sizes['truncated'])})"),
         (events["undecodable"], f"{events['undecodable']:,} not decodable ({bytes_text(sizes['undecodable'])})"),
-        (events["not-kafka"], f"{events['not-kafka']:,} not Kafka ({bytes_text(sizes['not-kafka'])})"),
+        (events["not-kafka"], f"{events['not-kafka']:,} not Kafka ({bytes_text(sizes['not-kafka'])}{sealed})"),
         (engine.duplicate, f"{bytes_text(engine.duplicate)} sent again"),
         (engine.ignored, f"{bytes_text(engine.ignored)} on other ports"),
         (engine.others, f"{counted(engine.others, 'packet')} not TCP"),
