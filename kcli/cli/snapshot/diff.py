@@ -13,7 +13,7 @@ from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines, print_note
 from kcli.cli.terminal.output import open_output, output_option
-from kcli.errors import InputError
+from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
 from kcli.snapshots.reading.api import apart, load_image, parse_wanted
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 @format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
 @output_option
 @secrets_option("--secrets")
+@click.option("--commands", is_flag=True, help="Print the lines for Kafka's tools that bring A's state back.")
+@click.option("--bootstrap", metavar="HOST:PORT", help="The cluster that the lines of --commands are for.")
 @click.option("--exit-code", is_flag=True, help="Exit with code 1 when there are differences.")
 @quiet_option("No summary, no warnings.")
 @dialect_option
@@ -36,6 +38,8 @@ def diff(
     form: str,
     output: str | None,
     secrets: bool,
+    commands: bool,
+    bootstrap: str | None,
     exit_code: bool,
     quiet: bool,
     dialect: str | None,
@@ -47,12 +51,19 @@ def diff(
     that were compared stand on standard error: between two offsets there is what happened meanwhile; `kcli snapshot
     drift` compares nodes at one offset.
 
+    --commands prints kafka-topics, kafka-configs, kafka-acls and other lines that undo it: deleted topics with their
+    partitions and configs, ACLs, quotas, features. Records and secrets do not come back; comments say what is missing.
+
     \b
     kcli snapshot diff old.checkpoint new.checkpoint
     kcli snapshot diff __cluster_metadata-0@1200 __cluster_metadata-0@1600 --format jsonl
+    kcli snapshot diff __cluster_metadata-0@1200 __cluster_metadata-0 --commands > undo.sh
     """
+    if bootstrap and not commands:
+        raise UsageError("--bootstrap is for --commands")
     from kcli.snapshots.image.change_text import MARKS, change_json, change_text
     from kcli.snapshots.image.diff import diff_images
+    from kcli.snapshots.image.undo import undo
 
     images = []
     inputs = []
@@ -68,7 +79,11 @@ def diff(
     counts: Counter[str] = Counter()
     with open_output(output, inputs) as out:
         write = Lines(out).line
-        for change in diff_images(images[0], images[1], secrets=secrets):
+        changes = list(diff_images(images[0], images[1])) if commands else ()
+        if commands:
+            counts.update(change.kind for change in changes)
+            Lines(out).lines(undo(changes, images, bootstrap))
+        for change in () if commands else diff_images(images[0], images[1], secrets=secrets):
             counts[change.kind] += 1
             write(dumps(change_json(change)) if form == "jsonl" else change_text(change))
     if not quiet:

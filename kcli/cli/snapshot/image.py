@@ -30,6 +30,7 @@ QUESTIONS = (
     "reassigning",
     "with-elr",
     "not-preferred",
+    "recovering",
     "by-broker",
     "preferred-skew",
     "fenced",
@@ -51,6 +52,12 @@ VERBS = ("ls", "cat", "find", "tree")
 @click.option("--at-time", metavar="TIME", help="The state at this time (ISO 8601), by the log.")
 @click.option("--path", metavar="GLOB", help="Print the nodes that match, as `tree` does: 'topics/byName/*'.")
 @click.option("--ask", type=click.Choice(QUESTIONS), help="Answer a question.")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="broker=ID|rack=NAME",
+    help="What becomes of partitions when these go: offline, under min ISR, next leaders. Again for more.",
+)
 @format_option(
     ("text", "json", "jsonl", "parquet"),
     "json: one object of tables; jsonl: a row a line; parquet: a file for each table in the directory -o.",
@@ -76,6 +83,7 @@ def image(
     at_time: str | None,
     path: str | None,
     ask: str | None,
+    without: tuple[str, ...],
     form: str,
     output: str | None,
     secrets: bool,
@@ -93,6 +101,7 @@ def image(
     kcli snapshot image __cluster_metadata-0 tree topics/byName/orders
     kcli snapshot image __cluster_metadata-0 --ask under-replicated
     kcli snapshot image __cluster_metadata-0 --at-offset 1200 --format json
+    kcli snapshot image __cluster_metadata-0 --without rack=b
     """
     if form == "parquet" and (verb or path or not output):
         raise UsageError("--format parquet writes all tables, into the directory that -o names")
@@ -109,7 +118,7 @@ def image(
         warn_stats(loaded)
     if loaded.note:
         warn(f"{source}: {loaded.note}", quiet)
-    write = writer_for(verb, place, path, ask, form, secrets)
+    write = writer_for(verb, place, path, ask, form, secrets, without)
     inputs = [source, *filter(None, [log]), *loaded.sources]
     if form == "parquet":
         assert output is not None
@@ -130,10 +139,18 @@ Writer = Callable[["Image", BinaryIO], None]
 
 
 def writer_for(
-    verb: str | None, place: str | None, path: str | None, ask: str | None, form: str, secrets: bool
+    verb: str | None,
+    place: str | None,
+    path: str | None,
+    ask: str | None,
+    form: str,
+    secrets: bool,
+    without: tuple[str, ...],
 ) -> Writer:
-    if sum(map(bool, (verb, path, ask))) > 1:
-        raise UsageError(f"one of {', '.join(VERBS)}, --path and --ask")
+    if sum(map(bool, (verb, path, ask, without))) > 1:
+        raise UsageError(f"one of {', '.join(VERBS)}, --path, --ask and --without")
+    if without:
+        return lambda found, out: write_what_if(found, without, form, out)
     if ask:
         return lambda found, out: write_answer(found, ask, form, out)
     if verb or path:
@@ -155,6 +172,36 @@ def write_summary(found: Image, out: BinaryIO) -> None:
         write(f"{name:<{wide}}  {'' if shown is None else shown}")
     write("")
     write("Next: `tree topics/byName`, `ls /image`, --ask by-broker, --format json")
+
+
+def write_what_if(found: Image, without: tuple[str, ...], form: str, out: BinaryIO) -> None:
+    """Write what becomes of partitions without some brokers: in figures, then each."""
+    from kcli.snapshots.image.what_if import WhatIf, parse_without, what_if_summary
+
+    gone = parse_without(found, without)
+    outcomes = list(WhatIf(found, gone).outcomes())
+    summary, rows = what_if_summary(outcomes, gone), [each.row() for each in outcomes]
+    if form == "json":
+        out.write(dumps({"summary": summary, "partitions": rows}).encode() + b"\n")
+    elif form == "jsonl":
+        out.writelines(dumps(row).encode() + b"\n" for row in rows)
+    else:
+        write = Lines(out).line
+        for name, value in summary.items():
+            write(f"{name:<14}  {dumps(value) if isinstance(value, dict | list) else value}")
+        write("")
+        write_columns(rows, write)
+        if plan := reassignments(rows):
+            write("")
+            write("These replicas unblock what is under min ISR, once they have caught up (kafka-reassign-partitions):")
+            write(plan)
+
+
+def reassignments(rows: list[dict[str, object]]) -> str:
+    """The plan for kafka-reassign-partitions; "": there is none."""
+    moved = [{"topic": row["topic"], "partition": row["partition"], "replicas": row["reassign"]}
+             for row in rows if row["reassign"]]  # fmt: skip
+    return dumps({"version": 1, "partitions": moved}) if moved else ""
 
 
 def write_answer(found: Image, question: str, form: str, out: BinaryIO) -> None:

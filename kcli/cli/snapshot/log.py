@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,8 @@ from kcli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from kcli.snapshots.history.history import Event
+    from kcli.snapshots.image.diff import Change
+    from kcli.snapshots.image.image import Image
     from kcli.snapshots.reading.folders import FolderNode
 
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--from", "begin", metavar="OFFSET|TIME", help="From this log offset or time (ISO 8601) on.")
 @click.option("--to", "end", metavar="OFFSET|TIME", help="Up to this log offset (not included), or this time.")
 @change_options
+@click.option("--commands", is_flag=True, help="Print the lines for Kafka's tools that undo the changes.")
 @format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
 @output_option
 @client_config_option
@@ -35,6 +39,7 @@ def log(
     source: str,
     begin: str | None,
     end: str | None,
+    commands: bool,
     form: str,
     output: str | None,
     settings: tuple[str, ...],
@@ -53,6 +58,7 @@ def log(
     \b
     kcli snapshot log __cluster_metadata-0 --from 2026-11-21T09:00 --topic orders
     kcli snapshot log __cluster_metadata-0 --acl 'User:alice' --format jsonl
+    kcli snapshot log __cluster_metadata-0 --from 2026-11-21T09:00 --topic orders --commands
     """
     from kcli.snapshots.reading.folders import FolderNode
 
@@ -62,19 +68,49 @@ def log(
         node = FolderNode(source, folder, dialect)
         first, last = place(node, begin, "--from"), place(node, end, "--to")
         write = Lines(out).line
+        net: Net = {}
 
         def report(event: Event) -> None:
             nonlocal shown
-            if first <= event.offset < last and not is_implied(event) and all(test(event.change) for test in tests):
+            if not first <= event.offset < last or not all(test(event.change) for test in tests):
+                return
+            if commands:
+                add_up(net, event.change)
+            if not is_implied(event):
                 shown += 1
-                write(event_json(event) if form == "jsonl" else event_text(event))
+                if not commands:
+                    write(event_json(event) if form == "jsonl" else event_text(event))
 
         until = next((each.base_offset for each in node.batches() if each.base_offset >= last), None)
-        loader = node.history(report, since=first, until=until, secrets=secrets)
+        loader = node.history(report, since=first, until=until, secrets=secrets and not commands)
+        if commands:
+            Lines(out).lines(undo_lines(node, first, loader.image, net))
     if not quiet:
         print_note(summary(node, first, shown))
     conclude([InputError(text, file=source) for _, text in loader.problems], quiet)
     return 0
+
+
+Net = dict[tuple[str, Hashable], "Change"]
+
+
+def add_up(net: Net, change: Change) -> None:
+    """Join a change to the earlier ones of its object; those that come to nothing go."""
+    from kcli.snapshots.image.diff import row_change
+
+    key = change.table, change.key
+    before = net.pop(key).before if key in net else change.before
+    if before != change.after:
+        net[key] = row_change(change.table, before, change.after)
+
+
+def undo_lines(node: FolderNode, first: int, after: Image, net: Net) -> Iterator[str]:
+    """The lines for Kafka's tools that undo the changes since an offset."""
+    from kcli.snapshots.image.undo import undo
+
+    base = node.base(first)
+    start = node.image(max(first, base or 0), []) if base is not None and node.shows(max(first, base)) else after
+    return undo(net.values(), (start, after))
 
 
 def place(node: FolderNode, text: str | None, option: str) -> int:

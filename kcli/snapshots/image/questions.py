@@ -16,6 +16,10 @@ def partitions_having(image: Image, fact: str) -> Iterator[Row]:
     bit = FACTS[fact]
     for topic, number, (facts, leader, replicas, isr) in image.summaries():
         if facts & bit:
+            elr = {}
+            if fact == "with-elr":
+                partition = image.partition(topic, number)
+                elr = {"elr": partition["eligibleLeaderReplicas"], "lastKnownElr": partition["lastKnownElr"]}
             yield {
                 "topic": topic.name,
                 "partition": number,
@@ -23,6 +27,7 @@ def partitions_having(image: Image, fact: str) -> Iterator[Row]:
                 "replicas": list(replicas),
                 "isr": list(isr),
                 "missing": [broker for broker in replicas if broker not in isr],
+                **elr,
             }
 
 
@@ -109,6 +114,7 @@ QUESTIONS: dict[str, Callable[[Image], Iterator[Row] | list[Row]]] = {
     "reassigning": asking("reassigning"),
     "with-elr": asking("with-elr"),
     "not-preferred": asking("not-preferred"),
+    "recovering": asking("recovering"),
     "by-broker": partitions_by_broker,
     "preferred-skew": preferred_leader_skew,
     "fenced": brokers_fenced,

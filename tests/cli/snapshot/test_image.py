@@ -118,3 +118,15 @@ def test_the_state_at_a_time(capfd: Captured) -> None:
     file = str(next(Path(folder).glob("*1600*")))
     assert main(["snapshot", "image", file, "--at-time", "2026-11-21"]) == 2
     assert "give the directory, or --log" in capfd.readouterr().err
+
+
+def test_without_a_broker(capfd: Captured) -> None:
+    folder = str(partition_folder("440-three/n1"))
+    found = json.loads(run(capfd, folder, "--without", "broker=1", "--format", "json"))
+    assert found["summary"]["without"] == [1]
+    assert {row["leader"] == 1 or 1 not in row["isr"] for row in found["partitions"]} == {True}
+    text = run(capfd, folder, "--without", "broker=1")
+    assert text.splitlines()[0].split() == ["without", "[1]"]
+    assert main(["snapshot", "image", folder, "--without", "broker=999999"]) == 2
+    assert "no such broker is registered" in capfd.readouterr().err
+    assert main(["snapshot", "image", folder, "--without", "rack=a", "--ask", "offline"]) == 2
