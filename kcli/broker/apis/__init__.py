@@ -47,7 +47,9 @@ APIS: Mapping[int, Implemented] = {
     keys.DESCRIBE_CLUSTER: Implemented("describe_cluster", Range(0, 2)),
     keys.DESCRIBE_CONFIGS: Implemented("describe_configs", Range(0, 4)),
     keys.DESCRIBE_GROUPS: Implemented("describe_groups", Range(0, 6)),
+    keys.DESCRIBE_LOG_DIRS: Implemented("describe_log_dirs", Range(0, 5)),
     keys.DESCRIBE_PRODUCERS: Implemented("describe_producers", Range(0, 0)),
+    keys.DESCRIBE_QUORUM: Implemented("describe_quorum", Range(0, 2)),
     keys.DESCRIBE_TOPIC_PARTITIONS: Implemented("describe_topic_partitions", Range(0, 0)),
     keys.DESCRIBE_TRANSACTIONS: Implemented("describe_transactions", Range(0, 0)),
     keys.ELECT_LEADERS: Implemented("elect_leaders", Range(0, 2)),
@@ -60,10 +62,11 @@ APIS: Mapping[int, Implemented] = {
     keys.INIT_PRODUCER_ID: Implemented("init_producer_id", Range(0, 6)),
     keys.JOIN_GROUP: Implemented("join_group", Range(0, 9)),
     keys.LEAVE_GROUP: Implemented("leave_group", Range(0, 5)),
+    keys.LIST_CONFIG_RESOURCES: Implemented("list_config_resources", Range(0, 1)),
     keys.LIST_GROUPS: Implemented("list_groups", Range(0, 5)),
     keys.LIST_OFFSETS: Implemented("list_offsets", Range(0, 11)),
     keys.LIST_PARTITION_REASSIGNMENTS: Implemented("list_partition_reassignments", Range(0, 0)),
-    keys.LIST_TRANSACTIONS: Implemented("list_transactions", Range(0, 1)),
+    keys.LIST_TRANSACTIONS: Implemented("list_transactions", Range(0, 2)),
     keys.METADATA: Implemented("metadata", Range(0, 13)),
     keys.OFFSET_COMMIT: Implemented("offset_commit", Range(0, 10)),
     keys.OFFSET_DELETE: Implemented("offset_delete", Range(0, 0)),
@@ -72,6 +75,8 @@ APIS: Mapping[int, Implemented] = {
     keys.PRODUCE: Implemented("produce", Range(0, 13)),
     keys.SYNC_GROUP: Implemented("sync_group", Range(0, 5)),
     keys.TXN_OFFSET_COMMIT: Implemented("txn_offset_commit", Range(0, 6)),
+    keys.UNREGISTER_BROKER: Implemented("unregister_broker", Range(0, 0)),
+    keys.UPDATE_FEATURES: Implemented("update_features", Range(0, 2)),
 }
 DRAFTS: Mapping[int, tuple[Implemented, ...]] = {
     keys.FETCH: (

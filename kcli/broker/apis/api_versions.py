@@ -1,6 +1,7 @@
 """ApiVersions v0-v5 (KIP-35, KIP-511, KIP-584).
 
 * A version that the broker does not have is answered in v0 with UNSUPPORTED_VERSION and the versions of ApiVersions.
+* Features (v3 on): those of `metadata.features`.
 * The client's software name and version (v3 on) are kept with its connection; odd ones are INVALID_REQUEST. A dialect
   that this broker has is spoken with a client whose version ends with the dialect's name, which sees it by a
   feature of that name. Others get Apache's messages where the dialect has other ones in their place; one that only adds
@@ -13,6 +14,8 @@ import re
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.metadata.features import SUPPORTED
+from kcli.broker.metadata.features import rows as finalized_rows
 from kcli.broker.metadata.registry import offered
 from kcli.broker.request import Request
 from kcli.client.dialects import feature, spoken
@@ -20,6 +23,8 @@ from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.catalog import catalog
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+LEAST_0_SINCE = 4
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -32,11 +37,27 @@ def handle(request: Request) -> dict[str, Any]:
     dialect = request.client.dialect
     versions = offered(dialect, request.services.release, request.services.answers)
     rows = [{"apiKey": key, "minVersion": each.lo, "maxVersion": each.hi} for key, each in sorted(versions.items())]
+    supported, finalized = features(request)
     return {
         "apiKeys": rows,
-        "finalizedFeaturesEpoch": 0,
-        "supportedFeatures": [feature(dialect)] if dialect is not None else [],
+        "finalizedFeaturesEpoch": request.metadata.log.end_offset,
+        "supportedFeatures": supported + ([feature(dialect)] if dialect is not None else []),
+        "finalizedFeatures": finalized,
     }
+
+
+def features(request: Request) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """List the supported and the finalized features; before v4 no client knows one whose least level is 0. An older
+    release than this broker's has none.
+    """
+    if request.services.release is not None:
+        return [], []
+    rows = [
+        {"name": name, "minVersion": each.lo, "maxVersion": each.hi}
+        for name, each in sorted(SUPPORTED.items())
+        if each.lo or request.version >= LEAST_0_SINCE
+    ]
+    return rows, list(finalized_rows(request.metadata.features))
 
 
 def check_software(request: Request) -> int:

@@ -1,11 +1,14 @@
-"""ListTransactions v0-v1 (KIP-664, KIP-994 by duration; v2's pattern is not taken: RE2 is not Python's)."""
+"""ListTransactions v0-v2 (KIP-664, KIP-994 by duration, KIP-1152 by a pattern of RE2's)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from kcli.broker.codes import error_code
+from kcli.broker.patterns import regular
 from kcli.broker.request import Request
 from kcli.broker.transactions.transaction import Transaction, TransactionState
+from kcli.errors import InputError, UsageError
 
 NAMES = {each.title for each in TransactionState}
 
@@ -13,11 +16,18 @@ NAMES = {each.title for each in TransactionState}
 def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "unknownStateFilters": [], "transactionStates": []}
+    try:
+        pattern = regular(request.body.get("transactionalIdPattern"))
+    except (InputError, UsageError) as error:
+        if isinstance(error, UsageError):
+            request.services.mention(str(error))
+        name = "INVALID_REGULAR_EXPRESSION" if isinstance(error, InputError) else "UNKNOWN_SERVER_ERROR"
+        return {"errorCode": error_code(name), "unknownStateFilters": [], "transactionStates": []}
     states = request.body["stateFilters"]
     rows = [
         {"transactionalId": each.name, "producerId": each.producer_id, "transactionState": each.state.title}
         for each in request.transactions
-        if not request.transaction_refusal(each.name) and is_wanted(request, each)
+        if not request.transaction_refusal(each.name) and is_wanted(request, each) and pattern(each.name)
     ]
     return {
         "errorCode": 0,

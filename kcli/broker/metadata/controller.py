@@ -40,6 +40,7 @@ class Controller:
     ) -> None:
         self.node_ids, self.mention = list(node_ids), mention
         self.elections = Elections(self.node_ids)
+        self._unregistered: set[int] = set()
         self.configs, self.topics, self.metadata, self.replicas = configs, topics, metadata, replicas
         # Configs of groups and of subscriptions to client metrics, by resource type and name.
         self.resources = metadata.resource_configs
@@ -185,8 +186,20 @@ class Controller:
     def node_started(self, node_id: int) -> None:
         """Take a node into the in-sync replicas of its partitions again."""
         self.running.add(node_id)
+        self._unregistered.discard(node_id)
         self.metadata.fenced(node_id, fenced=False)
         self.settle_all()
+
+    @property
+    def registered(self) -> set[int]:
+        """Return the ids of the nodes that are part of the cluster."""
+        return set(self.node_ids) - self._unregistered
+
+    def unregister(self, node_id: int) -> None:
+        """Forget a node, until it starts again; one that runs registers again at once."""
+        self.metadata.unregistered(node_id)
+        if node_id not in self.running:
+            self._unregistered.add(node_id)
 
     def settle_all(self) -> None:
         """Bring the in-sync replicas and leaders of all partitions up to date."""

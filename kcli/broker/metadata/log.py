@@ -10,7 +10,17 @@ from typing import Protocol
 
 from kcli.broker.configs import Configs
 from kcli.broker.datadir import DataDir
-from kcli.broker.metadata.records import TOPIC, Row, config_records, encode, partition_records, place_of, settled_record
+from kcli.broker.metadata.features import INITIAL
+from kcli.broker.metadata.records import (
+    TOPIC,
+    Row,
+    config_records,
+    encode,
+    feature_records,
+    partition_records,
+    place_of,
+    settled_record,
+)
 from kcli.broker.metadata.replay import NAME, TOPIC_ID, MetadataReplay
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.snapshots import MetadataSnapshots
@@ -22,8 +32,6 @@ from kcli.broker.storage.recovery import open_log
 from kcli.records.builder import build_batch
 
 FOLDER = f"{NAME}-0"
-# metadata.version 4.0-IV3: every record type used here is in it.
-METADATA_VERSION = 25
 RECORDS_IN_BATCH = 5_000
 LONGEST = 64 << 20
 PRODUCER_ID_BLOCK = 1000
@@ -61,6 +69,7 @@ class MetadataLog:
         topic = Topic(topics, NAME, TOPIC_ID, configs.of_topic({"cleanup.policy": "snapshot"}))
         self.partition = topics.hide(topic, self.log, controller_id, self.epoch)
         self.next_producer_id = 0
+        self.features: dict[str, int] = {}
         self.resource_configs: dict[tuple[int, str], dict[str, str]] = {}
         self._ids: Iterator[int] = iter(())
 
@@ -79,7 +88,8 @@ class MetadataLog:
         """Every node, with where it listens; the first time also the feature level."""
         records: list[Row] = []
         if self.log.end_offset == 0:
-            records.append(("FeatureLevelRecord", 0, {"name": "metadata.version", "featureLevel": METADATA_VERSION}))
+            records += feature_records(INITIAL)
+            self.features.update(INITIAL)
         for node in nodes:
             endpoint = {"name": "PLAINTEXT", "host": node.host, "port": node.port, "securityProtocol": 0}
             value = {"brokerId": node.id, "incarnationId": new_topic_id(), "brokerEpoch": self.log.end_offset}
@@ -114,6 +124,15 @@ class MetadataLog:
             ("PartitionChangeRecord", 0, place_of(each) | {"leader": each.leader, "isr": list(each.isr)})
             for each in partitions
         )
+
+    def finalize(self, levels: Mapping[str, int]) -> None:
+        """Write new levels of features; 0 takes one back."""
+        self.features.update(levels)
+        self.write(feature_records(levels))
+
+    def unregistered(self, node_id: int) -> None:
+        """Write that a node is not part of the cluster any more."""
+        self.write([("UnregisterBrokerRecord", 0, {"brokerId": node_id, "brokerEpoch": 0})])
 
     def settled(self, partitions: Mapping[Partition, int]) -> None:
         """Write PartitionChangeRecords with the in-sync replicas of partitions, and their leaders where these are
@@ -156,3 +175,4 @@ class MetadataLog:
         replay.configure_topics()
         self.next_producer_id = replay.next_producer_id
         self.resource_configs.update(replay.resource_configs)
+        self.features.update(replay.features)

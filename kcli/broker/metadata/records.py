@@ -73,6 +73,11 @@ def config_records(kind: int, name: str, configs: Mapping[str, str | None]) -> l
     return [("ConfigRecord", 0, row | {"name": key, "value": value}) for key, value in configs.items()]
 
 
+def feature_records(levels: Mapping[str, int]) -> list[Row]:
+    """Make FeatureLevelRecords of features, by name."""
+    return [("FeatureLevelRecord", 0, {"name": name, "featureLevel": level}) for name, level in levels.items()]
+
+
 def place_of(partition: Partition) -> dict[str, Any]:
     """The fields that name a partition in a record."""
     return {"partitionId": partition.index, "topicId": partition.topic.id}

@@ -30,6 +30,7 @@ class MetadataReplay:
         self.topics, self.configs, self.note = topics, configs, note
         self.next_producer_id = 0
         self.topic_configs: dict[str, dict[str, str]] = {}
+        self.features: dict[str, int] = {}
         self.resource_configs: dict[tuple[int, str], dict[str, str]] = {}
 
     def replay_file(self, path: Path, data: bytes, start: int) -> None:
@@ -72,6 +73,10 @@ class MetadataReplay:
             self.configs.set(value["name"], value["value"], value["resourceName"])
         elif name == "ConfigRecord" and value["resourceType"] in TABLES:
             configure(self.resource_configs.setdefault((value["resourceType"], value["resourceName"]), {}), value)
+
+    def set_feature(self, value: Mapping[str, Any]) -> None:
+        """Take over a FeatureLevelRecord."""
+        self.features[value["name"]] = value["featureLevel"]
 
     def add_topic(self, value: Mapping[str, Any]) -> None:
         """A topic. InputError: its name is unlawful, or it is there already."""
@@ -136,6 +141,7 @@ APPLY: Mapping[str, Callable[[MetadataReplay, Mapping[str, Any]], None]] = {
     "PartitionRecord": MetadataReplay.add_partition,
     "PartitionChangeRecord": MetadataReplay.move,
     "ProducerIdsRecord": MetadataReplay.set_producer_id,
+    "FeatureLevelRecord": MetadataReplay.set_feature,
 }
 
 

@@ -1,0 +1,53 @@
+"""DescribeLogDirs v0-v5 (KIP-113, KIP-827 sizes of the disk): the one log directory, with the replicas of this node.
+
+No topics (null) means all; of those that are named, partitions that are not here are left out, as by Kafka.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kcli.broker.partition import Partition, Topic
+from kcli.broker.request import Request
+
+
+def handle(request: Request) -> dict[str, Any]:
+    if code := request.fault():
+        return {"errorCode": code, "results": []}
+    folder = request.topics.folder
+    usage = shutil.disk_usage(folder)
+    rows = [row for topic, indexes in wanted(request) if (row := topic_row(request, topic, indexes))["partitions"]]
+    found = {
+        "errorCode": 0,
+        "logDir": str(folder),
+        "topics": rows,
+        "totalBytes": usage.total,
+        "usableBytes": usage.free,
+        "isCordoned": False,
+    }
+    return {"errorCode": 0, "results": [found]}
+
+
+def wanted(request: Request) -> Iterator[tuple[Topic, Sequence[int] | None]]:
+    """Yield topics with the partitions asked for, None for all."""
+    if request.body["topics"] is None:
+        yield from ((each, None) for each in request.topics)
+        return
+    for each in request.body["topics"]:
+        topic = request.topics.by_name.get(each["topic"])
+        if topic is not None:
+            yield topic, each["partitions"]
+
+
+def topic_row(request: Request, topic: Topic, indexes: Sequence[int] | None) -> Mapping[str, Any]:
+    asked = topic.partitions if indexes is None else [topic.partition(each) for each in dict.fromkeys(indexes)]
+    here = [each for each in asked if each is not None and request.node.id in each.replicas]
+    return {"name": topic.name, "partitions": [partition_row(each) for each in here]}
+
+
+def partition_row(each: Partition) -> dict[str, Any]:
+    log = None if each.is_offline else each.log
+    size = log.size if log is not None else 0
+    return {"partitionIndex": each.index, "partitionSize": size, "offsetLag": 0, "isFutureKey": False}

@@ -1,0 +1,68 @@
+"""DescribeQuorum v0-v2 (KIP-595, KIP-836 times, KIP-853 directories): the quorum of the metadata log.
+
+Every node is a voter here, and up to date, as all share the log; one that stopped was last when it did.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.request import Request
+
+NO_DIRECTORY = "A" * 22
+UNKNOWN = error_code("UNKNOWN_TOPIC_OR_PARTITION")
+
+
+def handle(request: Request) -> dict[str, Any]:
+    if code := request.fault():
+        return {"errorCode": code, "errorMessage": "", "topics": [], "nodes": []}
+    mine = request.metadata.partition
+    topics, found = [], False
+    for topic in request.body["topics"]:
+        rows = []
+        for each in topic["partitions"]:
+            here = (topic["topicName"], each["partitionIndex"]) == (mine.topic.name, mine.index)
+            rows.append(partition_row(request) if here else unknown(each["partitionIndex"]))
+            found = found or here
+        topics.append({"topicName": topic["topicName"], "partitions": rows})
+    return {"errorCode": 0, "errorMessage": "", "topics": topics, "nodes": nodes(request) if found else []}
+
+
+def unknown(index: int) -> dict[str, Any]:
+    said = "This server does not host this topic-partition."
+    row: dict[str, Any] = {"partitionIndex": index, "errorCode": UNKNOWN, "errorMessage": said}
+    return row | {"leaderId": 0, "leaderEpoch": 0, "highWatermark": 0, "currentVoters": [], "observers": []}
+
+
+def partition_row(request: Request) -> dict[str, Any]:
+    metadata, now = request.metadata, request.now()
+    end = metadata.log.end_offset
+    voters = [
+        {
+            "replicaId": each,
+            "replicaDirectoryId": NO_DIRECTORY,
+            "logEndOffset": end if each in request.controller.running else -1,
+            "lastFetchTimestamp": now if each in request.controller.running else -1,
+            "lastCaughtUpTimestamp": now if each in request.controller.running else -1,
+        }
+        for each in request.controller.node_ids
+    ]
+    return {
+        "partitionIndex": metadata.partition.index,
+        "errorCode": 0,
+        "errorMessage": "",
+        "leaderId": request.controller.id,
+        "leaderEpoch": metadata.epoch,
+        "highWatermark": end,
+        "currentVoters": voters,
+        "observers": [],
+    }
+
+
+def nodes(request: Request) -> list[dict[str, Any]]:
+    """List where the voters listen; here controllers are reached where brokers are."""
+    return [
+        {"nodeId": each["nodeId"], "listeners": [{"name": "CONTROLLER", "host": each["host"], "port": each["port"]}]}
+        for each in request.endpoints()
+    ]

@@ -1,0 +1,33 @@
+"""ListConfigResources v0-v1 (KIP-714, KIP-1142): what has configs; v0 lists subscriptions to client metrics alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.request import Request
+from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, LOGGERS, TOPICS
+
+KINDS = (GROUPS, CLIENT_METRICS, LOGGERS, BROKERS, TOPICS)
+TYPES_SINCE = 1
+
+
+def handle(request: Request) -> dict[str, Any]:
+    kinds = request.body.get("resourceTypes") or KINDS if request.version >= TYPES_SINCE else (CLIENT_METRICS,)
+    code = request.fault() or (0 if set(kinds) <= set(KINDS) else error_code("UNSUPPORTED_VERSION"))
+    rows = [
+        {"resourceName": name, "resourceType": kind} for kind in KINDS if kind in kinds for name in names(request, kind)
+    ]
+    return {"errorCode": code, "configResources": [] if code else rows}
+
+
+def names(request: Request, kind: int) -> Iterator[str]:
+    """Yield the names of the resources of a type."""
+    if kind == TOPICS:
+        yield from request.topics.by_name
+    elif kind in (BROKERS, LOGGERS):
+        yield from (str(each["nodeId"]) for each in request.endpoints())
+    else:
+        found = {name for one, name in request.controller.resources if one == kind}
+        yield from sorted(found | ({each.id for each in request.groups} if kind == GROUPS else set()))

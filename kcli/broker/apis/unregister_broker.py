@@ -1,0 +1,19 @@
+"""UnregisterBroker v0 (KIP-631): a stopped node is forgotten until it starts again; one that runs registers again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.request import Request
+
+
+def handle(request: Request) -> dict[str, Any]:
+    node_id = request.body["brokerId"]
+    if code := request.fault():
+        return {"errorCode": code, "errorMessage": None}
+    if node_id not in request.controller.registered:
+        said = f"Broker ID {node_id} is not currently registered"
+        return {"errorCode": error_code("BROKER_ID_NOT_REGISTERED"), "errorMessage": said}
+    request.controller.unregister(node_id)
+    return {"errorCode": 0, "errorMessage": None}

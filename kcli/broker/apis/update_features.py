@@ -1,0 +1,30 @@
+"""UpdateFeatures v0-v2 (KIP-584): all updates of a request or none; the first that can't be done says why.
+
+What a level of transaction.version or group.version switches off here stays on: clients that respect them leave it out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.metadata.features import SAFE_DOWNGRADE, UPGRADE, update_fault
+from kcli.broker.request import Request
+
+
+def handle(request: Request) -> dict[str, Any]:
+    body, metadata = request.body, request.metadata
+    if code := request.fault():
+        return {"errorCode": code, "errorMessage": None, "results": []}
+    wanted: dict[str, int] = {}
+    for each in body["featureUpdates"]:
+        kind = each.get("upgradeType", SAFE_DOWNGRADE if each.get("allowDowngrade") else UPGRADE)
+        name, level = each["feature"], each["maxVersionLevel"]
+        if fault := update_fault(metadata.features, name, level, kind):
+            said = f"The update failed for all features since the following feature had an error: {fault}"
+            return {"errorCode": error_code("INVALID_UPDATE_VERSION"), "errorMessage": said, "results": []}
+        wanted[name] = level
+    if not body.get("validateOnly"):
+        metadata.finalize({name: level for name, level in wanted.items() if metadata.features.get(name, 0) != level})
+    rows = [{"feature": name, "errorCode": 0, "errorMessage": None} for name in wanted]
+    return {"errorCode": 0, "errorMessage": None, "results": rows}
