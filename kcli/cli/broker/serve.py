@@ -9,13 +9,11 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kcli.broker import Broker
-from kcli.broker.control.admin_port import AdminPort
-from kcli.broker.embedded import EmbeddedBroker
 from kcli.broker.metadata.registry import offered
 from kcli.broker.mock_rules import read_answers
 from kcli.cli.options.fault import fault_options, take_faults
@@ -25,6 +23,9 @@ from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.schemas.ranges import Range
 from kcli.topic_names import CLUSTER_METADATA, name_fault
+
+if TYPE_CHECKING:
+    from kcli.broker.control.admin_port import AdminPort
 
 MOST_NAMED = 6  # APIs of a draft
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -161,20 +162,22 @@ async def run(
         for name, count in topics:
             if name not in broker.topics.by_name:
                 broker.create_topic(name, count)
-        controlled = contextlib.nullcontext() if admin_port is None else control(broker, admin_port)
+        controlled = None if admin_port is None else control(broker, admin_port)
         print_line(f"bootstrap.servers={broker.bootstrap}")
-        if isinstance(controlled, AdminPort):
+        if controlled is not None:
             print_line(f"admin.port={controlled.address}")
         sys.stdout.flush()
         if not quiet:
             for line in summary(broker, data):
                 tell(line)
-        with controlled:
+        with controlled or contextlib.nullcontext():
             await stopped.wait()
 
 
 def control(broker: Broker, port: int) -> AdminPort:
     """Let programs control a broker that runs in this event loop."""
+    from kcli.broker.embedded import EmbeddedBroker  # here, as few brokers have the port
+
     return EmbeddedBroker(broker).beside(asyncio.get_running_loop()).admin_port(port)
 
 
