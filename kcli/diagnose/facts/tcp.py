@@ -19,8 +19,8 @@ COUNTS = ("segments", "bytes", "data_segments", "resent", "holes", "out_of_order
 def tcp_batch(
     ends: Sequence[tuple[str, str]], data: bytes, servers: Container[str] = (), ports: Collection[int] = ()
 ) -> Any:
-    """A record batch of what `TcpFacts.take` gives. servers: ends that Kafka's requests were sent to. ports: connections
-    without one of them are left out, if there are any."""
+    """A record batch of what `TcpFacts.take` gives. servers: ends that Kafka's requests were sent to. ports:
+    connections without one of them are left out, if there are any."""
     import numpy
     import pyarrow
 
