@@ -5,17 +5,33 @@ from __future__ import annotations
 import asyncio
 
 from kcli.capture.kafka.exchange import Exchange
+from kcli.replay.outcome import Pace
 
 MOST_STEPS = 500  # of one client that are read ahead
 MOST_BYTES = 1 << 26  # of requests and answers among them
 
 
 class Clock:
-    """The captured rhythm, from now on."""
+    """The captured rhythm, from now on. pace: gets how punctual it is."""
 
-    def __init__(self, scale: float | None) -> None:
-        self.scale = scale
+    def __init__(self, scale: float | None, pace: Pace) -> None:
+        self.scale, self.pace = scale, pace
         self.start = asyncio.get_running_loop().time()
+        self.last = 0.0  # moment of the capture that has been sent
+
+    def sent(self, seconds: float) -> None:
+        """A request of that moment of the capture goes out now."""
+        self.last = max(self.last, seconds)
+        late = self.passed() - seconds / self.scale if self.scale is not None else None
+        self.pace.add(late)
+
+    def passed(self) -> float:
+        """Seconds since it began."""
+        return asyncio.get_running_loop().time() - self.start
+
+    def stop(self) -> None:
+        """The run is over."""
+        self.pace.end(self.passed(), None if self.scale is None else self.last / self.scale)
 
     async def until(self, seconds: float) -> None:
         """Wait for that moment of the capture, seconds after its first request."""

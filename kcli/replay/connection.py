@@ -22,13 +22,14 @@ from kcli.replay.fetch_sessions import LOST
 from kcli.replay.identities import Identities
 from kcli.replay.live_lines import FROM_CLIENT, FROM_SERVER, Line, LiveLines
 from kcli.replay.outcome import PASSING, UNREADY, Outcome
+from kcli.replay.positions import LivePositions
 from kcli.replay.records import producers_of
 from kcli.replay.requests import Learnt, Requests
 from kcli.replay.rounds import Rounds
 from kcli.replay.steps import Step
 from kcli.replay.transactions import Transactions, marked
 from kcli.replay.versions import common, nearest
-from kcli.schemas.apikeys import END_TXN, INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
+from kcli.schemas.apikeys import END_TXN, FETCH, INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
 
 TRANSACTION = 1  # FindCoordinator's keyType
 MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come before
@@ -48,6 +49,7 @@ class Shared(Learnt, Protocol):
     recorder: Recorder | None
     outcome: Outcome
     clock: Clock
+    free: bool
     bodies: Bodies
     ended: Callable[[Step], None]
 
@@ -57,7 +59,8 @@ class LiveConnection:
 
     def __init__(self, name: str, shared: Shared) -> None:
         self.name, self.shared = name, shared
-        self.requests = Requests(shared)
+        self.positions = LivePositions(shared.mapper.topics) if shared.free else None
+        self.requests = Requests(shared, self.positions, shared.clock.scale)
         self.queue: asyncio.Queue[Step | None] = asyncio.Queue()
         self.lines = LiveLines(name, shared.suffix, shared.config, shared.dialect, shared.destinations, shared.recorder)
         self.answers: set[asyncio.Task[None]] = set()
@@ -123,6 +126,7 @@ class LiveConnection:
         )
         frame = self.requests.framed(exchange, version, session, body)
         await session.connection.drain()
+        self.shared.clock.sent(step.seconds)
         loop = asyncio.get_running_loop()
         begun = time.time_ns()
         if exchange.api_key == PRODUCE and exchange.request.get("acks") == 0:
@@ -243,6 +247,8 @@ class LiveConnection:
     def learn(self, exchange: Exchange, live: Exchange) -> None:
         """Take in the live ids of an answer."""
         captured, answer, key = exchange.response, live.response, exchange.api_key
+        if self.positions is not None and key == FETCH and answer is not None:
+            self.positions.answer(captured, answer)
         if captured is not None and answer is not None:
             one, other = common(key, captured), common(key, answer)
             self.shared.mapper.learn(key, exchange.request, one, other, exchange.link.server)

@@ -64,6 +64,46 @@ class Latencies:
 
 
 @dataclass
+class Pace:
+    """How fast requests were sent. asked: seconds that they take in the rhythm that was asked for; None: there is none.
+
+    late: of each request, by how many milliseconds it was sent behind its moment.
+    """
+
+    sent: int = 0
+    seconds: float = 0.0
+    asked: float | None = None
+    late: Latencies = field(default_factory=Latencies)
+
+    def add(self, late: float | None) -> None:
+        """A request was sent. late: seconds behind its moment; None: it had none."""
+        self.sent += 1
+        if late is not None:
+            self.late.add(max(0.0, 1000 * late))
+
+    def end(self, seconds: float, asked: float | None) -> None:
+        """A run has taken that long."""
+        self.seconds += seconds
+        if asked is not None:
+            self.asked = (self.asked or 0.0) + asked
+
+    @property
+    def asked_rate(self) -> float | None:
+        """Requests a second that were asked for; None: as many as go."""
+        return round(self.sent / self.asked, 1) if self.asked else None
+
+    @property
+    def rate(self) -> float | None:
+        """Requests a second; None: none were sent."""
+        return round(self.sent / self.seconds, 1) if self.seconds and self.sent else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        late = {f"late_p{part}_ms": self.late.percentile(part / 100) for part in (50, 99)}
+        return {"sent": self.sent, "asked_rate": self.asked_rate, "rate": self.rate, **late}
+
+
+@dataclass
 class Side:
     """Exchanges of one API, captured or live. records: of Produce those sent, of Fetch those that came."""
 
@@ -197,6 +237,7 @@ class Outcome:
         self.kept: list[Difference] = []
         self.kinds: Counter[tuple[str, str]] = Counter()
         self.retried = self.late = 0
+        self.pace = Pace()
         self.lost: dict[str, str] = {}  # captured groups that are not the same here, and why
 
     def api(self, exchange: Exchange) -> ApiOutcome:

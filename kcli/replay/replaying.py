@@ -36,6 +36,8 @@ from kcli.topic_names import lawful_name
 class Options:
     """scale: captured time over live time, None: as fast as it goes. clients: how often each captured client runs at
     once. topics: captured to live name; create: make topics that are not there; memory: bytes that are held.
+
+    free: a load test: connections do not wait for what others did, and fetches go on where live answers end.
     """
 
     scale: float | None = 1.0
@@ -44,6 +46,7 @@ class Options:
     topics: Mapping[str, str] = field(default_factory=dict)
     create: bool = True
     memory: int = 1 << 26
+    free: bool = False
 
 
 class ReplayedClients:
@@ -62,8 +65,10 @@ class ReplayedClients:
         ended: Callable[[Step], None],
         recorder: Recorder | None,
         appends: Appends | None,
+        *,
+        free: bool,
     ) -> None:
-        self.suffix, self.config, self.dialect, self.recorder = suffix, config, dialect, recorder
+        self.suffix, self.config, self.dialect, self.recorder, self.free = suffix, config, dialect, recorder, free
         self.destinations, self.outcome, self.clock, self.ended = destinations, outcome, clock, ended
         identities = Identities(topics, suffix)
         identities.nodes = destinations.nodes()
@@ -73,7 +78,7 @@ class ReplayedClients:
         self.transactions = Transactions()
         self.rounds = Rounds(destinations.survey.rounds)
         self.bodies = Bodies(dialect, annotated=False)
-        self.order = Order(choice, destinations.survey.first_ns, appends)
+        self.order = Order(choice, destinations.survey.first_ns, appends, free=free)
         self.left = dict(destinations.survey.connections)
         self.connections: dict[str, LiveConnection] = {}
         self.tasks: set[asyncio.Task[None]] = set()
@@ -173,9 +178,9 @@ async def run(
     done: Callable[[], None],
     recorder: Recorder | None,
 ) -> None:
-    room, clock = Room(options.clients), Clock(options.scale)
+    room, clock = Room(options.clients), Clock(options.scale, outcome.pace)
     # Of clients that are there several times, each batch comes several times: logs can't be as captured.
-    appends = Appends() if options.clients == 1 else None
+    appends = Appends() if options.clients == 1 and not options.free else None
     wanted = (each for each in items if isinstance(each, Exchange) and choice.reason(each) is None)
 
     def ended(step: Step) -> None:
@@ -183,7 +188,20 @@ async def run(
         done()
 
     copies = [
-        ReplayedClients(suffix, config, topics, destinations, outcome, choice, clock, dialect, ended, recorder, appends)
+        ReplayedClients(
+            suffix,
+            config,
+            topics,
+            destinations,
+            outcome,
+            choice,
+            clock,
+            dialect,
+            ended,
+            recorder,
+            appends,
+            free=options.free,
+        )
         for suffix in suffixes
     ]
     try:
@@ -195,5 +213,6 @@ async def run(
         for each in copies:
             await each.finish()
     finally:
+        clock.stop()
         for each in copies:
             await each.cancel()

@@ -10,10 +10,11 @@ from kcli.client.handshake import Session
 from kcli.grammar import frames
 from kcli.replay.destinations import Destinations
 from kcli.replay.mapping import Mapper
+from kcli.replay.positions import LivePositions
 from kcli.replay.producers import Producers
 from kcli.replay.records import renumbered, to_magic_2, without_refused
 from kcli.replay.versions import converted
-from kcli.schemas.apikeys import CREATE_TOPICS, JOIN_GROUP, PRODUCE
+from kcli.schemas.apikeys import CREATE_TOPICS, FETCH, JOIN_GROUP, PRODUCE
 
 MAGIC_2_SINCE = 3  # Produce takes batches of magic 2 alone
 
@@ -30,13 +31,17 @@ class Learnt(Protocol):
 class Requests:
     """Makes the live requests of one client."""
 
-    def __init__(self, learnt: Learnt) -> None:
-        self.learnt = learnt
+    def __init__(self, learnt: Learnt, positions: LivePositions | None = None, scale: float | None = 1.0) -> None:
+        """positions: where fetches go on, of a free-running replay; scale: its speed, None: the greatest."""
+        self.learnt, self.positions, self.scale = learnt, positions, scale
 
     def body(self, exchange: Exchange, version: int, session: Session) -> Mapping[str, Any]:
         """The live request's body. SchemaError, EncodeError: the captured one has no form in that version."""
         key, topics = exchange.api_key, self.learnt.mapper.topics
         body: Mapping[str, Any] = self.learnt.mapper.request(key, exchange.request, exchange.link.server)
+        if key == FETCH and self.positions is not None:
+            body = dict(body) | {"maxWaitMs": int(body["maxWaitMs"] / self.scale) if self.scale else 0}
+            self.positions.request(exchange.request, body)
         if key == PRODUCE:
             body = self.with_records(exchange, body, version)
         elif key == CREATE_TOPICS:

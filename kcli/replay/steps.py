@@ -51,9 +51,10 @@ class Step:
 class Order:
     """Steps of one client, made in the order of their requests."""
 
-    def __init__(self, choice: Choice, first_ns: int, appends: Appends | None = None) -> None:
-        """appends: what is known of the order of logs; None: they are filled as it comes."""
-        self.choice, self.first_ns, self.appends = choice, first_ns, appends
+    def __init__(self, choice: Choice, first_ns: int, appends: Appends | None = None, *, free: bool = False) -> None:
+        """appends: what is known of the order of logs; None: they are filled as it comes. free: a request waits for
+        answers on its own connection alone."""
+        self.choice, self.first_ns, self.appends, self.free = choice, first_ns, appends, free
         self._number = 0
         self._coming: list[tuple[int, int, Step]] = []  # writes by the time of their captured answer
         self._answered: list[Step] = []  # writes whose captured answer has come, and whose live one has not
@@ -81,7 +82,7 @@ class Order:
             step.done = write.done
         if exchange.response_ns is not None:
             waiting.append((exchange.response_ns, step))
-            if self.choice.is_write(exchange):
+            if not self.free and self.choice.is_write(exchange):
                 self._number += 1
                 heappush(self._coming, (exchange.response_ns, self._number, step))
         return step

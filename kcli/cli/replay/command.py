@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.capture.api import read_capture
@@ -46,6 +47,12 @@ from kcli.schemas.catalog import catalog
 @files_argument("FILE|DIR...", expand=captures_in)
 @client_options
 @click.option("--speed", metavar="X|max", default="1", show_default=True, help="Speed, as a multiple of the captured.")
+@click.option(
+    "--free-running",
+    "free",
+    is_flag=True,
+    help="A load test: no connection waits for others, fetches go on where live answers end, nothing is compared.",
+)
 @click.option("--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run everything N times, one by one.")
 @click.option(
     "--clients",
@@ -82,6 +89,7 @@ def replay_command(
     bootstrap: str | None,
     settings: tuple[str, ...],
     speed: str,
+    free: bool,
     repeat: int,
     clients: int,
     only: tuple[str, ...],
@@ -115,10 +123,12 @@ def replay_command(
 
     \b
     kcli replay night.pcap --bootstrap localhost:9092
-    kcli replay night.pcap --bootstrap localhost:9092 --clients 20 --speed max --compare none
+    kcli replay night.pcap --bootstrap localhost:9092 --clients 20 --speed max --free-running
     """
     config = configure(bootstrap, settings, quiet=quiet)
-    options = Options(parse_speed(speed), repeat, clients, parse_topic_map(topics), create, max(memory >> 2, 1))
+    options = Options(parse_speed(speed), repeat, clients, parse_topic_map(topics), create, max(memory >> 2, 1), free)
+    if free and click.get_current_context().get_parameter_source("level") is ParameterSource.DEFAULT:
+        level = "none"
     known = catalog(dialect)
     choice = Choice(known, keys(only, known.api_key), keys(skip, known.api_key), client, admin)
     outcome = Outcome(level, shown, dialect)
@@ -267,7 +277,9 @@ def show(outcome: Outcome, format_: str, requests: int, seconds: float) -> None:
     apis = [outcome.apis[name].as_dict(outcome.level) for name in sorted(outcome.apis)]
     pairs = [pair(each) for each in outcome.kept]
     if format_ == "json":
-        print_line(dumps({"seconds": round(seconds, 3), "apis": apis, "differences": pairs}))
+        print_line(
+            dumps({"seconds": round(seconds, 3), "pace": outcome.pace.as_dict(), "apis": apis, "differences": pairs})
+        )
         return
     for each in (*apis, *pairs):
         print_line(dumps(each))

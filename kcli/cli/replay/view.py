@@ -9,7 +9,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.terminal.console import console
 from kcli.cli.terminal.screen import shown
 from kcli.counting import counted
-from kcli.replay.outcome import ApiOutcome, Difference, Outcome, Side
+from kcli.replay.outcome import ApiOutcome, Difference, Outcome, Pace, Side
 
 LISTED = 20  # lines of differences
 HEADINGS = ("API", "", "exchanges", "errors", "asked", "answered", "records", "p50 ms", "p99 ms")
@@ -28,6 +28,8 @@ def show_outcome(outcome: Outcome, requests: int, seconds: float) -> None:
     done = sum(api.live.exchanges for api in outcome.apis.values())
     rate = f", {done / seconds:,.0f} a second" if seconds > 0 else ""
     out.print(f"{counted(done, 'request')} sent{rate}: {verdict}", style="red" if lines else "green")
+    if text := pace_text(outcome.pace):
+        out.print(text)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading in LEFT else "right")
@@ -44,6 +46,15 @@ def show_outcome(outcome: Outcome, requests: int, seconds: float) -> None:
             out.print(shown(f"  {name}: {count:,} not compared: {text}"))
     for each in outcome.kept:
         show_pair(out, each)
+
+
+def pace_text(pace: Pace) -> str:
+    """Return how punctual a replay was that had a rhythm to keep; "" for one as fast as it went."""
+    late = [pace.late.percentile(part) for part in (0.5, 0.99)]
+    if pace.asked_rate is None or pace.rate is None or None in late:
+        return ""
+    usual, most = (f"{each:,.1f} ms" for each in late)
+    return f"asked {pace.asked_rate:,.1f} a second, achieved {pace.rate:,.1f}; late by {usual} (p50), {most} (p99)"
 
 
 def texts_of(api: ApiOutcome, outcome: Outcome) -> list[str]:

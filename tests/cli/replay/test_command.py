@@ -197,3 +197,18 @@ def test_a_broker_without_the_draft_is_said_to_lack_it(tmp_path: Path, capsys: C
         _, out, err = run(capsys, capture, "--speed", "max", *words)
     assert "the broker does not have this API" in out
     assert "does not speak the dialect" in err
+
+
+def test_a_free_running_replay_says_how_fast_it_was(capsys: pytest.CaptureFixture[str], samples: Path) -> None:
+    words = ["replay", str(samples / "java44-consume-classic.pcap"), "--fill", "-q", "--free-running"]
+    assert main([*words, "--speed", "50", "--format", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    pace, fetches = said["pace"], next(each for each in said["apis"] if each["api"] == "Fetch")
+    assert pace["sent"] == 22 and min(pace["asked_rate"], pace["rate"]) > 0 and pace["late_p99_ms"] >= pace["late_p50_ms"]
+    assert fetches["live"]["records"] == fetches["captured"]["records"] == 660
+    assert not any(api["differences"] for api in said["apis"])
+    assert main([*words, "--speed", "50"]) == 0
+    assert "not compared\nasked " in (shown := capsys.readouterr().out) and " ms (p99)" in shown
+    assert main([*words, "--speed", "max", "--format", "json"]) == 0
+    pace = json.loads(capsys.readouterr().out)["pace"]
+    assert (pace["asked_rate"], pace["late_p50_ms"]) == (None, None) and pace["rate"] > 0
