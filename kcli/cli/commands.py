@@ -152,3 +152,22 @@ HELP = {
     "fetch-session": "Fetch sessions (KIP-227) in captures: explained, judged and replayed.",
     "schema": "The message tables: list, show, compare and import them.",
 }
+
+# The commands as `kcli --help` shows them: by what one has in hand.
+GROUPS = {
+    "Understand a capture": ("diagnose", "report", "stats", "decode", "records", "sql", "audit", "fetch-session"),
+    "Capture live": ("capture", "proxy"),
+    "Talk to a cluster": ("send", "produce", "replay"),
+    "Metadata of a cluster": ("snapshot",),
+    "Bytes and protocol": ("encode", "check", "diff", "schema", "down-convert"),
+    "Test and share": ("broker", "redact", "pipeline", "completion"),
+}
+# What people ask first, and the command that answers.
+QUESTIONS = {
+    "What is wrong?": "kcli night.pcap",
+    "Errors?": "kcli decode pcap night.pcap --errors",
+    "Who is slow?": "kcli stats night.pcap --by broker --by api",
+    "Consumer stuck?": "kcli fetch-session explain night.pcap",
+    "Disk of a dead controller?": "kcli snapshot image __cluster_metadata-0",
+}
+FRONT = "front.command:front"  # what `kcli FILE...` runs

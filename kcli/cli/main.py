@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.commands import COMMANDS, HELP
+from kcli.cli.commands import COMMANDS, FRONT, GROUPS, HELP, QUESTIONS
 from kcli.cli.terminal.lines import guard_streams, print_note
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, drop_output, mend_streams
 from kcli.errors import INTERRUPTED, KcliError
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 class LazyGroup(click.Group):
     """A group whose commands are named in a table and imported when they are asked for."""
+
+    what = "command"
 
     def __init__(self, table: Mapping[str, str | Mapping[str, str]], path: str = "", **attributes: object) -> None:
         super().__init__(**attributes)  # type: ignore[arg-type]
@@ -35,8 +37,7 @@ class LazyGroup(click.Group):
         if target is None:
             return None
         if isinstance(target, str):
-            module, _, attribute = target.partition(":")
-            command: click.Command = getattr(importlib.import_module(f"kcli.cli.{module}"), attribute)
+            command = loaded(target)
             if ctx.resilient_parsing:  # a shell asks for completions
                 from kcli.cli.completion import teach
 
@@ -63,8 +64,52 @@ class LazyGroup(click.Group):
 
             near = difflib.get_close_matches(args[0], list(self.table), 1)
             hint = f"; did you mean {near[0]}?" if near else f" (there are: {', '.join(sorted(self.table))})"
-            ctx.fail(f"{args[0]}: no such command{hint}")
+            ctx.fail(f"{args[0]}: no such {self.what}{hint}")
         return super().resolve_command(ctx, args)
+
+
+class Root(LazyGroup):
+    """`kcli` itself: a first word that is a file's name opens the front door."""
+
+    what = "command or file"
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage("kcli", "FILE...", prefix="Usage: ")
+        formatter.write_usage("kcli", "COMMAND [ARGS]...", prefix="       ")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, HELP[name]) for name in names if name in self.table])
+        with formatter.section("Questions"):
+            formatter.write_dl(list(QUESTIONS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] == "help":
+            words = args[1:]
+            return self.resolve_command(ctx, [*words, "--help"]) if words else ("help", HELP_COMMAND, [])
+        if args[0] not in self.table and (args[0] == "-" or os.path.lexists(args[0])):
+            return "FILE", loaded(FRONT), args
+        return super().resolve_command(ctx, args)
+
+
+def loaded(target: str) -> click.Command:
+    """Import a command by "module:attribute"."""
+    module, _, attribute = target.partition(":")
+    command: click.Command = getattr(importlib.import_module(f"kcli.cli.{module}"), attribute)
+    return command
+
+
+def print_help() -> None:
+    """Print the help of `kcli` itself."""
+    context = click.get_current_context().parent
+    assert context is not None
+    click.echo(context.get_help())
+
+
+HELP_COMMAND = click.Command("help", callback=print_help)
 
 
 def print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
@@ -77,14 +122,14 @@ def print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> 
     ctx.exit()
 
 
-cli = LazyGroup(
+cli = Root(
     COMMANDS,
     name="kcli",
-    help="A toolkit for the bytes of Apache Kafka.",
+    help="Read the bytes of Apache Kafka. `kcli FILE...` says what is in a file, what is wrong, and what to ask next.",
     no_args_is_help=True,
     params=[
         click.Option(
-            ["--version"],
+            ["-V", "--version"],
             is_flag=True,
             is_eager=True,
             expose_value=False,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import PurePath
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kcli.diagnose.facts.source import FactSource
+from kcli.diagnose.overview import Overview, overview_of
 from kcli.diagnose.precedence import without_consequences
 from kcli.diagnose.prepared import PREPARED
 from kcli.diagnose.rule import INFO, SEVERITIES, Finding, Rule, finding_of
@@ -53,17 +54,15 @@ def kinds_match(subject: dict[str, Any], kinds: Sequence[str], names: set[str]) 
 @dataclass(slots=True)
 class Diagnosis:
     """What was found, the most important first. checked: rules that were tried. unjudged: what no rule can judge.
-    judged: whether there was anything to judge. damage: what is wrong with the files."""
+    judged: whether there was anything to judge. overview: what the captures hold. damage: of the files."""
 
     findings: list[Finding]
     explained: list[Finding]
     checked: int
     unjudged: list[Unjudged]
     judged: bool
-    exchanges: int = 0
-    seconds: float = 0.0
+    overview: Overview
     damage: InputError | None = None
-    counts: dict[str, int] = field(default_factory=dict)
 
     @property
     def is_grave(self) -> bool:
@@ -104,19 +103,16 @@ def read_facts(
 
 def judge(store: FactStore, paths: Sequence[str], scope: Scope, damage: InputError | None) -> Diagnosis:
     """Ask all rules."""
-    files = " ".join(PurePath(path).name for path in paths[:1]) + (" ..." if len(paths) > 1 else "")
+    files = shlex.quote(paths[0]) + (" ..." if len(paths) > 1 else "")
     found = [each for rule in RULES for each in findings_of(rule, store, files)]
     forget_ids(found, {row["topic_id"] for row in store.ask(NAMELESS)})
     kept, explained = without_consequences(found, RULES)
     groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
     wanted = [each for each in kept if scope.wants(each, groups)]
     wanted.sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
-    [size] = store.ask("SELECT (SELECT count(*) FROM calls) AS exchanges, (SELECT max(seconds) FROM span) AS seconds")
-    unjudged = unjudged_parts(store)
-    return Diagnosis(
-        wanted, explained, len(RULES), unjudged, size["exchanges"] > 0 or bool(wanted), size["exchanges"],
-        size["seconds"] or 0.0, damage,
-    )  # fmt: skip
+    size = overview_of(store)
+    judged = size.exchanges > 0 or bool(wanted)
+    return Diagnosis(wanted, explained, len(RULES), unjudged_parts(store), judged, size, damage)
 
 
 def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:

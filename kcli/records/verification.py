@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -42,6 +43,7 @@ class LogFacts:
     aborted: dict[tuple[int, int], int] = field(default_factory=dict)  # (producer id, offset of the marker) -> position
     epochs: dict[int, int] = field(default_factory=dict)  # leader epoch -> first offset
     producers: dict[int, tuple[int, int]] = field(default_factory=dict)  # producer id -> (epoch, last offset)
+    codecs: Counter[str] = field(default_factory=Counter)  # codec -> batches
     size: int = 0
     records: int = 0
 
@@ -60,6 +62,7 @@ class LogFacts:
         self.positions.append(position)
         self.base_offsets.append(first)
         self.last_offsets.append(batch.last_offset)
+        self.codecs[batch.compression] += 1
         latest = self.max_timestamps[-1] if self.max_timestamps else -1
         self.max_timestamps.append(max(latest, batch.max_timestamp))
         if batch.magic >= 2:

@@ -13,7 +13,7 @@ import pytest
 
 from kcli import __version__, errors
 from kcli.cli import main as module
-from kcli.cli.commands import COMMANDS, HELP
+from kcli.cli.commands import COMMANDS, GROUPS, HELP, QUESTIONS
 from kcli.cli.main import main
 from tests.processes import ended
 
@@ -106,7 +106,16 @@ def test_every_command_is_there(name: str, target: str) -> None:
 def test_a_group_alone_shows_its_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
     said = capsys.readouterr()
-    assert "Commands:\n" in said.out + said.err
+    assert ("Commands:\n" if words else "Understand a capture:\n") in said.out + said.err
+
+
+def test_help_shows_each_command_in_one_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
+    assert main(["help"]) == 0
+    text = capsys.readouterr().out
+    assert all(question in text for question in QUESTIONS)
+    assert main(["help", "decode", "pcap"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: kcli decode pcap")
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,7 +140,7 @@ def test_a_cold_start_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("argv", "line"),
     [
-        (["decod"], "kcli: decod: no such command; did you mean decode? (see `kcli --help`)"),
+        (["decod"], "kcli: decod: no such command or file; did you mean decode? (see `kcli --help`)"),
         (["decode", "reqest"], "kcli: reqest: no such command; did you mean request? (see `kcli decode --help`)"),
         (["--colour"], "kcli: No such option '--colour'. (see `kcli --help`)"),
     ],

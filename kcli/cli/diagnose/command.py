@@ -74,8 +74,8 @@ def json_lines(found: Any, _options: dict[str, Any]) -> Iterator[str]:
         "explained": [each.as_json() | {"explained_by": each.explained_by} for each in found.explained],
         "checked": found.checked,
         "not_judged": [{"what": each.what, "remedy": each.remedy} for each in found.unjudged],
-        "exchanges": found.exchanges,
-        "seconds": round(found.seconds, 3),
+        "exchanges": found.overview.exchanges,
+        "seconds": round(found.overview.seconds, 3),
     })  # fmt: skip
 
 

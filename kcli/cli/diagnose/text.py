@@ -46,7 +46,7 @@ def finding_lines(each: Finding, room: int | None, *, colour: bool, whole: bool)
 
 def checked_text(found: Diagnosis) -> str:
     """Say what was checked, and how much there was to check."""
-    size = f"{found.exchanges:,} exchanges in {found.seconds:,.1f} s"
+    size = f"{found.overview.exchanges:,} exchanges in {found.overview.seconds:,.1f} s"
     if not found.judged:
         return f"Nothing could be judged: {size} of Kafka."
     counts = counted_by_severity(found.findings)

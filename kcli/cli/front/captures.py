@@ -1,0 +1,102 @@
+"""The screen for captures: what is in them, the first findings, the busiest clients, and what to ask next."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from kcli.cli.decode.pcap.command import reading
+from kcli.cli.diagnose.text import broken, checked_text, finding_lines
+from kcli.cli.options.capture_files import captures_in
+from kcli.cli.terminal.cells import pad
+from kcli.cli.terminal.console import is_terminal, terminal_room
+from kcli.cli.terminal.lines import print_line
+from kcli.counting import counted
+from kcli.extras import require
+
+if TYPE_CHECKING:
+    from kcli.diagnose import Diagnosis
+
+FINDINGS = 4  # that fit on a screen beside the rest
+NOTHING_JUDGED = 3
+HEADINGS = ("client", "requests/s", "records/request", "errors", "p99 ms", "connections")
+
+
+def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
+    """Diagnose captures that are read as one, and show the answer on one screen. Return the exit code."""
+    require("kcli FILE of a capture", "sql")
+    from kcli.diagnose import diagnose
+
+    paths = captures_in(tuple(files))
+    with reading(paths, options["quiet"]) as moved:
+        read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+        found = diagnose(paths, moved=moved, **read)
+    name = PurePath(paths[0]).name if len(paths) == 1 else counted(len(paths), "capture")
+    for line in screen(found, name, shlex.join(files), terminal_room(None), colour=is_terminal(sys.stdout)):
+        print_line(line)
+    if found.damage is not None:
+        raise found.damage
+    return 1 if found.is_grave else 0 if found.judged else NOTHING_JUDGED
+
+
+def screen(found: Diagnosis, name: str, words: str, room: int | None, *, colour: bool) -> Iterator[str]:
+    """Yield the lines of the screen. words: the files, as the next commands take them."""
+    yield from broken(f"{name}  capture, {', '.join(size_of(found))}", room, "")
+    if found.findings:
+        yield ""
+    for each in found.findings[:FINDINGS]:
+        yield from finding_lines(each, room, colour=colour, whole=True)
+    if len(found.findings) > FINDINGS:
+        yield f"and {counted(len(found.findings) - FINDINGS, 'more finding')}: kcli diagnose {words}"
+    if found.overview.busiest:
+        yield from ("", *client_lines(found.overview.busiest))
+    yield ""
+    yield from broken(checked_text(found), room, "")
+    for part in found.unjudged:
+        yield from broken(f"not judged: {part.what}; remedy: {part.remedy}", room, "  ")
+    yield from broken("Next: " + " · ".join(next_of(found, words)), room, "")
+
+
+def size_of(found: Diagnosis) -> Iterator[str]:
+    """Yield how much there is, and since when."""
+    size = found.overview
+    if size.first_ns is not None:
+        start = datetime.datetime.fromtimestamp(size.first_ns / 1e9, datetime.UTC)
+        yield f"{size.seconds:,.1f} s from {start:%Y-%m-%d %H:%M:%S}Z"
+    yield counted(size.exchanges, "exchange")
+    yield counted(size.brokers, "broker")
+    yield counted(size.clients, "client")
+
+
+def client_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield a table of clients."""
+    table = [HEADINGS, *map(cells_of, rows)]
+    widths = [max(len(row[at]) for row in table) for at in range(len(HEADINGS))]
+    for row in table:
+        numbers = (f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+        yield "  ".join([pad(row[0], widths[0]), *numbers])
+
+
+def cells_of(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return the cells of one client."""
+    return (
+        row["client_id"] or "(no client id)",
+        f"{row['rate']:,.1f}",
+        "" if row["records"] is None else f"{row['records']:,.1f}",
+        f"{row['errors']:,}",
+        "" if row["p99_ms"] is None else f"{row['p99_ms']:,.1f}",
+        f"{row['connections']:,}",
+    )
+
+
+def next_of(found: Diagnosis, words: str) -> list[str]:
+    """Return the commands that show more of this capture."""
+    if not found.judged:
+        return [f"kcli decode pcap {words}", f"kcli {words} --key-log FILE"]
+    wrong = [each.see for each in found.findings[:1] if each.see]
+    first = wrong or [f"kcli stats {words} --by client"]
+    return [*first, f"kcli report {words} -o report.html", f"kcli diagnose {words}"]

@@ -1,0 +1,163 @@
+"""A screen for each kind of file that is no capture: what is in it, what is wrong, and what to ask next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kcli.cli.front.kinds import Kind
+from kcli.cli.options.file_type import name_of
+from kcli.cli.terminal.lines import print_line
+from kcli.counting import counted
+from kcli.errors import InputError
+
+if TYPE_CHECKING:
+    from kcli.records.verification import LogFacts, LogFinding
+
+MOST_FINDINGS = 5
+
+
+def segment_screen(path: str, _kind: Kind) -> int:
+    """Show a log segment, or each segment of a partition's folder: its records, and what is wrong."""
+    from kcli.cli.decode.segment import expand
+
+    wrong = 0
+    for each in (path for path in expand((path,)) if path == "-" or not Path(path).suffix or path.endswith(".log")):
+        facts, findings = verified(each)
+        print_line(f"{name_of(each)}  {', '.join(facts_of(facts))}")
+        wrong += shown(f"{finding.severity}: at {finding.offset}: {finding.message}" for finding in findings)
+    print_line("" if wrong else "Batches, checksums, offsets and records checked: nothing found.")
+    next_commands(f"kcli decode segment {path} --verify", f"kcli records {path} --values")
+    return 1 if wrong else 0
+
+
+def verified(path: str) -> tuple[LogFacts, list[LogFinding]]:
+    """Verify one log; return its facts and the errors in it."""
+    from kcli.cli.decode.batch_sources import open_source
+    from kcli.records.verification import LogFacts, verify_log
+
+    facts = LogFacts()
+    with open_source(path) as source:
+        found = [finding for finding in verify_log(source.read, path, facts) if finding.severity == "error"]
+    return facts, found
+
+
+def facts_of(facts: LogFacts) -> Iterator[str]:
+    """Yield the facts of a log in words."""
+    yield "log segment"
+    yield f"{counted(facts.records, 'record')} in {counted(facts.batches, 'batch', 'batches')}"
+    yield counted(facts.size, "byte")
+    if facts.batches:
+        yield f"offsets {facts.base_offsets[0]} to {facts.last_offsets[-1]}"
+        yield "codecs " + ", ".join(f"{codec} {count}" for codec, count in Counter(facts.codecs).most_common())
+
+
+def snapshot_screen(path: str, _kind: Kind) -> int:
+    """Show a snapshot's survey, and what `snapshot verify` finds in it."""
+    code = run("snapshot", "inspect", path, "--format", "table")
+    return max(code, run("snapshot", "verify", path))
+
+
+def metadata_screen(path: str, _kind: Kind) -> int:
+    """Show the metadata of a folder or log segment, and what `snapshot verify` finds in it."""
+    if Path(path).is_dir():
+        code = run("snapshot", "image", path)
+        code = max(code, run("snapshot", "verify", path))
+        next_commands(f"kcli snapshot verify --replay {path}", f"kcli report {path} -o report.html")
+        return code
+    return snapshot_screen(path, _kind)
+
+
+def message_screen(path: str, kind: Kind) -> int:
+    """Show one message, field by field, and whether a broker would take it."""
+    text = ["--hex"] if kind.name == "hex" else []
+    code = run("decode", "request", *text, "--format", "tree", path)
+    if code:
+        print_line(f"It may be a response (kcli decode response {' '.join([*text, path])} --api NAME --api-version N).")
+        return code
+    next_commands(f"kcli check request {' '.join([*text, path])}", f"kcli decode request {' '.join([*text, path])}")
+    return code
+
+
+def json_screen(path: str, _kind: Kind) -> int:
+    """Say what reads a file of JSON: lines of `decode pcap`, or one message."""
+    print_line(f"{name_of(path)}  JSON: messages, as kcli prints them, or data of something else")
+    next_commands(f"kcli encode request {path} --to hex", f"kcli fetch-session explain {path}", f"kcli stats {path}")
+    return 0
+
+
+def table_screen(path: str, _kind: Kind) -> int:
+    """Show the columns and rows of a Parquet file, or of the tables in a folder."""
+    from kcli.extras import require
+
+    require("kcli FILE of a Parquet file", "parquet")
+    import pyarrow.parquet
+
+    try:
+        found = pyarrow.parquet.ParquetFile(path)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise InputError(f"no Parquet file that can be read ({str(error).splitlines()[0]})", file=path) from None
+    names = found.schema_arrow.names
+    print_line(f"{path}  Parquet, {counted(found.metadata.num_rows, 'row')}, {counted(len(names), 'column')}")
+    print_line(f"  {', '.join(names)}")
+    next_commands(f"kcli sql --list {path}", f"kcli sql {path}")
+    return 0
+
+
+def tables_screen(path: str, _kind: Kind) -> int:
+    """Show what the pipeline has written."""
+    code = run("pipeline", "tables", path)
+    next_commands(f"kcli pipeline report {path} -o report.html", f"kcli sql {path}")
+    return code
+
+
+def key_log_screen(path: str, _kind: Kind) -> int:
+    """Count the secrets of a key log; print none."""
+    lines = Path(path).read_bytes().splitlines()
+    labels = Counter(line.split(b" ", 1)[0].decode("ascii", "replace") for line in lines if line[:1] not in (b"", b"#"))
+    print_line(f"{path}  key log of TLS: {', '.join(f'{label} {count}' for label, count in labels.most_common(8))}")
+    next_commands(f"kcli CAPTURE --key-log {path}")
+    return 0
+
+
+SCREENS: dict[str, Callable[[str, Kind], int]] = {
+    "segment": segment_screen,
+    "partition": segment_screen,
+    "metadata": metadata_screen,
+    "snapshot": snapshot_screen,
+    "table": table_screen,
+    "tables": tables_screen,
+    "key-log": key_log_screen,
+    "hex": message_screen,
+    "json": json_screen,
+    "message": message_screen,
+}
+
+
+def run(*words: str) -> int:
+    """Run another command of kcli in this process, without its summary on standard error. Return its exit code."""
+    from kcli.cli.main import cli
+
+    with cli.make_context("kcli", list(words), parent=click.get_current_context(silent=True)) as context:
+        code = cli.invoke(context)
+    return code if isinstance(code, int) else 0
+
+
+def shown(lines: Iterator[str]) -> int:
+    """Print the first few lines, and how many more there are. Return how many there were."""
+    count = 0
+    for count, line in enumerate(lines, 1):
+        if count <= MOST_FINDINGS:
+            print_line(f"  {line}")
+    if count > MOST_FINDINGS:
+        print_line(f"  and {count - MOST_FINDINGS:,} more")
+    return count
+
+
+def next_commands(*commands: str) -> None:
+    """Print what to ask next."""
+    print_line(f"Next: {' · '.join(commands)}")

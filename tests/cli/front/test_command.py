@@ -1,0 +1,60 @@
+"""`kcli FILE...`: each kind of file has its screen, its exit code and the next commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.front.kinds import kind_of
+from kcli.cli.front.screens import SCREENS
+from kcli.cli.main import main
+
+CASES = [
+    ("java44-txn.pcap", 0, "78 exchanges, 1 broker, 1 client"),
+    ("orders-0", 0, "482 records in 5 batches"),
+    ("orders-0/00000000000000000000.log", 0, "offsets 0 to 481"),
+    ("__cluster_metadata-0", 0, "topics            28"),
+    ("__cluster_metadata-0/00000000000000001496-0000000001.checkpoint", 0, "498 records"),
+    ("fetch-cut.hex", 3, "needs 8 bytes at 0x45"),
+]
+
+
+@pytest.mark.parametrize(("name", "code", "words"), CASES)
+def test_a_file_has_its_screen(
+    samples: Path, name: str, code: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(samples / name)]) == code
+    said = capsys.readouterr()
+    assert words in said.out
+    assert "Next: " in said.out or code
+
+
+def test_other_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text("# made\nCLIENT_RANDOM aa bb\n")
+    assert main([str(keys)]) == 0
+    said = capsys.readouterr().out
+    assert "CLIENT_RANDOM 1" in said and "bb" not in said.replace(str(keys), "")
+    for name, data in (("empty", b""), ("text", b"hello, world")):
+        (tmp_path / name).write_bytes(data)
+        assert main([str(tmp_path / name)]) == 3
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_wrong_capture_ends_with_1_and_names_the_culprit(capsys: pytest.CaptureFixture[str]) -> None:
+    data = Path(__file__).parents[2] / "diagnose" / "data"
+    file = next(path for path in sorted(data.rglob("*.pcap*")) if "slow-broker" in path.name)
+    assert main([str(file), "--quiet"]) == 1
+    said = capsys.readouterr().out
+    assert "slow-broker" in said and "Next: " in said
+
+
+def test_every_kind_has_a_screen(samples: Path) -> None:
+    assert kind_of(str(samples / "orders-0")).name in SCREENS
+    assert kind_of(str(samples / "java44-txn.pcap")).name == "capture"
+
+
+def test_a_missing_file_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["no-such.pcap"]) == 2
+    assert "no-such.pcap: no such command or file" in capsys.readouterr().err
