@@ -204,7 +204,8 @@ def test_a_free_running_replay_says_how_fast_it_was(capsys: pytest.CaptureFixtur
     assert main([*words, "--speed", "50", "--format", "json"]) == 0
     said = json.loads(capsys.readouterr().out)
     pace, fetches = said["pace"], next(each for each in said["apis"] if each["api"] == "Fetch")
-    assert pace["sent"] == 22 and min(pace["asked_rate"], pace["rate"]) > 0 and pace["late_p99_ms"] >= pace["late_p50_ms"]
+    assert pace["sent"] == 22 and min(pace["asked_rate"], pace["rate"]) > 0
+    assert pace["late_p99_ms"] >= pace["late_p50_ms"]
     assert fetches["live"]["records"] == fetches["captured"]["records"] == 660
     assert not any(api["differences"] for api in said["apis"])
     assert main([*words, "--speed", "50"]) == 0
