@@ -77,3 +77,18 @@ def without_ours(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: without_ours(each) for key, each in value.items() if not key.startswith("_")}
     return [without_ours(each) for each in value] if isinstance(value, list) else value
+
+
+def without_default_quotas(lines: list[str]) -> list[str]:
+    """The lines of a tree but for those of default quotas, which the shell lists without a name and without values."""
+    kept, deeper = list[str](), 1 << 30
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        if indent > deeper:
+            continue
+        deeper = 1 << 30
+        if "(<default>)" in line or line.strip() == ":":
+            deeper = indent
+        else:
+            kept.append(line)
+    return kept

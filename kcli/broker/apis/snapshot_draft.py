@@ -73,7 +73,8 @@ def snapshot_row(
     # The draft's offset is the last one in the snapshot, Apache's (and the file's) the first one that is not.
     named = asked["snapshotOffsetAndEpoch"]
     wanted = SnapshotId(named["offset"] + 1, named["offsetEpoch"])
-    size, piece, fault = fetch_snapshot.piece_of(request, wanted, position, asked["maxBytes"])
+    # One byte at least: a draft's client goes on for as long as there is more.
+    size, piece, fault = fetch_snapshot.piece_of(request, wanted, position, max(asked["maxBytes"], 1))
     if piece is None:
         return row | {"errorCode": error_code("OFFSET_OUT_OF_RANGE" if fault == "POSITION_OUT_OF_RANGE" else fault)}
     return row | {"errorCode": 0, "continue": position + piece.size < size, "bytes": slots.field(piece)}

@@ -4,7 +4,7 @@ A snapshot holds what the records before its end offset amount to. Once there is
 it are answered with the id of the snapshot to fetch instead.
 
 Configs: metadata.log.max.record.bytes.between.snapshots and metadata.log.max.snapshot.interval.ms (Apache's),
-controller.snapshot.minimum.records (the KIP's; 0: ignored).
+controller.snapshot.minimum.records (0: ignored) and max.replication.lag.ms (the KIP's).
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ class MetadataSnapshots:
             self.configs.int("controller.snapshot.minimum.records") or None,
             self.configs.int("metadata.log.max.record.bytes.between.snapshots"),
             self.configs.int("metadata.log.max.snapshot.interval.ms") or None,
+            self.configs.int("max.replication.lag.ms"),
         )
 
     def written(self, records: int, size: int) -> None:

@@ -20,7 +20,7 @@ from kcli.snapshots.history.projection import DEFAULTS, growth_by_type, per_day,
 from kcli.snapshots.reading.files import metadata_directory
 from kcli.snapshots.reading.folder_survey import FolderSurvey
 from kcli.snapshots.reading.log_spans import LogSpan, total
-from kcli.snapshots.report import instant
+from kcli.snapshots.report import instant, stats_json
 from kcli.snapshots.rules.loss import Loss, losses
 from kcli.snapshots.rules.policy import (
     Policy,
@@ -33,6 +33,16 @@ from kcli.snapshots.rules.policy import (
     violations,
     vote,
 )
+
+# Options that stand over a setting of server.properties.
+OPTIONS = {
+    "metadata.log.max.record.bytes.between.snapshots": "max_bytes",
+    "metadata.log.max.snapshot.interval.ms": "max_interval_ms",
+    "controller.snapshot.minimum.records": "minimum_records",
+    "max.replication.lag.ms": "max_replication_lag_ms",
+}
+METRIC = "kafka.controller:type=KafkaController,name="
+MEASURES = ("GenSnapshotLatencyMs", "LoadSnapshotLatencyMs", "SnapshotSizeBytes")
 
 
 @click.command()
@@ -51,8 +61,7 @@ from kcli.snapshots.rules.policy import (
 @click.option(
     "--max-replication-lag-ms",
     type=click.IntRange(min=0),
-    default=604_800_000,
-    help="max.replication.lag.ms; seven days.",
+    help="max.replication.lag.ms; by default seven days.",
 )
 @click.option("--high-watermark", type=click.IntRange(min=0), help="The high watermark; by default the log's end.")
 @click.option("--log-begin", type=click.IntRange(min=0), help="The log begin offset; by default the first segment's.")
@@ -95,7 +104,7 @@ def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **g
     if directory is not None:
         check_files([directory])
         survey = FolderSurvey(metadata_directory(directory), dialect)
-        answer |= folder_answer(survey, given)
+        answer |= folder_answer(survey, given, dialect)
         problems += survey.problems
     answer["brokerLoss"] = estimates(directory, dialect, given)
     if form == "json":
@@ -111,15 +120,16 @@ def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **g
     return 0
 
 
-def folder_answer(survey: FolderSurvey, given: dict[str, Any]) -> dict[str, Any]:
+def folder_answer(survey: FolderSurvey, given: dict[str, Any], dialect: str | None) -> dict[str, Any]:
     """What a folder's files say: the policy, growth, projection and losses."""
     from kcli.cli.snapshot.properties import settings_of
 
     source, settings = settings_of(survey.folder, given["properties"])
-    for name, option in zip(DEFAULTS, ("max_bytes", "max_interval_ms"), strict=False):
+    for name, option in OPTIONS.items():
         settings[name] = settings[name] if given[option] is None else given[option]
     return {
         **policy_answer(survey, given, settings),
+        "metrics": metrics(survey, dialect),
         "properties": source,
         "settings": settings,
         "growth": growth_json(survey.log) | {"beingWritten": survey.being_written},
@@ -128,13 +138,26 @@ def folder_answer(survey: FolderSurvey, given: dict[str, Any]) -> dict[str, Any]
     }
 
 
+def metrics(folder: FolderSurvey, dialect: str | None) -> dict[str, Any]:
+    """KIP-630's measures of the newest snapshot, under the names of its metrics."""
+    from kcli.snapshots.reading.file_survey import survey
+    from kcli.snapshots.reading.files import open_file
+
+    if not folder.ids:
+        return {}
+    with open_file(str(folder.folder / folder.ids[-1].file_name)) as file:
+        measures = stats_json(survey(file.data, file.name, dialect=dialect, mapped=file.mapped))
+    return {METRIC + name: value for name, value in measures.items() if name in MEASURES}
+
+
 def policy_answer(survey: FolderSurvey, given: dict[str, Any], settings: dict[str, int]) -> dict[str, Any]:
     ids, latest = survey.ids, survey.ids[-1] if survey.ids else None
     since, log = total(survey.since), survey.log
     begin = survey.begin if given["log_begin"] is None else given["log_begin"]
     watermark = survey.end if given["high_watermark"] is None else given["high_watermark"]
     limit, interval = (settings[name] for name in list(DEFAULTS)[:2])
-    policy = Policy(given["minimum_records"], limit, interval or None, given["max_replication_lag_ms"])
+    least, lag = (settings[name] for name in list(DEFAULTS)[-2:])
+    policy = Policy(least or None, limit, interval or None, lag)
     now = given["now_ms"] if given["now_ms"] is not None else time.time_ns() // 1_000_000
     age = None if latest is None else now - int((survey.folder / latest.file_name).stat().st_mtime * 1000)
     decision = due(policy, records=since.records, size=since.size, age_ms=age)

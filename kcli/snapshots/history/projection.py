@@ -21,6 +21,8 @@ DEFAULTS = {
     "metadata.log.segment.ms": 7 * DAY,
     "metadata.max.retention.bytes": 100 << 20,
     "metadata.max.retention.ms": 7 * DAY,
+    "controller.snapshot.minimum.records": 0,  # KIP-630's, which Apache Kafka does not have; 0: no such rule
+    "max.replication.lag.ms": 7 * DAY,
 }
 
 

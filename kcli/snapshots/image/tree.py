@@ -131,22 +131,24 @@ def configs(image: Image, secrets: bool) -> Directory:
     return fixed(resources)
 
 
+DEFAULT = "<default>"
 QUOTA_LABELS = {"client-id": "clientId", "ip": "ip", "user": "user"}
 
 
 def quotas(image: Image) -> Directory:
-    """The shell names an entity by its parts that have a name: those of a default entity look alike, and what
-    it shows below a name is the entity with just these parts."""
-    shown: dict[str, Node] = {}
-    for entity, values in image.quotas.items():
-        if all(name is not None for _, name in entity):
-            shown[quota_name(entity)] = fixed({key: leaf(java_double(value)) for key, value in values.items()})
-    return Directory(lambda: [quota_name(entity) for entity in image.quotas], shown.get)
+    """Each entity with its quotas. The shell leaves a default's part out of the name, so that `user` and `client-id`
+    look alike, and shows nothing below it; here it is called <default>."""
+    return fixed(
+        {
+            quota_name(entity): fixed({key: leaf(java_double(value)) for key, value in values.items()})
+            for entity, values in image.quotas.items()
+        }
+    )
 
 
 def quota_name(entity: QuotaEntity) -> str:
-    parts = ((QUOTA_LABELS.get(kind, kind), name) for kind, name in entity if name is not None)
-    return "_".join(f"{kind}({escaped(name)})" for kind, name in parts)
+    parts = ((QUOTA_LABELS.get(kind, kind), name) for kind, name in entity)
+    return "_".join(f"{kind}({DEFAULT if name is None else escaped(name)})" for kind, name in parts)
 
 
 def escaped(name: str) -> str:

@@ -189,6 +189,10 @@ def test_the_draft_says_whether_to_go_on() -> None:
                 if not got["continue"]:
                     break
             assert data == talk.broker.metadata.snapshots.path(made).read_bytes()
+            for most in (0, -1):  # a client that asks for nothing goes on all the same
+                asked |= {"position": 0, "maxBytes": most}
+                got = (await talk(FETCH_SNAPSHOT, 0, body))["topics"][0]["partitions"][0]
+                assert (got["bytes"], got["continue"]) == (data[:1], True)
             asked["position"] = len(data) + 1
             got = (await talk(FETCH_SNAPSHOT, 0, body))["topics"][0]["partitions"][0]
             assert error_name(got["errorCode"]) == "OFFSET_OUT_OF_RANGE"

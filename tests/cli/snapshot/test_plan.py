@@ -113,3 +113,17 @@ def test_a_batch_that_is_being_written(tmp_path: Path, monkeypatch: pytest.Monke
     captured = capfd.readouterr()
     assert "at the log's end 70 bytes of a batch that the node is writing: not counted\n" in captured.out
     assert captured.err == ""
+
+
+def test_the_kip_s_settings_and_metrics(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """controller.snapshot.minimum.records and max.replication.lag.ms, which Apache Kafka does not have."""
+    properties = tmp_path / "server.properties"
+    properties.write_text("controller.snapshot.minimum.records=1\nmax.replication.lag.ms=5\n")
+    folder = str(partition_folder("440-three/n1"))
+    assert main(["snapshot", "plan", folder, "--properties", str(properties), "--format", "json"]) == 0
+    answer = json.loads(capfd.readouterr().out)
+    assert answer["settings"]["max.replication.lag.ms"] == 5
+    assert answer["snapshotDue"] is True
+    assert any("more than 1" in reason for reason in answer["reasons"])
+    size = answer["metrics"]["kafka.controller:type=KafkaController,name=SnapshotSizeBytes"]
+    assert size == max(Path(folder).glob("*.checkpoint")).stat().st_size
