@@ -80,15 +80,14 @@ def without_ours(value: Any) -> Any:
 
 
 def without_default_quotas(lines: list[str]) -> list[str]:
-    """The lines of a tree but for those of default quotas, which the shell lists without a name and without values."""
-    kept, deeper = list[str](), 1 << 30
-    for line in lines:
-        indent = len(line) - len(line.lstrip())
-        if indent > deeper:
-            continue
-        deeper = 1 << 30
-        if "(<default>)" in line or line.strip() == ":":
-            deeper = indent
+    """A tree without default quotas, which the shell lists without the default's part and without values."""
+    start = lines.index("  clientQuotas:") + 1
+    end = next(place for place in range(start, len(lines)) if not lines[place].startswith("    "))
+    entities: list[list[str]] = []
+    for line in lines[start:end]:
+        if line.startswith("     "):
+            entities[-1].append(line)
         else:
-            kept.append(line)
-    return kept
+            entities.append([line])
+    kept = [each for each in entities if len(each) > 1 and "(<default>)" not in each[0]]
+    return [*lines[:start], *(line for each in kept for line in each), *lines[end:]]
