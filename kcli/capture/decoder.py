@@ -12,7 +12,7 @@ from kcli.capture.filters import ALL, Filter
 from kcli.capture.io.files import drive
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event, Link
-from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.exchange import UNTIMED, Exchange, Timing
 from kcli.filelike import Stream, name_of
 
 if TYPE_CHECKING:
@@ -133,10 +133,11 @@ class CaptureDecoder:
         request: bytes,
         answered: int | None,
         response: bytes | None,
+        timing: tuple[Any, ...] = UNTIMED,
     ) -> Exchange:
         """An exchange out of the core's values: times in ns, frames without their length."""
         server, _, client = link.decode().partition("-")
-        return Exchange(Link(server, client), ns, request, answered, response, self.bodies)
+        return Exchange(Link(server, client), ns, request, answered, response, self.bodies, Timing(*timing))
 
     def emit(self, item: Item) -> None:
         """Take an exchange or event for which the filter's condition holds: keep the value, or write its line."""

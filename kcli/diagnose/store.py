@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any, Self
 
-from kcli.capture.tables.arrays import batch_of_rows
 from kcli.diagnose.facts.definitions import DIAGNOSIS_FACTS
 from kcli.extras import require
 from kcli.pipeline.fact_tables import FACTS, REPORT_FACTS
 from kcli.pipeline.tables import TABLES
+from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import schema_of
 from kcli.tables.exchange_views import MACROS
 

@@ -112,7 +112,6 @@ def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
     source.end_ns = max(source.end_ns, source.engine.last_ns, source.engine.latest)
     made.under_way = dump(source.engine, source.rows.uses.talks)
     source.flush(last=True)  # what TCP says of them so far
-    source.rows.finish()
     sum_up(made, source)
     source.rows.put_to(passing.put)
     source.put_batch = passing.put_batch

@@ -1,5 +1,4 @@
-"""What the core counted over single connections, as record batches of the facts about them: see `facts` for the same,
-row by row."""
+"""What the core counted over single connections, as record batches of the facts about them."""
 
 from __future__ import annotations
 
@@ -8,22 +7,11 @@ from typing import Any
 
 import numpy
 
-from kcli.capture.tables.arrays import integers, strings
-from kcli.pipeline.exchange_columns import KEYS, instants, places, texts_by_number
-from kcli.pipeline.facts import APIS
-from kcli.pipeline.partition_columns import Rows
+from kcli.pipeline.partition_columns import APIS
 from kcli.pipeline.writing import stored_schema
-
-# The columns of the core's rows, in order.
-USE = ("link", "client", "voice", "key", "version", "count")
-SUMS = (
-    "client", "completed", "first", "last", "requests", "unanswered", "failed", "request_bytes", "response_bytes",
-    "round_trip", "retransmissions",
-)  # fmt: skip
-RUN = (
-    "link", "client", "api", "topic", "partition", "error", "first_request", "first", "last", "answers", "hint_leader",
-    "hint_server",
-)  # fmt: skip
+from kcli.tables.arrays import Among, instants, integers, numbered, strings
+from kcli.tables.exchanges import KEYS, ExchangeArrays
+from kcli.tables.rows import Rows
 
 
 class FactColumns:
@@ -35,8 +23,7 @@ class FactColumns:
 
     def __init__(self, ended: dict[str, Any], voices: Sequence[Any], names: Sequence[str | None]) -> None:
         self.voices, self.names = voices, names
-        self.uses, self.runs = Rows.of(ended["uses"], USE), Rows.of(ended["runs"], RUN)
-        self.sums = Rows.of(ended["sums"], SUMS)
+        self.uses, self.runs, self.sums = (Rows.of(ended, kind) for kind in ("uses", "runs", "sums"))
         self.links, self.servers, self.addresses, self.clients = (
             strings(ended[name]) for name in ("links", "servers", "addresses", "clients")
         )
@@ -59,9 +46,9 @@ class FactColumns:
     def who(self, rows: Rows) -> tuple[Any, Any, Any]:
         """Connection, client id, client's address."""
         return (
-            places(rows.link, self.links),
-            places(rows.client, self.clients, rows.client < 0),
-            places(self.address_of[rows.link], self.addresses),
+            Among(self.links, rows.link).dictionary(),
+            Among(self.clients, rows.client, rows.client < 0).dictionary(),
+            Among(self.addresses, self.address_of[rows.link]).dictionary(),
         )
 
     def used(self, rows: Rows) -> list[Any]:
@@ -73,26 +60,28 @@ class FactColumns:
 
     def said(self, numbers: Any) -> Iterable[Any]:
         """Software, its version, and whether it asks what the broker speaks."""
-        yield texts_by_number([talk.software for talk in self.voices], numbers)
-        yield texts_by_number([talk.version for talk in self.voices], numbers)
+        yield numbered([talk.software for talk in self.voices], numbers).dictionary()
+        yield numbered([talk.version for talk in self.voices], numbers).dictionary()
         yield integers(numpy.array([talk.negotiates for talk in self.voices], bool)[numbers], "bool")
 
     def is_free(self, rows: Rows) -> Any:
         """Whether another version than the newest one offered was used."""
         used, index = numpy.unique(rows.voice, return_inverse=True)
-        newest = numpy.full((len(used), KEYS), -1)
+        newest = numpy.full((len(used), KEYS + 1), -1)
         for row, number in enumerate(used.tolist()):
             for key, version in self.voices[number].offered.items():
                 if 0 <= key < KEYS:
                     newest[row, key] = version
-        return newest[index, rows.key] != rows.version
+        keys = ExchangeArrays.known(rows.key)
+        return newest[index, keys] != rows.version
 
     def summed(self, rows: Rows) -> list[Any]:
         """What each connection comes to."""
         quiet, clientless = rows.requests == 0, rows.client < 0
         counts = (rows.requests, rows.unanswered, rows.failed, rows.request_bytes, rows.response_bytes)
         return [
-            places(numpy.arange(rows.count), self.links), places(rows.client, self.clients, clientless),
+            Among(self.links, numpy.arange(rows.count)).dictionary(),
+            Among(self.clients, rows.client, clientless).dictionary(),
             integers(rows.completed, "int64", clientless),
             instants(rows.first, quiet), instants(rows.last, quiet), *(integers(each, "int64") for each in counts),
             integers(rows.round_trip / 1e6, "double", rows.round_trip < 0),
@@ -103,10 +92,10 @@ class FactColumns:
         """What came of asking for a partition: answers of one kind in a row."""
         connection, client_id, address = self.who(rows)
         return [
-            connection, places(self.server_of[rows.link], self.servers), client_id, address,
-            texts_by_number([APIS[0], APIS[1]], rows.api), texts_by_number(self.names, rows.topic),
+            connection, Among(self.servers, self.server_of[rows.link]).dictionary(), client_id, address,
+            numbered(APIS, rows.api).dictionary(), numbered(self.names, rows.topic).dictionary(),
             integers(rows.partition, "int32"), integers(rows.error, "int16"), *(
                 integers(values, "int64") for values in (rows.first_request, rows.first, rows.last, rows.answers)
             ),
-            integers(rows.hint_leader, "int32"), texts_by_number(self.names, rows.hint_server),
+            integers(rows.hint_leader, "int32"), numbered(self.names, rows.hint_server).dictionary(),
         ]  # fmt: skip

@@ -13,8 +13,9 @@ from typing import Any
 
 from kcli.capture.audit import Talk
 from kcli.capture.kafka.connection import CapturedConnection
+from kcli.capture.kafka.connection_state import PENDING
 from kcli.capture.kafka.events import Event, Link
-from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.exchange import UNTIMED, Exchange, Timing
 from kcli.capture.kafka.kafka_probe import Trial
 from kcli.capture.kafka.pending import Pending, PendingRequests
 from kcli.capture.tls import state as tls
@@ -39,11 +40,11 @@ STREAM = (
     "seen",
     "foreign",
     "ns",
+    "begun",
 )
-CONNECTION = ("ends", "client", "spoke", "searched", "tokens", "lossy", "foreign", "began")
+CONNECTION = ("ends", "client", "spoke", "searched", "tokens", "lossy", "foreign", "began", "answered")
 EVENT = ("kind", "connection", "ns", "offset", "size", "reason", "sender", "file", "data", "hidden", "captured")
 EXCHANGE = ("request_ns", "request_frame", "response_ns", "response_frame")
-PENDING = ("correlation_id", "api_key", "api_version", "ns", "frame", "token")
 TALK = ("software", "version", "negotiates", "offered")
 
 
@@ -96,19 +97,19 @@ def new_layer(source: Any, state: dict[str, Any]) -> TlsLayer:
 
 def restore_connection(connection: CapturedConnection, state: dict[str, Any], bodies: Any) -> None:
     for name in CONNECTION:
-        setattr(connection, name, state[name])
+        setattr(connection, name, state.get(name, 0))  # an older kcli's state lacks `answered`
     connection.pending = PendingRequests(Pending(*each) for each in state["pending"])
     connection.trial = None if state["trial"] is None else new_trial(state["trial"], bodies)
     for stream, kept in zip(connection.streams, state["streams"], strict=True):
         stream.buffer[:] = kept["buffer"]
         for name in STREAM:
-            setattr(stream, name, kept[name])
+            setattr(stream, name, kept.get(name, 0))
 
 
 def plain_items(items: Sequence[Exchange | Event]) -> list[tuple[Any, ...]]:
     """What is held back, in order: (link or None, values) of exchanges or events."""
     return [
-        ((each.link.server, each.link.client), tuple(getattr(each, name) for name in EXCHANGE))
+        ((each.link.server, each.link.client), (*(getattr(each, name) for name in EXCHANGE), tuple(each.timing)))
         if isinstance(each, Exchange)
         else (None, tuple(getattr(each, name) for name in EVENT))
         for each in items
@@ -121,8 +122,9 @@ def new_trial(state: tuple[Any, ...], bodies: Any) -> Trial:
         if link is None:
             trial.hold(Event(*values))
         else:
-            asked_ns, asked, answered_ns, answer = values
-            trial.hold(Exchange(Link(*link), asked_ns, asked, answered_ns, answer, bodies))
+            asked_ns, asked, answered_ns, answer, *timing = values
+            timed = Timing(*timing[0]) if timing else UNTIMED
+            trial.hold(Exchange(Link(*link), asked_ns, asked, answered_ns, answer, bodies, timed))
     return trial
 
 

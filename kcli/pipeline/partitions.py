@@ -1,74 +1,79 @@
-"""What Fetch, Produce and ShareFetch say of each partition, and the rows that come of it."""
+"""What Fetch, Produce and ShareFetch say of each partition, of exchanges in which the core does not find it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import partitions_in
-from kcli.core.records import batches as core
-from kcli.records.batches import Batch
-from kcli.schemas.errors import error_name
-
-LAZY_CHUNK = 128 * 1024
-MAGIC_2_SINCE, MAGIC_1_SINCE = 4, 2  # Fetch versions that take batches of magic 2 and 1 (KIP-98, KIP-31)
-MIB = 1 << 20
-
-Put = Callable[[str, tuple[Any, ...]], None]
+from kcli.core.codec.values import uuid_bytes
+from kcli.pipeline.projections import ASKED, COLUMNS, FETCHED, PRODUCED
+from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
 
 
 @dataclass(slots=True)
-class Answer:
+class Partition:
     """One partition of an exchange. `asked` and `answered` are its parts of request and response; None: it has none."""
 
     topic: str | None
     topic_id: str | None
-    partition: int
+    index: int
     asked: dict[str, Any] | None = None
     answered: dict[str, Any] | None = None
     records: Any = None
-    batches: list[Batch] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str | None, int]:
         """What a request and its response name the partition by: topic id or name, and index."""
-        return self.topic_id or self.topic, self.partition
+        return self.topic_id or self.topic, self.index
 
-    @property
-    def error(self) -> int:
-        """The partition's error code; 0 without one."""
-        return int(self.answered["errorCode"]) if self.answered is not None else 0
+    def loaded(self, asked: dict[str, int], answered: dict[str, int]) -> tuple[Any, ...]:
+        """As the core's `Partitions.load` takes it. asked, answered: the column of each field."""
+        return (
+            None if self.topic is None else self.topic.encode("utf-8", "replace"),
+            None if self.topic_id is None else uuid_bytes(self.topic_id),
+            numbers(self.asked, asked, self.index),
+            numbers(self.answered, answered, self.index),
+            None if self.records is None else bytes(self.records),
+        )
 
-    def scan(self) -> None:
-        """Read the headers of the batches in `records`."""
-        if self.records:
-            self.batches = [Batch(memoryview(self.records), frame) for frame in core.frames(self.records)[0]]
+
+def numbers(said: dict[str, Any] | None, columns: dict[str, int], index: int) -> list[int | None] | None:
+    """A side's numbers by column; None: it says nothing."""
+    if said is None:
+        return None
+    made: list[int | None] = [index, *[None] * (COLUMNS - 1)]
+    for path, column in columns.items():
+        value: Any = said
+        for name in path.rstrip("?").split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is not None:
+            made[column] = value
+    return made
 
 
-def of_fetch(item: Exchange) -> list[Answer]:
+def of_fetch(item: Exchange) -> list[Partition]:
     """Every partition asked for, in order, then those answered without."""
-    found: dict[tuple[str | None, int], Answer] = {}
+    found: dict[tuple[str | None, int], Partition] = {}
     for name, topic_id, each in partitions_in(item, item.request, "topics", "partitions"):
-        answer = Answer(name, topic_id, each["partition"], asked=each)
-        found[answer.key] = answer
+        partition = Partition(name, topic_id, each["partition"], asked=each)
+        found[partition.key] = partition
     for name, topic_id, each in partitions_in(item, item.response, "responses", "partitions"):
         key = (topic_id or name, each["partitionIndex"])
-        answer = found.get(key) or found.setdefault(key, Answer(name, topic_id, key[1]))
-        answer.answered, answer.records = each, each.get("records")
-        answer.topic = answer.topic or name
-        answer.scan()
+        partition = found.get(key) or found.setdefault(key, Partition(name, topic_id, key[1]))
+        partition.answered, partition.records = each, each.get("records")
+        partition.topic = partition.topic or name
     return list(found.values())
 
 
-def of_produce(item: Exchange) -> list[Answer]:
+def of_produce(item: Exchange) -> list[Partition]:
     """Every partition that was produced to, with its answer where there is one."""
-    found: dict[tuple[str | None, int], Answer] = {}
+    found: dict[tuple[str | None, int], Partition] = {}
     for name, topic_id, each in partitions_in(item, item.request, "topicData", "partitionData"):
-        answer = Answer(name, topic_id, each["index"], asked=each, records=each.get("records"))
-        answer.scan()
-        found[answer.key] = answer
+        partition = Partition(name, topic_id, each["index"], asked=each, records=each.get("records"))
+        found[partition.key] = partition
     for name, topic_id, each in partitions_in(item, item.response, "responses", "partitionResponses"):
         key = (topic_id or name, each["index"])
         if key in found:
@@ -76,111 +81,29 @@ def of_produce(item: Exchange) -> list[Answer]:
     return list(found.values())
 
 
-def of_share_fetch(item: Exchange) -> list[Answer]:
+def of_share_fetch(item: Exchange) -> list[Partition]:
     """Every partition that was answered about (KIP-932)."""
-    made = []
-    for name, topic_id, each in partitions_in(item, item.response, "responses", "partitions"):
-        answer = Answer(name, topic_id, each["partitionIndex"], answered=each, records=each.get("records"))
-        answer.scan()
-        made.append(answer)
-    return made
+    return [
+        Partition(name, topic_id, each["partitionIndex"], answered=each, records=each.get("records"))
+        for name, topic_id, each in partitions_in(item, item.response, "responses", "partitions")
+    ]
 
 
-def put_fetch(put: Put, wanted: frozenset[str], item: Exchange, who: tuple[Any, ...], answers: list[Answer]) -> None:
-    """Put the rows of one Fetch: `fetch_partitions`, `record_batches`, `down_conversions`, `remote_fetches`."""
-    request = item.request or {}
-    session = request.get("sessionId", 0), request.get("sessionEpoch", -1)
-    if "fetch_partitions" in wanted:
-        for answer in answers:
-            put("fetch_partitions", (*who, *session, answer.topic, answer.topic_id, answer.partition, *fetched(answer)))
-    put_batches(put, wanted, "FETCH", who, answers)
-    if item.api_version < MAGIC_2_SINCE:
-        put_conversions(put, item.api_version, who, answers)
-    for answer in answers:
-        row = far_behind(answer)
-        if row is not None:
-            put("remote_fetches", (*who, answer.topic, answer.topic_id, answer.partition, *row))
+# By API: the walk, the columns of what each side says, and what the request says of itself.
+Walk = tuple[Callable[[Exchange], list[Partition]], dict[str, int], dict[str, int], Callable[[Any], tuple[int, int]]]
+WALKS: dict[int, Walk] = {
+    FETCH: (of_fetch, ASKED, FETCHED, lambda asked: (asked.get("sessionId", 0), asked.get("sessionEpoch", -1))),
+    PRODUCE: (of_produce, {}, PRODUCED, lambda asked: (asked["acks"], asked["timeoutMs"])),
+    SHARE_FETCH: (of_share_fetch, {}, {}, lambda asked: (0, -1)),
+}
 
 
-def fetched(answer: Answer) -> tuple[Any, ...]:
-    asked, answered = answer.asked or {}, answer.answered or {}
-    last = answer.batches[-1].last_offset if answer.batches else None
-    error = error_name(answer.error) if answer.error else None
-    return (
-        answer.asked is not None,
-        answer.answered is not None,
-        asked.get("fetchOffset"),
-        asked.get("partitionMaxBytes"),
-        error,
-        answered.get("highWatermark"),
-        answered.get("lastStableOffset"),
-        answered.get("logStartOffset"),
-        len(answer.records or b"") if answer.answered is not None else None,
-        len(answer.batches),
-        last,
-    )
-
-
-def put_produce(put: Put, wanted: frozenset[str], item: Exchange, who: tuple[Any, ...], answers: list[Answer]) -> None:
-    """Put the rows of one Produce: `produce_partitions`, `record_batches`."""
-    request = item.request or {}
-    if "produce_partitions" in wanted:
-        promised = request["acks"], request["timeoutMs"]
-        for answer in answers:
-            where = answer.topic, answer.topic_id, answer.partition
-            put("produce_partitions", (*who, *promised, *where, *produced(answer)))
-    put_batches(put, wanted, "PRODUCE", who, answers)
-
-
-def produced(answer: Answer) -> tuple[Any, ...]:
-    answered = answer.answered or {}
-    return (
-        answer.answered is not None,
-        error_name(answer.error) if answer.error else None,
-        answered.get("baseOffset"),
-        answered.get("logAppendTimeMs"),
-        answered.get("logStartOffset"),
-        len(answer.records or b""),
-        len(answer.batches),
-    )
-
-
-def put_batches(put: Put, wanted: frozenset[str], api: str, who: tuple[Any, ...], answers: Iterable[Answer]) -> None:
-    """Put rows of `record_batches`."""
-    if "record_batches" not in wanted:
-        return
-    for answer in answers:
-        for batch in answer.batches:
-            put("record_batches", (*who, api, answer.topic, answer.topic_id, answer.partition, *described(batch)))
-
-
-def described(batch: Batch) -> tuple[Any, ...]:
-    return (
-        batch.base_offset, batch.last_offset, batch.magic, batch.compression, batch.timestamp_type,
-        batch.is_transactional, batch.is_control, batch.partition_leader_epoch, batch.producer_id,
-        batch.producer_epoch, batch.base_sequence, batch.base_timestamp, batch.max_timestamp, batch.count,
-        batch.size, batch.crc, batch.crc_valid,
-    )  # fmt: skip
-
-
-def put_conversions(put: Put, version: int, who: tuple[Any, ...], answers: Iterable[Answer]) -> None:
-    magic = 1 if version >= MAGIC_1_SINCE else 0
-    for answer in answers:
-        if answer.batches:
-            size = len(answer.records)
-            lazy = min(size, max(LAZY_CHUNK, answer.batches[0].size))
-            row = (magic, len(answer.batches), size, size, lazy)
-            put("down_conversions", (*who, answer.topic, answer.topic_id, answer.partition, *row))
-
-
-def far_behind(answer: Answer) -> tuple[Any, ...] | None:
-    """For `remote_fetches`: at least one more answer as big as the request allows lies behind this one."""
-    asked, answered = answer.asked, answer.answered
-    if asked is None or answered is None or not answer.batches:
+def loaded(item: Exchange) -> tuple[Any, ...] | None:
+    """The partitions of an exchange, as the core's `Partitions.load` takes them; None where it can't be decoded."""
+    if item.request is None or (item.response is None and item.response_frame is not None):
         return None
-    size, last, start = len(answer.records), answer.batches[-1].last_offset, asked["fetchOffset"]
-    behind, limit = answered["highWatermark"] - last - 1, asked["partitionMaxBytes"]
-    records = last + 1 - answer.batches[0].base_offset
-    if behind <= 0 or records <= 0 or behind * size < limit * records:
-        return None
-    return start, answered["highWatermark"], behind, limit, size, size / MIB, size / (4 * MIB)
+    walk, asked, answered, own = WALKS[item.api_key]
+    response = item.response or {}
+    hints = {each["nodeId"]: f"{each['host']}:{each['port']}" for each in response.get("nodeEndpoints", ())}
+    found = [each.loaded(asked, answered) for each in walk(item)]
+    return own(item.request), response.get("errorCode") or 0, hints, found

@@ -46,6 +46,7 @@ class Paths(NamedTuple):
         return {self.topic, f"{self.partitions}.records", ENDPOINTS[2]}
 
 
+COLUMNS = 8  # of a partition, in the core
 ASKED = {"partition": 0, "fetchOffset": 1, "partitionMaxBytes": 2}
 FETCHED = {
     "partitionIndex": 0,

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from kcli.capture.decoder import CaptureDecoder, Item
 from kcli.capture.filters import ALL, Filter
 from kcli.capture.io.files import FOREVER
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.tables.columns import put_exchange
+from kcli.capture.tables.selected_fields import fields_of
 from kcli.grammar.topics import naming_apis
 from kcli.pipeline.exchange_columns import ExchangeColumns
-from kcli.pipeline.exchange_facts import FIELDS, TEXTS, THROTTLE, fact_batch, fields_of
+from kcli.pipeline.exchange_facts import FIELDS, TEXTS, fact_batch
 from kcli.pipeline.fact_columns import FactColumns
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.fetch_frames import FRAMED, frame_batch
 from kcli.pipeline.noted_exchanges import noted_batch
 from kcli.pipeline.partition_columns import PartitionColumns
+from kcli.pipeline.partitions import loaded
 from kcli.pipeline.projections import layout
 from kcli.pipeline.rows import MAKERS, Maker, Rows
 from kcli.pipeline.tables import TABLES
-from kcli.schemas.apikeys import API_VERSIONS, FETCH, PRODUCE
+from kcli.schemas.apikeys import API_VERSIONS
+from kcli.tables.exchanges import fields_of_columns
 
 AT_END = ": the capture ends"
+EXCHANGE_FIELDS = fields_of_columns(TABLES["exchanges"].names)
 EVERY_TABLE = frozenset(TABLES) | frozenset(FACTS)
 
 
@@ -34,65 +40,68 @@ class Packets(Protocol):
     def close(self) -> None: ...
 
 
+def ignored(*_batch: Any) -> None:
+    """Rows that are columns are not wanted, or taken where they are made."""
+
+
+PutBatch = Callable[[str, int, Any, bool], None]
 Opened = Callable[[Any, Callable[[], Any]], Packets]  # (engine, new_reader)
 
 
 class RowSource(CaptureDecoder):
     """A capture whose exchanges and events become rows as they come out.
 
-    What exchanges that are not chosen say of their client and of topic names counts all the same.
-
-    makers: by API, what puts the rows that are about its messages.
+    What exchanges that are not chosen say of their client and of topic names counts all the same. direct: the engine
+    may give exchanges to the core's columns, not to `emit`. makers: by API, what puts the rows that are about its
+    messages, and no columns.
     """
 
+    direct = True
     makers: Mapping[int, Maker] = MAKERS
 
     def __init__(
         self,
         put: Any,
         wanted: frozenset[str] = EVERY_TABLE,
-        put_batch: Callable[[str, int, Any, bool], None] | None = None,
+        put_batch: PutBatch = ignored,
         paths: Sequence[str] = (),
         chosen: Filter = ALL,
         **options: Any,
     ) -> None:
-        """put_batch(table, day, batch, nameless): takes rows that the core makes as columns; None: all are put one by
-        one. paths: for `read`; whoever runs packets needs none."""
-        self.put_batch, self.wanted_tables = put_batch if chosen.is_times else None, wanted
-        self.since, self.until = chosen.since, chosen.until
-        # The numbers out of messages that the core makes columns of.
-        self.field_names = (
-            FIELDS if "exchange_facts" in wanted else FIELDS[THROTTLE:] if "noted_exchanges" in wanted else ()
-        )
-        self.counted = 0  # bytes of exchanges that the engine gave to the sink
+        """put_batch(table, day, batch, nameless): takes rows that are columns. paths: for `read`; whoever runs packets
+        needs none."""
+        self.put_batch, self.wanted_tables = put_batch, wanted
+        # The fields of messages that the core makes columns of.
+        of_tables = {"exchange_facts": FIELDS, "noted_exchanges": ("throttle_ms",), "exchanges": EXCHANGE_FIELDS}
+        names = (name for table, fields in of_tables.items() if table in wanted for name in fields)
+        self.field_names = tuple(dict.fromkeys(names))
+        self.counted = 0  # bytes of exchanges that the engine gave to the taker
         self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
         # What is not chosen never becomes text, which learns names by itself.
         self.rows = Rows(put, wanted, self.makers)
         super().__init__(paths, chosen=chosen, **{"names": not chosen.takes_all} | options)
-        if self.sink is not None:
-            self.rows.outcomes.on_error = self.sink.end_runs
-            self.rows.uses.ask = self.known_voice
         self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't show
 
     def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        self.sink = None
-        if self.put_batch is not None:
-            from kcli.core.columns.exchange_columns import ExchangeRows
+        """The engine, which gives exchanges to the core's columns where no more is chosen than a time."""
+        from kcli.core.columns.exchange_columns import ExchangeRows
 
-            wanted = self.wanted_tables
-            whole = "exchanges" in wanted
-            self.sink = ExchangeRows(
-                self,
-                forwarded=self.makers.keys() - {FETCH, PRODUCE},
-                framed=FRAMED if "fetch_frames" in wanted else (),
-                headed=whole,
-                texts=None if whole else TEXTS,
-                fields=len(self.field_names),
-                since=self.since,
-                until=self.until,
-            )
-        if "connection_sums" in self.wanted_tables:
-            self.connection_ended = self.rows.sums.end if self.sink is None else self.sink.end_connection
+        wanted, chosen = self.wanted_tables, self.chosen
+        whole = "exchanges" in wanted
+        self.taker = ExchangeRows(
+            self,
+            forwarded=self.makers,
+            framed=FRAMED if "fetch_frames" in wanted else (),
+            headed=whole,
+            texts=None if whole else TEXTS,
+            fields=len(self.field_names),
+            since=chosen.since,
+            until=chosen.until,
+        )
+        if self.direct and chosen.is_times:
+            self.sink = self.taker
+        if "connection_sums" in wanted:
+            self.connection_ended = self.taker.end_connection
         return super().choose_engine(ports)
 
     # Called by the core for exchanges that it makes columns of
@@ -102,7 +111,7 @@ class RowSource(CaptureDecoder):
         return layout(self.bodies, api_key, version)
 
     def fields(self, api_key: int, version: int) -> Any:
-        """The numbers of this version that the core makes columns of."""
+        """The fields of this version that the core makes columns of."""
         return fields_of(self.bodies, api_key, version, self.field_names)
 
     def voice(self, link: bytes) -> int:
@@ -110,33 +119,30 @@ class RowSource(CaptureDecoder):
         talk = self.rows.uses.talks.get(link.decode())
         return 0 if talk is None else self.rows.uses.number(talk)
 
-    def known_voice(self, connection: str) -> int | None:
-        """Of a connection that the core knows."""
-        return None if self.sink is None else self.sink.voice(connection.encode())
-
     def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
         """The voice of a connection after this ApiVersions, when it had `voice` before."""
         return self.rows.uses.learn(self.exchange_of(link, *exchange), voice)
 
     def learn(self, link: bytes, *exchange: Any) -> None:
         """Put the topic names that this exchange has taught."""
-        item = self.exchange_of(link, *exchange)
-        self.rows.learn(item, item.response_ns or item.request_ns)
+        self.learn_from(self.exchange_of(link, *exchange))
+
+    def partitions(self, link: bytes, *exchange: Any) -> Any:
+        """The partitions of an exchange in which the core does not find them."""
+        return loaded(self.exchange_of(link, *exchange))
 
     def more(self, link: bytes, *exchange: Any) -> None:
-        """Put the rows of an exchange that the core does not make."""
-        self.rows.more(self.exchange_of(link, *exchange), self.engine.last_ns)
+        """Put the rows of an exchange that are no columns."""
+        self.rows.more(self.exchange_of(link, *exchange))
 
     def flush(self, last: bool = False) -> None:
         """Put the rows that are columns. last: also what later rows might still add to."""
-        if self.sink is None or self.put_batch is None:
-            return
         self.tally.exchange_bytes += self.engine.message_bytes - self.counted
         self.counted = self.engine.message_bytes
-        columns = ExchangeColumns(self.sink.take_columns(last), self.bodies.name, len(self.field_names))
+        columns = ExchangeColumns(self.taker.take_columns(last), self.bodies.name, self.field_names)
         partitions, wanted = PartitionColumns(columns), self.rows.wanted
-        if len(columns.numbers):
-            self.rows.exchanges += len(columns.numbers)
+        if columns.rows.count:
+            self.rows.exchanges += columns.rows.count
             exchanges = columns.batches() if "exchanges" in wanted else ()
             for each in (*exchanges, *partitions.batches(wanted)):
                 self.put_batch(*each)
@@ -165,22 +171,24 @@ class RowSource(CaptureDecoder):
 
     def overlook(self, item: Exchange) -> None:
         """Take what an exchange says of its client, and of topic names."""
+        self.learn_from(item)
+        self.taker.hear(item)
+
+    def learn_from(self, item: Exchange) -> None:
+        """Put the topic names that an exchange has taught."""
         self.rows.learn(item, item.response_ns or item.request_ns)
-        if item.api_key == API_VERSIONS:
-            self.rows.uses.learn(item, self.rows.uses.voice(item.connection))
 
     def put_item(self, item: Item) -> None:
         """Put the rows of an exchange or event."""
         if isinstance(item, Exchange):
-            self.rows.exchange(item, self.engine.last_ns)
-            if item.api_key == API_VERSIONS and self.sink is not None:
-                talk = self.rows.uses.talks[item.connection]
-                self.sink.set_voice(item.connection.encode(), self.rows.uses.number(talk))
-        else:
-            # A connection that was silent for long has ended before, with its last packet.
-            if item.kind == "unanswered-at-end" and item.reason.endswith(AT_END) and item.ns >= self.engine.last_ns:
-                item.ns = max(item.ns, self.end_ns)
-            self.rows.event(item)
+            note = partial(self.rows.event, inside=True)
+            put_exchange(self.taker, item, self.engine.last_ns, note, self.field_names)
+            self.learn_from(item)
+            return
+        # A connection that was silent for long has ended before, with its last packet.
+        if item.kind == "unanswered-at-end" and item.reason.endswith(AT_END) and item.ns >= self.engine.last_ns:
+            item.ns = max(item.ns, self.end_ns)
+        self.rows.event(item)
 
     def run(self, opened: Opened, until: int = FOREVER, before_end: Callable[[], None] = lambda: None) -> None:
         """Rows of packets up to a moment (ns). Where there are none behind that, connections still open are ended.
@@ -192,4 +200,3 @@ class RowSource(CaptureDecoder):
         if until == FOREVER:
             self.engine.finish()
             self.flush(last=True)
-            self.rows.finish()

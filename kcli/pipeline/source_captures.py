@@ -110,20 +110,27 @@ class ExchangeSource(KcliSource):
             secrets = shows_secrets(self.options)
             options: dict[str, Any] = {"ports": ports, "dialect": self.options.get("schema"), "secrets": secrets}
 
-            def put(table: str, row: tuple[Any, ...]) -> None:
+            def put_batch(table: str, _day: int, batch: Any, _nameless: bool) -> None:
                 if table == "exchanges":
-                    rows.append(row)
+                    rows.extend(rows_of(batch))
 
-            source = RowSource(put, EXCHANGES, **options)
+            source = RowSource(lambda *_row: None, EXCHANGES, put_batch, **options)
             slices = [each.whole for each in staged]
             with contextlib.closing(Reading(source.engine, source.new_reader, slices)) as reading:
                 for _ in reading.pieces():
                     yield from rows
                     rows.clear()
             source.engine.finish()
+            source.flush(last=True)
             yield from rows
         if problems and self.options.get("damage") == "fail":
             raise InputError(problems[0])
 
 
 EXCHANGES = frozenset({"exchanges"})
+
+
+def rows_of(batch: Any) -> Iterator[tuple[Any, ...]]:
+    """The rows of a record batch, times in microseconds since 1970."""
+    times = batch.column("timestamp").view("int64")
+    return zip(times.to_pylist(), *(each.to_pylist() for each in batch.columns[1:]), strict=True)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kcli.tables.captured import CAPTURED, PIPELINE_EXCHANGE_COLUMNS
-from kcli.tables.definition import WHO, Table, define
+from kcli.tables.definition import Table, define
+from kcli.tables.exchanges import WHO
 
 TABLES: dict[str, Table] = {}
 
@@ -72,6 +73,10 @@ log_start_offset int64? of the response; null before v5
 records_bytes  int64?   bytes of records in the response
 batches        int32    batches in those records, cut ones not counted
 last_offset    int64?   offset of the last record in them, null without
+effective_offset int64? where it reads: fetch_offset, or what fetches of this connection last said of the partition
+high_watermark_seen int64? of the response, or of the latest before it on this connection that had one
+log_start_seen int64?   likewise the log start offset
+lag            int64?   high_watermark_seen - effective_offset; below 0: it reads behind the end
 """,
 )
 define(

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from kcli.capture.tables.arrays import batch_of_rows
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
+from kcli.tables.arrays import batch_of_rows
 from kcli.tables.parquet import LONG, parquet_writer, stored
 
 ROWS = 20_000  # rows in a row group, at most
@@ -22,7 +22,6 @@ DAY_US = 86_400_000_000
 NAMED = (
     "exchanges", "fetch_partitions", "produce_partitions", "record_batches", "down_conversions", "remote_fetches",
 )  # fmt: skip
-TOPIC_ID = b'"topicId"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +102,6 @@ def stored_schema(table: str) -> Any:
     return stored(arrow_schema(table))
 
 
-def lacks_name(table: str, row: tuple[Any, ...]) -> bool:
-    """Whether a name may be missing beside a topic id in a row of one of the tables that are `NAMED`."""
-    at = TABLES[table].names.index
-    if table == "exchanges":
-        return any(TOPIC_ID in row[at(column)] for column in ("request", "response") if row[at(column)] is not None)
-    return row[at("topic")] is None and row[at("topic_id")] is not None
-
-
 class TableWriter:
     """Files of one task, below `folder` as table/date=day/name. Times of a dated table's rows are their first
     column. Rows whose topics lack names have files of their own: what gives them names need not go through all."""
@@ -123,7 +114,7 @@ class TableWriter:
         """Write a row, in the order of the table's columns."""
         known = TABLES.get(table)
         number = row[0] // DAY_US if known is not None and known.dated else -1
-        self.sink(table, number, table in NAMED and lacks_name(table, row)).add(row)
+        self.sink(table, number, False).add(row)
 
     def put_batch(self, table: str, number: int, batch: Any, nameless: bool = False) -> None:
         """number: of the day since 1970."""

@@ -21,8 +21,7 @@ class TableBuilder(RowSource):
 
     def __init__(self, paths: Sequence[str], folder: str, chosen: Filter = ALL, **options: Any) -> None:
         self.writer = TableWriter(folder, "report")
-        columns = self.put_columns
-        super().__init__(self.put, USED, columns, paths, chosen=chosen, **options)
+        super().__init__(self.put, USED, self.put_columns, paths, chosen=chosen, **options)
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         """Write a row of a table that is used."""
@@ -45,5 +44,4 @@ class TableBuilder(RowSource):
             yield from super().read(moved)
         finally:
             self.flush(last=True)
-            self.rows.finish()
             self.writer.close()

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from kcli.capture.tables.arrays import batch_of_rows
 from kcli.pipeline.local_tables import CHANGES, KNOWN, doubtful_clients, view_of
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
+from kcli.tables.arrays import batch_of_rows
 from kcli.tables.exchange_views import MACROS
 
 MEMORY = "1GiB"

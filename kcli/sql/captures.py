@@ -8,7 +8,8 @@ from typing import Any
 from kcli.capture.tables.arrow import TableDecoder
 from kcli.capture.tables.columns import OF_EVENTS
 from kcli.sql.scans import Source
-from kcli.tables.captured import EVENT_COLUMNS, EXCHANGE_COLUMNS
+from kcli.tables.captured import EVENT_COLUMNS
+from kcli.tables.exchanges import EXCHANGE_COLUMNS
 
 BOTH = tuple({each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values())
 OF_BODIES = frozenset({"request", "response", "error", "errors"})

@@ -15,8 +15,8 @@ from kcli.legible import legible
 from kcli.schemas.catalog import catalog
 from kcli.sql.engine import Engine, first_part
 from kcli.sql.scans import Scan
-from kcli.tables.captured import EXCHANGE_COLUMNS
 from kcli.tables.definition import schema_of
+from kcli.tables.exchanges import EXCHANGE_COLUMNS
 
 COLUMN_NAMES = tuple(each.name for each in EXCHANGE_COLUMNS)
 SHOWN = 60  # characters of a condition in an error

@@ -14,7 +14,6 @@ from threading import Lock
 from typing import Any
 
 from kcli.capture.io.capture_file import CaptureFile, is_piped
-from kcli.capture.tables.arrays import batch_of_rows
 from kcli.errors import InputError, all_of
 from kcli.filelike import name_of
 from kcli.pipeline.direct_decode import DirectDecode
@@ -24,6 +23,7 @@ from kcli.pipeline.local_tables import KNOWN, judged_clients, leader_changes, qu
 from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.tables import TABLES
 from kcli.sql.scans import Source
+from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import schema_of
 
 Row = dict[str, Any]

@@ -11,7 +11,6 @@ from typing import Any
 
 from kcli.capture.io.file_marks import FileMarks
 from kcli.capture.kafka.events import Event
-from kcli.capture.tables.arrays import batch_of_rows, integers, texts
 from kcli.capture.tables.arrow import TableDecoder
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import InputError
@@ -23,6 +22,7 @@ from kcli.pipeline.partition_columns import PartitionColumns
 from kcli.pipeline.row_source import AT_END, RowSource
 from kcli.pipeline.tables import TABLES
 from kcli.sql.scans import Source
+from kcli.tables.arrays import batch_of_rows, integers, texts
 from kcli.tables.definition import arrow_type, schema_of
 
 ROW_TABLES = (
@@ -67,8 +67,7 @@ class TableRows(RowSource):
         self.ready: list[Any] = []
         self.waiting: list[tuple[Any, ...]] = []
         self.files: list[str] = []
-        put_batch = ignored
-        super().__init__(self.put_row, frozenset({table}), put_batch, learnt.paths, **options)
+        super().__init__(self.put_row, frozenset({table}), paths=learnt.paths, **options)
 
     def batches(self) -> Iterator[Any]:
         """The rows. InputError at the end for damaged files."""
@@ -92,7 +91,7 @@ class TableRows(RowSource):
     def enter(self, number: int) -> None:
         """The next packets are those of another file."""
         super().enter(number)
-        self.marks.enter(number, 0 if self.sink is None else self.sink.count)
+        self.marks.enter(number, self.taker.count)
 
     def emit(self, item: Any) -> None:
         """Take an exchange or event that comes as a value."""
@@ -119,11 +118,9 @@ class TableRows(RowSource):
     def flush(self, last: bool = False) -> None:
         """The rows that the core made as columns, as record batches."""
 
-        if self.sink is None:
-            return
-        columns = ExchangeColumns(self.sink.take_columns(last), self.bodies.name)
-        if len(columns.numbers):
-            files = self.marks.column(self.entered_names, len(columns.numbers), arrow_type("string"))
+        columns = ExchangeColumns(self.taker.take_columns(last), self.bodies.name)
+        if columns.rows.count:
+            files = self.marks.column(self.entered_names, columns.rows.count).array(arrow_type("string"))
             for _, rows, batch in PartitionColumns(columns).tables(self.rows.wanted):
                 self.add(batch, files.take(integers(rows, "int64")))
         self.marks.restart()
@@ -146,10 +143,6 @@ class TableRows(RowSource):
         nameless = rows.filter(pyarrow.compute.is_null(rows.column("topic"))).column("topic_id").unique().drop_null()
         names = self.learnt.of(nameless.to_pylist()) if len(nameless) else {}
         return name_columns(rows, names) if names else rows
-
-
-def ignored(*_: Any) -> None:
-    """Rows as columns are taken where they are made."""
 
 
 def row_source(table: str, learnt: LearntNames, options: dict[str, Any]) -> Source:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kcli.capture.decoder import Item
-from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tables.arrow import ROWS, TableDecoder
 from kcli.capture.tables.columns import OF_EVENTS
 from kcli.pipeline.logins import principal_of
 from kcli.schemas.apikeys import SASL_AUTHENTICATE
 from kcli.sql.scans import Source
-from kcli.tables.captured import EVENT_COLUMNS, EXCHANGE_COLUMNS
+from kcli.tables.captured import EVENT_COLUMNS
 from kcli.tables.definition import Column
+from kcli.tables.exchanges import EXCHANGE_COLUMNS
 
 # Of rows that say nothing else of their connection.
 PRINCIPAL = Column("principal", "string", "who it logged in as; empty: refused")
@@ -42,19 +41,10 @@ class Traffic(TableDecoder):
         if len(self.rows) >= ROWS:
             self.flush()
 
-    def emit(self, item: Item) -> None:
-        """Take an exchange or event that comes as a value."""
-        if isinstance(item, Exchange):
-            self.note(item)
-        super().emit(item)
-
     def more(self, link: bytes, *exchange: Any) -> None:
-        """Take an exchange that the core has made columns of: times in ns, frames without their length."""
-        self.note(self.exchange_of(link, *exchange))
-
-    def note(self, item: Exchange) -> None:
         """Put what a SaslAuthenticate says of its connection's user: until an answer refuses it."""
-        principal = principal_of(item) if item.api_key == SASL_AUTHENTICATE else None
+        item = self.exchange_of(link, *exchange)
+        principal = principal_of(item)
         if principal is not None:
             completed = item.response_ns or item.request_ns
             self.put({"connection": item.connection, PRINCIPAL.name: principal, "completed_ns": completed})

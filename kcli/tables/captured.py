@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-from kcli.tables.definition import WHO, Column, Table, columns
+from kcli.tables.definition import Column, Table, columns
+from kcli.tables.exchanges import EXCHANGE_COLUMNS, EXCHANGES
 
-EXCHANGE_COLUMNS = columns(
-    WHO
-    + """
-api_key        int16    number of the API
-api            string?  the API's name, as in a broker's log: PRODUCE; null for an unknown number
-request_header string   JSON: the request's header
-request        string?  JSON: the request, null where it could not be decoded
-response       string?  JSON: the response, null where there is none
-request_bytes  int64    with header and length
-response_bytes int64?   with header and length; null without a response
-latency_ms     float64? from the request's last packet to the response's
-errors         strings  names of the error codes in the response, each once
-completed_ns   int64    ns since 1970: the packet with which it was whole; the order of `kcli decode pcap`
-error          string?  the first of `errors`, null without one
-broker_address string   the broker's address, without the port
-client_address string   the client's address, without the port
-file           string   the capture whose packet completed it
-"""
-)
-# The pipeline knows no file of an exchange: its packets come from many. What else it lacks is in other columns.
-PIPELINE_LACKS = ("error", "broker_address", "client_address", "file")
+# The pipeline knows no file of an exchange: its packets come from many.
+PIPELINE_LACKS = ("file",)
 EVENT_COLUMNS = columns("""
 timestamp      instant  when; 1970 where damage in a file hides it
 connection     string?  "server-client"; null: of a file
@@ -46,7 +28,7 @@ PIPELINE_EXCHANGE_COLUMNS = tuple(each for each in EXCHANGE_COLUMNS if each.name
 CAPTURED: dict[str, Table] = {
     each.name: each
     for each in (
-        Table("exchanges", "Every request with its response.", EXCHANGE_COLUMNS),
+        EXCHANGES,
         Table("events", "What is in no exchange: bytes that could not be read, missing answers.", EVENT_COLUMNS),
         Table(
             "connections",

@@ -6,23 +6,14 @@ A kind is the name of an Arrow type; "instant" is a timestamp in microseconds, U
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+UNITS = {"ms": "ms", "ns": "ns", "bytes": "bytes", "seconds": "s"}
+
 if TYPE_CHECKING:
     import pyarrow
-
-# The columns that all tables of exchanges begin with.
-WHO = """
-timestamp      instant  when the request's last packet was captured
-connection     string   "server-client", each as address:port
-server         string   the broker's end
-client         string   the client's end
-client_id      string?  from the request's header
-correlation_id int32    of request and response
-api_version    int16    of request and response
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +24,11 @@ class Column:
     kind: str
     text: str
     nullable: bool = True
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of its numbers, which the end of its name says; None: it has none, or its comment says it."""
+        return UNITS.get(self.name.rpartition("_")[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +52,10 @@ def columns(text: str) -> tuple[Column, ...]:
     return tuple(Column(name, kind.rstrip("?"), says, kind.endswith("?")) for name, kind, says in rows)
 
 
-def define(tables: dict[str, Table], name: str, text: str, *parts: str, dated: bool = True) -> None:
-    """Add a table to `tables`. parts: its columns, one a line."""
-    tables[name] = Table(name, text, columns("".join(parts)), dated)
+def define(tables: dict[str, Table], name: str, text: str, *parts: str | Sequence[Column], dated: bool = True) -> None:
+    """Add a table to `tables`. parts: its columns, as such or one a line."""
+    made = (each for part in parts for each in (columns(part) if isinstance(part, str) else part))
+    tables[name] = Table(name, text, tuple(made), dated)
 
 
 def arrow_type(kind: str) -> Any:

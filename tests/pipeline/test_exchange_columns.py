@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy
 
-from kcli.capture.tables.arrays import strings
-from kcli.pipeline.exchange_columns import DAY_NS, ExchangeColumns, texts_by_number
+from kcli.pipeline.exchange_columns import DAY_NS, ExchangeColumns
+from kcli.pipeline.row_source import EXCHANGE_FIELDS
 from kcli.pipeline.writing import stored_schema
+from kcli.tables.arrays import numbered, strings
+from kcli.tables.exchanges import MISSING
 
 NAMES = {3: "METADATA", 0: "PRODUCE"}
 
 
 def row(ts: int, key: int, answer: int, link: int, client: int) -> bytes:
-    return struct.pack("10q", ts, ts + 5, key, 12, 7, 50, answer, 1500, link, client)
+    return struct.pack("14q", ts, ts + 5, key, 12, 7, 50, answer, 1500, link, client, 0, 0, -1, 0)
 
 
 def column(*texts: str) -> tuple[bytes, bytes]:
@@ -24,14 +26,18 @@ def column(*texts: str) -> tuple[bytes, bytes]:
 
 
 def made(numbers: bytes, rows: int, *nameless: int) -> ExchangeColumns:
-    texts = dict.fromkeys(("header", "request", "response"), column(*["{}"] * rows))
+    texts = dict.fromkeys(("header", "request"), column(*["{}"] * rows))
+    answers = struct.unpack(f"{len(numbers) // 8}q", numbers)[6::14]
+    texts["response"] = column(*["" if answer < 0 else "{}" for answer in answers])
     taken: dict[str, Any] = {
         "numbers": numbers, "links": column("a:1-b:2", "[::1]:1-[::2]:3"), "ends": column("b:2", "[::2]:3"),
         "servers": column("[::1]:1", "a:1"), "server_of": struct.pack("2i", 1, 0), "clients": column("c"),
+        "addresses": column("::2", "b"), "address_of": struct.pack("2i", 1, 0),
         "errors": (struct.pack(f"{rows + 1}i", 0, 2, 2, *[3] * (rows - 2)), struct.pack("3q", 6, 5, 6)), **texts,
+        "fields": (struct.pack("q", MISSING) * rows * len(EXCHANGE_FIELDS), column()),
         "nameless": struct.pack(f"{len(nameless)}i", *nameless),
     }  # fmt: skip
-    return ExchangeColumns(taken, NAMES.get)
+    return ExchangeColumns(taken, NAMES.get, EXCHANGE_FIELDS)
 
 
 def test_a_batch_for_each_day() -> None:
@@ -66,5 +72,5 @@ def test_rows_without_names_are_told_apart() -> None:
 
 def test_texts_that_are_not_there_are_null() -> None:
     assert strings(column("a", "", "bc"), numpy.array([False, True, False])).to_pylist() == ["a", None, "bc"]
-    found = texts_by_number(["x", None, "y", "z"], numpy.array([3, 1, 0, 3]))
+    found = numbered(["x", None, "y", "z"], numpy.array([3, 1, 0, 3])).dictionary()
     assert (found.to_pylist(), found.dictionary.to_pylist()) == (["z", None, "x", "z"], ["x", "z"])

@@ -12,6 +12,7 @@ from kcli.pipeline.row_source import RowSource
 from kcli.pipeline.writing import TableWriter
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
+from tests.oracle.odd import make_all_odd
 
 ROOT = Path(__file__).parents[2]
 CAPTURES = (
@@ -20,7 +21,7 @@ CAPTURES = (
 )  # fmt: skip
 
 
-def facts(path: Path, folder: Path, *, by_core: bool = True) -> list[dict[str, Any]]:
+def facts(path: Path, folder: Path) -> list[dict[str, Any]]:
     """The rows of a capture."""
     import pyarrow.parquet
 
@@ -30,7 +31,7 @@ def facts(path: Path, folder: Path, *, by_core: bool = True) -> list[dict[str, A
         if table in wanted:
             writer.put(table, row)
 
-    source = RowSource(put, wanted, writer.put_batch if by_core else None, [str(path)])
+    source = RowSource(put, wanted, writer.put_batch, [str(path)])
     for _ in source.read():
         pass
     source.flush(last=True)
@@ -78,16 +79,17 @@ def test_numbers_stand_where_messages_have_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", *CAPTURES])
-def test_the_core_makes_the_rows_that_are_made_one_by_one(name: str, tmp_path: Path) -> None:
+def test_odd_exchanges_have_the_same_rows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = ROOT / name if name else capture(tmp_path)
-    ours, theirs = (facts(path, tmp_path / str(by_core), by_core=by_core) for by_core in (True, False))
+    ours = facts(path, tmp_path / "ours")
+    make_all_odd(monkeypatch)
+    theirs = facts(path, tmp_path / "theirs")
     assert ours == theirs
     assert list(ours[0]) == REPORT_FACTS["exchange_facts"].names
 
 
-@pytest.mark.parametrize("by_core", [True, False])
-def test_addresses_are_those_of_other_tables(by_core: bool, samples: Path, tmp_path: Path) -> None:
-    assert {row["address"] for row in facts(samples / "ipv6.pcapng", tmp_path, by_core=by_core)} == {"::1"}
+def test_addresses_are_those_of_other_tables(samples: Path, tmp_path: Path) -> None:
+    assert {row["address"] for row in facts(samples / "ipv6.pcapng", tmp_path)} == {"::1"}
 
 
 def test_texts_are_kept_of_groups_alone(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from kcli.capture.api import read_capture
 from kcli.capture.audit import audit
-from kcli.capture.tables.columns import address_of
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
 from tests.pipeline.outputs import rows_of, run_here
@@ -55,7 +54,3 @@ def test_outcomes_are_answers_of_one_kind_in_a_row(
     assert found == [(0, 2, -1), (6, 1, 2), (6, 1, 2), (0, 1, -1)]  # no run goes on over an error
     assert rows[1]["hint_server"] == "b2:9092"
     assert rows[0]["last_ns"] - rows[0]["first_ns"] == 2_000_000
-
-
-def test_an_address_without_its_port() -> None:
-    assert [address_of(end) for end in ("10.0.0.1:9", "[::1]:9")] == ["10.0.0.1", "::1"]

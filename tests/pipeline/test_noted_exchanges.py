@@ -12,12 +12,12 @@ pytest.importorskip("duckdb")
 
 import duckdb
 
-from kcli.pipeline import row_source
 from kcli.pipeline.local_tables import view_of
 from kcli.pipeline.tables import TABLES
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, JSON_MACRO, exchange_view
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
+from tests.oracle.odd import make_all_odd
 from tests.pipeline.outputs import rows_of, run_here
 from tests.pipeline.test_connection_table import counted
 
@@ -74,15 +74,10 @@ def made(output: Path) -> dict[str, Counter[str]]:
     return found
 
 
-@pytest.mark.parametrize("by_core", [True, False])
-def test_what_is_noted_is_enough(by_core: bool, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not by_core:
-        given = row_source.RowSource.__init__
-
-        def one_by_one(self: Any, put: Any, wanted: Any = row_source.EVERY_TABLE, **options: Any) -> None:
-            given(self, put, wanted, **options | {"put_batch": None})
-
-        monkeypatch.setattr(row_source.RowSource, "__init__", one_by_one)
+@pytest.mark.parametrize("odd", [False, True])
+def test_what_is_noted_is_enough(odd: bool, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if odd:
+        make_all_odd(monkeypatch)
     run_here(monkeypatch, [capture(tmp_path / "made.pcap")], output)
     found = made(output)
     assert found["throttling"].total() > 500 and found["groups"].total() == 3

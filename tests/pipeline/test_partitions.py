@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from kcli.pipeline.partitions import Answer, far_behind
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
 from tests.pipeline.outputs import decoded_lines, rows_of, run_here
@@ -145,8 +144,3 @@ def test_a_read_far_behind_the_end(
         assert (row["topic"], row["partition"], row["fetch_offset"], row["max_bytes"]) == ("old", 3, 100, 100_000)
         assert row["records_bytes"] == len(data)
         assert (row["requests_1mb"], row["requests_4mb"]) == (len(data) / 2**20, len(data) / 2**22)
-
-
-def test_an_answer_without_records_is_not_behind() -> None:
-    answer = Answer("t", None, 0, asked={"fetchOffset": 1, "partitionMaxBytes": 1}, answered={"highWatermark": 100})
-    assert far_behind(answer) is None

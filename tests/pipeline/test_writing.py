@@ -56,19 +56,12 @@ def test_long_rows_go_out_sooner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_rows_whose_topics_lack_names_have_files_of_their_own(tmp_path: Path) -> None:
-    writer = TableWriter(str(tmp_path), "x")
-    for topic, topic_id in (("t", ID), (None, ID), ("t", None)):
-        writer.put("remote_fetches", remote(topic, topic_id))
-    for request, response in ((b"{}", None), (None, f'{{"topicId":"{ID}"}}'.encode())):
-        writer.put("exchanges", (*filled("exchanges", {"request": request, "response": response}).values(),))
-    schema = stored_schema("remote_fetches")
-    batch = pyarrow.RecordBatch.from_pylist([dict(zip(schema.names, remote(None, ID), strict=True))], schema)
-    writer.put_batch("remote_fetches", 0, batch, True)
-    files = sorted((file.table, file.path.rpartition("/")[2], file.rows, file.nameless) for file in writer.close())
-    assert files == [
-        ("exchanges", "x-nameless.parquet", 1, True), ("exchanges", "x.parquet", 1, False),
-        ("remote_fetches", "x-nameless.parquet", 2, True), ("remote_fetches", "x.parquet", 2, False),
-    ]  # fmt: skip
+    writer, schema = TableWriter(str(tmp_path), "x"), stored_schema("remote_fetches")
+    for topic, nameless in (("t", False), (None, True), (None, True)):
+        row = dict(zip(schema.names, remote(topic, ID), strict=True))
+        writer.put_batch("remote_fetches", 0, pyarrow.RecordBatch.from_pylist([row], schema), nameless)
+    files = sorted((file.path.rpartition("/")[2], file.rows, file.nameless) for file in writer.close())
+    assert files == [("x-nameless.parquet", 2, True), ("x.parquet", 1, False)]
 
 
 def remote(topic: str | None, topic_id: str | None) -> tuple[Any, ...]:

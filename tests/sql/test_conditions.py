@@ -11,8 +11,8 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.errors import UsageError
-from kcli.tables.captured import EXCHANGE_COLUMNS
 from kcli.tables.definition import schema_of
+from kcli.tables.exchanges import EXCHANGE_COLUMNS
 from tests.capture.wires import SAMPLES
 
 pyarrow = pytest.importorskip("pyarrow")

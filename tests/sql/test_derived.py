@@ -14,10 +14,10 @@ import pytest
 pytest.importorskip("duckdb")
 
 from kcli.cli.main import main
-from kcli.pipeline.row_source import EVERY_TABLE, RowSource
 from kcli.sql.derived import DERIVED, Facts
 from tests.capture.messages import produce, response
 from tests.capture.wires import Wire, pcap
+from tests.oracle.odd import make_all_odd
 
 
 def test_sessions_are_those_of_explain(
@@ -44,7 +44,7 @@ def test_clients_are_judged_as_by_audit(samples: Path, ask: Callable[..., Any]) 
 
 @pytest.mark.parametrize("times", [("--since", "+1"), ("--until", "+1"), ("--since", "+0.5", "--until", "+2")], ids=str)
 @pytest.mark.parametrize("name", ["java44-txn.pcap", "java44-consume-classic.pcap"])
-def test_times_are_chosen_by_the_core_as_row_by_row(
+def test_times_are_chosen_alike_of_odd_exchanges(
     name: str,
     times: tuple[str, ...],
     samples: Path,
@@ -60,14 +60,7 @@ def test_times_are_chosen_by_the_core_as_row_by_row(
         return made
 
     by_columns = rows()
-    given = RowSource.__init__
-
-    def row_by_row(
-        self: RowSource, put: Any, wanted: Any = EVERY_TABLE, put_batch: Any = None, *rest: Any, **options: Any
-    ) -> None:
-        given(self, put, wanted, None, *rest, **options)
-
-    monkeypatch.setattr(RowSource, "__init__", row_by_row)
+    make_all_odd(monkeypatch)
     assert rows() == by_columns
     assert any(by_columns)
 

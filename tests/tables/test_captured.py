@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kcli.pipeline.tables import TABLES
-from kcli.tables.captured import CAPTURED, EVENT_COLUMNS, EXCHANGE_COLUMNS, PARQUET_COLUMNS
+from kcli.tables.captured import CAPTURED, EVENT_COLUMNS, PARQUET_COLUMNS
+from kcli.tables.exchanges import EXCHANGE_COLUMNS
 
 COLUMNS = [(table.name, column) for table in (*CAPTURED.values(), *TABLES.values()) for column in table.columns]
 # Words that say two things, in tables that are older than the rule: docs/how-to/sql.md names them.

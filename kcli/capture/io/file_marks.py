@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.capture.tables.arrays import chosen, texts
+from kcli.tables.arrays import Among, texts
 
 
 class FileMarks:
@@ -24,9 +24,9 @@ class FileMarks:
         if number != self.marks[-1][1]:
             self.marks.append((row, number))
 
-    def column(self, names: Sequence[str], count: int, kind: Any) -> Any:
-        """The file of each of the batch's rows, as an Arrow array of that type. names: of the files."""
-        return chosen(texts(names), self.numbers(count), kind)
+    def column(self, names: Sequence[str], count: int) -> Among:
+        """The file of each of the batch's rows. names: of the files."""
+        return Among(texts(names), self.numbers(count))
 
     def numbers(self, count: int) -> Any:
         """The number of each row's file, as a numpy.ndarray."""

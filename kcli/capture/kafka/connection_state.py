@@ -6,14 +6,17 @@ The compiled engine reads connections by itself while nothing odd happens: it ta
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
 
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event, Kind, Link
-from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange, Timing
 from kcli.capture.kafka.frames import LARGEST, FrameStream
 from kcli.capture.kafka.kafka_probe import Trial
 from kcli.capture.kafka.pending import Pending, PendingRequests
 
+PENDING = tuple(each.name for each in fields(Pending))
 PLENTY = 256  # waiting requests beyond which a connection is not steady
 MUCH = 1 << 18  # ... and bytes that it holds: handing them over has to cost little
 
@@ -42,6 +45,7 @@ class ConnectionState:
         self.lossy = False  # an answer may be missing
         self.foreign: str | None = None  # why this is not Kafka
         self.began = 0
+        self.answered = 0  # when the latest response was whole (ns), 0: none was
 
     @property
     def steady(self) -> bool:
@@ -69,35 +73,41 @@ class ConnectionState:
     def restore(
         self,
         spoke: bool,
-        pending: list[tuple[int, int, int, int, bytes]],
+        pending: list[tuple[Any, ...]],
         buffers: list[bytes],
         offsets: tuple[int, int],
         heard: tuple[int, int],
         began: int,
         proved: bool,
+        begun: tuple[int, int],
+        answered: int,
     ) -> None:
         """Take over a connection that was steady, with what was under way.
 
-        heard: when each end last sent bytes. proved: an exchange was read to its last byte.
+        pending: the fields of Pending. heard: when each end last sent bytes. proved: an exchange was read to its last
+        byte. begun: when the first bytes of the buffers came. answered: when the latest response was whole.
         """
+        self.answered = answered
         self.spoke = spoke
         self.began = self.began or began
         self.pending = PendingRequests(Pending(*request) for request in pending)
-        for stream, buffer, offset, ns in zip(self.streams, buffers, offsets, heard, strict=True):
+        for stream, buffer, offset, ns, first in zip(self.streams, buffers, offsets, heard, begun, strict=True):
             stream.buffer[:] = buffer
-            stream.offset, stream.ns = offset, ns
+            stream.offset, stream.ns, stream.begun = offset, ns, first
             stream.received = offset + len(buffer)
         if proved:
             self.trial = None
 
-    def release(self) -> tuple[list[tuple[int, int, int, int, bytes]], list[bytes], tuple[int, int]]:
-        """The reverse, for a connection that is steady: waiting requests, parts of frames that have come, and when."""
-        pending = [(p.correlation_id, p.api_key, p.api_version, p.ns, p.frame or b"") for p in self.pending]
+    def release(self) -> tuple[list[tuple[Any, ...]], list[bytes], tuple[int, int], tuple[int, int], int]:
+        """The reverse, for a connection that is steady: waiting requests, parts of frames that have come, when the last
+        and the first bytes of these came, and when the latest response was whole."""
+        pending = [tuple(getattr(each, name) for name in PENDING) for each in self.pending]
         buffers = [bytes(stream.buffer) for stream in self.streams]
         self.pending.clear()
         for stream in self.streams:
             stream.buffer.clear()
-        return pending, buffers, (self.streams[0].ns, self.streams[1].ns)
+        one, other = self.streams
+        return pending, buffers, (one.ns, other.ns), (one.begun, other.begun), self.answered
 
     @property
     def link(self) -> Link:
@@ -129,8 +139,10 @@ class ConnectionState:
 
     def exchange(self, request: Pending, ns: int | None, frame: bytes | None) -> None:
         """Put out a request with its response, or without one (None). ns: the response's time."""
-        assert request.frame is not None
-        self.put(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies))
+        assert request.frame is not None and self.client is not None
+        answering = None if ns is None else self.streams[1 - self.client].first
+        timing = Timing(request.began, answering, request.pause, request.in_flight)
+        self.put(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies, timing))
 
     def event(
         self,

@@ -48,7 +48,10 @@ def add_request(connection: ConnectionState, frame: bytes, offset: int) -> None:
         )
         return
     key, version, number = (int.from_bytes(frame[a:b], "big", signed=True) for a, b in ((0, 2), (2, 4), (4, 8)))
-    request = Pending(number, key, version, ns, frame)
+    began = connection.streams[connection.client].first
+    paused = not connection.pending and 0 < connection.answered <= began
+    pause = began - connection.answered if paused else -1
+    request = Pending(number, key, version, ns, frame, False, began, pause, len(connection.pending))
     if connection.trial is not None:
         judge(connection, request)
     if connection.foreign is not None:
@@ -96,6 +99,7 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
         return
     if connection.trial is not None and connection.trial.see_response(request, frame, connection.bodies):
         prove(connection)
+    connection.answered = ns
     connection.exchange(request, ns, frame)
     if connection.trial is not None:
         decide(connection)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.clock import instant, milliseconds, moment
@@ -19,13 +19,30 @@ from kcli.schemas.catalog import catalog
 MaybeNone: TypeAlias = Any  # None is so rare that type checkers don't ask for a look at each use
 
 
+class Timing(NamedTuple):
+    """What is known of an exchange's times (ns) beside those at which its messages were whole.
+
+    began, answering: when the first bytes of request and response came; None: not known, or no response. pause: from
+    the answer before on this connection to `began`; -1: other requests were in flight, or none came before.
+    in_flight: requests of the connection without an answer when this one was whole; -1: not known.
+    """
+
+    began: int | None = None
+    answering: int | None = None
+    pause: int = -1
+    in_flight: int = -1
+
+
+UNTIMED = Timing()
+
+
 class Exchange:
     """A request, and its response where there is one.
 
     Times are nanoseconds since 1970, of the packets that made the messages whole. Frames are without their length;
     `request_bytes` and `response_bytes` (None without a response) are sizes on the wire, with it.
     `header`, `request` and `response` are values as `kcli.grammar` reads them, decoded when first asked for; a body
-    that can't be decoded is None, and `failures` has the reason.
+    that can't be decoded is None, and `failures` has the reason. `timing` says more of its times.
     """
 
     def __init__(
@@ -36,8 +53,10 @@ class Exchange:
         response_ns: int | None,
         response_frame: bytes | None,
         bodies: Bodies,
+        timing: Timing = UNTIMED,
     ) -> None:
         self.link = link
+        self.timing = timing
         self.request_ns = request_ns
         self.response_ns = response_ns
         self.request_frame = request_frame

@@ -62,9 +62,13 @@ class FrameStream:
         self.seen = 0  # bytes that came while no frame was found
         self.foreign = 0  # bytes of a connection that is not Kafka
         self.ns = 0
+        self.begun = 0  # when buffer[0] came
+        self.first = 0  # ... of the frame that was taken last
 
     def receive(self, data: bytes) -> None:
-        """Add the next bytes of the direction."""
+        """Add the next bytes of the direction, which came at `ns`."""
+        if not self.buffer:
+            self.begun = self.ns
         self.buffer += data
         self.received += len(data)
 
@@ -80,6 +84,7 @@ class FrameStream:
         taken = bytes(self.buffer[:count])
         del self.buffer[:count]
         self.offset += count
+        self.begun = self.ns
         return taken
 
     def pass_damaged(self) -> None:
@@ -111,6 +116,7 @@ class FrameStream:
             return size
         if size is None or len(self.buffer) < PREFIX + size:
             return None
+        self.first = self.begun
         return self.take(PREFIX + size)[PREFIX:]
 
     def give_up(self) -> int:

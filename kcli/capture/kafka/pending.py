@@ -11,7 +11,10 @@ REQUEST_SIZE = 64  # bytes of memory counted for a request besides its frame
 
 @dataclass(slots=True)
 class Pending:
-    """A request that waits for its response; frame None: damaged, or (token) a SASL token and no request."""
+    """A request that waits for its response; frame None: damaged, or (token) a SASL token and no request.
+
+    began: when its first bytes came (ns). pause, in_flight: see `kcli.capture.kafka.exchange.Timing`.
+    """
 
     correlation_id: int
     api_key: int
@@ -19,6 +22,9 @@ class Pending:
     ns: int
     frame: bytes | None
     token: bool = False
+    began: int = 0
+    pause: int = -1
+    in_flight: int = -1
 
 
 class PendingRequests:

@@ -1,7 +1,7 @@
 """Exchanges and events as Arrow record batches: the columns of `decode pcap --format parquet` and `Capture.to_arrow`.
 
-What the core reads by itself becomes columns without a Python object for a row. The rest comes as rows, each with its
-place among the others.
+What the core has taken becomes columns without a Python object for a row. Events come as rows, each with its place
+among the exchanges.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from kcli.capture.decoder import CaptureDecoder, Item, with_failures
+from kcli.capture.decoder import CaptureDecoder, Item
 from kcli.capture.io.file_marks import FileMarks
 from kcli.capture.kafka.events import Event
-from kcli.capture.tables.arrays import integers
 from kcli.capture.tables.column_owner import ColumnOwner
-from kcli.capture.tables.columns import EVERY, batch_of, event_row, exchange_row, rows_batch, wanted_rows
+from kcli.capture.tables.columns import EVERY, batch_of, event_row, put_exchange, rows_batch, wanted_rows
+from kcli.capture.tables.selected_fields import fields_of
 from kcli.errors import InputError
 from kcli.extras import require
 from kcli.filelike import Stream
-from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
+from kcli.tables.arrays import integers
+from kcli.tables.captured import PARQUET_COLUMNS
 from kcli.tables.definition import Column, schema_of
+from kcli.tables.exchanges import EXCHANGE_COLUMNS, fields_of_columns
 from kcli.tables.parquet import stored
 
 ROWS = 40_000  # in a record batch, at most
-ROW_BYTES = 80  # of the core's numbers
 TEXT_BYTES = 1 << 25  # of JSON in a record batch; one row may have more
 TEXTS = {"header": "request_header", "request": "request", "response": "response"}  # columns, as the core calls them
 
@@ -66,13 +67,16 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
         self.columns_wanted, self.bodies_wanted = wanted, bodies
         self.kept_texts = [name for name, column in TEXTS.items() if column in self.schema.names and column in wanted]
         self.marks = FileMarks()
-        self.sink: Any = None
         self.rows: list[dict[str, Any]] = []
-        self.places: list[int] = []  # of each of these, how many of the sink's rows stand before it
-        self.row_bytes = 0
+        self.places: list[int] = []  # of each of these, how many of the taker's rows stand before it
+        self.given: list[int] = []  # rows of the taker that came as values, which have passed the filter
         self.ready: list[Any] = []
         self.take_batch: Callable[[Any], Any] = self.ready.append
         super().__init__(paths, **options)
+
+    def fields(self, api_key: int, version: int) -> Any:
+        """The fields of this version that the core makes columns of."""
+        return fields_of(self.bodies, api_key, version, self.field_names)
 
     def batches(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[Any]:
         """The record batches, of ROWS rows at most. InputError at the end for damaged files."""
@@ -100,7 +104,7 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
     def enter(self, number: int) -> None:
         """The next packets are those of another file."""
         super().enter(number)
-        self.marks.enter(number, 0 if self.sink is None else self.sink.count)
+        self.marks.enter(number, self.taker.count)
 
     def taken_batches(self) -> list[Any]:
         """The record batches that are ready, once."""
@@ -115,50 +119,65 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
         self.learn_names(item)
         if not self.chosen.wants(item):
             return
-        for each in with_failures(item):
-            self.put(event_row(each) if isinstance(each, Event) else exchange_row(each, self.engine.last_ns))
-        if len(self.rows) >= ROWS or self.row_bytes > TEXT_BYTES:
+        if isinstance(item, Event):
+            self.note(item)
+        else:
+            self.given.append(self.taker.count)
+            put_exchange(self.taker, item, self.engine.last_ns, self.note, self.field_names)
+        if len(self.rows) >= ROWS:
             self.flush()
 
+    def note(self, event: Event) -> None:
+        """Keep an event's row."""
+        self.put(event_row(event))
+
     def put(self, row: dict[str, Any]) -> None:
-        """Keep a row, with its place among those of the core."""
+        """Keep a row that is no exchange, with its place among these."""
         row["file"] = self.file_name
         self.rows.append(row)
-        self.places.append(0 if self.sink is None else self.sink.count)
-        self.row_bytes += len(row.get("request") or "") + len(row.get("response") or "")
+        self.places.append(self.taker.count)
 
     def new_feed(self) -> None:
         """The condition is asked for the columns that are made anyway."""
 
-    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """The engine, with a sink of columns, where the core can tell what is wanted."""
-        if self.chosen.is_plain:
-            from kcli.core.columns.exchange_columns import ExchangeRows
+    def new_taker(self) -> Any:
+        """What makes columns in the core."""
+        from kcli.core.columns.exchange_columns import ExchangeRows
 
-            where = self.chosen.where
-            headed = "header" in self.kept_texts or (where is not None and "request_header" in where.wanted)
-            self.sink = ExchangeRows(
-                self, self.forwarded, ROWS, TEXT_BYTES, parted=False, headed=headed, bodies=self.bodies_wanted
-            )
+        where = self.chosen.where
+        asked = {name for name in self.schema.names if name in self.columns_wanted}
+        self.field_names = fields_of_columns(sorted(asked | where.wanted if where else asked))
+        headed = "header" in self.kept_texts or (where is not None and "request_header" in where.wanted)
+        return ExchangeRows(
+            self, self.forwarded, ROWS, TEXT_BYTES, parted=False, headed=headed, bodies=self.bodies_wanted,
+            fields=len(self.field_names),
+        )  # fmt: skip
+
+    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
+        """The engine, which gives exchanges to the core's columns where these tell what passes the filter."""
+        self.taker = self.new_taker()
+        self.sink = self.taker if self.chosen.is_plain else None
         return super().choose_engine(ports)
 
     def flush(self) -> None:
         """All rows so far, as a record batch."""
-        rows, found = self.passing()
-        self.kept += sum("api" in row for row in rows)
-        places = self.numpy.array(found, self.numpy.int64)
-        self.rows, self.places, self.row_bytes = [], [], 0
+        rows, places = self.rows, self.numpy.array(self.places, self.numpy.int64)
+        given = self.given
+        self.rows, self.places, self.given = [], [], []
         batch = None
-        if self.sink is not None and self.sink.count:
-            taken = self.sink.take_columns()
+        if self.taker.count:
+            taken = self.taker.take_columns()
             if self.take_batch == self.ready.append:
                 taken |= {name: (taken[name][0], bytes(taken[name][1])) for name in self.kept_texts}
-            files = partial(self.marks.column, self.entered_names, len(taken["numbers"]) // ROW_BYTES)
-            batch = batch_of(taken, self.bodies.name, self.schema, self.columns_wanted, files)
+            files = partial(self.marks.column, self.entered_names)
+            batch = batch_of(taken, self.bodies.name, self.schema, self.columns_wanted, files, self.field_names)
             if not self.chosen.takes_all:
-                kept = wanted_rows(self.chosen, taken, batch) & self.held(taken, files)
+                kept = self.passing(taken, batch, given) & self.held(taken, files)
                 self.kept += int(kept.sum())
                 batch = batch.filter(integers(kept, "bool"))
+                if self.chosen.where is not None:  # an event is about the exchange behind it
+                    passed = kept[places]
+                    rows, places = [row for row, passes in zip(rows, passed, strict=True) if passes], places[passed]
                 places = self.numpy.concatenate(([0], self.numpy.cumsum(kept)))[places]
         self.marks.restart()
         if rows:
@@ -166,26 +185,21 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
         if batch is not None and batch.num_rows:
             self.take_batch(batch)
 
+    def passing(self, taken: dict[str, Any], batch: Any, given: list[int]) -> Any:
+        """Which of the taker's rows pass the filter, its condition aside."""
+        if not self.chosen.is_plain:
+            return self.numpy.ones(batch.num_rows, bool)
+        kept = wanted_rows(self.chosen, taken, batch)
+        kept[given] = True
+        return kept
+
     def held(self, taken: dict[str, Any], files: Any) -> Any:
         """For which of the sink's rows the filter's condition holds, where it has one."""
         where = self.chosen.where
         if where is None:
             return True
-        return where.holds(batch_of(taken, self.bodies.name, self.exchanges, where.wanted, files))
-
-    def passing(self) -> tuple[list[dict[str, Any]], list[int]]:
-        """The rows that came as such and for which the condition holds, with their places."""
-        where = self.chosen.where
-        if where is None or not self.rows:
-            return self.rows, self.places
-        holds = iter(where.holds(rows_batch([row for row in self.rows if "api" in row], self.exchanges)).tolist()[::-1])
-        kept, passes = list[tuple[dict[str, Any], int]](), False
-        for row, place in zip(reversed(self.rows), reversed(self.places), strict=True):
-            if "api" in row:
-                passes = next(holds)
-            if passes:  # an event is about the exchange behind it: a condition leaves out all others
-                kept.append((row, place))
-        return [row for row, _ in reversed(kept)], [place for _, place in reversed(kept)]
+        batch = batch_of(taken, self.bodies.name, self.exchanges, where.wanted, files, self.field_names)
+        return where.holds(batch)
 
     def merged(self, batch: Any, rows: Any, places: Any) -> Any:
         """Both as one, each of `rows` at its place among those of the batch."""

@@ -29,6 +29,10 @@ class ColumnOwner:
         """Where the core finds the rows of a version's partitions; None: they are not wanted."""
         return None
 
+    def partitions(self, link: bytes, *exchange: Any) -> Any:
+        """The partitions of an exchange in which the core does not find them; None: they are not wanted."""
+        return None
+
     def fields(self, api_key: int, version: int) -> Any:
-        """The numbers of a version that become columns; None: none of them are wanted."""
+        """The fields of a version that become columns; None: none of them are wanted."""
         return None

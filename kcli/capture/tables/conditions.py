@@ -1,7 +1,7 @@
 """Exchanges on their way to a decoder that wants only those for which a condition on columns holds.
 
-They wait for each other: a condition is asked for many at once. What the core reads by itself waits as columns, and
-becomes a value only where the condition holds, or the decoder wants to hear of the others, too.
+They wait for each other: a condition is asked for many at once. All wait as columns of the core; what it has read by
+itself becomes a value only where the condition holds, or the decoder wants to hear of the others, too.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tables.column_owner import ColumnOwner
-from kcli.capture.tables.columns import batch_of, exchange_row, rows_batch, wanted_rows
+from kcli.capture.tables.columns import batch_of, put_exchange, wanted_rows
 from kcli.capture.tables.held_rows import HeldRows
+from kcli.capture.tables.selected_fields import fields_of
 from kcli.core.columns.exchange_columns import ExchangeRows
-from kcli.tables.captured import EXCHANGE_COLUMNS
 from kcli.tables.definition import schema_of
+from kcli.tables.exchanges import EXCHANGE_COLUMNS, fields_of_columns
 
 ROWS = 20_000  # that wait, at most
 TEXT_BYTES = 1 << 25  # of JSON or frames among them; one may have more
@@ -47,15 +48,14 @@ class Decoder(Protocol):
 
 
 class Waiting(NamedTuple):
-    """An event, or an exchange that came as a value: which of the core's rows it stands before, and its file.
+    """An event, or an exchange that came as a value: which of the core's rows it stands before, or is, and its file.
 
-    row: by column; None: of an event. line: as a line of JSON, where the decoder writes these.
+    line: as a line of JSON, where the decoder writes these.
     """
 
     place: int
     number: int
     item: Exchange | Event
-    row: dict[str, Any] | None
     line: bytes
 
 
@@ -78,11 +78,18 @@ class ConditionalFeed(ColumnOwner):
         self.names = decoder.entered_names
         self.marks = FileMarks()
         self.as_lines = decoder.text and self.chosen.is_plain
-        self.waiting: list[Waiting] = []
-        self.size = 0
+        self.waiting: list[Waiting] = []  # events
+        self.values: dict[int, Waiting] = {}  # exchanges that came as values, by row
         framed = () if self.as_lines else range(KEYS)
         headed = self.as_lines or "request_header" in self.wanted
-        self.sink = ExchangeRows(self, rows=ROWS, size=TEXT_BYTES, parted=False, framed=framed, headed=headed)
+        self.field_names = fields_of_columns(sorted(self.wanted))
+        self.sink = ExchangeRows(
+            self, rows=ROWS, size=TEXT_BYTES, parted=False, framed=framed, headed=headed, fields=len(self.field_names)
+        )
+
+    def fields(self, api_key: int, version: int) -> Any:
+        """The fields of this version that the core makes columns of."""
+        return fields_of(self.bodies, api_key, version, self.field_names)
 
     def enter(self, number: int) -> None:
         """The next packets are those of another file."""
@@ -95,24 +102,21 @@ class ConditionalFeed(ColumnOwner):
 
     def put(self, item: Exchange | Event) -> None:
         """Take an exchange or event that comes as a value."""
-        row, line = None, b""
+        line = b""
         if item.connection is not None:
             self.decoder.meet(item.connection)
-        if isinstance(item, Exchange):
-            if self.decoder.text:
-                line = item.line()  # now, with the topic names that are known so far
-                line = b"".join(failure.line() for failure in item.failures) + line
-            else:
-                self.decoder.learn_names(item)
-            known, item.failures = item.failures, []
-            row = exchange_row(item, self.decoder.engine.last_ns, self.wanted)
-            row["file"] = self.names[self.marks.number]
-            item.failures = known
-            self.size += item.request_bytes + (item.response_bytes or 0) + len(line)
-            self.size += sum(len(row.get(side) or "") for side in ("request", "response"))
-        self.waiting.append(Waiting(self.place, self.marks.number, item, row, line))
-        if len(self.waiting) >= ROWS or self.size > TEXT_BYTES:
-            self.flush()
+        if isinstance(item, Event):
+            self.waiting.append(Waiting(self.place, self.marks.number, item, line))
+            if len(self.waiting) >= ROWS:
+                self.flush()
+            return
+        if self.decoder.text:
+            line = item.line()  # now, with the topic names that are known so far
+            line = b"".join(failure.line() for failure in item.failures) + line
+        else:
+            self.decoder.learn_names(item)
+        self.values[self.place] = Waiting(self.place, self.marks.number, item, line)
+        put_exchange(self.sink, item, self.decoder.engine.last_ns, ignored, self.field_names)
 
     def voice(self, link: bytes) -> int:
         """Let the decoder know of a connection that is new to the core."""
@@ -121,22 +125,25 @@ class ConditionalFeed(ColumnOwner):
 
     def flush(self) -> None:
         """Hand everything on. UsageError: the condition fails for a value, as a cast of text that is no number."""
-        waiting, self.waiting, self.size = self.waiting, [], 0
-        rows, kept, heard = self.taken_rows()
-        passed = iter(self.passing(waiting))
+        waiting, self.waiting = self.waiting, []
+        values, self.values = self.values, {}
+        rows, kept, heard = self.taken_rows([*values])
         for each in in_order(waiting, heard):
             if isinstance(each, Waiting):
                 self.tell_file(each.number)
-                self.give(each, each.row is None or next(passed))
+                self.hand_on(each.item, True)
                 continue
             self.tell_file(int(self.numbers[each]))
-            if self.as_lines:
+            if each in values:
+                self.give(values[each], bool(kept[each]))
+            elif self.as_lines:
                 self.decoder.put_line(rows.line(each), True)
             else:
                 self.hand_on(rows.exchange(each), bool(kept[each]))
 
-    def taken_rows(self) -> tuple[Any, Any, Sequence[int]]:
-        """The core's rows, for which of them the condition holds, and those of them that the decoder hears of."""
+    def taken_rows(self, values: list[int]) -> tuple[Any, Any, Sequence[int]]:
+        """The core's rows, which of them pass, and those of them that the decoder hears of. values: rows of which the
+        condition alone is asked here."""
         if not self.sink.count:
             return None, (), ()
         import numpy
@@ -144,27 +151,23 @@ class ConditionalFeed(ColumnOwner):
         taken = self.sink.take_columns()
         rows = HeldRows(taken, self.bodies)
         self.numbers = self.marks.numbers(len(rows))
-        files = partial(self.marks.column, self.names, len(rows))
-        batch = batch_of(taken, self.bodies.name, self.schema, self.wanted, files)
+        files = partial(self.marks.column, self.names)
+        batch = batch_of(taken, self.bodies.name, self.schema, self.wanted, files, self.field_names)
         self.marks.restart()
         kept = self.condition.holds(batch)
         if self.chosen.is_plain:
-            kept = kept & wanted_rows(self.chosen, taken, batch)
+            wanted = wanted_rows(self.chosen, taken, batch)
+            wanted[values] = True
+            kept = kept & wanted
         heard = kept | numpy.isin(rows.keys, [*self.decoder.overhears])
         return rows, kept, numpy.flatnonzero(heard).tolist()
 
-    def passing(self, waiting: list[Waiting]) -> list[bool]:
-        """For which of the exchanges among these the condition holds."""
-        rows = [each.row for each in waiting if each.row is not None]
-        made: list[bool] = self.condition.holds(rows_batch(rows, self.schema)).tolist() if rows else []
-        return made
-
     def give(self, each: Waiting, passes: bool) -> None:
-        """Hand on what came as a value."""
+        """Hand on an exchange that came as a value."""
         if not each.line:
             self.hand_on(each.item, passes)
         elif passes and self.chosen.wants(each.item):
-            self.decoder.put_line(each.line, each.row is not None)
+            self.decoder.put_line(each.line, True)
 
     def hand_on(self, item: Exchange | Event, passes: bool) -> None:
         """Give it to the decoder, if it wants to have it."""
@@ -188,3 +191,7 @@ def in_order(waiting: Sequence[Waiting], rows: Sequence[int]) -> Iterator[Waitin
             at += 1
         yield each
     yield from rows[at:]
+
+
+def ignored(_event: Event) -> None:
+    """Events about an exchange's bodies are in its line, or the decoder finds them."""

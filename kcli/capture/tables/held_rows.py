@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.clock import instant
 from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.tables.columns import ANSWERED, ASKED, KEY, LATENCY, LINK, TIME, numbers_of, servers_of
+from kcli.tables.rows import Rows
 
 
 class HeldRows:
@@ -16,38 +17,38 @@ class HeldRows:
 
     def __init__(self, taken: dict[str, Any], bodies: Bodies) -> None:
         self.taken, self.bodies = taken, bodies
-        self.numbers = numbers_of(taken)
-        self.servers = servers_of(taken, self.numbers)
-        rows, self.requests, self.responses, _ = taken["frames"]
-        self.answers = memoryview(rows).cast("q")[1::2]
+        self.rows = Rows.of(taken, "numbers")
+        self.servers = memoryview(taken["server_of"]).cast("i")
+        frames, self.requests, self.responses, _ = taken["frames"]
+        self.framed, self.answers = memoryview(frames).cast("q")[::2], memoryview(frames).cast("q")[1::2]
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return int(self.rows.count)
 
     @property
     def keys(self) -> Any:
         """API keys, by row."""
-        return self.numbers[:, KEY]
+        return self.rows.key
 
     def exchange(self, row: int) -> Exchange:
         """As a value; the core has kept the frames."""
-        link = int(self.numbers[row, LINK])
-        ends = Link(text_at(self.taken["servers"], int(self.servers[row])), text_at(self.taken["ends"], link))
-        answered = self.answers[row]
-        request, response = bytes_at(self.requests, row), bytes_at(self.responses, row)
-        asked = int(self.numbers[row, TIME])
+        link, asked = int(self.rows.link[row]), int(self.rows.ts[row])
+        ends = Link(text_at(self.taken["servers"], self.servers[link]), text_at(self.taken["ends"], link))
+        place = bisect_left(self.framed, row)
+        answered = self.answers[place]
+        request, response = bytes_at(self.requests, place), bytes_at(self.responses, place)
         if answered < 0:
             return Exchange(ends, asked, request, None, None, self.bodies)
         return Exchange(ends, asked, request, answered, response, self.bodies)
 
     def line(self, row: int) -> bytes:
         """As one line of JSON, with the topic names that were known when it came."""
-        numbers = self.numbers[row].tolist()
-        answered = numbers[ANSWERED] >= 0
-        connection = text_at(self.taken["links"], numbers[LINK])
-        opening = f'{{"timestamp":"{instant(numbers[TIME])}","connection":"{connection}","requestHeader":'
-        size, latency = (numbers[ANSWERED], numbers[LATENCY] / 1000) if answered else ("null", "null")
-        closing = f',"requestBytes":{numbers[ASKED]},"responseBytes":{size},"latencyMs":{latency}}}\n'
+        rows = self.rows
+        answered = rows.response_bytes[row] >= 0
+        connection = text_at(self.taken["links"], int(rows.link[row]))
+        opening = f'{{"timestamp":"{instant(int(rows.ts[row]))}","connection":"{connection}","requestHeader":'
+        size, latency = (rows.response_bytes[row], rows.latency[row] / 1000) if answered else ("null", "null")
+        closing = f',"requestBytes":{rows.request_bytes[row]},"responseBytes":{size},"latencyMs":{latency}}}\n'
         header, request, response = (bytes_at(self.taken[name], row) for name in ("header", "request", "response"))
         parts = (header, b',"request":', request, b',"response":', response if answered else b"null")
         return b"".join((opening.encode(), *parts, closing.encode()))

@@ -15,7 +15,8 @@ cdef enum:
 # A request that waits for its response.
 cdef struct Request:
     Request* next
-    uint64_t ts
+    uint64_t ts, began            # when its last and its first bytes came
+    int64_t pause, in_flight      # see Exchange
     uint8_t* frame                # behind this struct, or a buffer of its own (capacity > 0)
     size_t size, capacity
     int32_t correlation_id
@@ -43,7 +44,9 @@ cdef struct ConnectionState:
     uint64_t passed[2]            # bytes of a foreign connection
     uint64_t heard[2]             # when bytes last came from an end
     uint64_t began                # when the first bytes came
+    uint64_t answered             # when the latest response was whole, 0: none was
     PartialFrame half[2]
+    uint64_t begun[2]             # when the first bytes of these came
     PartialFrame record[2]        # the part of a TLS record that has come
     uint64_t came[2]              # ... when
     uint64_t unsealed[2]          # bytes that records protected, from each end

@@ -152,6 +152,7 @@ cdef class Correlator(StreamHandler):
                 if not self.may_begin(state, d, data, n):
                     return give(self, flow, state, d, ts, data, n)
                 join(&self.spare, half, data, n, whole)
+                state.begun[d] = ts
                 return 0
             if not self.may_begin(state, d, data, n) or not self.take(flow, state, d, ts, data + PREFIX, whole - PREFIX, NULL):
                 return give(self, flow, state, d, ts, data, n)
@@ -203,6 +204,10 @@ cdef class Correlator(StreamHandler):
             exchange.key, exchange.version = request.key, request.version
             exchange.ts, exchange.request, exchange.request_size = request.ts, request.frame, request.size
             exchange.answered, exchange.response, exchange.response_size = ts, frame, n
+            exchange.began, exchange.pause, exchange.in_flight = request.began, request.pause, request.in_flight
+            exchange.answering = state.answered = ts
+            if owner != NULL:
+                exchange.answering = state.begun[d]
             self.exchanged(flow, state, &exchange)
         finally:
             drop(&self.spare, request)
@@ -210,6 +215,8 @@ cdef class Correlator(StreamHandler):
 
     cdef bint request(self, Flow* flow, ConnectionState* state, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
         cdef int16_t key, version
+        cdef uint64_t began = ts if owner == NULL else state.begun[state.client]
+        cdef int64_t pause = began - state.answered if not state.waiting and 0 < state.answered <= began else -1
         cdef Request* request
         cdef Exchange exchange
         if n < 8 or state.waiting >= WAITING:
@@ -224,6 +231,7 @@ cdef class Correlator(StreamHandler):
             exchange.key, exchange.version = key, version
             exchange.ts, exchange.request, exchange.request_size = ts, frame, n
             exchange.answered, exchange.response, exchange.response_size = 0, NULL, 0
+            exchange.began, exchange.answering, exchange.pause, exchange.in_flight = began, 0, pause, state.waiting
             self.exchanged(flow, state, &exchange)
             return True
         state.greeted = True
@@ -234,6 +242,7 @@ cdef class Correlator(StreamHandler):
         if request == NULL:
             raise MemoryError
         request.next, request.ts, request.size = NULL, ts, n
+        request.began, request.pause, request.in_flight = began, pause, state.waiting
         request.key, request.version, request.correlation_id = key, version, <int32_t>be32(frame + 4)
         if owner != NULL and owner.capacity > 4096:
             request.frame, request.capacity = owner.data, owner.capacity

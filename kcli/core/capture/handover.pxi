@@ -42,7 +42,10 @@ cdef int hand_over(Correlator correlator, Flow* flow, ConnectionState* state, in
     connect(correlator, flow, state)
     pending = []
     while request != NULL:
-        pending.append((request.correlation_id, request.key, request.version, request.ts, request.frame[: request.size]))
+        pending.append((
+            request.correlation_id, request.key, request.version, request.ts, request.frame[: request.size], False,
+            request.began, request.pause, request.in_flight,
+        ))
         state.first = request.next
         drop(&correlator.spare, request)
         request = state.first
@@ -55,7 +58,8 @@ cdef int hand_over(Correlator correlator, Flow* flow, ConnectionState* state, in
         empty(&correlator.spare, half)
     state.steady = False
     (<object>state.connection).restore(
-        state.greeted, pending, buffers, (offsets[0], offsets[1]), (state.heard[0], state.heard[1]), state.began, state.proved
+        state.greeted, pending, buffers, (offsets[0], offsets[1]), (state.heard[0], state.heard[1]), state.began, state.proved,
+        (state.begun[0], state.begun[1]), state.answered
     )
     for side in range(2):
         half = &state.record[side]
@@ -93,12 +97,13 @@ cdef int take_back(Correlator correlator, ConnectionState* state, connection) ex
             buffer = records[d]
             if buffer:
                 join(&correlator.spare, &state.record[d], <const uint8_t*>PyBytes_AS_STRING(buffer), len(buffer), len(buffer))
-    pending, buffers, (state.heard[0], state.heard[1]) = connection.release()
-    for number, key, version, ts, frame in pending:
+    pending, buffers, (state.heard[0], state.heard[1]), (state.begun[0], state.begun[1]), state.answered = connection.release()
+    for number, key, version, ts, frame, _, began, pause, in_flight in pending:
         request = <Request*>malloc(sizeof(Request) + len(frame))
         if request == NULL:
             raise MemoryError
         request.next, request.ts, request.size, request.capacity = NULL, ts, len(frame), 0
+        request.began, request.pause, request.in_flight = began, pause, in_flight
         request.key, request.version, request.correlation_id = key, version, number
         request.frame = <uint8_t*>(request + 1)
         memcpy(request.frame, PyBytes_AS_STRING(frame), len(frame))

@@ -1,5 +1,5 @@
 from cpython.object cimport PyObject
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef enum:
     KEYS = 128
@@ -17,6 +17,10 @@ cdef struct Exchange:
     uint64_t answered         # 0 without a response
     const uint8_t* response   # NULL without one
     size_t response_size
+    uint64_t began            # when the request's first bytes came
+    uint64_t answering        # when the response's did, 0 without one
+    int64_t pause             # from the answer before to `began`; -1: others were in flight, or none came before
+    int64_t in_flight         # requests without an answer when this one was whole; -1: not known
 
 
 cdef inline bytes link_of(Exchange* e):
@@ -24,10 +28,11 @@ cdef inline bytes link_of(Exchange* e):
 
 
 cdef inline tuple values_of(Exchange* e):
-    """(key, version, ts, request, answered, response): the exchange as Python has it."""
+    """(key, version, ts, request, answered, response, timing): the exchange as Python has it."""
     return (
         e.key, e.version, e.ts, (<const char*>e.request)[: e.request_size], e.answered if e.response != NULL else None,
         (<const char*>e.response)[: e.response_size] if e.response != NULL else None,
+        (e.began, e.answering if e.response != NULL else None, e.pause, e.in_flight),
     )
 
 

@@ -26,10 +26,6 @@ cdef class Connections:
         places_free(&self.used_addresses)
         free(self.known)
 
-    cdef uint32_t find(self, const char* text, size_t size) noexcept:
-        """0: there is none."""
-        return text_find(&self.links, <const uint8_t*>text, size, 0)
-
     cdef uint32_t number(self, const char* text, size_t size, bint* fresh) except 0:
         """fresh: it was not known before; its voice is 0."""
         cdef size_t before = self.links.count

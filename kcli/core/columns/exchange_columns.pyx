@@ -2,7 +2,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
-from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memcmp, memset
 
@@ -30,17 +30,74 @@ include "uses.pxi"
 include "voices.pxi"
 
 cdef enum:
-    NUMBERS = 10       # ts, completed, key, version, correlation id, request bytes, response bytes, latency in us, link, client
     FETCH = 1
+    SHARE_FETCH = 78
     REMEMBERED = 1 << 16   # links, client ids and topics; uses; runs of answers
 
 
+# A row of `exchanges`. Times in ns, latency in us; response_bytes -1: no response; link, client: places among the texts in
+# hand, client -1: null. Transfers and pause in ns, -1 and in_flight -1: not known.
+cdef struct ExchangeRow:
+    int64_t ts, completed, key, version, correlation_id, request_bytes, response_bytes, latency, link, client
+    int64_t request_transfer, response_transfer, pause, in_flight
+
+
+cdef dict row_columns():
+    """The columns of each kind of row, by what `take_columns` calls these."""
+    cdef ExchangeRow exchange
+    cdef PartRow part
+    cdef BatchRow batch
+    cdef Use use
+    cdef Run run
+    cdef Sums sums
+    memset(&exchange, 0, sizeof(exchange))
+    memset(&part, 0, sizeof(part))
+    memset(&batch, 0, sizeof(batch))
+    memset(&use, 0, sizeof(use))
+    memset(&run, 0, sizeof(run))
+    memset(&sums, 0, sizeof(sums))
+    part_names = tuple(<object>part)
+    return {
+        "numbers": tuple(<object>exchange), "fetched": part_names, "produced": part_names, "batches": tuple(<object>batch),
+        "uses": tuple(<object>use), "runs": tuple(<object>run), "sums": tuple(<object>sums),
+    }
+
+
+ROW_COLUMNS = row_columns()
+
+
+cdef list hold(Exchange* e, item):
+    """Fill in an exchange out of a kcli.capture.kafka.exchange.Exchange; what it points to is held by the list."""
+    cdef bytes link = item.connection.encode(), request = item.request_frame, response = item.response_frame
+    e.link, e.link_size = PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link)
+    e.key, e.version, e.ts = item.api_key, item.api_version, item.request_ns
+    e.request, e.request_size = <const uint8_t*>PyBytes_AS_STRING(request), PyBytes_GET_SIZE(request)
+    e.answered, e.response, e.response_size = 0, NULL, 0
+    if response is not None:
+        e.answered, e.response = item.response_ns or 0, <const uint8_t*>PyBytes_AS_STRING(response)
+        e.response_size = PyBytes_GET_SIZE(response)
+    began, answering, e.pause, e.in_flight = item.timing
+    e.began, e.answering = began or 0, answering or 0
+    return [link, request, response]
+
+
+cdef inline int64_t microseconds(int64_t ns) noexcept:
+    """Rounded down."""
+    return ns // 1000 if ns >= 0 else -((999 - ns) // 1000)
+
+
+cdef inline bint names_topic_id(bytes text):
+    return text is not None and b'"topicId"' in text
+
+
 cdef class ExchangeRows(Sink):
-    """Takes exchanges of steady connections.
+    """Takes exchanges: from an engine those of steady connections, from anybody those that are values.
 
     owner: has
     - `bodies`;
     - `layout(key, version)`, a Layout or None;
+    - `partitions(link, *exchange)`: those of a Fetch, Produce or ShareFetch that the core does not read, as `Partitions.load` takes
+      them, or None;
     - `voice(link)`, the number of what its client and broker have said of themselves, and `heard(link, voice, *exchange)`,
       that number after an ApiVersions;
     - `learn` and `more`, each (link, *exchange): take those that taught a topic's name, and those of an API in `forwarded`;
@@ -48,7 +105,8 @@ cdef class ExchangeRows(Sink):
     forwarded: API keys. parted: whether rows of partitions and batches are made, too, and it counts who says what. framed: API keys
     whose frames are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text. texts: API keys whose
     bodies are kept as text; None: all. bodies: whether they are read at all: else neither texts nor errors nor names come of
-    them, and nobody looks whether they can be read. fields: columns of numbers that the owner's `fields(key, version)` asks for, see Fields.
+    them, and nobody looks whether they can be read. fields: how many columns of
+    messages' fields there are; the owner's `fields(key, version)` says which a version has, see Fields.
     since, until: ns; requests before and after them have no rows, but their names and voices count.
     An exchange: (key, version, ts, request, answered, response).
     """
@@ -74,6 +132,7 @@ cdef class ExchangeRows(Sink):
     cdef readonly Py_ssize_t count
     cdef Py_ssize_t rows_limit, bytes_limit, overlooked
     cdef int64_t since, until
+    cdef uint64_t came                     # when the exchange in hand came out, where it is a value
 
     def __init__(self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
                  texts=None, int fields=0, bint bodies=True, since=None, until=None):
@@ -107,6 +166,51 @@ cdef class ExchangeRows(Sink):
     def begin(self, Streams streams not None):
         self.streams = streams
 
+    def put(self, item not None, uint64_t clock):
+        """Take an exchange that came as a value, a kcli.capture.kafka.exchange.Exchange. False, and nothing taken, where its texts
+        have to be made elsewhere: see `put_texts`. clock: ns, of the packet with which it came."""
+        cdef Exchange e
+        cdef list held = hold(&e, item)
+        self.came = clock
+        return self.take(&e)
+
+    def put_texts(self, item not None, uint64_t clock, bytes header, bytes request, bytes response, list fields=[]):
+        """The same with its texts: JSON; None: there is none. fields: a number or None for each of those asked for."""
+        cdef Exchange e
+        cdef list held = hold(&e, item)
+        self.came = clock
+        cdef size_t missed = self.lines.names.table.missed
+        cdef bint is_known = 0 <= e.key < KEYS
+        cdef bint parted = self.parted and self.load_partitions(&e)
+        cdef bytes client_id
+        cdef uint32_t who = 0
+        if item.client_id is not None:
+            client_id = item.client_id.encode("utf-8", "replace")
+            who = text_number(&self.clients, <const uint8_t*>PyBytes_AS_STRING(client_id), PyBytes_GET_SIZE(client_id), 0)
+            if who == 0:
+                raise MemoryError
+        self.messages.put_texts(header, request, response)
+        if self.fields is not None:
+            self.fields.put_values(fields)
+        if is_known and self.textless[e.key]:
+            self.messages.drop_texts()
+        self.add(&e, who, parted)
+        if is_known and self.framed[e.key] and request is not None and (response is not None or e.response == NULL):
+            self.frames.put(self.count - 1, &e, None)
+        if self.lines.names.table.missed != missed or names_topic_id(request) or names_topic_id(response):
+            self.note_nameless()
+        if is_known and self.forwarded[e.key]:
+            self.owner.more(link_of(&e), *values_of(&e))
+        if self.is_full():
+            self.owner.flush()
+
+    def hear(self, item not None):
+        """Take what an exchange without a row says of its client: an ApiVersions."""
+        cdef Exchange e
+        cdef list held = hold(&e, item)
+        if self.parted and e.key == API_VERSIONS:
+            self.hear_client(self.link(e.link, e.link_size), &e)
+
     cdef bint take(self, Exchange* e) except -1:
         cdef PyObject* codecs
         cdef size_t names, missed
@@ -120,19 +224,19 @@ cdef class ExchangeRows(Sink):
             return False
         if not self.since <= <int64_t>e.ts <= self.until:
             return self.overlook(e, self.lines.names.table.used != names)
-        parted = self.parted and e.key <= FETCH and self.read_partitions(e)
+        parted = self.parted and (self.read_partitions(e) or self.load_partitions(e))
         if e.response != NULL and self.messages.bodies and not (parted and e.key == FETCH and self.partitions.is_fine()):
             self.messages.note_errors()
         if self.fields is not None:
             self.put_fields(<ApiCodecs>codecs, e)
         if self.textless[e.key]:
             self.messages.drop_texts()
-        self.put(e, client, parted)
-        if self.framed[e.key] and (parted or e.key != FETCH or not self.parted):
-            self.frames.put(self.count - 1, e, self.partitions if parted and e.key == FETCH else None)
+        self.add(e, self.client(e.request, client), parted)
+        if self.framed[e.key]:
+            self.frames.put(self.count - 1, e, self.partitions if parted and e.key == FETCH and self.partitions.given is None else None)
         if self.lines.names.table.missed != missed:
             self.note_nameless()
-        if self.forwarded[e.key] or (self.parted and e.key <= FETCH and not parted):
+        if self.forwarded[e.key]:
             self.owner.more(link_of(e), *values_of(e))
         if self.lines.names.table.used != names:
             self.owner.learn(link_of(e), *values_of(e))
@@ -142,11 +246,9 @@ cdef class ExchangeRows(Sink):
 
     cdef bint overlook(self, Exchange* e, bint taught) except -1:
         """Take what an exchange without a row says of its client, and of topic names. Always True."""
-        cdef uint32_t number
         self.messages.drop_row()
         if self.parted and e.key == API_VERSIONS:
-            number = self.link(e.link, e.link_size)
-            self.connections.known[number - 1].voice = self.voices.next(self.connections.known[number - 1].voice, e)
+            self.hear_client(self.link(e.link, e.link_size), e)
         if taught:
             self.owner.learn(link_of(e), *values_of(e))
         self.overlooked += 1
@@ -159,27 +261,38 @@ cdef class ExchangeRows(Sink):
         cdef size_t size = self.messages.size() + self.frames.size() + self.partitions.size()
         return self.count >= self.rows_limit or <Py_ssize_t>size > self.bytes_limit
 
-    cdef int put(self, Exchange* e, int client, bint parted) except -1:
-        """The numbers of a row, and what hangs on it."""
-        cdef int64_t[NUMBERS] row
-        cdef uint32_t number = self.link(e.link, e.link_size), who = self.client(e.request, client)
-        row[0], row[1], row[2], row[3] = e.ts, max(e.answered if e.response != NULL else e.ts, self.clock()), e.key, e.version
-        row[4], row[5], row[6] = correlation_id(e.request), e.request_size + 4, e.response_size + 4 if e.response != NULL else -1
-        row[7] = (e.answered - e.ts) // 1000 if e.response != NULL else 0
-        row[8], row[9] = place_of(&self.connections.used, number), place_of(&self.used_clients, who) if who else -1
+    cdef int add(self, Exchange* e, uint32_t client, bint parted) except -1:
+        """The numbers of a row, and what hangs on it. client: a number, 0: null."""
+        cdef ExchangeRow row
+        cdef uint32_t link = self.link(e.link, e.link_size)
+        row.ts, row.completed = e.ts, max(e.answered if e.response != NULL else e.ts, self.clock())
+        row.key, row.version, row.correlation_id = e.key, e.version, correlation_id(e.request)
+        row.request_bytes, row.response_bytes = e.request_size + 4, e.response_size + 4 if e.response != NULL else -1
+        row.latency = microseconds(<int64_t>e.answered - <int64_t>e.ts) if e.response != NULL else 0
+        row.request_transfer = e.ts - e.began if 0 < e.began <= e.ts else -1
+        row.response_transfer = e.answered - e.answering if e.response != NULL and 0 < e.answering <= e.answered else -1
+        row.pause, row.in_flight = e.pause, e.in_flight
+        row.link, row.client = place_of(&self.connections.used, link), place_of(&self.used_clients, client) if client else -1
         if self.parted:
             if e.key == API_VERSIONS:
-                self.connections.known[number - 1].voice = self.voices.next(self.connections.known[number - 1].voice, e)
-            self.uses.count(number, who, self.connections.known[number - 1].voice, e.key, e.version)
-            sums_add(&self.connections.known[number - 1].sums, e, who, row[1], self.messages.has_errors())
-        if out_put(&self.numbers, row, sizeof(row)):
+                self.hear_client(link, e)
+            self.uses.count(link, client, self.connections.known[link - 1].voice, e.key, e.version)
+            sums_add(&self.connections.known[link - 1].sums, e, client, row.completed, self.messages.has_errors())
+        if out_put(&self.numbers, &row, sizeof(row)):
             raise MemoryError
         self.messages.end_row()
-        if parted:
-            self.partitions.put_rows(self.count, e.key == FETCH)
+        if parted and e.key > FETCH:
+            self.partitions.put_batch_rows(self.count)
+        elif parted:
+            self.partitions.put_rows(self.count, e.key == FETCH, link)
             if e.response != NULL and not self.partitions.failed:
-                self.runs.put(self.partitions, number, who, e.key, e.ts, e.answered)
+                self.runs.put(self.partitions, link, client, e.key, e.ts, e.answered)
         self.count += 1
+        return 0
+
+    cdef int hear_client(self, uint32_t link, Exchange* e) except -1:
+        """Note what client and broker of a connection have said of themselves in an ApiVersions."""
+        self.connections.known[link - 1].voice = self.voices.next(self.connections.known[link - 1].voice, e)
         return 0
 
     cdef int put_fields(self, ApiCodecs codecs, Exchange* e) except -1:
@@ -194,15 +307,28 @@ cdef class ExchangeRows(Sink):
 
     cdef bint read_partitions(self, Exchange* e) except -1:
         """Those of a Fetch or Produce; False where only the slower way can."""
-        cdef PyObject* layout = self.layouts.of(e.key, e.version)
+        cdef PyObject* layout
         cdef size_t request_body = self.messages.request_body
         cdef size_t response_body = self.messages.response_body if e.response != NULL else 0
+        if e.key > FETCH:
+            return False
+        layout = self.layouts.of(e.key, e.version)
         if layout == <PyObject*>None:
             return False
         return self.partitions.read(
             <Layout>layout, e.request + request_body, e.request_size - request_body,
             e.response + response_body, e.response_size - response_body, e.key == FETCH,
         )
+
+    cdef bint load_partitions(self, Exchange* e) except -1:
+        """Those that the owner finds, of a ShareFetch and where only the slower way can."""
+        if not (0 <= e.key <= FETCH or e.key == SHARE_FETCH):
+            return False
+        found = self.owner.partitions(link_of(e), *values_of(e))
+        if found is None:
+            return False
+        self.partitions.load(found)
+        return True
 
     cdef int note_nameless(self) except -1:
         """The last row has a topic id whose name nobody knows so far."""
@@ -212,7 +338,7 @@ cdef class ExchangeRows(Sink):
         return 0
 
     cdef uint64_t clock(self) noexcept:
-        return 0 if self.streams is None else self.streams.clock
+        return self.came if self.streams is None else self.streams.clock
 
     # Numbers of texts
 
@@ -233,15 +359,6 @@ cdef class ExchangeRows(Sink):
             raise MemoryError
         return number
 
-    def set_voice(self, bytes link not None, int64_t voice):
-        """What an ApiVersions said that went the slower way."""
-        self.connections.known[self.link(PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link)) - 1].voice = voice
-
-    def voice(self, bytes link not None):
-        """The voice of a connection; None where it is not known here."""
-        cdef uint32_t number = self.connections.find(PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link))
-        return self.connections.known[number - 1].voice if number else None
-
     def end_connection(self, str link not None, int64_t round_trip, int64_t retransmissions):
         """What TCP says of a connection, or of its part since this was called last. round_trip: ns, -1: not known."""
         cdef bytes text = link.encode()
@@ -249,10 +366,6 @@ cdef class ExchangeRows(Sink):
         sums_end(&self.connections.known[number - 1].sums, round_trip, retransmissions)
         if self.connections.links.count > REMEMBERED:
             self.owner.flush()
-
-    def end_runs(self):
-        """An error came the slower way: no run goes on over it."""
-        self.runs.end()
 
     # Columns
 
@@ -264,7 +377,7 @@ cdef class ExchangeRows(Sink):
         errors: the same with int64 codes; links, ends (clients' ends), servers, addresses (clients'), clients: such texts, that the rows'
         numbers for link and client are places in, client -1: null; server_of, address_of: int32, a link's place in servers, addresses; topics: (kind,
         bytes) by number from 1 on; nameless: int32, rows with a topic id that had no name; fetched, produced, batches: int64 rows
-        of PartRow (the first two) and BatchRow, whose `row` is one of `numbers`; frames: see FrameColumns; fields: int64 rows, the least int64: not there; ended: see
+        of PartRow (the first two) and BatchRow, whose `row` is one of `numbers`; frames: see FrameColumns; fields: (int64 rows, their texts), the least int64: not there; ended: see
         `end`, None: goes on.
         """
         cdef Partitions parts = self.partitions
@@ -278,7 +391,7 @@ cdef class ExchangeRows(Sink):
         }
         made |= parts.take()
         made["frames"] = self.frames.take()
-        made["fields"] = b"" if self.fields is None else text(&self.fields.rows)
+        made["fields"] = (b"", None) if self.fields is None else self.fields.take()
         made |= self.connections.take()
         made["ended"] = self.end() if last or most > REMEMBERED else None
         made |= self.messages.take()

@@ -1,36 +1,47 @@
-# Numbers of messages by their paths, one row of int64 for each exchange.
+# Fields of messages by their paths, one row of int64 for each exchange.
 
 cdef enum:
-    FIELDS = 12           # columns, at most
+    FIELDS = 16           # columns, at most
+
+
+# Where a field stands in a selection's row, the column it fills, and whether it is a text.
+cdef struct FieldPlace:
+    int slot, column
+    bint text
 
 
 cdef class Fields:
-    """How one version is read: (selection, the column of each of its first slots) of the request and of the response; None:
-    nothing is asked of that side. Of two slots with one column the one that is not missing counts."""
+    """How one version is read: (selection, (slot, column, whether it is text) of each field) of the request and of the response;
+    None: nothing is asked of that side. Of two fields with one column the last that is there counts."""
 
     cdef Selection asks, reports
-    cdef int columns[2][FIELDS]
+    cdef FieldPlace places[2][FIELDS]
     cdef int counts[2]
 
     def __init__(self, request, response):
         self.asks, self.reports = (None if each is None else each[0] for each in (request, response))
         for side, given in enumerate((request, response)):
-            for slot, column in enumerate(() if given is None else given[1][:FIELDS]):
-                self.columns[side][slot], self.counts[side] = column, slot + 1
+            for number, (slot, column, text) in enumerate(() if given is None else given[1][:FIELDS]):
+                self.places[side][number] = FieldPlace(slot, column, text)
+                self.counts[side] = number + 1
 
 
 cdef class FieldColumns:
-    """The rows. width: columns; owner: its fields(key, version) gives a Fields, or None."""
+    """The rows; a text is a place among `used`. width: columns; owner: its fields(key, version) gives a Fields, or None."""
 
     cdef int width
     cdef Out rows
     cdef Layouts layouts
+    cdef Texts texts
+    cdef DictionaryBuilder used
 
     def __init__(self, owner, int width):
         self.layouts, self.width = Layouts(owner.fields), min(width, FIELDS)
 
     def __dealloc__(self):
         out_free(&self.rows)
+        texts_free(&self.texts)
+        places_free(&self.used)
 
     cdef int put(self, int key, int version, const uint8_t* request, size_t n, const uint8_t* response, size_t m) except -1:
         """A row. request, response: bodies; response NULL: there is none."""
@@ -47,14 +58,57 @@ cdef class FieldColumns:
             raise MemoryError
         return 0
 
+    cdef int put_values(self, values) except -1:
+        """A row of an exchange that was read elsewhere: a number, a text or None for each column."""
+        cdef int64_t value
+        cdef bytes text
+        for each in values:
+            if isinstance(each, str):
+                text = each.encode("utf-8", "replace")
+                value = self.number(<const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+            else:
+                value = MISSING if each is None else each
+            if out_put(&self.rows, &value, sizeof(value)):
+                raise MemoryError
+        return 0
+
     cdef int fill(self, int64_t* row, Fields layout, Selection side, int number, const uint8_t* body, size_t n) except -1:
         """What one side says."""
         cdef int i
         cdef int64_t* found
+        cdef FieldPlace* place
         if side is None or side.select_at(body, body, body + n) < 0:
             return 0
         found = <int64_t*>side.levels[0].rows.data
         for i in range(layout.counts[number]):
-            if found[i] != MISSING:
-                row[layout.columns[number][i]] = found[i]
+            place = &layout.places[number][i]
+            if place.text:
+                if found[place.slot + 1] >= 0:
+                    row[place.column] = self.text(body + found[place.slot], found[place.slot + 1])
+            elif found[place.slot] != MISSING:
+                row[place.column] = found[place.slot]
         return 0
+
+    cdef int64_t text(self, const uint8_t* text, size_t size) except -1:
+        """The place of a message's text, of which only what is UTF-8 counts."""
+        cdef size_t i
+        cdef bytes made
+        for i in range(size):
+            if text[i] >= 0x80:
+                made = (<const char*>text)[:size].decode("utf-8", "replace").encode()
+                return self.number(<const uint8_t*>PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made))
+        return self.number(text, size)
+
+    cdef int64_t number(self, const uint8_t* text, size_t size) except -1:
+        cdef uint32_t number = text_number(&self.texts, text, size, 0)
+        if number == 0:
+            raise MemoryError
+        return place_of(&self.used, number)
+
+    cdef tuple take(self):
+        """(rows, their texts); the next ones begin anew."""
+        made = text(&self.rows), strings(&self.texts, &self.used, False)
+        places_clear(&self.used)
+        if self.texts.count > REMEMBERED:
+            texts_free(&self.texts)
+        return made

@@ -70,11 +70,23 @@ cdef class MessageColumns:
         cdef Out* out = &self.columns[RESPONSE].text
         return codecs.answer(frame, n - start).json_at(frame, n - start, out, &self.lines.context, True) >= 0
 
+    cdef int put_texts(self, bytes header, bytes request, bytes response) except -1:
+        """Texts that were made elsewhere, in place of an exchange's; None: there is none."""
+        cdef int i
+        cdef bytes text
+        for i, text in enumerate((header if self.headed else None, request if self.bodies else None, response if self.bodies else None)):
+            self.start[i] = self.columns[i].text.size
+            if text is not None and out_put(&self.columns[i].text, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)):
+                raise MemoryError
+        return self.note_errors()
+
     cdef int note_errors(self) except -1:
         """The codes in the last response, each once."""
         cdef size_t first = self.errors.size // sizeof(int64_t)
         cdef const char* p = self.columns[RESPONSE].text.data + self.start[RESPONSE]
         cdef int64_t code
+        if self.columns[RESPONSE].text.size == self.start[RESPONSE]:
+            return 0
         while next_error(&p, end_of(&self.columns[RESPONSE].text), &code):
             if not is_in(&self.errors, first, code) and out_put(&self.errors, &code, sizeof(code)):
                 raise MemoryError

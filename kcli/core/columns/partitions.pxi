@@ -1,7 +1,12 @@
-# Fetch and Produce partition by partition, as columns: what kcli/pipeline/partitions.py makes rows of, without a Python object.
+# Fetch and Produce partition by partition, as columns, without a Python object; kcli/pipeline/partitions.py finds those of odd ones.
 
 cdef enum:
     FEW = 16              # partitions that are looked through one by one
+    MOST_POSITIONS = 1 << 20
+    FETCHED = 1           # APIs of batches
+    SHARED = 2
+
+cdef tuple NOTHING = (None,) * COLUMNS     # what a side says that does not name a partition
 
 cdef extern from *:
     """
@@ -27,14 +32,20 @@ cdef struct Part:
     int64_t size
 
 
+# Where the fetches of a connection stand in a partition, as far as was said: an incremental one names only what changes.
+cdef struct Position:
+    int64_t effective, high_seen, start_seen
+
+
 # A row of `fetch_partitions` or `produce_partitions`, and what the tables beside them need. Of a Produce: session and epoch
 # are acks and the timeout; high, stable and start are base offset, append time and log start offset.
 cdef struct PartRow:
-    int64_t row, session, epoch, name, id, partition, asked, reported, offset, limit, error, high, stable, start
+    int64_t row, session, epoch, name, id, partition, asked, answered, offset, limit, error, high, stable, start
     int64_t size, batches, last, first_size, behind
+    int64_t effective, high_seen, start_seen      # see Position
 
 
-# A row of `record_batches`.
+# A row of `record_batches`. api: 0 Produce, 1 Fetch, 2 ShareFetch.
 cdef struct BatchRow:
     int64_t row, api, name, id, partition, base_offset, last_offset, magic, attributes, leader_epoch, producer_id, producer_epoch
     int64_t base_sequence, base_timestamp, max_timestamp, count, size, crc, valid
@@ -52,7 +63,11 @@ cdef class Partitions:
     cdef const uint8_t* response      # of which `endpoints` are rows
     cdef const EndpointRow* endpoints
     cdef int64_t endpoint_count
+    cdef list given                   # what the partitions in hand were loaded from; None: they were read
+    cdef dict hints                   # ... "host:port" by node
     cdef Out fetched, produced, batches      # rows
+    cdef Map positions                # by connection and partition: numbers of `stands`, from 1 on
+    cdef Out stands                   # of Position
 
     def __dealloc__(self):
         texts_free(&self.texts)
@@ -61,16 +76,13 @@ cdef class Partitions:
         out_free(&self.fetched)
         out_free(&self.produced)
         out_free(&self.batches)
+        map_free(&self.positions)
+        out_free(&self.stands)
 
     cdef bint read(self, Layout layout, const uint8_t* request, size_t n, const uint8_t* response, size_t m, bint adds) except -1:
         """An exchange's bodies; False where only the slower way can. adds: partitions of the response that nobody asked for."""
         cdef int64_t* row
-        self.count = self.indexed = self.cursor = 0
-        if self.seen.mask > FEW * FEW:
-            map_free(&self.seen)
-        elif self.seen.used:
-            map_clear(&self.seen)
-        self.session, self.epoch, self.failed, self.endpoint_count = 0, -1, 0, 0
+        self.begin()
         if layout.asks.select_at(request, request, request + n) < 0:
             return False
         row = <int64_t*>layout.asks.levels[0].rows.data
@@ -87,6 +99,57 @@ cdef class Partitions:
         self.response, self.endpoints = response, <EndpointRow*>layout.reports.levels[ENDPOINTS].rows.data
         self.endpoint_count = layout.reports.levels[ENDPOINTS].rows.size // layout.reports.levels[ENDPOINTS].width
         return self.topics(layout, layout.reports, response, 1, adds)
+
+    cdef void begin(self) noexcept:
+        """Another exchange's are to come."""
+        self.count = self.indexed = self.cursor = 0
+        if self.seen.mask > FEW * FEW:
+            map_free(&self.seen)
+        elif self.seen.used:
+            map_clear(&self.seen)
+        self.session, self.epoch, self.failed, self.endpoint_count = 0, -1, 0, 0
+        self.given = self.hints = None
+
+    cdef int load(self, tuple found) except -1:
+        """Take partitions that were read elsewhere: ((session, epoch), error, hints, partitions), each of these (topic's name or None,
+        its id or None, what the request says, what the response says, records or None); a side says (number or None of each
+        column), None: nothing."""
+        cdef Part* part
+        self.begin()
+        (self.session, self.epoch), self.failed, self.hints, self.given = found
+        for name, id, asked, answered, records in self.given:
+            part = self.new_part()
+            if name is not None:
+                self.number(<const uint8_t*>PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name), NAME, &part.name, &part.id)
+            if id is not None:
+                part.id = text_number(&self.texts, <const uint8_t*>PyBytes_AS_STRING(id), 16, ID)
+                if part.id == 0:
+                    raise MemoryError
+            part.asked, part.reported = asked is not None, answered is not None
+            for column, number in enumerate(zip(asked or NOTHING, answered or NOTHING)):
+                for said in number:
+                    if said is not None:
+                        part.columns[column] = said
+            if records is not None:
+                part.records, part.size = <const uint8_t*>PyBytes_AS_STRING(records), PyBytes_GET_SIZE(records)
+        return 0
+
+    cdef Part* new_part(self) except NULL:
+        """A partition of which nothing is known."""
+        cdef Part* grown
+        cdef Part* part
+        cdef int i
+        if self.count == self.room:
+            grown = <Part*>realloc(self.parts, (2 * self.room + FEW) * sizeof(Part))
+            if grown == NULL:
+                raise MemoryError
+            self.parts, self.room = grown, 2 * self.room + FEW
+        part = &self.parts[self.count]
+        self.count += 1
+        part.name, part.id, part.asked, part.reported, part.records, part.size = 0, 0, False, False, NULL, -1
+        for i in range(COLUMNS):
+            part.columns[i] = MISSING
+        return part
 
     cdef bint topics(self, Layout layout, Selection body, const uint8_t* base, int side, bint adds) except -1:
         """What one side says of its partitions."""
@@ -129,7 +192,6 @@ cdef class Partitions:
                     bint adds) except -1:
         """What one side says of a partition. False: it says so twice."""
         cdef Part* part = NULL
-        cdef Part* grown
         cdef int i
         if side and self.cursor < self.count:
             part = &self.parts[self.cursor]
@@ -140,16 +202,8 @@ cdef class Partitions:
         if part == NULL:
             if side and not adds:
                 return True
-            if self.count == self.room:
-                grown = <Part*>realloc(self.parts, (2 * self.room + FEW) * sizeof(Part))
-                if grown == NULL:
-                    raise MemoryError
-                self.parts, self.room = grown, 2 * self.room + FEW
-            part = &self.parts[self.count]
-            self.count += 1
-            part.name, part.id, part.asked, part.reported, part.records, part.size = name, id, False, False, NULL, -1
-            for i in range(COLUMNS):
-                part.columns[i] = MISSING
+            part = self.new_part()
+            part.name, part.id = name, id
         elif part.reported or not side:
             return False
         self.cursor = part - self.parts + 1
@@ -189,8 +243,10 @@ cdef class Partitions:
 
     # Rows
 
-    cdef int put_rows(self, int64_t row, bint fetch) except -1:
+    cdef int put_rows(self, int64_t row, bint fetch, uint64_t link) except -1:
+        """link: the connection's number."""
         cdef size_t i
+        cdef Position* position
         cdef Part* part
         cdef PartRow made
         cdef int64_t* c
@@ -201,14 +257,54 @@ cdef class Partitions:
             made.size = part.size if part.size > 0 else 0
             self.put_batches(part, &made, row, fetch, c)
             made.row, made.session, made.epoch = row, self.session, self.epoch
-            made.name, made.id, made.partition, made.asked, made.reported = part.name, part.id, c[INDEX], part.asked, part.reported
+            made.name, made.id, made.partition, made.asked, made.answered = part.name, part.id, c[INDEX], part.asked, part.reported
             made.offset, made.limit, made.high, made.stable, made.start = c[OFFSET], c[LIMIT], c[HIGH], c[STABLE], c[START]
             made.error = c[ERROR] if part.reported else 0
+            made.effective = made.high_seen = made.start_seen = MISSING
+            if fetch:
+                position = self.position(link, part)
+                made.effective, made.high_seen, made.start_seen = position.effective, position.high_seen, position.start_seen
             if out_put(rows, &made, sizeof(made)):
                 raise MemoryError
         return 0
 
-    cdef int put_batches(self, Part* part, PartRow* reported, int64_t row, bint fetch, int64_t* c) except -1:
+    cdef Position* position(self, uint64_t link, Part* part) except NULL:
+        """Where the fetches of a connection stand, after this one."""
+        cdef Position made
+        cdef Position* found
+        cdef int64_t* c = part.columns
+        cdef uint64_t a = link << 32 | <uint64_t>(part.id or part.name), b = <uint64_t>c[INDEX]
+        cdef uint64_t at = map_find(&self.positions, a, b)
+        if not at:
+            if self.stands.size >= MOST_POSITIONS * sizeof(Position):
+                self.forget_positions()
+            made.effective = made.high_seen = made.start_seen = MISSING
+            at = self.stands.size // sizeof(Position) + 1
+            if out_put(&self.stands, &made, sizeof(made)) or map_put(&self.positions, a, b, at):
+                raise MemoryError
+        found = <Position*>self.stands.data + at - 1
+        if part.asked and c[OFFSET] != MISSING:
+            found.effective = c[OFFSET]
+        if part.reported and c[HIGH] != MISSING and c[HIGH] >= 0:      # -1 beside an error
+            found.high_seen = c[HIGH]
+        if part.reported and c[START] != MISSING and c[START] >= 0:
+            found.start_seen = c[START]
+        return found
+
+    cdef void forget_positions(self) noexcept:
+        map_free(&self.positions)
+        self.stands.size = 0
+
+    cdef int put_batch_rows(self, int64_t row) except -1:
+        """Of a ShareFetch: its batches alone."""
+        cdef size_t i
+        cdef PartRow made
+        for i in range(self.count):
+            made.size = max(self.parts[i].size, <int64_t>0)
+            self.put_batches(&self.parts[i], &made, row, SHARED, self.parts[i].columns)
+        return 0
+
+    cdef int put_batches(self, Part* part, PartRow* reported, int64_t row, int api, int64_t* c) except -1:
         """A row for each batch; their number, the first one's size and the last offset are noted in `reported`."""
         cdef Batch b
         cdef const uint8_t* p = part.records
@@ -223,14 +319,14 @@ cdef class Partitions:
             reported.batches += 1
             reported.last = b.last_offset
             p += b.size
-            self.put_batch(&b, part, row, fetch)
-        if fetch and part.asked and reported.batches:
+            self.put_batch(&b, part, row, api)
+        if api == FETCHED and part.asked and reported.batches:
             reported.behind = far_behind(c[HIGH], first, reported.last, reported.size, c[LIMIT])
         return 0
 
-    cdef int put_batch(self, Batch* b, Part* part, int64_t row, bint fetch) except -1:
+    cdef int put_batch(self, Batch* b, Part* part, int64_t row, int api) except -1:
         cdef BatchRow made
-        made.row, made.api, made.name, made.id, made.partition = row, fetch, part.name, part.id, part.columns[INDEX]
+        made.row, made.api, made.name, made.id, made.partition = row, api, part.name, part.id, part.columns[INDEX]
         made.base_offset, made.last_offset, made.magic, made.attributes = b.base_offset, b.last_offset, b.magic, b.attributes
         made.leader_epoch, made.producer_id, made.producer_epoch = b.leader_epoch, b.producer_id, b.producer_epoch
         made.base_sequence, made.base_timestamp, made.max_timestamp = b.base_sequence, b.base_timestamp, b.max_timestamp
@@ -244,18 +340,22 @@ cdef class Partitions:
         cdef const EndpointRow* at
         cdef const char* host
         cdef int64_t i
-        cdef uint32_t number
+        if self.hints is not None:
+            return self.endpoint_number(self.hints[node]) if node in self.hints else 0
         for i in range(self.endpoint_count):
             at = &self.endpoints[i]
             if at.node != node or at.size < 0:
                 continue
             host = <const char*>self.response + at.host
-            text = f"{host[:at.size].decode('utf-8', 'replace')}:{at.port}".encode()
-            number = text_number(&self.texts, <const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), SERVER)
-            if number == 0:
-                raise MemoryError
-            return number
+            return self.endpoint_number(f"{host[:at.size].decode('utf-8', 'replace')}:{at.port}")
         return 0
+
+    cdef uint32_t endpoint_number(self, str endpoint) except? 0:
+        cdef bytes text = endpoint.encode()
+        cdef uint32_t number = text_number(&self.texts, <const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), SERVER)
+        if number == 0:
+            raise MemoryError
+        return number
 
     cdef size_t size(self) noexcept:
         """Bytes of the rows."""
@@ -273,5 +373,6 @@ cdef class Partitions:
         return known
 
     cdef void forget(self) noexcept:
-        """No text is needed any more."""
+        """No text is needed any more, nor what goes by the numbers of texts and connections."""
         texts_free(&self.texts)
+        self.forget_positions()

@@ -21,7 +21,7 @@ cdef class Uses:
         """A request more. link, client: numbers, client 0: null."""
         cdef Use made
         cdef uint64_t a = <uint64_t>link << 32 | client
-        cdef uint64_t b = <uint64_t>voice << 16 | <uint64_t>key << 8 | <uint64_t>version
+        cdef uint64_t b = <uint64_t>voice << 32 | <uint64_t><uint16_t>key << 16 | <uint16_t>version
         cdef uint64_t at = map_find(&self.known, a, b)
         if at:
             (<Use*>self.rows.data)[at - 1].count += 1

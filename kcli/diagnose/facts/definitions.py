@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from kcli.tables.definition import WHO, Table, define
+from kcli.tables.definition import Table, define
+from kcli.tables.exchanges import WHO
 
 DIAGNOSIS_FACTS: dict[str, Table] = {}
 COMPLETED = "completed_ns   int64    ns since 1970: as in exchanges\n"

@@ -28,7 +28,6 @@ OF_TRANSACTIONS = (
     apikeys.TXN_OFFSET_COMMIT,
 )  # fmt: skip
 TCP_ROWS = 5000
-SERVER = 2  # where in a row of `exchange_facts` the broker's end is
 
 
 class Store(Protocol):
@@ -51,8 +50,6 @@ class FactSource(RowSource):
 
     def put_row(self, table: str, row: tuple[Any, ...]) -> None:
         """Give the store a row that is wanted."""
-        if table == "exchange_facts":
-            self.servers.add(row[SERVER])
         if table in WANTED:
             self.store.put(table, row)
 
@@ -72,7 +69,6 @@ class FactSource(RowSource):
                 yield
         finally:
             self.flush(last=True)
-            self.rows.finish()
             self.put_tcp(last=True)
 
     def put_tcp(self, last: bool = False) -> None:

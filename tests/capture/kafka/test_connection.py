@@ -125,10 +125,11 @@ def test_steadiness_is_handed_back_and_forth() -> None:
     made.data(1, 4, metadata(0)[1])
     made.data(0, 5, metadata(1)[0] + metadata(2)[0][:9])
     assert (before, made.steady) == (False, True)
-    pending, buffers, heard = made.release()
+    pending, buffers, heard, begun, answered = made.release()
     assert [each[0] for each in pending] == [1] and buffers == [metadata(2)[0][:9], b""] and heard == (5, 4)
+    assert (begun[0], answered) == (5, 4)
     other = CapturedConnection(ends, 0, (True, True), Bodies(), emitted.append)
-    other.restore(True, pending, buffers, (2 * len(metadata(1)[0]), 0), heard, 5, True)
+    other.restore(True, pending, buffers, (2 * len(metadata(1)[0]), 0), heard, 5, True, begun, answered)
     other.data(0, 6, metadata(2)[0][9:])
     other.data(1, 7, metadata(1)[1] + metadata(2)[1])
     assert summary(emitted) == ["METADATA 0", "METADATA 1", "METADATA 2"]

@@ -20,16 +20,17 @@ def made(client: int | None = 0) -> ConnectionState:
 
 def test_what_is_released_is_restored() -> None:
     state = made()
-    state.restore(True, [(1, 3, 12, 5, ASKED)], [b"abc", b""], (10, 20), (5, 6), 4, True)
+    waiting = (1, 3, 12, 5, ASKED, False, 4, -1, 0)
+    state.restore(True, [waiting], [b"abc", b""], (10, 20), (5, 6), 4, True, (3, 0), 2)
     assert state.steady and state.weight == REQUEST_SIZE + len(ASKED) + 3
     assert [stream.received for stream in state.streams] == [13, 20]
-    assert state.release() == ([(1, 3, 12, 5, ASKED)], [b"abc", b""], (5, 6))
+    assert state.release() == ([waiting], [b"abc", b""], (5, 6), (3, 0), 2)
     assert state.weight == 0
 
 
 def test_a_connection_is_steady_where_handing_it_over_costs_little() -> None:
     state = made()
-    state.restore(True, [], [bytes(1 << 18), b""], (0, 0), (5, 6), 4, True)
+    state.restore(True, [], [bytes(1 << 18), b""], (0, 0), (5, 6), 4, True, (0, 0), 0)
     found = [state.steady]
     state.release()
     found.append(state.steady)
@@ -39,7 +40,7 @@ def test_a_connection_is_steady_where_handing_it_over_costs_little() -> None:
 
 def test_nothing_is_steady_before_it_is_proved() -> None:
     state = made()
-    state.restore(True, [], [b"", b""], (0, 0), (0, 0), 0, False)
+    state.restore(True, [], [b"", b""], (0, 0), (0, 0), 0, False, (0, 0), 0)
     assert not state.steady
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
@@ -12,14 +11,16 @@ from typing import Any
 import pytest
 
 import kcli
-from kcli.capture.filters import chosen
 from kcli.capture.tables import arrow
 from kcli.capture.tables.arrow import TableDecoder
-from kcli.capture.tables.columns import event_row, exchange_row
-from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
+from kcli.capture.tables.columns import event_row, put_exchange
+from kcli.tables.captured import PARQUET_COLUMNS
 from kcli.tables.definition import schema_of
+from kcli.tables.exchanges import EXCHANGE_COLUMNS
 from kcli.tables.parquet import stored
 from tests.capture.wires import DATA, SAMPLES
+from tests.oracle.exchange_row import exchange_row
+from tests.oracle.odd import make_all_odd
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -53,8 +54,13 @@ def rows_of(path: Path, **options: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-@pytest.mark.usefixtures("engine")
 def test_rows_are_those_of_the_values(path: Path) -> None:
+    assert rows_of(path) == expected(path)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_rows_are_the_same_where_texts_are_made_elsewhere(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_all_odd(monkeypatch)
     assert rows_of(path) == expected(path)
 
 
@@ -91,11 +97,11 @@ def test_batches_are_small_and_streamed(rows: int, monkeypatch: pytest.MonkeyPat
 def test_the_core_makes_most_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     slow: list[Any] = []
 
-    def noted(item: kcli.Exchange, clock: int) -> dict[str, Any]:
+    def noted(sink: Any, item: kcli.Exchange, *rest: Any) -> None:
         slow.append(item)
-        return exchange_row(item, clock)
+        put_exchange(sink, item, *rest)
 
-    monkeypatch.setattr(arrow, "exchange_row", noted)
+    monkeypatch.setattr(arrow, "put_exchange", noted)
     assert kcli.read_capture(SAMPLES / "kcat-codecs.pcap").to_arrow().read_all().num_rows == 77
     assert len(slow) < 10
 
@@ -103,8 +109,6 @@ def test_the_core_makes_most_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_of_both_kinds_are_merged_by_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """An event behind every third row of the core's."""
     source = TableDecoder([str(SAMPLES / "kcat-codecs.pcap")])
-    if source.sink is None:
-        pytest.skip("the core is not built")
     (whole,) = source.batches()
     rows = pyarrow.RecordBatch.from_pylist([{"reason": str(at)} for at in range(0, 77, 3)], schema=source.schema)
     merged = source.merged(whole, rows, source.numpy.arange(0, 77, 3)).to_pylist()
@@ -157,19 +161,6 @@ def test_without_its_libraries_it_says_what_is_missing(name: str, monkeypatch: p
         TableDecoder([])
 
 
-@pytest.mark.usefixtures("engine")
-def test_rows_that_come_as_values_are_filtered_alike() -> None:
-    source = TableDecoder([io_copy("java44-txn.pcap")], chosen=chosen("EndTxn"))
-    assert sum(batch.num_rows for batch in source.batches()) == 8
-
-
-def io_copy(name: str) -> Any:
-    from kcli.filelike import Stream
-
-    return Stream(io.BytesIO((SAMPLES / name).read_bytes()))
-
-
-@pytest.mark.usefixtures("engine")
 def test_each_row_knows_its_file(tmp_path: Path) -> None:
     """Files one after another, and files whose packets alternate: the file whose packet completed the exchange."""
     data = (SAMPLES / "java44-txn.pcap").read_bytes()

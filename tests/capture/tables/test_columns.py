@@ -11,13 +11,16 @@ from kcli.capture.filters import Filter
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.tables.columns import EVERY, batch_of, event_row, exchange_row, rows_batch, wanted_rows
-from kcli.tables.captured import EXCHANGE_COLUMNS, PARQUET_COLUMNS
+from kcli.capture.tables.columns import EVERY, batch_of, event_row, rows_batch, wanted_rows
+from kcli.tables.captured import PARQUET_COLUMNS
 from kcli.tables.definition import schema_of
+from kcli.tables.exchanges import EXCHANGE_COLUMNS, MISSING, fields_of_columns
 from tests.capture.messages import metadata
+from tests.oracle.exchange_row import exchange_row
 
 pyarrow = pytest.importorskip("pyarrow")
 SCHEMA = schema_of(PARQUET_COLUMNS)
+FIELDS = fields_of_columns(EVERY)
 
 
 def test_rows_of_values_have_columns_of_the_table() -> None:
@@ -45,17 +48,18 @@ def taken() -> dict[str, Any]:
     rows = [(10_000, 0, 3, 12, 1, 50, 60, 1500, 0, 0), (20_000, 0, 1, 4, 2, 51, -1, 0, 1, -1)]
     rows.append((30_000, 0, 1, 4, 3, 52, 61, 7, 0, 0))
     return {
-        "numbers": b"".join(struct.pack("10q", *row) for row in rows),
+        "numbers": b"".join(struct.pack("14q", *row, 2_000, 3_000, -1, 1) for row in rows),
         "links": texts("a:1-b:2", "c:3-d:4"), "servers": texts("c:3", "a:1"), "server_of": struct.pack("2i", 1, 0),
         "addresses": texts("d", "b"), "address_of": struct.pack("2i", 1, 0),
         "ends": texts("b:2", "d:4"), "clients": texts("c"),
         "request": texts('{"topics":[{"name":"t"}]}', '{"topics":[{"topic":"tt"}]}', '{"clientId":"t"}'),
+        "fields": (struct.pack(f"{3 * len(FIELDS)}q", *[MISSING] * (3 * len(FIELDS))), texts()),
         "response": texts("{}", "", '{"errorCode":6}'), "errors": (struct.pack("4i", 0, 0, 0, 1), struct.pack("q", 6)),
     }  # fmt: skip
 
 
 def test_what_the_core_made() -> None:
-    made = batch_of(taken(), {3: "METADATA"}.get, SCHEMA)
+    made = batch_of(taken(), {3: "METADATA"}.get, SCHEMA, fields=FIELDS)
     assert made.schema == SCHEMA
     first, second, third = made.to_pylist()
     assert (first["api"], second["api"], first["client_id"], second["client_id"]) == ("METADATA", None, "c", None)
@@ -77,7 +81,9 @@ def test_columns_that_nobody_wants_are_null() -> None:
 
 
 def test_ends_and_errors_have_a_plain_form_too() -> None:
-    made = batch_of(taken() | {"header": texts("{}", "[]", "{}")}, str, schema_of(EXCHANGE_COLUMNS)).to_pylist()
+    made = batch_of(
+        taken() | {"header": texts("{}", "[]", "{}")}, str, schema_of(EXCHANGE_COLUMNS), fields=FIELDS
+    ).to_pylist()
     assert [row["broker_address"] for row in made] == ["a", "c", "a"]
     assert [row["client_address"] for row in made] == ["b", "d", "b"]
     assert [row["error"] for row in made] == [None, None, "NOT_LEADER_OR_FOLLOWER"]
@@ -100,5 +106,5 @@ def test_ends_and_errors_have_a_plain_form_too() -> None:
     ids=str,
 )
 def test_rows_pass_a_filter_as_values_do(chosen: Filter, kept: list[int]) -> None:
-    found = wanted_rows(chosen, taken(), batch_of(taken(), str, SCHEMA))
+    found = wanted_rows(chosen, taken(), batch_of(taken(), str, SCHEMA, fields=FIELDS))
     assert [row for row in range(3) if found[row]] == kept

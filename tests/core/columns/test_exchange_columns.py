@@ -11,6 +11,8 @@ import numpy
 import pytest
 
 from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.kafka.events import Link
+from kcli.capture.kafka.exchange import Exchange
 from kcli.core.codec.values import uuid_text
 from kcli.core.columns.exchange_columns import ExchangeRows
 from kcli.pipeline.projections import layout
@@ -28,12 +30,16 @@ class Owner(CaptureDecoder):
     def choose_engine(self, ports: Any) -> Any:
         self.learnt: list[tuple[Any, ...]] = []
         self.forwarded: list[tuple[Any, ...]] = []
+        self.walked: list[tuple[Any, ...]] = []
         self.flushes = 0
         self.sink = ExchangeRows(self, forwarded=(12,), rows=4, **self.options)
         return super().choose_engine(ports)
 
     def layout(self, _key: int, _version: int) -> None:
         return None
+
+    def partitions(self, *exchange: Any) -> None:
+        self.walked.append(exchange)
 
     def fields(self, _key: int, _version: int) -> None:
         return None
@@ -88,7 +94,7 @@ def test_rows_have_the_text_of_lines(tmp_path: Path) -> None:
     for number in range(3):
         wire.client(metadata(number)[0]).server(metadata(number)[1])
     owner, taken = ran(wire.close(), tmp_path)
-    rows = numbers(taken["numbers"], 10)
+    rows = numbers(taken["numbers"], 14)
     lines: list[bytes] = []
     CaptureDecoder([str(tmp_path / "made.pcap")], text=True).lines(lambda data: lines.append(bytes(data)))
     want = [json.loads(line) for line in b"".join(lines).splitlines()]
@@ -106,10 +112,10 @@ def test_requests_at_other_times_have_no_row_but_teach_names(tmp_path: Path, mon
     for number in range(4):
         wire.client(metadata(number)[0]).server(metadata(number)[1])
     _, taken = ran(wire, tmp_path)
-    times = numbers(taken["numbers"], 10)[:, 0].tolist()
+    times = numbers(taken["numbers"], 14)[:, 0].tolist()
     monkeypatch.setattr(Owner, "options", {"since": times[1], "until": times[2]})
     owner, kept = ran(wire, tmp_path)
-    assert numbers(kept["numbers"], 10)[:, 0].tolist() == times[1:3]
+    assert numbers(kept["numbers"], 14)[:, 0].tolist() == times[1:3]
     for name in ("header", "request", "response"):
         assert texts(kept[name]) == texts(taken[name])[1:3]
     assert codes(kept["errors"]) == [[], []] and [each[1] for each in owner.learnt] == [3]
@@ -138,7 +144,7 @@ def test_bodies_may_stay_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1]).client(metadata(2)[0]).server(bytes(range(20)))
     monkeypatch.setattr(Owner, "options", {"bodies": False, "parted": False})
     owner, taken = ran(wire.close(), tmp_path)
-    assert numbers(taken["numbers"], 10)[:, 4].tolist() == [1]
+    assert numbers(taken["numbers"], 14)[:, 4].tolist() == [1]
     assert (texts(taken["request"]), texts(taken["response"]), codes(taken["errors"])) == ([""], [""], [[]])
     assert not owner.learnt and len(texts(taken["header"])) == 1
 
@@ -189,17 +195,19 @@ def test_connections_share_ends(tmp_path: Path) -> None:
     list(owner.pieces())
     taken = owner.sink.take_columns()
     assert taken["ended"] is None
-    links = numbers(taken["numbers"], 10)[::2, 8].tolist()
+    links = numbers(taken["numbers"], 14)[::2, 8].tolist()
     assert [texts(taken["ends"])[place] for place in links] == ["10.0.0.1:40002", "10.0.0.1:40003"]
     server_of = numpy.frombuffer(taken["server_of"], numpy.int32)
     assert [texts(taken["servers"])[server_of[place]] for place in links] == ["10.0.0.2:9092", "10.0.0.3:9092"]
     assert texts(owner.sink.take_columns()["links"]) == []
-    owner.sink.set_voice(b"[fe80::2]:9092-[fe80::1]:4", 3)
+    asked, answer = request(18, 3, 1, {}), response(18, 3, 1, {})
+    link = Link("[fe80::2]:9092", "[fe80::1]:4")
+    owner.sink.hear(Exchange(link, 1, asked[4:], 2, answer[4:], owner.bodies))
     ended = owner.sink.take_columns(last=True)["ended"]
     assert texts(ended["servers"]) == ["10.0.0.2:9092", "10.0.0.3:9092", "[fe80::2]:9092"]
     assert (texts(ended["addresses"]), len(texts(ended["links"]))) == (["10.0.0.1", "fe80::1"], 3)
     assert numpy.frombuffer(ended["address_of"], numpy.int32).tolist() == [0, 0, 1]
-    assert ended["voices"] == {"[fe80::2]:9092-[fe80::1]:4": 3}
+    assert ended["voices"] == {"[fe80::2]:9092-[fe80::1]:4": 1}
     assert numbers(ended["uses"], 6)[:, 5].tolist() == [2, 2]
     assert texts(owner.sink.take_columns(last=True)["ended"]["links"]) == []
 
@@ -228,7 +236,7 @@ def test_apis_that_are_forwarded_and_partitions_without_a_layout_go_the_slower_w
     wire = Wire().open().client(produce(1)[0]).server(produce(1)[1])
     wire.client(request(12, 4, 2, {"groupId": "g"})).server(response(12, 4, 2, {})).close()
     owner, taken = ran(wire, tmp_path)
-    assert [each[1] for each in owner.forwarded] == [0, 12]
+    assert ([each[1] for each in owner.walked], [each[1] for each in owner.forwarded]) == ([0], [12])
     assert taken["fetched"] == taken["produced"] == taken["batches"] == b""
 
 

@@ -7,7 +7,7 @@ so do `take` and `cast` with pyarrow.compute.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcli.schemas.errors import error_name
 
@@ -44,7 +44,7 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
     if pyarrow.types.is_dictionary(kind):
         places: dict[str, int] = {}  # a dictionary has each once
         given = [0 if value is None else places.setdefault(value, len(places)) for value in values]
-        return chosen(texts(places), numpy.array(given), kind, missing)
+        return Among(texts(places), numpy.array(given), missing).array(kind)
     if pyarrow.types.is_list(kind):
         ends = numpy.cumsum([0, *(len(value or ()) for value in values)], dtype=numpy.int32)
         below = texts(text for value in values for text in value or ())
@@ -70,15 +70,45 @@ def batch_of_columns(columns: Sequence[Sequence[Any]], schema: Any) -> Any:
     return pyarrow.record_batch(arrays, schema=schema)
 
 
-def chosen(among: Any, places: Any, kind: Any, missing: Any = None) -> Any:
-    """A column of texts, by the place of each row's among those given. kind: its Arrow type, a dictionary or text.
-    missing: bool by row, where there is none."""
+class Among(NamedTuple):
+    """A column of texts by the place of each row's among those given. missing: bool by row, where there is none."""
+
+    among: Any
+    places: Any
+    missing: Any = None
+
+    def array(self, kind: Any) -> Any:
+        """The column. kind: its Arrow type, a dictionary or text."""
+        import pyarrow
+
+        if pyarrow.types.is_dictionary(kind):
+            return self.dictionary()
+        return self.among.take(integers(self.places, "int32", self.missing))
+
+    def dictionary(self) -> Any:
+        """The column as a dictionary."""
+        import pyarrow
+
+        index = integers(self.places, "int32", self.missing)
+        return pyarrow.DictionaryArray.from_arrays(index, self.among, safe=False)
+
+
+def numbered(values: Sequence[str | None], numbers: Any) -> Among:
+    """A column of the texts in use. values: by number, None for null. numbers: of each row, small."""
+    import numpy
+
+    there = numpy.bincount(numbers, minlength=len(values)) > 0
+    known = ~is_none(values)
+    place = (numpy.cumsum(there & known) - 1).astype(numpy.int32)
+    used = [values[number] for number in numpy.flatnonzero(there & known).tolist()]
+    return Among(texts(used), place[numbers], None if known[there].all() else ~known[numbers])
+
+
+def instants(ns: Any, missing: Any = None) -> Any:
+    """Nanoseconds since 1970 as timestamps. missing: mask of the nulls."""
     import pyarrow
 
-    index = integers(places, "int32", missing)
-    if pyarrow.types.is_dictionary(kind):
-        return pyarrow.DictionaryArray.from_arrays(index, among, safe=False)
-    return among.take(index)
+    return integers(ns // 1000, "int64", missing).view(pyarrow.timestamp("us", "UTC"))
 
 
 def is_none(values: Sequence[Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.tables.arrays import chosen, column_of, error_names, integers, strings
+from kcli.tables.arrays import Among, column_of, error_names, integers, strings
 
 numpy = pytest.importorskip("numpy")
 pyarrow = pytest.importorskip("pyarrow")
@@ -27,7 +27,8 @@ def test_numbers_take_the_width_of_their_column() -> None:
 
 @pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.dictionary(pyarrow.int32(), pyarrow.string())], ids=str)
 def test_texts_are_chosen_by_their_places(kind: Any) -> None:
-    made = chosen(pyarrow.array(["a", "b"]), numpy.array([1, 0, -1, 1]), kind, numpy.array([False, False, True, False]))
+    missing = numpy.array([False, False, True, False])
+    made = Among(pyarrow.array(["a", "b"]), numpy.array([1, 0, -1, 1]), missing).array(kind)
     assert (made.type, made.to_pylist()) == (kind, ["b", "a", None, "b"])
 
 

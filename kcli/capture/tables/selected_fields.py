@@ -1,0 +1,64 @@
+"""Fields of messages as columns: what the core selects of each version, and the same out of values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kcli.errors import UsageError
+from kcli.grammar import messages
+from kcli.tables.message_fields import TEXTS, paths_of
+
+if TYPE_CHECKING:
+    from kcli.capture.kafka.bodies import Bodies
+    from kcli.capture.kafka.exchange import Exchange
+    from kcli.core.codec.messages import Selection
+    from kcli.core.columns.exchange_columns import FieldPlace, Fields
+    from kcli.grammar.codec import MessageCodec
+
+
+def fields_of(bodies: Bodies, api_key: int, version: int, names: Sequence[str]) -> Fields | None:
+    """What the core selects of one version for these fields; None: it has none of them."""
+    from kcli.core.columns.exchange_columns import Fields
+
+    if not names:
+        return None
+    wanted = frozenset(names)
+    asked = side(messages.request(api_key, version, bodies.dialect), paths_of(api_key, wanted, response=False), names)
+    answered = side(
+        messages.response(api_key, version, bodies.dialect), paths_of(api_key, wanted, response=True), names
+    )
+    return Fields(asked, answered) if asked or answered else None
+
+
+def side(
+    message: MessageCodec, paths: dict[str, str], names: Sequence[str]
+) -> tuple[Selection, list[FieldPlace]] | None:
+    """What a side is asked for, and (slot, column, whether it is text) of each field; None: it has nothing of it."""
+    try:
+        selection = message.select([*paths])
+    except UsageError:
+        return None  # of a dialect, with another kind of field by that name
+    there = {path: name for path, name in paths.items() if selection.places[path].type != "missing"}
+    texts = {path for path, name in there.items() if name in TEXTS}
+    if not there or len(selection.levels) > 1 or not selection.slices_only(texts) or selection.head is None:
+        return None
+    return selection.head, [
+        (selection.place(path).slot, names.index(name), path in texts) for path, name in there.items()
+    ]
+
+
+def field_values(item: Exchange, names: Sequence[str]) -> list[int | str | None]:
+    """The same of an exchange that came as a value."""
+    made: list[int | str | None] = [None] * len(names)
+    if not names:
+        return made
+    wanted = frozenset(names)
+    for message, response in ((item.request, False), (item.response, True)):
+        for path, name in paths_of(item.api_key, wanted, response=response).items():
+            value: Any = message
+            for part in path.rstrip("?").split("."):
+                value = value.get(part) if isinstance(value, dict) else None
+            if isinstance(value, str if name in TEXTS else int):
+                made[names.index(name)] = value
+    return made

@@ -1,0 +1,306 @@
+"""The table `exchanges`: each column once, with what makes it of the exchanges that the core has taken.
+
+A column here is one in `kcli sql`, `decode pcap --format parquet`, `to_arrow()`, the pipeline and the documentation. A
+new one is one entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kcli.schemas.apikeys import FETCH, SYNC_GROUP
+from kcli.schemas.errors import error_name
+from kcli.tables.arrays import Among, error_names, instants, integers, numbered, strings, texts
+from kcli.tables.definition import Column, Table
+from kcli.tables.rows import Rows
+
+KEYS = 128  # API keys that Kafka has are below
+MISSING = -(1 << 63)  # in the core's numbers
+CLIENT = -1  # the replica id of who is none
+WAITS = ("max_wait_ms", "rebalance_timeout_ms", "throttle_ms")
+
+
+class ExchangeArrays:
+    """What the columns of exchanges are made of: `ExchangeRows.take_columns` gives it.
+
+    name_of: an API's name by its key. files: gives a column of the file of so many rows. fields: of messages, by
+    name, that were asked for.
+    """
+
+    def __init__(
+        self,
+        taken: dict[str, Any],
+        name_of: Callable[[int], str | None],
+        files: Callable[[int], Among] | None = None,
+        fields: Sequence[str] = (),
+    ) -> None:
+        self.taken, self.name_of, self.files = taken, name_of, files
+        self.rows = Rows.of(taken, "numbers")
+        self.field_names = fields
+
+    @cached_property
+    def unanswered(self) -> Any:
+        """Mask of the rows without a response; None where there are none."""
+        missing = self.rows.response_bytes < 0
+        return missing if missing.any() else None
+
+    @cached_property
+    def fields(self) -> Any:
+        """The fields of messages that were asked for, by column and row."""
+        import numpy
+
+        rows, _ = self.taken["fields"]
+        return numpy.frombuffer(rows, numpy.int64).reshape(-1, len(self.field_names)).T
+
+    def field(self, name: str) -> Any:
+        """A field by row; MISSING where there is none."""
+        return self.fields[self.field_names.index(name)]
+
+    def number(self, name: str, kind: str) -> Any:
+        """A field that is a number, as an array of that type."""
+        values = self.field(name)
+        return integers(values, kind, values == MISSING)
+
+    def word(self, name: str) -> Among:
+        """A field that is a text."""
+        places = self.field(name)
+        return Among(strings(self.taken["fields"][1]), places, places == MISSING)
+
+    def known_ms(self, values: Any) -> Any:
+        """Nanoseconds as milliseconds to the microsecond; null below 0."""
+        return integers(values // 1000 / 1000, "float64", values < 0)
+
+    def replica_id(self) -> Any:
+        """Who asks: of a Fetch that says nothing, a client."""
+        import numpy
+
+        values = self.field("replica_id")
+        values = numpy.where((self.rows.key == FETCH) & (values == MISSING), CLIENT, values)
+        return integers(values, "int32", values == MISSING)
+
+    @cached_property
+    def waits(self) -> Any:
+        """How long the broker was let wait (ms); MISSING where it was not."""
+        import numpy
+
+        found = [self.field(name) for name in WAITS]
+        total = sum(numpy.maximum(each, 0) for each in found)
+        return numpy.where(numpy.all([each == MISSING for each in found], axis=0), MISSING, total)
+
+    def broker_ms(self) -> Any:
+        """The time at the broker, without what it was let wait."""
+        import numpy
+
+        transfer = numpy.maximum(self.rows.response_transfer, 0) // 1000
+        spent = self.rows.latency - transfer - 1000 * numpy.maximum(self.waits, 0)
+        unknown = (self.rows.response_bytes < 0) | (self.rows.key == SYNC_GROUP)
+        return integers(numpy.maximum(spent, 0) / 1000, "float64", unknown)
+
+    def link(self, name: str) -> Among:
+        """A text of each row's connection: "links", or "ends" for the client's end."""
+        return Among(strings(self.taken[name]), self.rows.link)
+
+    def end(self, names: str, of: str) -> Among:
+        """A text that connections share, by the place of each connection's."""
+        import numpy
+
+        return Among(strings(self.taken[names]), numpy.frombuffer(self.taken[of], numpy.int32)[self.rows.link])
+
+    def text(self, name: str) -> Any:
+        """JSON that the core has written, null where it has none."""
+        import numpy
+
+        ends = numpy.frombuffer(self.taken[name][0], numpy.int32)
+        return strings(self.taken[name], ends[1:] == ends[:-1])
+
+    def api(self) -> Among:
+        """The name of each row's API; null for an unknown one."""
+        keys = self.rows.key
+        return numbered([*map(self.name_of, range(KEYS)), None], self.known(keys))
+
+    @staticmethod
+    def known(keys: Any) -> Any:
+        """API keys; KEYS for those that Kafka does not have."""
+        import numpy
+
+        return numpy.where((keys < 0) | (keys >= KEYS), KEYS, keys)
+
+    def broker_address(self) -> Among:
+        """The broker's address, without the port."""
+        import numpy
+
+        servers, places, _ = self.end("servers", "server_of")
+        found: dict[str, int] = {}  # a dictionary has each once
+        numbers = [found.setdefault(address_of(end), len(found)) for end in servers.to_pylist()]
+        return Among(texts(found), numpy.array(numbers, numpy.int32)[places])
+
+    def error(self) -> Among:
+        """The first of each row's."""
+        import numpy
+
+        ends, codes = map(numpy.frombuffer, self.taken["errors"], (numpy.int32, numpy.int64))
+        missing = ends[:-1] == ends[1:]
+        found, of_code = numpy.unique(codes[ends[:-1][~missing]], return_inverse=True)
+        places = numpy.zeros(len(missing), numpy.int32)
+        places[~missing] = of_code
+        return Among(texts(map(error_name, found.tolist())), places, missing)
+
+    def file(self) -> Among:
+        """The file of each row; null where nobody knows."""
+        import numpy
+
+        none = numpy.zeros(self.rows.count, bool)
+        return Among(texts([]), none, ~none) if self.files is None else self.files(self.rows.count)
+
+
+def address_of(end: str) -> str:
+    """An end of a connection without the port and an IPv6 address's brackets."""
+    return end.rpartition(":")[0].strip("[]")
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeColumn(Column):
+    """make: gives it as an Arrow array, or as texts that repeat. fields: of messages, that it is made of."""
+
+    make: Callable[[ExchangeArrays], Any] = lambda made: None
+    fields: tuple[str, ...] = ()
+
+    def array(self, made: ExchangeArrays, kind: Any) -> Any:
+        """The column as an Arrow array of that type, which is the column's, or a dictionary of texts."""
+        found = self.make(made)
+        return found.array(kind) if isinstance(found, Among) else found
+
+
+def column(
+    name: str, kind: str, text: str, make: Callable[[ExchangeArrays], Any], fields: tuple[str, ...] = ()
+) -> ExchangeColumn:
+    """kind: of a Column, with ? behind it where it may be null."""
+    return ExchangeColumn(name, kind.rstrip("?"), text, kind.endswith("?"), make, fields)
+
+
+def field(name: str, kind: str, text: str) -> ExchangeColumn:
+    """A column that is a field of messages, of its name."""
+    if kind == "string?":
+        return column(name, kind, text, lambda of: of.word(name), (name,))
+    return column(name, kind, text, lambda of: of.number(name, kind.rstrip("?")), (name,))
+
+
+# The columns that all tables of exchanges begin with.
+WHO = (
+    column("timestamp", "instant", "when the request's last packet was captured", lambda of: instants(of.rows.ts)),
+    column("connection", "string", '"server-client", each as address:port', lambda of: of.link("links")),
+    column("server", "string", "the broker's end", lambda of: of.end("servers", "server_of")),
+    column("client", "string", "the client's end", lambda of: of.link("ends")),
+    column(
+        "client_id", "string?", "from the request's header",
+        lambda of: Among(strings(of.taken["clients"]), of.rows.client, of.rows.client < 0),
+    ),
+    column(
+        "correlation_id", "int32", "of request and response", lambda of: integers(of.rows.correlation_id, "int32")
+    ),
+    column("api_version", "int16", "of request and response", lambda of: integers(of.rows.version, "int16")),
+)  # fmt: skip
+EXCHANGES = Table("exchanges", "Every request with its response.", (
+    *WHO,
+    column("api_key", "int16", "number of the API", lambda of: integers(of.rows.key, "int16")),
+    column(
+        "api", "string?", "the API's name, as in a broker's log: PRODUCE; null for an unknown number",
+        ExchangeArrays.api,
+    ),
+    column("request_header", "string", "JSON: the request's header", lambda of: strings(of.taken["header"])),
+    column(
+        "request", "string?", "JSON: the request, null where it could not be decoded", lambda of: of.text("request")
+    ),
+    column(
+        "response", "string?", "JSON: the response, null where there is none", lambda of: of.text("response")
+    ),
+    column(
+        "request_bytes", "int64", "with header and length", lambda of: integers(of.rows.request_bytes, "int64")
+    ),
+    column(
+        "response_bytes", "int64?", "with header and length; null without a response",
+        lambda of: integers(of.rows.response_bytes, "int64", of.unanswered),
+    ),
+    column(
+        "latency_ms", "float64?", "from the request's last packet to the response's",
+        lambda of: integers(of.rows.latency / 1000, "float64", of.unanswered),
+    ),
+    column(
+        "errors", "strings", "names of the error codes in the response, each once",
+        lambda of: error_names(*of.taken["errors"]),
+    ),
+    column(
+        "completed_ns", "int64", "ns since 1970: the packet with which it was whole; the order of `kcli decode pcap`",
+        lambda of: integers(of.rows.completed, "int64"),
+    ),
+    column("error", "string?", "the first of `errors`, null without one", ExchangeArrays.error),
+    column("broker_address", "string", "the broker's address, without the port", ExchangeArrays.broker_address),
+    column(
+        "client_address", "string", "the client's address, without the port",
+        lambda of: of.end("addresses", "address_of"),
+    ),
+    column("file", "string", "the capture whose packet completed it", ExchangeArrays.file),
+    column(
+        "request_transfer_ms", "float64?", "from the request's first packet to its last; null: the first was not seen",
+        lambda of: of.known_ms(of.rows.request_transfer),
+    ),
+    column(
+        "response_transfer_ms", "float64?", "from the response's first packet to its last; null without a response",
+        lambda of: of.known_ms(of.rows.response_transfer),
+    ),
+    column(
+        "broker_ms", "float64?",
+        "from the request's last packet to the response's first, less wait_ms (not below 0); null without a response, "
+        "and of SyncGroup, which waits for another member",
+        ExchangeArrays.broker_ms, WAITS,
+    ),
+    column(
+        "wait_ms", "int64?",
+        "how long the broker was let wait: a fetch's max_wait_ms, JoinGroup's rebalance timeout, and throttle_ms",
+        lambda of: integers(of.waits, "int64", of.waits == MISSING), WAITS,
+    ),
+    column(
+        "client_pause_ms", "float64?",
+        "from the answer before on the connection to the request's first packet; null: others were in flight, or none "
+        "came before",
+        lambda of: of.known_ms(of.rows.pause),
+    ),
+    column(
+        "in_flight", "int32?", "other requests of the connection without an answer when this one was whole",
+        lambda of: integers(of.rows.in_flight, "int32", of.rows.in_flight < 0),
+    ),
+    field("acks", "int16?", "of a Produce: 0: none is awaited, 1: of the leader, -1: of all in sync"),
+    field("min_bytes", "int32?", "of a Fetch or ShareFetch: bytes for which the broker waits"),
+    field("max_wait_ms", "int32?", "of a Fetch or ShareFetch: how long it waits for them"),
+    field("throttle_ms", "int32?", "of the response: how long the client is to wait"),
+    field("group_id", "string?", "of the request: the group that it is about"),
+    field("transactional_id", "string?", "of the request"),
+    column(
+        "replica_id", "int32?",
+        "node id of the broker or controller that asks; -1: a client; null: such requests say nothing of it",
+        ExchangeArrays.replica_id, ("replica_id",),
+    ),
+))  # fmt: skip
+EXCHANGE_COLUMNS: tuple[ExchangeColumn, ...] = tuple(
+    each for each in EXCHANGES.columns if isinstance(each, ExchangeColumn)
+)
+BY_NAME = {each.name: each for each in EXCHANGE_COLUMNS}
+
+
+def arrays_of(made: ExchangeArrays, names: Iterable[str], schema: Any) -> list[Any]:
+    """The columns of these names. schema: has their types."""
+    return [BY_NAME[name].array(made, schema.field(name).type) for name in names]
+
+
+def fields_of_columns(names: Iterable[str]) -> tuple[str, ...]:
+    """The fields of messages that columns of these names are made of."""
+    found = (BY_NAME[name].fields for name in names if name in BY_NAME)
+    return tuple(dict.fromkeys(field for fields in found for field in fields))
+
+
+def names_of(columns: Sequence[Column]) -> tuple[str, ...]:
+    """The names of columns."""
+    return tuple(each.name for each in columns)

@@ -1,0 +1,54 @@
+"""Fields of messages that columns are made of: where they stand, by path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kcli.schemas.apikeys import FETCH, JOIN_GROUP, PRODUCE, SHARE_FETCH
+
+# Whose `brokerId` says who asks; in others it is whom they are about. ControlledShutdown, AlterPartition,
+# BrokerRegistration, BrokerHeartbeat, AllocateProducerIds, AssignReplicasToDirs.
+OF_BROKERS = frozenset({7, 56, 62, 63, 67, 73})
+
+
+@dataclass(frozen=True, slots=True)
+class MessageField:
+    """paths: of which the last that is there counts. response: it stands there, not in the request. apis: that have it;
+    None: any. text: it is one, not a number."""
+
+    name: str
+    paths: tuple[str, ...]
+    response: bool = False
+    apis: frozenset[int] | None = None
+    text: bool = False
+
+
+FIELDS = (
+    MessageField("acks", ("acks?",), apis=frozenset({PRODUCE})),
+    MessageField("min_bytes", ("minBytes?",), apis=frozenset({FETCH, SHARE_FETCH})),
+    MessageField("max_wait_ms", ("maxWaitMs?",), apis=frozenset({FETCH, SHARE_FETCH})),
+    MessageField(
+        "rebalance_timeout_ms", ("sessionTimeoutMs?", "rebalanceTimeoutMs?"), apis=frozenset({JOIN_GROUP})
+    ),
+    MessageField("throttle_ms", ("throttleTimeMs?",), response=True),
+    MessageField("replica_id", ("replicaId?", "replicaState.replicaId?")),
+    MessageField("replica_id", ("brokerId?",), apis=OF_BROKERS),
+    MessageField("group_id", ("groupId?",), text=True),
+    MessageField("transactional_id", ("transactionalId?", "v3AndBelowTransactionalId?"), text=True),
+    # For the facts of the report and of diagnose alone.
+    MessageField("isolation_level", ("isolationLevel?",), apis=frozenset({FETCH})),
+    MessageField("session_id", ("sessionId?",), apis=frozenset({FETCH})),
+    MessageField("session_epoch", ("sessionEpoch?",), apis=frozenset({FETCH})),
+    MessageField("granted_id", ("sessionId?",), response=True, apis=frozenset({FETCH})),
+)  # fmt: skip
+TEXTS = frozenset(field.name for field in FIELDS if field.text)
+
+
+def paths_of(api_key: int, names: frozenset[str], *, response: bool) -> dict[str, str]:
+    """The field that each path of a message fills, of these."""
+    return {
+        path: field.name
+        for field in FIELDS
+        if field.name in names and field.response == response and (field.apis is None or api_key in field.apis)
+        for path in field.paths
+    }
