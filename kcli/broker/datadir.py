@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import os
+import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,16 +18,24 @@ from kcli.errors import UsageError
 
 META = "meta.properties"
 CLEAN = ".kafka_cleanshutdown"
+PREFIX = "kcli-broker-"  # of temporary folders
+# A folder younger than this may be of a broker that has not locked it yet.
+ORPHAN_SECONDS = 60.0
 
 
 class DataDir:
     """path: the folder; clean: the last stop was an orderly one; note: gets a line for what is left out.
 
-    UsageError: another broker uses it.
+    UsageError: another broker uses it. looked: this process has looked for what killed brokers left.
     """
 
+    looked = False
+
     def __init__(self, path: Path | None, configs: Configs, note: Callable[[str], None] = lambda _: None) -> None:
-        self._temporary = tempfile.TemporaryDirectory(prefix="kcli-broker-") if path is None else None
+        if path is None and not DataDir.looked:
+            DataDir.looked = True
+            remove_orphans(note)
+        self._temporary = tempfile.TemporaryDirectory(prefix=PREFIX) if path is None else None
         self.path = Path(self._temporary.name) if self._temporary else Path(path or "")
         self.path.mkdir(parents=True, exist_ok=True)
         self._lock = (self.path / ".lock").open("w")
@@ -64,3 +76,21 @@ class DataDir:
         self._lock.close()
         if self._temporary is not None:
             self._temporary.cleanup()
+
+
+def remove_orphans(note: Callable[[str], None]) -> None:
+    """Remove the temporary folders of brokers that were killed: this user's, which nobody holds locked."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        lock = folder / ".lock"
+        try:
+            held = folder.lstat()
+            if not stat.S_ISDIR(held.st_mode) or held.st_uid != os.getuid():
+                continue
+            if not (folder / META).exists() or lock.lstat().st_mtime > time.time() - ORPHAN_SECONDS:
+                continue
+            with lock.open("r+") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+        except OSError:
+            continue  # Another broker's, or gone in the meantime.
+        note(f"{folder}: removed: its broker was killed")
