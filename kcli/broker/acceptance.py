@@ -13,8 +13,10 @@ from kcli.broker.codes import error_code
 from kcli.broker.storage.incoming import read_incoming
 from kcli.errors import DecodeError
 from kcli.grammar import frames
+from kcli.grammar.batches import BATCH_HEADER, HEADER_SIZE, LENGTH_END, SIZE_AT
 from kcli.grammar.request_start import api_of
-from kcli.records.acceptance import MOST_BYTES, RefusedError, TimeLimits, is_transactional
+from kcli.grammar.words.fixed import fixed_layout
+from kcli.records.acceptance import MAGIC_2_SINCE, MOST_BYTES, RefusedError, TimeLimits, is_transactional
 from kcli.records.record_faults import odd_payloads
 from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
 from kcli.schemas.catalog import catalog
@@ -41,6 +43,8 @@ class Verdict(NamedTuple):
 
 
 TAKEN = Verdict("", "NONE", "")
+COMPACT_SINCE = 9  # of Produce: its lengths are written as one more
+PRODUCER_ID_AT = fixed_layout(BATCH_HEADER).offsets["producerId"]
 Explain = Callable[[bytes], str]  # refused records -> what is put behind the reason
 
 
@@ -74,16 +78,41 @@ def is_drafted(api_key: int, version: int, dialect: str | None) -> bool:
 def produce_verdicts(body: dict[str, Any], version: int, release: str, now: int, explain: Explain) -> list[Verdict]:
     if refused := produce_refusal(body):
         return [Verdict("", refused.error, str(refused))]
-    found = []
+    notes = "; ".join(odd_numbers(body))
+    found = [TAKEN._replace(reason=notes)] if notes else []
     for topic in body["topicData"]:
         for part in topic["partitionData"]:
             records = part["records"] or b""
             verdict = batch_verdict(records, version, release, now)
             if verdict != TAKEN:
                 place = f"{topic.get('name') or topic['topicId']}-{part['index']}"
-                more = "" if verdict.taken else explain(records)
+                more = "" if verdict.taken else one_short(records, version) or explain(records)
                 found.append(verdict._replace(place=place, reason=verdict.reason + more))
     return found or [TAKEN]
+
+
+def odd_numbers(body: dict[str, Any]) -> Iterator[str]:
+    """Say what of a request's numbers a broker takes, though nobody will have meant it."""
+    acks, timeout = body["acks"], body["timeoutMs"]
+    idempotent = any(has_producer(records) for records in records_of(body))
+    if idempotent and acks != -1:
+        yield f"acks {acks}: an idempotent producer asks for -1, or it may lose what it takes for written"
+    if timeout < 0 or (timeout == 0 and acks == -1):
+        yield f"timeoutMs {timeout}: with acks -1 nothing waits for the replicas"
+
+
+def has_producer(records: bytes) -> bool:
+    return len(records) >= HEADER_SIZE and int.from_bytes(records[PRODUCER_ID_AT : PRODUCER_ID_AT + 8], "big") < 1 << 63
+
+
+def one_short(records: bytes, version: int) -> str:
+    """Say where a compact length may have been written as it is, not as one more: the batch says one byte more."""
+    if version < COMPACT_SINCE or len(records) < HEADER_SIZE:
+        return ""
+    says = int.from_bytes(records[SIZE_AT:LENGTH_END], "big", signed=True) + LENGTH_END
+    if says != len(records) + 1:
+        return ""
+    return f"; the batch says {says} bytes: was the field's compact length written as {says}, not {says + 1}?"
 
 
 def batch_verdict(records: bytes, version: int, release: str, now: int) -> Verdict:
@@ -96,6 +125,8 @@ def batch_verdict(records: bytes, version: int, release: str, now: int) -> Verdi
         )
     except RefusedError as refused:
         return Verdict("", refused.error, str(refused))
+    if version >= MAGIC_2_SINCE and is_transactional(records) and not has_producer(records):
+        return Verdict("", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "a transactional batch without a producer id")
     return TAKEN._replace(reason="; ".join(odd_payloads(records)))
 
 

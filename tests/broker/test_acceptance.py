@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,3 +98,45 @@ def test_the_embedded_broker_answers_the_same() -> None:
                 assert error_name(part["errorCode"]) == error_name(row["errorCode"]), row["name"]
 
     run(work())
+
+
+def produced(records: bytes, version: int = 9, **more: Any) -> bytes:
+    part = {"topicData": [{"name": "t", "partitionData": [{"index": 0, "records": records}]}]}
+    body = {"transactionalId": None, "acks": -1, "timeoutMs": 1000} | part | more
+    return frame("Produce", version, body)
+
+
+@pytest.mark.parametrize(
+    ("more", "note"),
+    [
+        ({"timeoutMs": -5}, "timeoutMs -5: with acks -1 nothing waits for the replicas"),
+        ({"timeoutMs": 0}, "timeoutMs 0: with acks -1 nothing waits for the replicas"),
+        ({"timeoutMs": 0, "acks": 1}, ""),
+        ({"acks": 0}, ""),
+    ],
+    ids=str,
+)
+def test_odd_numbers_are_noted(more: dict[str, Any], note: str) -> None:
+    (verdict,) = request_verdicts(produced(build_batch([(NOW, None, b"v", ())]), **more), "4.4", NOW)
+    assert (verdict.error, verdict.reason) == ("NONE", note)
+
+
+def test_acks_of_an_idempotent_producer() -> None:
+    mine = build_batch([(NOW, None, b"v", ())], producer_id=1, producer_epoch=0, base_sequence=0)
+    (verdict,) = request_verdicts(produced(mine, acks=1), "4.4", NOW)
+    assert verdict.taken and verdict.reason.startswith("acks 1: an idempotent producer asks for -1")
+
+
+def test_a_compact_length_that_is_one_short() -> None:
+    records = build_batch([(NOW, None, b"v", ())])
+    sound = produced(records)
+    at = sound.index(records)
+    short = sound[: at - 1] + bytes([len(records)]) + sound[at:]
+    (verdict,) = request_verdicts(short, "4.4", NOW)
+    assert verdict.error == "INVALID_RECORD"
+    assert f"was the field's compact length written as {len(records)}, not {len(records) + 1}?" in verdict.reason
+
+
+def test_a_transactional_batch_needs_a_producer() -> None:
+    verdict = batch_verdict(build_batch([(NOW, None, b"v", ())], transactional=True), 9, "4.4", NOW)
+    assert verdict.error == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"

@@ -14,7 +14,7 @@ RIGHT = "CRC-32C of all from attributes on"
 CRCS = (("CRC-32C", crc32c), ("CRC-32", crc32))
 STARTS = {
     0: "the whole batch",
-    LENGTH_END: "all behind the length",
+    LENGTH_END: "all from partitionLeaderEpoch on",
     MAGIC_AT: "all from magic on",
     CRC_AT: "all from crc on, which is 0 then",
     CRC_START: "all from attributes on",
@@ -37,9 +37,7 @@ def checksum_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
 
 def questions(batch: bytes, parts: Parts, right: int) -> Iterator[str]:
     """What may have been done, each with the checksum that the batch has."""
-    blank = replaced(batch, "crc", 0)
-    covered = {text: blank[start:] for start, text in STARTS.items()}
-    covered |= {f"{SKIPPED[start]} but crc": batch[start:CRC_AT] + batch[CRC_START:] for start in SKIPPED}
+    covered = covered_bytes(batch)
     for name, crc in CRCS:
         for text, data in covered.items():
             made = crc(data)
@@ -58,6 +56,20 @@ def questions(batch: bytes, parts: Parts, right: int) -> Iterator[str]:
             early = batch[:start] + blanked * (end - start) + batch[end:]
             if crc32c(early[CRC_START:]) == parts.crc:
                 yield f"was {name} set after it was taken?"
+
+
+def covered_bytes(batch: bytes) -> dict[str, bytes]:
+    """Return what a checksum may have been taken of, by how it is said."""
+    blank = replaced(batch, "crc", 0)
+    covered = {text: blank[start:] for start, text in STARTS.items()}
+    covered |= {f"{SKIPPED[start]} but crc": batch[start:CRC_AT] + batch[CRC_START:] for start in SKIPPED}
+    covered["partitionLeaderEpoch and all from attributes on"] = batch[LENGTH_END:MAGIC_AT] + batch[CRC_START:]
+    for epoch in (0, -1):
+        other = epoch.to_bytes(4, "big", signed=True)
+        if other != batch[LENGTH_END:MAGIC_AT]:
+            early, said = other + batch[MAGIC_AT:CRC_AT], f"{STARTS[LENGTH_END]}, with {epoch} there"
+            covered |= {said: early + blank[CRC_AT:], f"{said}, but crc": early + batch[CRC_START:]}
+    return covered
 
 
 def spellings(value: int) -> Iterator[tuple[int, str]]:

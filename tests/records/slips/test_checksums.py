@@ -14,6 +14,8 @@ from tests.records.slips.making import batch_bytes
 BATCH = batch_bytes([(b"k", b"one"), (None, b"two")])
 GZIP = batch_bytes([(b"k", b"one"), (None, b"two")], 1)
 BLANK = replaced(BATCH, "crc", 0)
+OTHER = 0 if BATCH[12:16] != bytes(4) else -1
+OTHER_EPOCH = OTHER.to_bytes(4, "big", signed=True)
 
 
 def questions(batch: bytes, crc: int) -> list[str]:
@@ -30,7 +32,7 @@ def questions(batch: bytes, crc: int) -> list[str]:
     [
         (zlib.crc32(BATCH[21:]), "is it CRC-32 of all from attributes on?"),
         (crc32c(BLANK), "is it CRC-32C of the whole batch?"),
-        (crc32c(BLANK[12:]), "is it CRC-32C of all behind the length?"),
+        (crc32c(BLANK[12:]), "is it CRC-32C of all from partitionLeaderEpoch on?"),
         (crc32c(BATCH[61:]), "is it CRC-32C of the records alone?"),
         (
             int.from_bytes(BATCH[17:21], "little"),
@@ -40,6 +42,11 @@ def questions(batch: bytes, crc: int) -> list[str]:
         (crc32c(BATCH[21:23] + bytes(4) + BATCH[27:]), "was lastOffsetDelta set after it was taken?"),
         (crc32c(BATCH[16:17] + BATCH[21:]), "is it CRC-32C of all from magic on but crc?"),
         (zlib.crc32(BATCH[:17] + BATCH[21:]), "is it CRC-32 of the whole batch but crc?"),
+        (crc32c(BATCH[12:16] + BATCH[21:]), "is it CRC-32C of partitionLeaderEpoch and all from attributes on?"),
+        (
+            crc32c(OTHER_EPOCH + BATCH[16:17] + BATCH[21:]),
+            f"is it CRC-32C of all from partitionLeaderEpoch on, with {OTHER} there, but crc?",
+        ),
         (0, "was it left 0?"),
     ],
 )
