@@ -23,9 +23,9 @@ TEMPLATE = "page.html"
 NS = "_ns"  # ends the names of columns with times
 
 
-def render(answers: Answers, title: str, subtitle: str) -> str:
-    """The page on captures."""
-    return render_page(answers, title, subtitle, judge(answers), figures(answers))
+def render(answers: Answers, title: str, subtitle: str, verdict: Verdict | None = None) -> str:
+    """Return the page on captures or a fleet's tables. verdict: what the answers say, unless one is given."""
+    return render_page(answers, title, subtitle, verdict or judge(answers), figures(answers))
 
 
 def render_page(

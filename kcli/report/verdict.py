@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kcli import diagnose
 from kcli.counting import counted
+from kcli.diagnose import Diagnosis
 from kcli.report.asking import Answers, Asked
 
 BAD, WARNING, NOTE, GOOD = "bad", "warning", "note", "good"
+LEVELS = {diagnose.CRITICAL: BAD, diagnose.WARNING: WARNING, diagnose.INFO: NOTE}
 ORDER = (BAD, WARNING, NOTE, GOOD)
 # Errors that clients meet on their usual way: a member asks for its id, a leader is looked up.
 ROUTINE = frozenset({"MEMBER_ID_REQUIRED", "FETCH_SESSION_TOPIC_ID_ERROR", "UNSUPPORTED_VERSION"})
@@ -20,7 +23,7 @@ NAMED = 3  # in a sentence
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """level: bad, warning, note or good. section: the answer that shows more."""
+    """level: bad, warning, note or good. section: the answer that shows more, if one does."""
 
     level: str
     text: str
@@ -36,8 +39,34 @@ class Verdict:
     findings: list[Finding]
 
 
+def judge_captures(answers: Answers, diagnosis: Diagnosis) -> Verdict:
+    """Return the verdict on captures: what `kcli diagnose` finds, what it can't judge, and who would be refused."""
+    found = [Finding(LEVELS[each.severity], sentence(each), "") for each in diagnosis.findings]
+    found += [Finding(NOTE, f"Not judged: {part.what}; {part.remedy}.", "") for part in diagnosis.unjudged]
+    found += [Finding(NOTE, each.text, each.section) for rule in (refused, unread) for each in rule(answers)]
+    verdict = verdict_of(found)
+    if not diagnosis.judged:
+        return Verdict(NOTE, "No Kafka in here", [*nothing(answers), *verdict.findings])
+    if verdict.level == GOOD:
+        return Verdict(GOOD, f"{diagnosis.checked} checks, nothing found", verdict.findings)
+    return verdict
+
+
+def sentence(each: diagnose.Finding) -> str:
+    """Return a finding of `kcli diagnose` in one line, with its subject and what to do."""
+    unsaid = [f"{kind} {worded(name)}" for kind, name in each.subject.items() if worded(name) not in each.text]
+    subject = f" ({', '.join(unsaid)})" if unsaid else ""
+    return f"{each.finding}{subject}: {each.text}. What to do: {each.advice}."
+
+
+def worded(name: object) -> str:
+    """Return a subject's name; the first few of many."""
+    names = name if isinstance(name, list) else [name]
+    return ", ".join(map(str, names[:NAMED])) + (" ..." if len(names) > NAMED else "")
+
+
 def judge(answers: Answers) -> Verdict:
-    """What the answers say."""
+    """Return what the answers of a fleet's tables say."""
     found = [each for rule in RULES for each in rule(answers)]
     if answers.first_ns is None:
         return Verdict(NOTE, "No Kafka in here", [*nothing(answers), *in_order(found)])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from kcli import diagnose
+from kcli.diagnose import Diagnosis, Unjudged
+from kcli.diagnose.overview import Overview
 from kcli.report.asking import Answers, Asked
 from kcli.report.questions import QUESTIONS
-from kcli.report.verdict import judge
+from kcli.report.verdict import judge, judge_captures
 
 TOTALS = {"exchanges": 1000, "with_errors": 10}
 
@@ -81,3 +85,18 @@ def test_no_kafka() -> None:
     none = answers(totals=[{"exchanges": 0, "with_errors": 0}])
     verdict = judge(Answers(none.by_name, None, None, 1))
     assert verdict.headline == "No Kafka in here" and verdict.level == "note"
+
+
+def test_a_capture_is_judged_by_diagnose() -> None:
+    slow = diagnose.Finding(
+        "slow-broker", "critical", {"broker": ["3", "b:9092"]}, {}, "49 answers late", "look at its disk"
+    )
+    found = Diagnosis([slow], [], 49, [Unjudged("TLS", "--key-log")], True, Overview(0, 1.0, 10, 1, 1, []))
+    verdict = judge_captures(answers(), found)
+    assert verdict.level == "bad" and verdict.headline == "1 thing to mend"
+    assert [each.text for each in verdict.findings] == [
+        "slow-broker (broker 3, b:9092): 49 answers late. What to do: look at its disk.",
+        "Not judged: TLS; --key-log.",
+    ]
+    assert judge_captures(answers(), replace(found, findings=[])).headline == "49 checks, nothing found"
+    assert judge_captures(answers(), replace(found, findings=[], judged=False)).headline == "No Kafka in here"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,9 @@ from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import open_output
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
+
+if TYPE_CHECKING:
+    from kcli.diagnose import Diagnosis
 
 JOURNAL = "_kcli"  # in the output of `kcli pipeline run`
 NAMED = 3  # files in the page's head
@@ -70,7 +73,8 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
             tempfile.TemporaryDirectory(prefix="kcli-report-") as folder,
         ):
             found, damage = build(paths, folder, chosen, options)
-            size = write_captures(out, folder, f"{listed(files)}{', only '.join(['', *words_of(options)])}")
+            diagnosis = None if damage is not None else diagnosed(paths, options)
+            size = write_captures(out, folder, f"{listed(files)}{', only '.join(['', *words_of(options)])}", diagnosis)
             if damage is not None:
                 raise damage
     if output != "-" and not options["quiet"]:
@@ -101,15 +105,26 @@ def build(
     return source.built or chosen.takes_all, None
 
 
-def write_captures(out: Any, folder: str, name: str) -> int:
+def diagnosed(paths: tuple[str, ...], options: dict[str, Any]) -> Diagnosis | None:
+    """Diagnose all traffic of the captures, whatever part the page shows. None: a pipe, which can't be read twice."""
+    from kcli.diagnose import diagnose
+
+    if not all(Path(path).is_file() for path in paths):
+        return None
+    return diagnose(paths, **{name: options[name] for name in ("ports", "dialect", "memory", "key_logs")})
+
+
+def write_captures(out: Any, folder: str, name: str, diagnosis: Diagnosis | None) -> int:
     from kcli.report.asking import ask_all
     from kcli.report.questions import CAPTURED
     from kcli.report.tables import Tables
+    from kcli.report.verdict import judge_captures
 
     with Tables(folder) as tables:
         tables.derive()
         answers = ask_all(tables, CAPTURED)
-    return write_page(out, answers, f"What the wire says: {name}")
+    verdict = judge_captures(answers, diagnosis) if diagnosis is not None else None
+    return write_page(out, answers, f"What the wire says: {name}", verdict)
 
 
 def write_tables(out: Any, folder: str) -> int:
@@ -121,13 +136,14 @@ def write_tables(out: Any, folder: str) -> int:
         return write_page(out, ask_all(tables, FLEET), f"What the wire says: {folder}")
 
 
-def write_page(out: Any, answers: Any, title: str) -> int:
+def write_page(out: Any, answers: Any, title: str, verdict: Any = None) -> int:
     """Write the page; its size in bytes."""
     from kcli.capture.kafka.clock import instant
     from kcli.report.page import render
 
     spans = [each for each in (answers.first_ns, answers.last_ns) if each is not None]
-    page = render(answers, title, " to ".join(f"{instant(ns)[:19].replace('T', ' ')} UTC" for ns in spans)).encode()
+    when = " to ".join(f"{instant(ns)[:19].replace('T', ' ')} UTC" for ns in spans)
+    page = render(answers, title, when, verdict).encode()
     out.write(page)
     return len(page)
 
