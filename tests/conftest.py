@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +81,15 @@ def plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TZ", "UTC")
+
+
+@pytest.fixture
+def cut(tmp_path: Path) -> Callable[[str], str]:
+    """A copy of a capture that ends in the middle of a packet."""
+
+    def make(capture: str) -> str:
+        made = tmp_path / "cut.pcap"
+        made.write_bytes(Path(capture).read_bytes()[:-7])
+        return str(made)
+
+    return make

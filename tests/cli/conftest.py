@@ -44,18 +44,6 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
 
 @pytest.fixture
-def cut(tmp_path: Path) -> Callable[[str], str]:
-    """A copy of a capture that ends in the middle of a packet."""
-
-    def make(capture: str) -> str:
-        made = tmp_path / "cut.pcap"
-        made.write_bytes(Path(capture).read_bytes()[:-7])
-        return str(made)
-
-    return make
-
-
-@pytest.fixture
 def rows(capsys: pytest.CaptureFixture[str]) -> Rows:
     """Reads what was printed since the last look as lines of JSON."""
     return lambda: [json.loads(line) for line in capsys.readouterr().out.splitlines()]
