@@ -414,6 +414,8 @@ class TopicConfigs:
         level = number.get(f"compression.{codec}.level", -1)
         # The codec that batches are stored with, and its level; None: as the producer sent them.
         self.codec = None if codec == "producer" else (codec, None if codec == "gzip" and level < 0 else level)
+        # Kafka 3 stores messages of magic 0 and 1 as they are where the topic has the format of a release before 0.11.
+        self.keeps_old_magic = own.get("message.format.version", "").startswith(("0.8", "0.9", "0.10"))
         self.unclean = boolean(self.texts["unclean.leader.election.enable"])
         self.down_converts = boolean(self.texts["message.downconversion.enable"])
         self.tiered = boolean(self.texts["remote.storage.enable"])

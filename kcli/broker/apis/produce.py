@@ -23,10 +23,10 @@ from kcli.broker.metadata.leaders import Hints
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, HangUpError
-from kcli.broker.storage.incoming import Incoming, read_incoming, recoded
+from kcli.broker.storage.incoming import Incoming, read_incoming, recoded, upgraded
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import DUPLICATE, FENCED
-from kcli.records.acceptance import RefusedError, TimeLimits
+from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, TimeLimits
 from kcli.schemas.errors import error_name
 
 NO_PRODUCER = -1
@@ -101,6 +101,8 @@ def partition_row(
     times = TimeLimits(request.now(), *configs.timestamp_limits) if now is None else None
     most = configs.max_message_bytes
     batches = read_incoming(part["records"] or b"", most, now, request.version, times, keyed=configs.compacted)
+    if request.version < MAGIC_2_SINCE and not configs.keeps_old_magic:
+        batches = [upgraded(batches, now)]
     if configs.codec is not None:
         batches = [recoded(each, *configs.codec) for each in batches]
     enter_transaction(request, partition, batches[0])

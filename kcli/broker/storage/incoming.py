@@ -1,13 +1,15 @@
 """What a producer sent, checked and made ready to be written: batches whose offsets are still to be assigned.
 
 The rules for magic 2 are in `kcli.records.acceptance`. Of magic 0 and 1 the checksums hold, a compressed set unfolds,
-and sizes stay within max.message.bytes. Batches are stored in the magic in which they came. Magic 2 is patched in front
+and sizes stay within max.message.bytes. They are stored as magic 2, as Kafka 3 does, unless the topic has an older
+message.format.version: then in the magic in which they came. Magic 2 is patched in front
 of what its checksum covers. A compressed message set of magic 1 holds relative offsets, so only its wrapper is
 numbered; one of magic 0 holds absolute ones, and has to be compressed anew.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kcli.broker.storage.headers import Place
@@ -19,6 +21,7 @@ from kcli.grammar.batches import BATCH_HEADER, CRC_START, HEADER_SIZE, LENGTH_EN
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, TimeLimits, accepted, check_batch
 from kcli.records.batches import Batch, scan
+from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
 
 CODEC_BITS, APPEND_TIME = 0x07, 0x08
@@ -135,6 +138,14 @@ def stamped(each: Incoming, now: int) -> Incoming:
         MESSAGE.put(data, timestamp=now)
         MESSAGE.put(data, crc=crc32(memoryview(data)[MAGIC_AT:]))
     return each._replace(data=memoryview(data), max_timestamp=now)
+
+
+def upgraded(batches: Sequence[Incoming], append_time: int | None) -> Incoming:
+    """Return messages of magic 0 and 1 as one batch of magic 2, as Kafka 3 stores them; with the codec of the first."""
+    records = [record for each in batches for record in each.head.records()]
+    rows = [(record.timestamp, record.key, record.value, ()) for record in records]
+    data = build_batch(rows, codec=CODECS[batches[0].head.codec], append_time=append_time)
+    return modern(next(scan(data)))
 
 
 def recoded(each: Incoming, codec: str, level: int | None) -> Incoming:

@@ -107,9 +107,10 @@ def test_the_first_batch_comes_whole_and_the_rest_by_its_limits() -> None:
 
 def test_before_v3_a_batch_is_cut() -> None:
     async def work() -> None:
-        async with talking(topic="t", config={"log.message.timestamp.type": "CreateTime"}) as talk:
+        async with talking(config={"log.message.timestamp.type": "CreateTime"}) as talk:
             from kcli.records import build_message_set
 
+            talk.broker.create_topic("t", configs={"message.format.version": "0.9.0"})
             sets = build_message_set([(1, None, b"y" * 1000)], magic=0)
             await talk.produce("t", sets, version=0)
             got = parts(await talk.fetch(0, ("t", 0, 0), part_bytes=100))

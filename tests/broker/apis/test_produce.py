@@ -63,13 +63,37 @@ def test_batches_are_numbered_in_place(codec: str) -> None:
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4"])
 def test_compressed_old_sets_get_their_offsets(magic: int, codec: str) -> None:
     async def work() -> None:
-        async with talking(topic="t") as talk:
+        async with talking() as talk:
+            talk.broker.create_topic("t", configs={"message.format.version": "0.10.2"})
             for _ in range(2):
                 sets = build_message_set([(5, b"k", b"a"), (6, b"k", b"b")], magic=magic, codec=codec)
                 assert (await talk.produce("t", sets, version=2))["errorCode"] == 0
             got = list(scan(parts(await talk.fetch(12, ("t", 0, 0)))["t", 0]["records"]))
             assert all(each.crc_valid for each in got)
             assert [record.offset for each in got for record in each.records()] == [0, 1, 2, 3]
+
+    run(work())
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy"])
+def test_old_messages_are_stored_as_kafka_3_does(magic: int, codec: str) -> None:
+    """As one batch of magic 2, with their codec; magic 0 has no times."""
+
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            sets = build_message_set([(5, b"k", b"a"), (6, None, b"b")], magic=magic, codec=codec)
+            for offset in (0, 2):
+                assert (await talk.produce("t", sets, version=magic + 1))["baseOffset"] == offset
+            got = list(scan(parts(await talk.fetch(12, ("t", 0, 0)))["t", 0]["records"]))
+            assert [(each.magic, each.count, each.compression, each.crc_valid) for each in got] == [
+                (2, 2, codec, True)
+            ] * 2
+            times = [5, 6] if magic else [-1, -1]
+            assert [record[1:4] for each in got for record in each.records()] == [
+                (times[0], b"k", b"a"),
+                (times[1], None, b"b"),
+            ] * 2
 
     run(work())
 

@@ -30,7 +30,8 @@ def test_each_version_gets_a_magic_it_knows(version: int, magic: int, codec: str
 
 def test_what_is_old_already_goes_as_it_is() -> None:
     async def work() -> None:
-        async with talking(topic="t") as talk:
+        async with talking() as talk:
+            talk.broker.create_topic("t", configs={"message.format.version": "0.9.0"})
             sets = build_message_set([(1, b"k", b"v")], magic=0)
             await talk.produce("t", sets, version=0)
             for version in (0, 3, 12):
