@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 from kcli.broker.codes import error_code
 from kcli.broker.storage.incoming import read_incoming
+from kcli.counting import counted
 from kcli.errors import DecodeError
 from kcli.grammar import frames
 from kcli.grammar.batches import BATCH_HEADER, HEADER_SIZE, LENGTH_END, SIZE_AT
+from kcli.grammar.codec import TRAILING
 from kcli.grammar.request_start import api_of
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.acceptance import MAGIC_2_SINCE, MOST_BYTES, RefusedError, TimeLimits, is_transactional
@@ -66,7 +68,14 @@ def request_verdicts(
         request = frames.decode_request(frame, dialect=dialect)
     except DecodeError as error:
         return [Verdict("", "", str(error))]
-    return produce_verdicts(request.body, version, release, now, explain) if api_key == PRODUCE else [TAKEN]
+    found = produce_verdicts(request.body, version, release, now, explain) if api_key == PRODUCE else [TAKEN]
+    return found if found[0].reason else [TAKEN._replace(reason=left_over(request.body))]
+
+
+def left_over(body: dict[str, Any]) -> str:
+    """Tell of bytes behind a request, which a broker does not look at."""
+    rest = body.get(TRAILING, b"")
+    return f"{counted(len(rest), 'byte')} left behind the message, which nobody reads" if rest else ""
 
 
 def is_drafted(api_key: int, version: int, dialect: str | None) -> bool:

@@ -24,9 +24,11 @@ def no_session(registry: SessionRegistry, x: FetchExchange) -> None:
 
 
 def closed_used(registry: SessionRegistry, ended: ObservedSession, x: FetchExchange) -> None:
-    """Rule: a session that has ended is not used again, and not answered."""
+    """Rule: a session that has ended is not used again, and not answered, from the time on at which it ended."""
     if ended.end in ("not used any more", "left behind") or not ended.since_start:
         return
+    if 0 < x.ns < ended.end_ns and ended.end not in ("evicted", "error"):
+        return  # it was under way when the client ended the session
     why = f"was {ended.end}" if ended.end != "error" else f"ended with {session_error(ended.end_error)}"
     text = f"{'the uuid' if x.draft else f'epoch {x.session_epoch}'} of a session that {why}"
     registry.find(x, "closed-session-used", x.session_id, text)

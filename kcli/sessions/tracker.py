@@ -199,12 +199,15 @@ class Tracker:
         session.count(x, full=False)
         if session.unsure:
             session.blur()
+        in_turn = x.session_epoch == session.next_epoch
         incremental_checks.epoch(registry, session, x)
         session.connection = x.connection
         if not x.answered:
             session.unsure = True
             return
         if x.error:
+            if in_turn:
+                incremental_checks.check_request(registry, session, x)
             self._refused(session, x)
             return
         incremental_checks.check_request(registry, session, x)

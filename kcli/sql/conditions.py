@@ -14,6 +14,7 @@ from kcli.extras import require
 from kcli.legible import legible
 from kcli.schemas.catalog import catalog
 from kcli.sql.engine import Engine, first_part
+from kcli.sql.guard import refuse_names
 from kcli.sql.scans import Scan
 from kcli.tables.definition import schema_of
 from kcli.tables.exchanges import EXCHANGE_COLUMNS
@@ -98,6 +99,7 @@ class SqlCondition:
         node = statements[0]["node"] if len(statements) == 1 else {}
         if node.get("type") != "SELECT_NODE" or not node.get("where_clause"):
             raise self.wrong("one condition expected")
+        refuse_names(tree)
         self.mend(node["where_clause"])
         self.run(f"EXPLAIN {self.sql_of(tree)}")
         node["select_list"], node["where_clause"] = [node["where_clause"]], None

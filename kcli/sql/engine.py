@@ -13,10 +13,11 @@ from typing import Any, Self
 
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
+from kcli.sql.guard import BOUNDED, checked
 from kcli.sql.scans import Scan
 from kcli.tables.exchange_views import JSON_MACRO
 
-MEMORY = "1GiB"  # for a query's own sums, sorts and joins; what is more goes to a temporary folder
+MEMORY = "512MiB"  # for a query's own sums, sorts and joins; what is more goes to a temporary folder
 SPILL = "16GiB"  # in that folder
 ROWS = 10_000  # in a batch of the answer
 SAFE: dict[str, Any] = {
@@ -25,7 +26,7 @@ SAFE: dict[str, Any] = {
     "memory_limit": MEMORY, "max_temp_directory_size": SPILL,
 }  # fmt: skip
 TABLE = '"{}"'
-READS = ("SELECT", "EXPLAIN")  # kinds of statements that change nothing
+NO_THREAD = "can't start new thread"  # of Python, where there is no memory for another
 
 
 class Answer:
@@ -69,11 +70,13 @@ class Engine:
         # Those that no query has named so far, by their names in lower case, as DuckDB compares names.
         self.undefined = {name.lower(): name for name in (*self.scans, *self.views)}
         self.folder = tempfile.TemporaryDirectory(prefix="kcli-sql-")
-        self.connection = duckdb.connect(":memory:", config=SAFE | {"temp_directory": self.folder.name})
+        with self.clear_errors():
+            self.connection = duckdb.connect(":memory:", config=SAFE | {"temp_directory": self.folder.name})
         run = self.connection.execute
         run("SET TimeZone = 'UTC'")
         run("SET enable_progress_bar = false")
-        run(f"CREATE MACRO {JSON_MACRO}")
+        for macro in (JSON_MACRO, *BOUNDED):
+            run(f"CREATE MACRO {macro}")
         run("SET lock_configuration = true")
 
     def __enter__(self) -> Self:
@@ -99,9 +102,9 @@ class Engine:
             scan.failures.clear()
             scan.reads = 0
         with self.clear_errors():
-            statement = self.checked(query)
-            self.define(self.named(query))
-            self.choose_columns(statement)
+            query, select = checked(self.connection, query)
+            self.define(self.named(select or query))
+            self.choose_columns(select)
             with ThreadPoolExecutor(1, "kcli-sql") as pool:
                 reader = self.waited(pool.submit(self.reader_of, query))
                 yield Answer(reader.schema, self.batches(pool, reader))
@@ -139,7 +142,7 @@ class Engine:
         """What DuckDB says in one line, as an error of kcli's; what a scan raised goes through as it was."""
         try:
             yield
-        except (self.duckdb.Error, OSError, ValueError, RuntimeError) as error:
+        except (self.duckdb.Error, OSError, ValueError, RuntimeError, MemoryError) as error:
             for scan in self.scans.values():
                 for each in scan.failures:
                     if not isinstance(each, InputError):
@@ -151,22 +154,14 @@ class Engine:
     def plain(self, error: Exception) -> Exception:
         """An error of DuckDB's as one of kcli's, in one line; others as they are."""
         text = first_part(str(error))
+        if isinstance(error, MemoryError) or NO_THREAD in text:
+            return InputError(f"the query needs more memory than this process may have: {text or 'none is left'}")
         if isinstance(error, (self.duckdb.OutOfMemoryException, self.duckdb.IOException)):
             return InputError(f"the query needs more than {MEMORY} of memory and {SPILL} on disk: {text}")
         if isinstance(error, self.duckdb.Error):
             return UsageError(f"query: {text}")
         # Arrow wraps what DuckDB says while rows are made.
         return UsageError(f"query: {text}") if "Error" in text else error
-
-    def checked(self, query: str) -> str:
-        """The one statement of a query that only reads, and its kind."""
-        statements = self.connection.extract_statements(query)
-        if len(statements) != 1:
-            raise UsageError(f"query: {len(statements)} statements (one SELECT expected)")
-        kind = str(statements[0].type).rpartition(".")[2]
-        if kind not in READS:
-            raise UsageError(f"query: {kind} changes things or settings (a SELECT expected)")
-        return str(statements[0].query).strip().rstrip(";") if kind == "SELECT" else ""
 
     def named(self, query: str) -> Iterable[str]:
         """The tables that a query names; all, where it names none or an unknown one: DuckDB then shows, or its error

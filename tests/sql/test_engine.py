@@ -179,14 +179,87 @@ def test_a_query_reaches_nothing_but_its_tables(query: str, engine: Engine, tmp_
     assert rows(engine, "SELECT count(*) AS n FROM t") == [{"n": 10}]
 
 
+MAKES = ["CREATE TABLE x AS SELECT 1", "CREATE TEMP TABLE t AS SELECT 1", "CREATE VIEW x AS SELECT 1", "DROP VIEW t"]
+MAKES += ["COPY (SELECT 1) TO '{out}'", "ATTACH ':memory:' AS x", "SET memory_limit = '1TB'", "INSERT INTO t SELECT 1"]
+
+
+@pytest.mark.parametrize("made", MAKES)
+@pytest.mark.parametrize(
+    "explain",
+    ["EXPLAIN", "EXPLAIN ANALYZE", "explain\tanalyze", "EXPLAIN /* x */ ANALYZE", "EXPLAIN (ANALYZE)",
+     "EXPLAIN (FORMAT json)", "-- a\nEXPLAIN ANALYZE", "EXPLAIN (ANALYZE, FORMAT html)",
+     "/* /* */ SELECT 1 --*/ EXPLAIN", "EXPLAIN /* /* */ SELECT 1 --*/ ", "EXPLAIN ANALYZE SELECT 1; EXPLAIN"],
+)  # fmt: skip
+def test_only_a_select_is_explained(explain: str, made: str, engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="query: ") as caught:
+        rows(engine, f"{explain} {made.format(out=tmp_path / 'out')}")
+    assert "\n" not in str(caught.value) and not [*tmp_path.iterdir()]
+    assert rows(engine, "SELECT count(*) AS n FROM t") == [{"n": 10}]
+
+
+@pytest.mark.parametrize("words", ["", "ANALYZE", "(ANALYZE)", "(FORMAT json)", "/* c */ (ANALYZE, FORMAT json)"])
+def test_a_select_is_explained(words: str, engine: Engine) -> None:
+    [found] = rows(engine, f"-- why\nEXPLAIN {words} SELECT count(*) FROM t")
+    assert ("analyzed" in found["explain_key"]) == ("ANALYZE" in words)
+    assert ("{" in found["explain_value"]) == ("json" in words)
+
+
+CLOSED = ["SELECT * FROM duckdb_settings()", 'FROM "DuckDB_Settings"()', "FROM (SELECT d.* FROM duckdb_settings() d)"]
+CLOSED += ["WITH s AS (FROM duckdb_settings()) SELECT * FROM s", "EXPLAIN ANALYZE SELECT * FROM duckdb_settings()"]
+CLOSED += ["SELECT current_setting('memory_limit')", "SELECT 'memory_limit'.current_setting()", "FROM duckdb_secrets()"]
+CLOSED += ["FROM pg_settings", "FROM pg_catalog.pg_settings", "SELECT * FROM query('FROM duckdb_settings()')"]
+CLOSED += ["FROM query_table('pg_settings')", "FROM query_table(['t', 'pg_catalog.pg_settings'])"]
+CLOSED += ["FROM duckdb_temporary_files()", "FROM duckdb_databases", "SUMMARIZE SELECT * FROM duckdb_settings()"]
+CLOSED += ["SELECT a FROM t WHERE a IN (SELECT length(current_setting('temp_directory')))", "FROM duckdb_memory()"]
+
+
+@pytest.mark.parametrize("query", CLOSED)
+def test_settings_and_files_are_not_told(query: str, engine: Engine) -> None:
+    with pytest.raises(UsageError, match="tells of this machine, or runs text"):
+        rows(engine, query)
+
+
+def test_tables_and_their_columns_may_be_asked_for(engine: Engine) -> None:
+    for query in ("SHOW TABLES", "DESCRIBE t", "SUMMARIZE t", "FROM duckdb_columns() LIMIT 1", "SHOW ALL TABLES"):
+        assert rows(engine, query), query
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["SELECT repeat('x', 450000000)", "SELECT 'xy'.repeat(40000000)", "SELECT lpad('x', 90000000, 'y')",
+     "SELECT rpad(b, (90000000 + a)::INT, 'y') FROM t"],
+)  # fmt: skip
+def test_a_text_that_a_function_makes_is_bounded(query: str, engine: Engine) -> None:
+    with pytest.raises(UsageError, match="a text of more than 64 MiB"):
+        rows(engine, query)
+    assert rows(engine, "SELECT repeat('ab', 2) AS a, lpad('1', 3, '0') AS b, repeat([1], 2) AS c") == [
+        {"a": "abab", "b": "001", "c": [1, 1]}
+    ]
+
+
+def test_too_little_memory_is_one_line(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for error in (RuntimeError("can't start new thread"), MemoryError()):
+
+        def submit(*_given: object, error: Exception = error) -> None:
+            raise error
+
+        monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor.submit", submit)
+        with pytest.raises(InputError, match="more memory than this process may have"):
+            rows(engine, "SELECT 1")
+
+
 def test_settings_are_locked_in_a_safe_state(engine: Engine) -> None:
+    def rows(engine: Engine, query: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = engine.connection.sql(query).to_arrow_table().to_pylist()
+        return found
+
     names = ("enable_external_access", "lock_configuration", "autoinstall_known_extensions", "python_scan_all_frames")
     found = rows(engine, f"SELECT name, value FROM duckdb_settings() WHERE name IN {names} ORDER BY name")
     assert [row["value"] for row in found] == ["false", "false", "true", "false"]
     limits = rows(
         engine, "SELECT current_setting('memory_limit') AS m, current_setting('max_temp_directory_size') AS d"
     )
-    assert limits == [{"m": "1.0 GiB", "d": "16.0 GiB"}]
+    assert limits == [{"m": "512.0 MiB", "d": "16.0 GiB"}]
 
 
 def test_what_is_wrong_with_an_input_comes_behind_the_rows(engine: Engine, world: World) -> None:

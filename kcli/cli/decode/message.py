@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import click
@@ -26,6 +27,7 @@ from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
 from kcli.grammar.request_start import PREFIX, api_of
+from kcli.grammar.words.trace import Span
 from kcli.schemas.catalog import catalog
 
 ShapeOf = Callable[[bytes, Frame, dict[str, Any]], Shape]
@@ -164,7 +166,7 @@ def decode_piece(
     """Show each message, and return what is wrong."""
     found: list[InputError] = []
     try:
-        for frame in frames_of(data, options["framed"], reads, found.append):
+        for frame in frames_of(data, options["framed"], reads, found.append, partial(reach, shape_of, options)):
             try:
                 wrong = show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
             except DecodeError as error:
@@ -177,6 +179,17 @@ def decode_piece(
     except InputError as error:
         found.append(error)
     return found
+
+
+def reach(shape_of: ShapeOf, options: dict[str, Any], data: bytes) -> int:
+    """Return how many bytes of a message can be read; 0 where nothing can behind its header."""
+    head, body = list[Span](), list[Span]()
+    with contextlib.suppress(DecodeError, UsageError):
+        shape = shape_of(data, Frame(0, len(data)), options)
+        shape.header.spans(data, 0, head)
+        start = head[-1].end if head else 0
+        shape.body(start).spans(data, start, body)
+    return body[-1].end if body else 0
 
 
 def batch_slip(data: bytes, frame: Frame, shape: Shape, slips: SlipNamer) -> str:

@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 from kcli.cli.options.file_type import is_batch, name_of, refuse_others
 from kcli.cli.options.inputs import is_dump, read_text, unbase64, unhex
+from kcli.counting import counted
 from kcli.errors import DecodeError, InputError, UsageError
+from kcli.grammar.request_start import PREFIX
 
 Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the last
 LOOKED_AT = 20  # lines
+LONGEST = 1 << 30  # bytes of a frame
+READ_AHEAD = 1 << 16  # bytes of a message, to tell whether a length stands in front of it
 
 
 class Frame(NamedTuple):
@@ -79,10 +83,18 @@ def are_messages(lines: list[bytes], bytes_of: Callable[[bytes], bytes], reads: 
     return any(reads(data) for data in single) or (len(single) > 1 and all(begins(data) for data in single))
 
 
-def frames_of(data: bytes, framed: bool | None, reads: Reads, note: Callable[[InputError], None]) -> Iterator[Frame]:
-    """The frames in a piece. By default framed when lengths lead exactly to the end of it.
+def frames_of(
+    data: bytes,
+    framed: bool | None,
+    reads: Reads,
+    note: Callable[[InputError], None],
+    reach: Callable[[bytes], int] = lambda data: 0,
+) -> Iterator[Frame]:
+    """The frames in a piece. By default framed when lengths lead exactly to the end of it, or when more of it can be
+    read behind a length than from its first byte on; `note` gets how many bytes are missing then, or left.
 
     Frames behind lengths that count themselves or are little endian are found, too, which `note` gets. DecodeError.
+    reach: how many bytes of a message can be read.
     """
     fits = framed is not False and chain_fits(data)
     if framed is not False and not fits:
@@ -93,6 +105,9 @@ def frames_of(data: bytes, framed: bool | None, reads: Reads, note: Callable[[In
                 note(DecodeError("", 0, slip))
                 yield from (Frame(*each) for each in frames)
                 return
+    if framed is None and not fits and is_length(data) and not reads(data) and is_framed(data, reach):
+        yield from uneven_frames(data, note)
+        return
     if not (framed or fits):
         yield Frame(0, len(data))
         return
@@ -108,6 +123,32 @@ def frames_of(data: bytes, framed: bool | None, reads: Reads, note: Callable[[In
             raise DecodeError("", at, f"the length at {at:#x} says {size} bytes, {left} are left")
         yield Frame(at + 4, at + 4 + size)
         at += 4 + size
+
+
+def is_length(data: bytes) -> bool:
+    """Return whether what the bytes begin with may be the length of a frame that is cut, or has bytes behind it."""
+    return len(data) >= 2 * PREFIX and 2 * PREFIX <= int.from_bytes(data[:PREFIX], "big") <= LONGEST
+
+
+def is_framed(data: bytes, reach: Callable[[bytes], int]) -> bool:
+    """Return whether more can be read behind the length."""
+    size = int.from_bytes(data[:PREFIX], "big")
+    return reach(data[PREFIX : min(PREFIX + size, READ_AHEAD)]) > max(reach(data[:READ_AHEAD]), PREFIX)
+
+
+def uneven_frames(data: bytes, note: Callable[[InputError], None]) -> Iterator[Frame]:
+    """Yield frames behind their lengths, the last one cut or with bytes behind it, which `note` gets."""
+    at = 0
+    while at < len(data):
+        size, left = int.from_bytes(data[at : at + PREFIX], "big"), len(data) - at - PREFIX
+        if at and not is_length(data[at:]):
+            note(DecodeError("", at, f"{counted(len(data) - at, 'byte')} left behind the frame at {at:#x}"))
+            return
+        if size > left:
+            missing = f"{counted(size - left, 'byte')} missing"
+            note(DecodeError("", at, f"the length at {at:#x} says {counted(size, 'byte')}, {left} are left: {missing}"))
+        yield Frame(at + PREFIX, min(at + PREFIX + size, len(data)))
+        at += PREFIX + size
 
 
 def chain_fits(data: bytes) -> bool:

@@ -19,10 +19,15 @@ from kcli.errors import InputError, UsageError
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 # xxd: `00000010: 0001 0011 ...  text`; hexdump -C: `00000010  00 01 ...  |text|`; tshark -x: `0010  00 01 ...   text`
-COLUMNS = re.compile(r"([0-9a-fA-F]{4,16})(:\s*|\s{2,}|$)(.*)")
+COLUMNS = re.compile(r"(?:0x(?=[0-9a-fA-F]+:))?([0-9a-fA-F]{4,16})(:\s*|\s{2,}|$)(.*)")
 SYNONYMS = {"text": "table", "table": "text", "jsonl": "json"}
 MOST_BYTES = 1 << 62
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+OCTAL = re.compile(r"([0-7]{7,})((?: +[0-9a-fA-F]{2})+)? *(?:>.*)?")  # a line of od -tx1, with -tx1z text behind >
+FRAME = re.compile(r"\+[-+]+\+?|\|(?:\s+[0-9a-f])+\s*\|")
+BOXED = re.compile(r"\|[0-9a-f]{8,}\|((?:\s+[0-9a-fA-F]{2})*)\s*\|.*")
+LIST = re.compile(r"(?:[\w\[\]<> ]*=\s*)?(?:[\w\[\] ]*([\[{(]))?((?:\s*-?\d{1,3}\s*,)+\s*-?\d{1,3}\s*,?\s*)[\]})]*;?")
+COMMENT = re.compile(r"(?<!\S)(?:#|//|;).*|^\s*--.*")
 PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})+")
 # For errors, and compiled there.
 NOT_HEX = r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)"  # of a word of digits: 0x and \x may stand there
@@ -231,9 +236,22 @@ def unbase64(data: bytes) -> bytes:
 
 
 def unhex(data: bytes) -> bytes:
-    """Bytes from hex text: digits with white space, commas or 0x between them, or the columns of a hex dump."""
+    """Bytes from hex text: digits with white space, commas or 0x between them, or the columns of a hex dump.
+
+    Also as people have them: a list of decimal numbers, comments behind # or //, dumps of tcpdump -X, Netty and od.
+    """
+    text = data.decode("latin-1")
+    if (numbers := decimal_bytes(text)) is not None:
+        return numbers
     out = bytearray()
-    for number, line in enumerate(data.decode("latin-1").splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
+        line = COMMENT.sub("", line)
+        if (columns := boxed_columns(line)) is not None:
+            out += plain_line(columns, number)
+            continue
+        if (octal := OCTAL.fullmatch(line.strip())) and int(octal[1], 8) == len(out) and (out or octal[2]):
+            out += plain_line(octal[2] or "", number)
+            continue
         columns = COLUMNS.fullmatch(line.strip())
         if line.strip() == "*":
             raise InputError(f"line {number}: `*` stands for lines that were left out (hexdump -v prints them all)")
@@ -244,10 +262,37 @@ def unhex(data: bytes) -> bytes:
     return bytes(out)
 
 
+def decimal_bytes(text: str) -> bytes | None:
+    """The bytes of a list of decimal numbers, signed or not, as debuggers print it; None: it is none.
+
+    Pairs of digits alone are hex, unless a bracket stands around them, and then unless one begins with 0.
+    """
+    found = LIST.fullmatch(text.strip())
+    if found is None:
+        return None
+    numbers = re.findall(r"-?\d+", found[2])
+    as_hex = all(len(each) == 2 for each in numbers) and (not found[1] or any(each[0] == "0" for each in numbers))
+    if as_hex and found[1]:
+        return bytes.fromhex("".join(numbers))
+    if as_hex or not all(-128 <= int(each) <= 255 for each in numbers):
+        return None
+    return bytes(int(each) & 0xFF for each in numbers)
+
+
+def boxed_columns(line: str) -> str | None:
+    """The hex digits of a line of Netty's dump (ByteBufUtil.prettyHexDump), "" of its frame; None: it is none."""
+    if FRAME.fullmatch(line.strip()):
+        return ""
+    found = BOXED.fullmatch(line.strip())
+    return found[1] if found else None
+
+
 def is_dump(line: bytes) -> bool:
-    """Whether a line of text has the columns of a hex dump: an offset in front."""
-    columns = COLUMNS.fullmatch(line.decode("latin-1").strip())
-    return columns is not None and bool(columns[2])
+    """Whether a line of text has the columns of a hex dump: an offset in front, or a frame around it."""
+    text = line.decode("latin-1").strip()
+    columns = COLUMNS.fullmatch(text)
+    octal = OCTAL.fullmatch(text)
+    return bool((columns and columns[2]) or (octal and octal[2])) or boxed_columns(text) is not None
 
 
 def bare(columns: re.Match[str], size: int) -> bool:

@@ -54,7 +54,7 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
         print_list()
         return
     question = options["question"]
-    if query is not None and (question or query == "-" or Path(query[:4000]).exists()):
+    if query is not None and (question or query == "-" or names_file(query)):
         files, query = (query, *files), None
     query = sql_of(question) if question else query
     if not files:
@@ -66,6 +66,14 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
         raise UsageError("QUERY: missing (kcli sql QUERY FILE...); only its answer can go to a file")
     refuse_inputs(options["output"], (*files, *options["key_logs"]))
     ask(query, files, options)
+
+
+def names_file(text: str) -> bool:
+    """Return whether that is the name of a file, and no query: a name has no more than 255 bytes between slashes."""
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def sql_of(question: str) -> str:

@@ -15,6 +15,8 @@ PRINTABLE = range(0x20, 0x7F)
 SHORTER = 8  # lengths that are tried for a string without one, from all its printable bytes downwards
 LONGEST_NAME = 249  # bytes, of a topic; other strings are shorter
 ENTRIES, ENTRIES_BELOW = 200, 20  # of an array without a count, at the top and in other arrays
+CHARACTERS = "does it count characters, not bytes of UTF-8?"
+UNITS = "does it count units of UTF-16 (Java's length()), not bytes of UTF-8?"
 BEHIND = 200  # bytes behind other bytes without a length
 
 
@@ -142,6 +144,39 @@ def zigzag_length(data: bytes, place: Place) -> Iterator[Edit]:
             )
 
 
+def counts_characters(data: bytes, place: Place) -> Iterator[Edit]:
+    """A length that counts the characters of a text, or its units of UTF-16, and not its bytes."""
+    if not place.type.endswith(("string", "bytes")):
+        return
+    width = width_of(place)
+    found = (int_at(data, place.start, width), width) if width else varint_at(data, place.start)
+    if found is None or found[0] is None:
+        return
+    length, start = found[0] - (not width), place.start + found[1]
+    words, sizes = f"with a length of {place.path} in bytes", set[int]()
+    for size, question in text_sizes(data, start, length):
+        if size not in sizes and (not width or size < 1 << (width * 8 - 1)):
+            sizes.add(size)
+            yield Edit(found[1], length_bytes(size, width), words, question)
+
+
+def text_sizes(data: Buffer, start: int, length: int) -> Iterator[tuple[int, str]]:
+    """Yield (bytes, question) of the UTF-8 at `start` that has so many characters, or units of UTF-16."""
+    if not 0 < length <= len(data) - start:
+        return
+    try:
+        text = bytes(data[start : start + 4 * length]).decode()
+    except UnicodeDecodeError as error:
+        text = bytes(data[start : start + error.start]).decode()
+    size = len(text[:length].encode())
+    if len(text) >= length and size > length:
+        yield size, CHARACTERS
+    units = text.encode("utf-16-le")[: 2 * length]
+    size = len(units.decode("utf-16-le", "ignore").encode())
+    if len(units) == 2 * length and size > length:
+        yield size, UNITS
+
+
 def null_refused(data: bytes, place: Place) -> Iterator[Edit]:
     """A null where none is allowed; -1 as a byte where a compact null is 0."""
     if not is_sized(place):
@@ -168,6 +203,7 @@ LENGTHS: dict[str, Slip] = {
     "length twice": length_twice,
     "zigzag": zigzag_length,
     "null": null_refused,
+    "counts characters": counts_characters,
     "no length": without_length,
     "miscounted": miscounted,
 }

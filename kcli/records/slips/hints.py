@@ -150,7 +150,7 @@ def rewritten(
     """The hint, if the batch is right with these records."""
     mended = with_length(batch[:HEADER_SIZE] + bytes(compress(parts.codec, records, MAGIC)))
     if (odd := oddness_of(mended)) is not None:
-        written = "put in" if where.numbers.startswith("attributes") else "as zigzag varint"
+        written = "put in" if where.numbers.startswith("attributes") else form.right
         words = f"with {where.numbers} {written}"
         yield Hint(f"record {form.slip}", where.at, words, form.question, mended, odd + odd_records)
 

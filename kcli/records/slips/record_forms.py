@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kcli.core.records import record_values
+from kcli.grammar.slips.lengths import CHARACTERS, UNITS, text_sizes
 from kcli.grammar.words.varints import Zigzag
 
 MOST = 5000  # records
@@ -77,13 +78,27 @@ def missing(data: bytes, at: int) -> tuple[int, int] | None:
     return 0, at
 
 
+def counting(what: str) -> Read:
+    """Make what reads the length of a text in bytes where it counts its characters, or units of UTF-16."""
+
+    def read(data: bytes, at: int) -> tuple[int, int] | None:
+        found = zigzag(data, at)
+        if found is None:
+            return None
+        sizes = text_sizes(data, found[1], found[0])
+        return next(((size, found[1]) for size, question in sizes if question == what), found)
+
+    return read
+
+
 class Form(NamedTuple):
-    """slip: its name. question: in words. fields: the numbers that it is tried for."""
+    """slip: its name. question: in words. fields: the numbers that it is tried for. right: how they would be right."""
 
     slip: str
     question: str
     read: Read
     fields: tuple[str, ...] = NUMBERS
+    right: str = "as zigzag varint"
 
 
 FORMS = (
@@ -100,6 +115,10 @@ FORMS = (
     Form("fixed width", "was it written as int8?", fixed(1)),
     Form("counts itself", "does it count its own bytes?", with_itself, ("length",)),
     Form("left out", "was it left out?", missing, ("timestampDelta", "offsetDelta", "headers")),
+    *(
+        Form("counts characters", what, counting(what), ("key", "value", "headers.key", "headers.value"), "in bytes")
+        for what in (CHARACTERS, UNITS)
+    ),
     Form("attributes left out", "were they left out?", missing, ("attributes",)),
 )
 

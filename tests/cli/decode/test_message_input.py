@@ -111,3 +111,40 @@ def test_a_right_message_has_no_wrong_length(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "answer").write_bytes(answer)
     assert main(["decode", "response", str(tmp_path / "answer"), "--api", "12", "--api-version", "0"]) == 0
     assert capsys.readouterr().err == ""
+
+
+REQUEST = bytes.fromhex("0003 0001 00000002 0003 617070 00000001 0006 6f7264657273")
+CASES = [
+    (REQUEST[:-3], 0, "3 bytes missing"),
+    (REQUEST + b"??", 0, "2 bytes left behind the frame"),
+    (REQUEST, 1, "says 26, 25 expected"),
+    (REQUEST, 9, "9 bytes missing"),
+]
+
+
+@pytest.mark.parametrize(("made", "more", "said"), CASES)
+def test_a_frame_that_is_cut_or_has_bytes_behind_it(
+    made: bytes, more: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "frame"
+    path.write_bytes((len(REQUEST) + more).to_bytes(4, "big") + made)
+    assert main(["decode", "request", str(path)]) == 3
+    out, err = capsys.readouterr()
+    assert json.loads(out)["requestHeader"]["requestApiKeyName"] == "METADATA" and said in err
+
+
+def test_the_last_of_several_frames_may_be_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, frame = tmp_path / "frames", len(REQUEST).to_bytes(4, "big") + REQUEST
+    path.write_bytes(frame * 2 + frame[:-1])
+    assert main(["decode", "request", str(path)]) == 3
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 3 and "1 byte missing" in err
+
+
+def test_a_response_that_is_cut_is_read_behind_its_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    response = bytes.fromhex("00000405 00000001 00000001 0008 62726f6b65722d31 00002384 ffff 00000001 00000000")
+    path = tmp_path / "frame"
+    path.write_bytes((len(response) + 5).to_bytes(4, "big") + response)
+    assert main(["decode", "response", "--api", "Metadata", "--api-version", "1", str(path)]) == 3
+    out, err = capsys.readouterr()
+    assert json.loads(out)["responseHeader"]["correlationId"] == 0x405 and "5 bytes missing" in err

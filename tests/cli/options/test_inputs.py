@@ -39,6 +39,60 @@ def test_hex_in_any_form(text: str) -> None:
     assert unhex(text.encode()) == DATA
 
 
+OD = """0000000 00 03 00 01 00 00 00 02 00 03 61 70 70 00 00 00  >..........app...<
+0000020 01 00                                            >..<
+0000022
+"""
+NETTY = """         +-------------------------------------------------+
+         |  0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f |
++--------+-------------------------------------------------+----------------+
+|00000000| 00 03 00 01 00 00 00 02 00 03 61 70 70 00 00 00 |..........app...|
+|00000010| 01 00                                           |..              |
++--------+-------------------------------------------------+----------------+
+"""
+TCPDUMP = """	0x0000:  0003 0001 0000 0002 0003 6170 7000 0000  ..........app...
+	0x0010:  0100                                     ..
+"""
+PASTED = bytes.fromhex("0003000100000002000361707000000001 00")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OD,
+        OD.replace("  >..........app...<", ""),
+        NETTY,
+        TCPDUMP,
+        "00 03 00 01 # Metadata\n0000 0002 // 2\n# app\n0003 617070\n-- one\n00 00 00 01 00 ; ?",
+        "[0, 3, 0, 1, 0, 0, 0, 2, 0, 3, 97, 112, 112, 0, 0, 0, 1, 0]",
+        "byte[] b = {0,3,0,1,0,0,0,2,0,3,97,112,112,0,0,0,1,0};",
+        "0, 3, 0, 1, 0, 0, 0, 2, 0, 3,\n 97, 112, 112, 0, 0, 0, 1, 0",
+    ],
+)
+def test_what_people_paste(text: str) -> None:
+    assert unhex(text.encode()) == PASTED
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("[-1, -128, 127, 255]", "ff807fff"),
+        ("[10, 20, 30]", "0a141e"),
+        ("[0x0a, 0x14]", None),
+        ("10, 20, 30", "102030"),
+        ("00, 03", "0003"),
+        ("[00, 03, 12]", "000312"),
+        ("1, 2, 300", None),
+    ],
+)
+def test_lists_of_decimal_numbers(text: str, data: str | None) -> None:
+    if data is None:
+        with pytest.raises(InputError):
+            unhex(text.encode())
+    else:
+        assert unhex(text.encode()) == bytes.fromhex(data)
+
+
 def test_digits_that_look_like_an_offset_are_data() -> None:
     assert unhex(b"00000012") == bytes.fromhex("00000012")
     assert unhex(b"0001 0011") == bytes.fromhex("00010011")

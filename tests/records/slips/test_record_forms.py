@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.records.slips.record_forms import FORMS, NUMBERS, count_records, read_one, read_records
+from kcli.grammar.slips.lengths import CHARACTERS, UNITS
+from kcli.records.slips.record_forms import FORMS, NUMBERS, count_records, counting, read_one, read_records
 from tests.grammar.slips.making import varint
 from tests.records.slips.making import batch_bytes, zigzag
 
@@ -72,3 +73,17 @@ def test_records_are_counted_by_their_lengths() -> None:
     assert count_records(RECORDS) == 2
     assert count_records(b"") == 0
     assert count_records(RECORDS[:-1]) is count_records(b"\0") is count_records(b"\xff") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "what"),
+    [("größe", 5, CHARACTERS), ("日本語テスト", 6, UNITS), ("a😀b", 3, CHARACTERS), ("a😀b", 4, UNITS)],
+)
+def test_a_length_that_counts_characters(text: str, size: int, what: str) -> None:
+    data = zigzag_bytes(size) + text.encode() + b"\0"
+    assert counting(what)(data, 0) == (len(text.encode()), 1)
+    assert counting(what)(zigzag_bytes(3) + b"abc", 0) == (3, 1) and counting(what)(b"", 0) is None
+
+
+def zigzag_bytes(number: int) -> bytes:
+    return bytes([number << 1])

@@ -1,0 +1,99 @@
+"""Which queries `kcli sql` answers: one SELECT, or the plan of one, that asks for nothing of the machine's own.
+
+A query's tree is DuckDB's own (json_serialize_sql), so that no spelling of a name passes by. EXPLAIN is made anew
+around the SELECT that was checked: EXPLAIN ANALYZE runs whatever stands behind it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.errors import UsageError
+
+# What may stand before a statement that is explained: words, and comments (DuckDB's nest: one in another is no match).
+BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:(?!/\*).)*?\*/)"
+OPTIONS = rf"\({BLANK}*(?:ANALYZE|FORMAT{BLANK}+\w+)(?:{BLANK}*,{BLANK}*(?:ANALYZE|FORMAT{BLANK}+\w+))*{BLANK}*\)"
+EXPLAIN = re.compile(rf"{BLANK}*EXPLAIN{BLANK}*(?:\bANALYZE\b|{OPTIONS})?", re.IGNORECASE | re.DOTALL)
+WORDS = re.compile(r"\b(?:ANALYZE|FORMAT\s+\w+)\b", re.IGNORECASE)
+COMMENT = re.compile(r"--[^\n]*(?:\n|$)|/\*.*?\*/", re.DOTALL)
+
+# Functions and views about settings, files and the process; `query` runs text as a query.
+CLOSED = re.compile(r"(duckdb|pragma)_.*|pg_settings|current_setting|which_secret|getenv|getvariable|query")
+OPEN = {"duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_tables", "duckdb_types", "duckdb_views"}
+OPEN |= {"pragma_table_info"}
+MOST_TEXT = 1 << 26  # bytes that a function may make of one value
+TOO_MUCH = "a text of more than 64 MiB"
+
+# DuckDB does not count what these make as memory.
+BOUNDED = (
+    f"repeat(s, n) AS system.main.repeat(s, CASE WHEN length(s) * n > {MOST_TEXT} THEN error('{TOO_MUCH}') ELSE n END)",
+    *(
+        f"{name}(s, n, c) AS system.main.{name}(s, CASE WHEN n > {MOST_TEXT} "
+        f"THEN error('{TOO_MUCH}')::INTEGER ELSE n END, c)"
+        for name in ("lpad", "rpad")
+    ),
+)
+
+
+def checked(connection: Any, query: str) -> tuple[str, str]:
+    """Return (the query as it may be run, the SELECT in it, "" where it has no tree). UsageError: it may not be."""
+    found = EXPLAIN.match(query)
+    kind, select = only_statement(connection, query[found.end() :] if found else query)
+    if kind != "SELECT":
+        what = f"EXPLAIN of {kind}: only a SELECT is explained" if found else f"{kind} changes things or settings"
+        raise UsageError(f"query: {what} (a SELECT expected)")
+    refuse_closed(connection, select)
+    if found is None:
+        return select, select
+    words = ", ".join(dict.fromkeys(WORDS.findall(COMMENT.sub(" ", found[0]))))
+    return f"EXPLAIN ({words}) {select}" if words else f"EXPLAIN {select}", ""
+
+
+def only_statement(connection: Any, query: str) -> tuple[str, str]:
+    """Return the kind and the text of the one statement. UsageError: there are more, or none."""
+    statements = connection.extract_statements(query)
+    if len(statements) != 1:
+        raise UsageError(f"query: {len(statements)} statements (one SELECT expected)")
+    return str(statements[0].type).rpartition(".")[2], str(statements[0].query).strip().rstrip(";")
+
+
+def refuse_closed(connection: Any, select: str) -> None:
+    """UsageError: the query asks for settings, or runs text."""
+    [(text,)] = connection.execute("SELECT json_serialize_sql(?)", [select]).fetchall()
+    tree = json.loads(text)
+    if tree["error"]:
+        raise UsageError(f"query: {tree['error_message']}")
+    refuse_names(tree)
+
+
+def refuse_names(tree: Any) -> None:
+    """UsageError: a query's tree has the name of something that is closed."""
+    names = {*names_in(tree)}
+    if "query_table" in names:  # whose arguments are names
+        names |= {text.rpartition(".")[2].lower() for text in texts_in(tree)}
+    for name in sorted(names):
+        if name not in OPEN and CLOSED.fullmatch(name):
+            raise UsageError(f"query: {name} tells of this machine, or runs text: not answered")
+
+
+def names_in(tree: Any) -> Iterator[str]:
+    """Yield the names of functions and tables in a query's tree."""
+    for node in nodes_in(tree):
+        if isinstance(node, dict):
+            yield from (str(node[key]).lower() for key in ("function_name", "table_name") if node.get(key))
+
+
+def texts_in(tree: Any) -> Iterator[str]:
+    """Yield all texts in a query's tree."""
+    return (node for node in nodes_in(tree) if isinstance(node, str))
+
+
+def nodes_in(tree: Any) -> Iterator[Any]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
