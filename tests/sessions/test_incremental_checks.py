@@ -283,6 +283,14 @@ def a_partition_outside_the_session_is_forgotten(rows: list[Row]) -> Row:
     return row
 
 
+@alters(EVICTION, "forgotten-unknown")
+def a_topic_of_zeros_is_forgotten_and_the_fetch_refused(rows: list[Row]) -> Row:
+    row = incremental(session(rows, 0))
+    row["request"]["forgottenTopicsData"] = [{"topicId": "AAAAAAAAAAAAAAAAAAAAAA", "partitions": [0]}]
+    row["response"] |= {"errorCode": 100, "responses": []}
+    return row
+
+
 @alters(EVICTION, "forgotten-in-full")
 def a_full_fetch_forgets(rows: list[Row]) -> Row:
     row = session(rows, 0)[0]
@@ -465,6 +473,21 @@ def test_an_alteration_is_found(name: str, capture: str, alter: Alter, rules: se
         if f.connection == frame["connection"] and f.correlation_id == frame["requestHeader"]["correlationId"]
     }
     assert rules <= at_frame, [(f.rule, f.text) for f in found]
+
+
+@pytest.mark.parametrize("under_way", [True, False])
+def test_a_fetch_is_judged_by_the_time_at_which_it_was_sent(under_way: bool) -> None:
+    """A client closes its session while a fetch is under way, whose answer comes behind that to the closing one."""
+    rows = rows_of(EVICTION)
+    closing = next(r for r in fetches(rows) if r["request"]["sessionEpoch"] == -1 and r["request"]["sessionId"])
+    late = copy.deepcopy(closing)
+    late["request"]["sessionEpoch"] = 9
+    late["requestHeader"]["correlationId"] += 1000
+    late["timestamp"] = "2000-01-01T00:00:00Z" if under_way else closing["timestamp"]
+    rows.insert(rows.index(closing) + 1, late)
+    found, _, _ = follow(rows)
+    rules = {f.rule for f in found if f.correlation_id == late["requestHeader"]["correlationId"]}
+    assert ("closed-session-used" in rules) == (not under_way)
 
 
 def test_every_rule_is_broken_by_an_alteration() -> None:
