@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 from typing import Any, cast
 
 from kcli.filelike import STDIN, Stream, name_of
@@ -110,7 +111,7 @@ class CaptureFile:
 
 def is_piped(path: str | Stream) -> bool:
     """Whether a file can be read only once."""
-    return isinstance(path, Stream) or path == STDIN
+    return isinstance(path, Stream) or path == STDIN or Path(path).is_fifo()
 
 
 class StandardInput(io.RawIOBase):

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from kcli.cli.options.file_type import name_of, refuse_others
+from kcli.cli.options.pipes import without_pipes
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 
@@ -107,12 +108,15 @@ def quiet_option(text: str, *, used: bool = True) -> Callable[[Command], Command
 def files_argument(
     metavar: str, name: str = "files", expand: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None
 ) -> Callable[[Command], Command]:
-    """One file or more, as `name`. All of them are there, or the command does not begin. expand: directories."""
+    """One file or more, as `name`. All of them are there, or the command does not begin. expand: directories.
+
+    A named pipe stands as standard input, or as a copy of what it holds (`without_pipes`)."""
 
     def check(ctx: click.Context, _param: click.Parameter, files: tuple[str, ...]) -> tuple[str, ...]:
         if ctx.resilient_parsing:
             return files
         check_files(files)
+        files = without_pipes(files)
         return files if expand is None else expand(files)
 
     return click.argument(name, nargs=-1, required=True, metavar=metavar, callback=check)
@@ -246,8 +250,8 @@ def unhex(data: bytes) -> bytes:
     out = bytearray()
     for number, line in enumerate(text.splitlines(), 1):
         line = COMMENT.sub("", line)
-        if (columns := boxed_columns(line)) is not None:
-            out += plain_line(columns, number)
+        if (boxed := boxed_columns(line)) is not None:
+            out += plain_line(boxed, number)
             continue
         if (octal := OCTAL.fullmatch(line.strip())) and int(octal[1], 8) == len(out) and (out or octal[2]):
             out += plain_line(octal[2] or "", number)

@@ -16,6 +16,7 @@ from kcli.cli.options.inputs import (
     reading_options,
     secrets_option,
 )
+from kcli.cli.options.pipes import without_pipes
 from kcli.cli.terminal.console import is_terminal, terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.cli.terminal.output import open_output, output_option, refuse_inputs
@@ -57,6 +58,7 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
     if query is not None and (question or query == "-" or names_file(query)):
         files, query = (query, *files), None
     query = sql_of(question) if question else query
+    files = without_pipes(files)
     if not files:
         raise UsageError("FILE|DIR...: missing (captures, log segments, snapshots or tables expected)")
     parquet = options["format_"] == "parquet"

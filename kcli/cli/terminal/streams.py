@@ -105,8 +105,9 @@ def stand_in(number: int, flags: int) -> None:
 
 
 def text(stream: io.BufferedWriter[Any], before: Any, *, line_buffering: bool) -> io.TextIOWrapper[Any]:
-    """Text as the interpreter made it, in UTF-8 where it made none."""
+    """Text as the interpreter made it, in UTF-8 where it made none; what an encoding lacks is escaped."""
     encoding, errors = (before.encoding, before.errors) if before is not None else ("utf-8", "backslashreplace")
+    errors = "backslashreplace" if errors == "strict" else errors
     return io.TextIOWrapper(stream, encoding, errors, line_buffering=line_buffering)
 
 

@@ -1,0 +1,56 @@
+"""Named pipes among the files of a command, as `<(zcat night.pcap.gz)` or /dev/stdin: what they hold is read once.
+
+Commands look at the start of a file, and some read it twice. They know how for standard input ("-"), which the first
+pipe becomes. Others are copied to temporary files, which are gone when the command ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+STDIN = 0
+
+
+def without_pipes(files: Sequence[str]) -> tuple[str, ...]:
+    """Return the files, each pipe by a name that can be read as any other file. OSError."""
+    made: list[str] = []
+    for file in files:
+        if file == "-" or not is_pipe(file):
+            made.append(file)
+        elif "-" in (*files, *made):
+            made.append(copied(file))
+        else:
+            become_input(file)
+            made.append("-")
+    return tuple(made)
+
+
+def is_pipe(file: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(file).st_mode)  # noqa: PTH116
+    except OSError:
+        return False
+
+
+def become_input(file: str) -> None:
+    """Have a pipe as standard input."""
+    handle = os.open(file, os.O_RDONLY)
+    if handle != STDIN:
+        os.dup2(handle, STDIN)
+        os.close(handle)
+
+
+def copied(file: str) -> str:
+    """Copy what a pipe holds. Returns the copy's name."""
+    folder = tempfile.mkdtemp(prefix="kcli-pipe-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / Path(file).name
+    with open(file, "rb") as source, path.open("wb") as copy:  # noqa: PTH123
+        shutil.copyfileobj(source, copy)
+    return str(path)
