@@ -17,6 +17,7 @@ from kcli.schemas.ranges import ALL, NONE, Range
 KINDS = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
 ZERO_UUID = "A" * 22
 MOST_NESTED = 32
+MOST_FIELDS = 10_000  # of a message, those of a struct counted at each place where it stands
 COMMENT = r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/'
 
 Raw = dict[str, Any]
@@ -133,6 +134,7 @@ class Structs:
     def __init__(self, message: str, raw: Raw) -> None:
         self.known: dict[str, Any] = {}
         self.open: list[str] = []
+        self.built = 0
         common = raw.get("commonStructs", ())
         for struct in objects(common, f"{message}: commonStructs"):
             self.known[text_at(struct, "name", f"{message}: commonStructs")] = struct.get("fields", ())
@@ -141,6 +143,11 @@ class Structs:
         return tuple([self.field(raw, path) for raw in objects(raws, path)])
 
     def field(self, raw: Raw, path: str) -> Field:
+        self.built += 1
+        if self.built > MOST_FIELDS:
+            raise SchemaError(
+                f"{path.partition('.')[0]}: more than {MOST_FIELDS:,} fields, those of structs at each place"
+            )
         name = camel(text_at(raw, "name", path))
         path = f"{path}.{name}"
         kind = text_at(raw, "type", path)

@@ -164,3 +164,14 @@ def test_a_default_of_jsons_null_is_none_that_was_given() -> None:
         '{"name": "B", "type": "[]int8", "versions": "0+", "nullableVersions": "0+", "default": "null"}]}'
     )
     assert [each.default for each in build(raw).fields] == [(), None]
+
+
+def test_structs_that_hold_each_other_twice_are_bounded() -> None:
+    """Each of 24 structs has two fields of the next: 16 million fields in two kilobytes."""
+    structs = [
+        {"name": f"S{n}", "versions": "0+", "fields": [field("a", f"S{n + 1}"), field("b", f"S{n + 1}")]}
+        for n in range(24)
+    ]
+    structs.append({"name": "S24", "versions": "0+", "fields": [field("leaf", "int8")]})
+    with pytest.raises(SchemaError, match="more than 10,000 fields"):
+        build(message("X", field("x", "S0"), commonStructs=structs))

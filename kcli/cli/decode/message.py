@@ -224,15 +224,36 @@ def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
     """How a request frame is read. options: dialect, api, api_version. DecodeError, UsageError."""
     api_key, version = api_of(data, frame.start)
     check_said(api_key, version, options)
-    return shape_of_requests(api_key, version, options["dialect"])
+    shape = shape_of_requests(api_key, version, options["dialect"])
+    if catalog(options["dialect"]).api(api_key) is None and not has_client(data[slice(*frame)], shape.header):
+        raise frames.unknown_version(api_key, version, options["dialect"])
+    return shape
+
+
+def has_client(data: bytes, header: MessageCodec) -> bool:
+    """Return whether what may be a request of an unknown API has a header: a number of its own, a name that prints."""
+    try:
+        head, _ = header.read(data)
+    except DecodeError:
+        return False
+    return head["correlationId"] >= 0 and (head["clientId"] or "").isprintable()
+
+
+def no_body(api_key: int, version: int, dialect: str | None) -> MessageCodec:
+    """DecodeError: nobody knows the body of an unknown API."""
+    raise frames.unknown_version(api_key, version, dialect)
 
 
 @lru_cache(MOST_SHAPES)
 def shape_of_requests(api_key: int, version: int, dialect: str | None) -> Shape:
-    """How requests of an API and version are read. DecodeError: no such API or, of the body, no such version."""
+    """How requests of an API and version are read. DecodeError of the body: no such API, or no such version."""
     known = catalog(dialect).api(api_key)
     if known is None:
-        raise frames.unknown_version(api_key, version, dialect)
+        return Shape(
+            messages.data("RequestHeader", 1, dialect),
+            lambda _start: no_body(api_key, version, dialect),
+            lambda head, value: {"requestHeader": head | {"requestApiKeyName": None}, "request": value},
+        )
     body, name = frames.request_codec(api_key, version, dialect), known.log_name
 
     def body_at(_start: int) -> MessageCodec:

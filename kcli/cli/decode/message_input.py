@@ -13,7 +13,7 @@ from kcli.grammar.request_start import PREFIX
 
 Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the last
 LOOKED_AT = 20  # lines
-LONGEST = 1 << 30  # bytes of a frame
+LONGEST = 100 << 20  # bytes of a frame: socket.request.max.bytes of a broker
 READ_AHEAD = 1 << 16  # bytes of a message, to tell whether a length stands in front of it
 
 

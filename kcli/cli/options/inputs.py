@@ -163,6 +163,16 @@ def embedded_option(command: Command) -> Command:
     )(command)
 
 
+def formulas_option(command: Command) -> Command:
+    """--escape-formulas, as `formulas`."""
+    return click.option(
+        "--escape-formulas",
+        "formulas",
+        is_flag=True,
+        help="In CSV, put ' before texts that a spreadsheet takes for a formula (= + - @ in front).",
+    )(command)
+
+
 def dialect_option(command: Command) -> Command:
     """--dialect (its first name, --schema, goes on working), for every command that reads or writes messages."""
     return click.option(

@@ -15,12 +15,13 @@ from kcli.cli.options.filter import FilterCommand, few_of, filter_of, filter_opt
 from kcli.cli.options.inputs import (
     files_argument,
     format_option,
+    formulas_option,
     port_option,
     quiet_option,
     reading_options,
     secrets_option,
 )
-from kcli.cli.records.formats import FORMATS, write_values
+from kcli.cli.records.formats import FORMATS, WRITERS, write_values
 from kcli.cli.records.sources import Problems, inputs_of, record_rows
 from kcli.cli.terminal.console import is_terminal, terminal_room, warn
 from kcli.cli.terminal.error_summary import conclude
@@ -40,6 +41,7 @@ Row = dict[str, Any]
 @click.option("--distinct", is_flag=True, help="Show each offset of a partition once, however often it was seen.")
 @click.option("--control", is_flag=True, help="Show control records, too: the markers of transactions.")
 @format_option(FORMATS, "How to show them.", default="table")
+@formulas_option
 @click.option("--values", is_flag=True, help="Print values only, one a line.")
 @port_option
 @filter_options
@@ -92,7 +94,8 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         if options["values"]:
             write_values(rows, out)
         else:
-            FORMATS[options["format_"]](rows, out, terminal_room(options["output"]))
+            form = "csv-escaped" if options["formulas"] and options["format_"] == "csv" else options["format_"]
+            WRITERS[form](rows, out, terminal_room(options["output"]))
         out.flush()
         conclude(problems.failures, options["quiet"], count=problems.count)
     if choice.asks and not choice.count:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple
 
 from kcli.calendar import NO_TIME, date_text, has_date
 from kcli.cli.terminal.cells import cut, fit, pad, width
-from kcli.cli.terminal.lines import Lines, csv_line
+from kcli.cli.terminal.lines import Lines, csv_line, without_formula
 from kcli.counting import counted
 from kcli.extras import require
 from kcli.jsontext import dumps
@@ -49,15 +50,16 @@ def write_jsonl(rows: Rows, out: BinaryIO, _room: int | None) -> None:
         out.write(dumps(row).encode("utf-8", "surrogatepass") + b"\n")
 
 
-def write_csv(rows: Rows, out: BinaryIO, _room: int | None) -> None:
-    """COLUMNS under their names; what is no text, and headers, as JSON."""
+def write_csv(rows: Rows, out: BinaryIO, _room: int | None, shown: Callable[[Any], Any] = lambda value: value) -> None:
+    """COLUMNS under their names; what is no text, and headers, as JSON. shown: makes a cell of a value."""
     write = Lines(out).lines
 
     def lines() -> Iterator[str]:
         yield csv_line(COLUMNS)
         for row in rows:
             values = row | {"headers": dumps(row["headers"]) if row["headers"] else None}
-            yield csv_line([text_of(values[name]) if name in ("key", "value") else values[name] for name in COLUMNS])
+            cells = (text_of(values[name]) if name in ("key", "value") else values[name] for name in COLUMNS)
+            yield csv_line(list(map(shown, cells)))
 
     write(lines())
 
@@ -195,3 +197,4 @@ FORMATS: dict[str, Callable[[Rows, BinaryIO, int | None], None]] = {
     "csv": write_csv,
     "parquet": write_parquet,
 }
+WRITERS = FORMATS | {"csv-escaped": partial(write_csv, shown=without_formula)}

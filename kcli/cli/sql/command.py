@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ import click
 from kcli.cli.options.filter import filter_of_times, time_options
 from kcli.cli.options.inputs import (
     format_option,
+    formulas_option,
     port_option,
     quiet_option,
+    read_text,
     reading_options,
     secrets_option,
 )
@@ -34,6 +38,8 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
 @click.option(
     "--question", type=click.Choice([each.name for each in QUESTIONS]), help="Answer one of the report's questions."
 )
+@click.option("-f", "--file", "script", metavar="FILE", help="Read the query from FILE, or several that end with `;`.")
+@formulas_option
 @port_option
 @time_options
 @output_option
@@ -54,10 +60,17 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
     if options["list_"]:
         print_list()
         return
-    question = options["question"]
-    if query is not None and (question or query == "-" or names_file(query)):
+    question, script = options["question"], options["script"]
+    if question and script:
+        raise UsageError("--question, --file: one of them at most")
+    if query is not None and (question or script or query == "-" or names_file(query)):
         files, query = (query, *files), None
     query = sql_of(question) if question else query
+    scripted = statements_in(script) if script else []
+    if scripted:
+        query = scripted[0]
+    if len(scripted) > 1 and options["output"] is not None:
+        raise UsageError(f"-f {script}: {len(scripted)} queries, whose answers can't all go to one file")
     files = without_pipes(files)
     if not files:
         raise UsageError("FILE|DIR...: missing (captures, log segments, snapshots or tables expected)")
@@ -67,7 +80,18 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
     if query is None and (options["output"] is not None or parquet):
         raise UsageError("QUERY: missing (kcli sql QUERY FILE...); only its answer can go to a file")
     refuse_inputs(options["output"], (*files, *options["key_logs"]))
-    ask(query, files, options)
+    ask(query, files, options, scripted[1:])
+
+
+def statements_in(script: str) -> list[str]:
+    """The queries in a file. UsageError: there is none."""
+    from kcli.cli.sql.prompt import queries
+
+    text = read_text(script).decode("utf-8", "replace")
+    found = list(queries(False, io.StringIO(text)))
+    if not found:
+        raise UsageError(f"-f {script}: no query")
+    return found
 
 
 def names_file(text: str) -> bool:
@@ -83,9 +107,9 @@ def sql_of(question: str) -> str:
     return next(each.sql for each in QUESTIONS if each.name == question)
 
 
-def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Answer one query, or all that are typed."""
-    from kcli.cli.sql.prompt import prompt
+def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any], more: Sequence[str] = ()) -> None:
+    """Answer one query, or all that are typed. more: queries behind the first."""
+    from kcli.cli.sql.prompt import answer, prompt
     from kcli.cli.sql.results import write_answer
     from kcli.extras import require
     from kcli.sql.inputs import sort_inputs
@@ -106,7 +130,10 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any]) -> N
             return
         with open_output(options["output"], files) as out:
             room = terminal_room(options["output"])
-            write_answer(engine, query, out, options["format_"], room=room, quiet=options["quiet"])
+            form = {"quiet": options["quiet"], "escaped": options["formulas"]}
+            write_answer(engine, query, out, options["format_"], room=room, **form)
+        for each in more:
+            answer(engine, each, options["format_"], **form)
 
 
 def print_list() -> None:

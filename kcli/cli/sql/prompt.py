@@ -7,16 +7,26 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from kcli.cli.sql.results import list_lines, write_answer
 from kcli.cli.terminal.console import is_terminal, terminal_room
 from kcli.cli.terminal.lines import print_line, print_note
-from kcli.errors import KcliError
+from kcli.errors import KcliError, UsageError
 
 if TYPE_CHECKING:
     from kcli.sql.engine import Engine
 
+ENDS = (".quit", ".exit", "exit", "quit", "\\q")
+SHOWN = (".tables", "\\d", "help", ".help", "?")
+HELP = (
+    "SELECT ...;           a query; on several lines until its ;",
+    ".tables, \\d           the tables with their columns, questions and examples",
+    ".schema [TABLE]       the columns of a table; the names of all",
+    "help, ?               this",
+    "exit, quit, \\q, Ctrl-D  the end; Ctrl-C interrupts a query",
+    "Up and Down bring statements back, Tab completes words, tables and columns.",
+)
 FIRST, MORE = "kcli sql> ", "     ...> "
 REMEMBERED = 1000  # lines
 WORDS = (
@@ -28,10 +38,10 @@ WORDS = (
 
 def prompt(engine: Engine, form: str, *, quiet: bool) -> None:
     """Answer queries until the end of input, `.quit`, or an error where nobody types. A query ends with `;` or, where
-    it stands alone, with its line. `.tables` shows what there is."""
+    it stands alone, with its line. `.tables` shows what there is, `help` what else can be typed."""
     typed = is_terminal(sys.stdin)
     if typed and not quiet:
-        print_note("A query ends with `;`. `.tables` shows the tables, `.quit` or Ctrl-D ends.")
+        print_note("A query ends with `;`. `.tables` shows the tables, `help` more, `.quit` or Ctrl-D ends.")
     with line_editing(engine) if typed else contextlib.nullcontext():
         for query in queries(typed):
             try:
@@ -46,22 +56,30 @@ def prompt(engine: Engine, form: str, *, quiet: bool) -> None:
                 print_note("interrupted")
 
 
-def answer(engine: Engine, query: str, form: str, *, quiet: bool) -> None:
-    if query == ".tables":
-        for line in list_lines():
+def answer(engine: Engine, query: str, form: str, *, quiet: bool, escaped: bool = False) -> None:
+    """Write the answer to what was typed. escaped: see `write_answer`."""
+    word, _, name = query.partition(" ")
+    if word in SHOWN:
+        for line in HELP if word in ("help", ".help", "?") else list_lines():
             print_line(line)
         return
+    if word == ".schema":
+        from kcli.sql.engine import quoted
+
+        query = f"DESCRIBE {quoted(name.strip().rstrip(';'))}" if name.strip() else "SHOW TABLES"
+    elif word.startswith("."):
+        raise UsageError(f"{word}: no such command (help shows those that there are)")
     sys.stdout.flush()
-    write_answer(engine, query, sys.stdout.buffer, form, room=terminal_room(), quiet=quiet)
+    write_answer(engine, query, sys.stdout.buffer, form, room=terminal_room(), quiet=quiet, escaped=escaped)
     sys.stdout.buffer.flush()
 
 
-def queries(typed: bool) -> Iterator[str]:
-    """Whole queries out of lines."""
+def queries(typed: bool, lines: TextIO | None = None) -> Iterator[str]:
+    """Whole queries out of lines: those that are typed, of a file, or of standard input."""
     held: list[str] = []
     while True:
         try:
-            line = input(MORE if held else FIRST) if typed else sys.stdin.readline()
+            line = input(MORE if held else FIRST) if typed else (lines or sys.stdin).readline()
         except KeyboardInterrupt:
             print_line()
             held.clear()
@@ -72,17 +90,30 @@ def queries(typed: bool) -> Iterator[str]:
         if not typed and not line:
             break
         text = line.strip()
-        if not held and text in (".quit", ".exit"):
+        command = text.rstrip(";").lower()
+        if not held and command in ENDS:
             return
-        if not held and text.startswith("."):
-            yield text
+        if not held and (command in SHOWN or text.startswith(".")):
+            yield command if command in SHOWN else text
             continue
         held += [text] if text else []
         if text.endswith(";"):
-            yield " ".join(held)
+            if typed and len(held) > 1 and not any("--" in line for line in held):
+                remember(" ".join(held), len(held))
+            yield "\n".join(held)
             held.clear()
     if held:
-        yield " ".join(held)
+        yield "\n".join(held)
+
+
+def remember(statement: str, lines: int) -> None:
+    """Keep a statement of several lines as one in the history, so that Up brings all of it."""
+    with contextlib.suppress(ImportError):
+        import readline
+
+        for _ in range(min(lines, readline.get_current_history_length())):
+            readline.remove_history_item(readline.get_current_history_length() - 1)
+        readline.add_history(statement)
 
 
 def completions(engine: Engine, start: str, before: str = "") -> list[str]:

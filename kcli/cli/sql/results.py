@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kcli.cli.terminal.cells import cut, narrowed, pad, width
-from kcli.cli.terminal.lines import Lines, print_note
+from kcli.cli.terminal.lines import Lines, print_note, without_formula
 from kcli.counting import counted
 from kcli.jsontext import dumps
 from kcli.legible import legible
@@ -27,13 +27,19 @@ FEW = 10  # ... that each must have, or rows become blocks
 PADDED = 100  # ... in a pipe, where longer values are not cut
 
 
-def write_answer(engine: Engine, query: str, out: BinaryIO, form: str, *, room: int | None, quiet: bool) -> None:
-    """Write the answer's rows. room: cells of a line of the terminal; None: no table is cut to fit one.
+def write_answer(
+    engine: Engine, query: str, out: BinaryIO, form: str, *, room: int | None, quiet: bool, escaped: bool = False
+) -> None:
+    """Write the answer's rows.
 
+    room: cells of a line of the terminal; None: no table is cut to fit one. escaped: in CSV no text begins a formula.
     UsageError: the query is wrong. InputError at the end: what is wrong with the inputs.
     """
     with engine.answer(query) as reader:
-        rows = write_table(reader, out, room) if form == "table" else WRITERS[form](reader, out)
+        if form == "table":
+            rows = write_table(reader, out, room)
+        else:
+            rows = write_csv(reader, out, escaped) if form == "csv" else WRITERS[form](reader, out)
         out.flush()
     if not quiet and form == "table":
         print_note(counted(rows, "row"))
@@ -117,13 +123,13 @@ def write_json(reader: Any, out: BinaryIO) -> int:
     return count
 
 
-def write_csv(reader: Any, out: BinaryIO) -> int:
-    """RFC 4180 with a head; control characters are escaped, so that a row is a line."""
+def write_csv(reader: Any, out: BinaryIO, escaped: bool = False) -> int:
+    """RFC 4180 with a head; control characters are escaped, so that a row is a line. escaped: see `write_answer`."""
     count = -1  # the head
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for row in chain([reader.schema.names], rows_of(reader)):
-        writer.writerow([legible(text_of(value)) for value in row])
+        writer.writerow([legible(text_of(without_formula(value) if escaped else value)) for value in row])
         out.write(text.getvalue().encode("utf-8", "replace"))
         text.seek(0)
         text.truncate()

@@ -143,3 +143,8 @@ def guard_streams() -> Callable[[], None]:
         sys.stdout, sys.stderr = before
 
     return restore
+
+
+def without_formula(value: Any) -> Any:
+    """A cell of CSV that a spreadsheet does not take for a formula: texts that begin as one have a quote in front."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

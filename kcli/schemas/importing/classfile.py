@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zipfile
+import zlib
 from dataclasses import dataclass
 
 from kcli.errors import InputError
@@ -47,10 +48,19 @@ def read_errors(jar: zipfile.ZipFile) -> list[ErrorCode]:
 
 
 def read_class(jar: zipfile.ZipFile, name: str) -> bytes:
-    info = jar.getinfo(f"{name}.class")
-    if info.file_size > LARGEST:
+    data = read_member(jar, jar.getinfo(f"{name}.class"))
+    if len(data) > LARGEST:
         raise ValueError(name)
-    return jar.read(info)
+    return data
+
+
+def read_member(jar: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Read a file of a jar, or a byte more than LARGEST of it, whatever size the jar says. BadZipFile."""
+    try:
+        with jar.open(info) as file:
+            return file.read(LARGEST + 1)
+    except (zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
+        raise zipfile.BadZipFile(f"{info.filename}: {error}") from None
 
 
 def is_retriable(jar: zipfile.ZipFile, name: str) -> bool:

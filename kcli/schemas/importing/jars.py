@@ -10,12 +10,11 @@ from pathlib import Path
 
 from kcli.errors import InputError, SchemaError
 from kcli.schemas.definition import build, parse_text
-from kcli.schemas.importing.classfile import ErrorCode, read_errors
+from kcli.schemas.importing.classfile import LARGEST, ErrorCode, read_errors, read_member
 from kcli.schemas.model import Message, Releases
 from kcli.schemas.vectors.notes import Notes, notes_of
 
 FOLDERS = ("common/message/", "common/metadata/")
-LARGEST = 1 << 20
 NAME = re.compile(r"(?P<artifact>[\w.-]+?)-(?P<release>\d+\.\d+)[\w.-]*\.jar$")
 # A jar's artifact -> component; the broker's own jar held what later moved into the coordinators' jars.
 COMPONENTS = {
@@ -77,10 +76,11 @@ def read_jar(jar: zipfile.ZipFile, artifact: str, release: str, found: Definitio
 
 
 def definition(jar: zipfile.ZipFile, info: zipfile.ZipInfo, artifact: str, release: str) -> tuple[Message, Notes]:
-    if info.file_size > LARGEST:
-        raise SchemaError(f"{info.filename}: {info.file_size} bytes are too many for a message definition")
+    data = read_member(jar, info)
+    if len(data) > LARGEST:
+        raise SchemaError(f"{info.filename}: more than {LARGEST} bytes are too many for a message definition")
     try:
-        raw = parse_text(jar.read(info).decode("utf-8", "replace"))
+        raw = parse_text(data.decode("utf-8", "replace"))
         message = build(raw)
     except SchemaError as error:
         raise SchemaError(f"{info.filename}: {error.text}") from None

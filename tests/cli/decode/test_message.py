@@ -207,3 +207,14 @@ def test_bytes_left_over_are_an_error(file: Path, form: str, capsys: pytest.Capt
     file.write_bytes(PRODUCE + b"\1\2")
     assert main(["decode", "request", str(file), "--format", form]) == 3
     assert "_trailing: 2 bytes left behind the message at" in capsys.readouterr().err
+
+
+def test_the_header_of_an_unknown_api_is_shown(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(bytes.fromhex("2712 0001 00000003 0003 617070 00ff00ff"))
+    assert main(["decode", "request", str(file)]) == 3
+    out, err = capsys.readouterr()
+    head = {"requestApiKey": 10002, "requestApiVersion": 1, "correlationId": 3, "clientId": "app"}
+    assert json.loads(out)["requestHeader"].items() >= head.items() and "unknown API key 10002" in err
+    file.write_bytes(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(40))  # no header: what else it may be
+    assert main(["decode", "request", str(file)]) == 3
+    assert capsys.readouterr().out == ""

@@ -91,3 +91,48 @@ def converse(command: list[str], typed: list[bytes], environment: dict[str, str]
         assert process.wait(60) == 0
     os.close(ours)
     return said
+
+
+@pytest.mark.parametrize("end", ["exit", "quit", "\\q", ".exit", "EXIT;"])
+def test_what_ends_it(
+    end: str, samples: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert asked(f"SELECT 1 AS a;\n{end}\nSELECT 2 AS a;", samples, monkeypatch, "--format", "jsonl") == 0
+    assert capsysbinary.readouterr().out == b'{"a":1}\n'
+
+
+def test_help_and_the_columns_of_a_table(
+    samples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for word in ("help", "?", ".help"):
+        assert asked(word, samples, monkeypatch) == 0
+        assert ".schema [TABLE]" in capsys.readouterr().out
+    assert asked(".schema connections\n.schema", samples, monkeypatch, "--format", "jsonl") == 0
+    shown = capsys.readouterr().out
+    assert '"round_trip_ms"' in shown and '"name":"exchanges"' in shown
+    assert asked(".nosuch", samples, monkeypatch) == 2
+    assert capsys.readouterr().err == "kcli: .nosuch: no such command (help shows those that there are)\n"
+
+
+def test_queries_of_a_file(samples: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    script, out = tmp_path / "questions.sql", tmp_path / "out"
+    capture = str(samples / "ipv6.pcapng")
+    script.write_text("-- how many\nSELECT 1 AS a\n  -- only one\n;\nSELECT 2 AS b;\n")
+    assert main(["sql", "-f", str(script), capture, "--format", "jsonl"]) == 0
+    assert capsysbinary.readouterr().out == b'{"a":1}\n{"b":2}\n'
+    assert main(["sql", "-f", str(script), capture, "-o", str(out)]) == 2
+    script.write_text("SELECT 1 AS a")
+    assert main(["sql", "-f", str(script), capture, "--format", "csv", "-o", str(out)]) == 0
+    assert out.read_bytes() == b"a\n1\n"
+    script.write_text("\n")
+    assert main(["sql", "-f", str(script), capture]) == 2
+
+
+def test_cells_of_csv_that_a_spreadsheet_would_run(samples: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    query = "SELECT '=1+1' AS a, '-x' AS b, -5 AS c, '@s' AS d, '+4' AS e, 'x=1' AS f"
+    capture = str(samples / "ipv6.pcapng")
+    rows = []
+    for more in ([], ["--escape-formulas"]):
+        assert main(["sql", query, capture, "--format", "csv", *more]) == 0
+        rows.append(capsysbinary.readouterr().out.splitlines()[1])
+    assert rows == [b"=1+1,-x,-5,@s,+4,x=1", b"'=1+1,'-x,-5,'@s,'+4,x=1"]

@@ -1,3 +1,5 @@
+import tracemalloc
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,21 @@ def test_a_definition_that_makes_no_sense_is_named_with_its_jar(tmp_path: Path) 
     path = jar(tmp_path, "kafka-clients-1.0.0.jar", message("M", field("F", "Nothing")))
     with pytest.raises(SchemaError, match=r"1\.0\.0\.jar: common/message/M\.json: M\.f: "):
         read_jars([path])
+
+
+@pytest.mark.parametrize("name", ["common/message/XRequest.json", f"{ERRORS_CLASS}.class"])
+def test_a_jar_that_lies_about_a_size_fills_no_memory(name: str, tmp_path: Path) -> None:
+    """Its directory says that a file has ten bytes, and it unfolds to 256 MiB."""
+    path = tmp_path / "kafka-clients-9.9.0.jar"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made, made.open(name, "w", force_zip64=False) as file:
+        for _ in range(256):
+            file.write(bytes(1 << 20))
+    data = path.read_bytes().replace((256 << 20).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    path.write_bytes(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises((InputError, SchemaError)):
+            read_jars([path])
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
