@@ -236,7 +236,7 @@ def has_client(data: bytes, header: MessageCodec) -> bool:
         head, _ = header.read(data)
     except DecodeError:
         return False
-    return head["correlationId"] >= 0 and (head["clientId"] or "").isprintable()
+    return head["correlationId"] >= 0 and bool(head["clientId"]) and head["clientId"].isprintable()
 
 
 def no_body(api_key: int, version: int, dialect: str | None) -> MessageCodec:
