@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ from kcli.snapshots.quorum.node import QuorumNode, read_node
 
 if TYPE_CHECKING:
     from kcli.snapshots.quorum.answers import Answer
+
+PAUSE = 1.2  # seconds, in which a running controller writes something, if only that nothing was written
 
 
 @click.command()
@@ -43,8 +46,8 @@ def doctor(sources: tuple[str, ...], form: str, settings: tuple[str, ...], quiet
     nodes, problems = read_nodes([each for each in sources if each not in live], dialect)
     found, tables = list[Finding](), list[list[list[str]]]()
     if nodes:
-        quorum = quorum_of(nodes)
-        found += findings(quorum)
+        quorum, running = look_again(nodes, dialect)
+        found += findings(quorum, running=running)
         tables.append(folder_table(quorum))
     if live:
         answers, judged = judge_live(live, settings, quiet)
@@ -58,6 +61,18 @@ def doctor(sources: tuple[str, ...], form: str, settings: tuple[str, ...], quiet
         show(each, form)
     conclude(problems, quiet)
     return 1 if any(each.severity != "info" for each in found) else 0
+
+
+def look_again(nodes: list[QuorumNode], dialect: str | None) -> tuple[Quorum, bool]:
+    """Judge nodes; where one is behind, by another look, so as to know whether they are running."""
+    quorum = quorum_of(nodes)
+    if all(node.place == quorum.best.place for node in nodes):
+        return quorum, False
+    time.sleep(PAUSE)
+    again, unread = read_nodes([node.path for node in nodes], dialect)
+    if unread:
+        return quorum, True
+    return quorum_of(again), [node.place for node in again] != [node.place for node in nodes]
 
 
 def judge_live(addresses: list[str], settings: tuple[str, ...], quiet: bool) -> tuple[list[Answer], list[Finding]]:

@@ -63,7 +63,7 @@ async def ask_one(client: Client, address: Address) -> Answer:
     except TimeoutError:
         answer.error = f"no answer in {PATIENCE:.0f} s"
     except NetworkError as error:
-        answer.error = str(error)
+        answer.error = str(error).partition(" (is it running?")[0].removeprefix("broker ")
         answer.is_certificate = isinstance(error.__cause__ or error.__context__, ssl.SSLCertVerificationError)
     return answer
 

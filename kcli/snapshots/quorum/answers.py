@@ -109,10 +109,10 @@ def no_leader(answers: Sequence[Answer]) -> Finding:
     named = sorted({each.leader for each in here if each.leader >= 0})
     epoch = max((each.epoch for each in here), default=-1)
     text = f"no leader: {counted(len(here), 'controller')} of {len(answers)} answered, epoch {epoch}"
+    if len(here) <= len(answers) // 2:
+        text += ", fewer than the majority that it takes to elect one"
     if named:
         text += f"; they name node {', '.join(map(str, named))}, which does not answer as the leader"
-    elif here:
-        text += " and rising: they hold elections that nobody wins" if epoch > 1 else ""
     advice = "read the nodes' files, too, to see who can win: kcli snapshot doctor LOGDIR... on each controller's host"
     return Finding("no-leader", "critical", {"quorum": here[0].cluster_id if here else None}, evidence, advice, text)
 

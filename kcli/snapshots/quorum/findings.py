@@ -32,9 +32,12 @@ class Finding:
         return {name: getattr(self, name) for name in names}
 
 
-def findings(quorum: Quorum) -> list[Finding]:
-    """Return the findings on a quorum by its nodes' folders, most important first."""
-    found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *laggards(quorum)]
+def findings(quorum: Quorum, *, running: bool = False) -> list[Finding]:
+    """Return the findings on a quorum by its nodes' folders, most important first.
+
+    running: their logs grow while they are read, so that one which is behind the others may have been read first.
+    """
+    found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *laggards(quorum, running)]
     found.sort(key=lambda each: SEVERITIES.index(each.severity))
     return [*found, election(quorum, any(each.severity != "info" for each in found))]
 
@@ -126,7 +129,7 @@ def is_broker(node: QuorumNode) -> bool:
     return node.id in image.brokers and node.id not in image.controllers
 
 
-def laggards(quorum: Quorum) -> Iterator[Finding]:
+def laggards(quorum: Quorum, running: bool = False) -> Iterator[Finding]:
     """Nodes whose logs are behind the best one, or have gone another way."""
     best = quorum.best
     for node in quorum.nodes:
@@ -147,7 +150,8 @@ def laggards(quorum: Quorum) -> Iterator[Finding]:
             lacks = counted(best.end - node.end, "record")
             text = f"{node.name} ends at {node.end}, the best log, of {best.name}, at {best.end}: it lacks {lacks}"
             advice = f"start {best.name}, too: {node.name} catches up from a leader, and can't win against it"
-            yield Finding("log-behind", "warning", subject_of(node), evidence, advice, text)
+            severity = "info" if running else "warning"
+            yield Finding("log-behind", severity, subject_of(node), evidence, advice, text)
 
 
 def election(quorum: Quorum, is_wrong: bool) -> Finding:

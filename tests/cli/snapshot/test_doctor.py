@@ -7,6 +7,7 @@ import pytest
 
 from kcli.cli.main import main
 from tests.snapshots.quorum.folders import make_node
+from tests.snapshots.quorums import metadata_batch
 
 Captured = pytest.CaptureFixture[str]
 
@@ -56,3 +57,22 @@ def test_restore_of_several_folders_begins_with_the_survivor(tmp_path: Path, cap
     assert survivor["subject"] == {"node": 2, "path": two}
     assert [row["subject"]["node"] for row in rows if row.get("finding") == "log-diverged"] == [1]
     assert main(["snapshot", "restore", one, str(tmp_path / "nowhere")]) == 3
+
+
+def test_a_follower_of_a_running_quorum_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    """Logs that grow while they are read are those of nodes that run, and one is read before the other."""
+    nodes = [make_node(tmp_path, number, (1, end)) for number, end in ((1, 50), (2, 49), (3, 50))]
+    command = ["snapshot", "doctor", *nodes, "--format", "jsonl"]
+    monkeypatch.setattr("kcli.cli.snapshot.doctor.PAUSE", 0)
+    assert main(command) == 1
+    assert '"finding":"log-behind","severity":"warning"' in capfd.readouterr().out
+
+    def meanwhile(_: float) -> None:
+        log = tmp_path / "node1" / "__cluster_metadata-0" / f"{0:020d}.log"
+        log.write_bytes(log.read_bytes() + metadata_batch(50, ("NoOpRecord", {}), epoch=1))
+
+    monkeypatch.setattr("kcli.cli.snapshot.doctor.time.sleep", meanwhile)
+    assert main(command) == 0
+    assert '"finding":"log-behind","severity":"info"' in capfd.readouterr().out
