@@ -50,6 +50,7 @@ class Tally:
         self.answered += engine.answered
         self.exchange_bytes += engine.message_bytes
         self.apis.update(engine.counts())
+        self.mid_stream += engine.mid_stream
 
     def include(self, other: Tally) -> None:
         """Add what was counted of other connections of the same capture."""

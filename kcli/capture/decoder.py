@@ -101,7 +101,6 @@ class CaptureDecoder:
 
     def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
         """Make what reads a connection that the engine does not read by itself."""
-        self.tally.mid_stream += not all(started)
         return self.layer(ends, client, started)
 
     def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:

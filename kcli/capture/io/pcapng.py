@@ -1,14 +1,14 @@
 """The blocks of a pcapng file, as they are written: a section, interfaces, packets with times in nanoseconds.
 
-Source: draft-ietf-opsawg-pcapng. Written with `struct`, as every piece of live traffic is; `kcli.grammar.files.network`
-reads it.
+Source: draft-ietf-opsawg-pcapng. Written with `struct`, as every piece of live traffic is;
+kcli.grammar.files.capture_formats reads it.
 """
 
 from __future__ import annotations
 
 import struct
 
-from kcli.grammar.files.network import BYTE_ORDER, SECTION
+from kcli.grammar.files.capture_formats import BYTE_ORDER, SECTION
 from kcli.version import __version__
 
 INTERFACE, ENHANCED = 1, 6  # block types

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from kcli.capture.io.capture_file import CaptureFile
 from kcli.core.capture.packets import PacketReader
 from kcli.errors import InputError
-from kcli.grammar.files.network import pcap_magic
+from kcli.grammar.files.capture_formats import pcap_magic
 
 HEADER = 24
 PROBED = 1 << 20  # bytes in which a packet's start is looked for

@@ -15,14 +15,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from kcli.capture.first_bytes import protocol_of, token_mechanism
 from kcli.capture.kafka.connection_state import ConnectionState
 from kcli.capture.kafka.correlation import add_request, add_response, end_pending
 from kcli.capture.kafka.events import Event, Kind
 from kcli.capture.kafka.frame_search import NOTHING, identify, synchronise
-from kcli.capture.kafka.frames import looks_like_tls, plausible_request
+from kcli.capture.kafka.frames import FrameStream, looks_like_tls, names_api, plausible_request
 from kcli.capture.kafka.gaps import WHY_GIVEN_UP, damage, give_up_buffer, leftover, report_damaged
 from kcli.capture.kafka.pending import PendingRequests
 from kcli.capture.kafka.probe_result import contradict, end_trial, judge, refuse
+from kcli.grammar.request_start import PREFIX
+
+LARGEST_ODD = 1 << 16  # bytes of a first frame that is passed over
 
 
 class CapturedConnection(ConnectionState):
@@ -48,6 +52,13 @@ class CapturedConnection(ConnectionState):
         stream.receive(data)
         self.advance(d)
 
+    def pass_proxy_header(self, d: int, ns: int, size: int, reason: str) -> None:
+        """End `d` begins with a header of the PROXY protocol, of so many bytes."""
+        stream = self.streams[d]
+        stream.ns, self.began = ns, self.began or ns
+        self.emit(Event("not-kafka", str(self.link), ns, stream.offset, size, reason, "client"))
+        stream.offset += size
+
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
         """Bytes that end `d` sent and the capture lacks; 0: the number is unknown."""
         stream = self.streams[d]
@@ -65,7 +76,8 @@ class CapturedConnection(ConnectionState):
     def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:
         """The end of the connection, or of the capture; `extra`: bytes counted elsewhere once it was foreign."""
         if self.foreign is None and not self.spoke and any(s.buffer or s.seen for s in self.streams):
-            refuse(self, NOTHING)
+            first = self.streams[self.client].buffer if self.client is not None else b""
+            refuse(self, start_text(first) if first and self.streams[self.client or 0].synced else NOTHING)
         end_trial(self)
         if self.foreign is not None:
             self.close_foreign(ns, extra)
@@ -91,8 +103,10 @@ class CapturedConnection(ConnectionState):
 
     def advance(self, d: int) -> None:
         """Read what the new bytes of end `d` make whole."""
-        if not self.spoke and not self.greet(d):
-            return
+        if not self.spoke:
+            if not self.greet(d) or self.client is None:
+                return
+            d = self.client
         self.read(d)
         if d == self.client:
             self.read(1 - d)  # answers that were there first
@@ -101,12 +115,51 @@ class CapturedConnection(ConnectionState):
         """Whether a request has been found: the client's first bytes, where they were seen from the start."""
         if self.client is None or not self.streams[self.client].synced:
             return identify(self, d)
-        start = self.streams[self.client].buffer
-        verdict = not looks_like_tls(start) and plausible_request(start, 0, self.bodies)
+        stream = self.streams[self.client]
+        verdict = not looks_like_tls(stream.buffer) and plausible_request(stream.buffer, 0, self.bodies)
         if verdict is False:
-            return refuse(self, "TLS" if looks_like_tls(start) else f"begins with {bytes(start[:12])!r}")
+            verdict = self.greet_oddly(stream)
         self.spoke = bool(verdict)
         return self.spoke
+
+    def greet_oddly(self, stream: FrameStream) -> bool | None:
+        """Whether the client's first bytes, which are no request, may stand in front of requests.
+
+        None: too few have come to tell.
+        """
+        start = stream.buffer
+        if token_mechanism(start[PREFIX:]):
+            self.tokens = True
+            return True
+        name = protocol_of(start)
+        if not name:
+            found = self.is_unknown_request(start)
+            found = self.passes_odd_frame(stream) if found is False else found
+            if found is not False:
+                return found
+        return refuse(self, start_text(start))
+
+    def is_unknown_request(self, start: bytearray) -> bool | None:
+        """Whether the client begins with a request of an API that the tables don't have, and is answered.
+
+        None: it has no answer yet.
+        """
+        assert self.client is not None
+        answer = self.streams[1 - self.client].buffer[PREFIX : 2 * PREFIX]
+        if not names_api(start, self.bodies) or (len(answer) == PREFIX and answer != start[8:12]):
+            return False
+        return len(answer) == PREFIX or None
+
+    def passes_odd_frame(self, stream: FrameStream) -> bool | None:
+        """Whether the first frame alone is no request of Kafka's, and pass over it; None: that can't be told yet."""
+        size = stream.frame_size() or 0
+        if not 0 < size <= LARGEST_ODD or self.odd_frame:
+            return False
+        found = plausible_request(stream.buffer, PREFIX + size, self.bodies)
+        if found:
+            self.odd_frame = True
+            self.unread(self.client or 0, PREFIX + size, "a first frame that is no request of Kafka's")
+        return found
 
     def read(self, d: int) -> None:
         """All frames that are whole."""
@@ -123,7 +176,9 @@ class CapturedConnection(ConnectionState):
             if frame is None:
                 return
             if isinstance(frame, int):
-                self.event("undecodable", d, offset, 0, f"a frame cannot have a length of {frame}")
+                name = "" if offset else protocol_of(stream.buffer)
+                why = f"answers in {name}: a Kafka client on a port of another kind" if name else ""
+                self.event("undecodable", d, offset, 0, why or f"a frame cannot have a length of {frame}")
                 stream.unsync()
                 contradict(self)
                 continue
@@ -140,3 +195,9 @@ class CapturedConnection(ConnectionState):
         """Report the end of a connection that is not Kafka's, with its bytes."""
         count = sum(stream.foreign for stream in self.streams) + sum(extra)
         self.emit(Event("not-kafka", str(self.link), self.began or ns, 0, count, self.foreign or ""))
+
+
+def start_text(start: bytes | bytearray) -> str:
+    """What a connection begins with that is not Kafka's."""
+    name = protocol_of(start)
+    return f"{name}, begins with {bytes(start[:12])!r}" if name else f"begins with {bytes(start[:12])!r}"

@@ -41,6 +41,7 @@ class ConnectionState:
         self.trial: Trial | None = Trial()  # None: it is proved to be Kafka's
         self.searched = False  # its requests had to be looked for
         self.spoke = False  # a request was found
+        self.odd_frame = False  # the first frame was passed over
         self.tokens = False  # SASL tokens stand where requests did
         self.lossy = False  # an answer may be missing
         self.foreign: str | None = None  # why this is not Kafka

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kcli.capture.kafka.connection_state import ConnectionState
-from kcli.capture.kafka.frames import find_request, find_response, looks_like_tls
+from kcli.capture.kafka.frames import find_request, find_response, looks_like_tls, names_api
 from kcli.capture.kafka.probe_result import refuse
+from kcli.grammar.request_start import PREFIX
 
 NOTHING = "no request of Kafka's in it"
 STRANGE = 1 << 20  # bytes without any frame, in a connection never seen to speak Kafka, after which it is given up
@@ -16,6 +17,11 @@ def identify(connection: ConnectionState, d: int) -> bool:
     if looks_like_tls(stream.buffer) and not stream.seen:
         return refuse(connection, "TLS")
     at = find_request(stream, connection.bodies) if connection.client in (None, d) else None
+    if at is None and (client := client_of_unknown(connection)) is not None:
+        connection.client, connection.spoke = client, True
+        for each in connection.streams:
+            each.synced = True
+        return True
     if at is None:
         bound(connection, d)
         if sum(s.seen for s in connection.streams) > STRANGE:
@@ -23,6 +29,17 @@ def identify(connection: ConnectionState, d: int) -> bool:
         return False
     connection.client, connection.spoke, connection.searched = d, True, True
     return True
+
+
+def client_of_unknown(connection: ConnectionState) -> int | None:
+    """The end whose first bytes seen are a request of an API that the tables don't have, which the other's answer."""
+    for d in (0, 1) if connection.client is None else (connection.client,):
+        start, answer = connection.streams[d], connection.streams[1 - d]
+        if start.seen or answer.seen or len(answer.buffer) < 2 * PREFIX:
+            continue
+        if names_api(start.buffer, connection.bodies) and start.buffer[8:12] == answer.buffer[PREFIX : 2 * PREFIX]:
+            return d
+    return None
 
 
 def synchronise(connection: ConnectionState, d: int) -> bool:

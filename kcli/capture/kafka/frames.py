@@ -25,6 +25,7 @@ from kcli.grammar.words.trace import DecodeTrace
 from kcli.schemas.apikeys import PRODUCE
 
 HEADER = 10  # key, version, correlation id, length of the client id
+NEWEST, LONGEST_ID = 255, 255  # a version and a client id's length that are believed of an API that is not known
 LARGEST = 1 << 30  # bytes of a frame: more than any broker accepts
 LARGEST_FOUND = 1 << 27  # ... of one that is only being looked for
 SEARCHED = 1 << 22  # bytes of a stream in which a frame is looked for before the oldest are given up
@@ -149,6 +150,23 @@ def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found
         return True  # ControlledShutdown v0: its header has no client id
     length = int.from_bytes(data[at + 12 : at + 14], "big", signed=True)
     return -1 <= length <= size - HEADER
+
+
+def names_api(data: bytes | bytearray, bodies: Bodies) -> bool:
+    """Whether a request of an API that the tables don't have begins here: its client id is text, and in its frame."""
+    if len(data) < PREFIX + HEADER:
+        return False
+    size, key, version = (int.from_bytes(data[a:b], "big") for a, b in ((0, 4), (4, 6), (6, 8)))
+    length = int.from_bytes(data[12:14], "big")
+    if bodies.api(key) is not None or key > 0x7FFF or version > NEWEST or data[8] > 0x7F:
+        return False
+    name = bytes(data[14 : 14 + length])
+    return (
+        0 < length <= min(LONGEST_ID, size - HEADER)
+        and size < LARGEST_FOUND
+        and name.isascii()
+        and name.decode().isprintable()
+    )
 
 
 def find_request(stream: FrameStream, bodies: Bodies) -> int | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.kafka.events import Kind
 from kcli.capture.kafka.frames import looks_like_tls
 from kcli.capture.kafka.probe_result import end_trial
+from kcli.grammar.files.proxy_protocol import ProxyHeader, proxy_header
 from kcli.grammar.files.tls import ALERT, ALERT_MESSAGE, HEADER, RECORD_HEADER, next_record_header, record_size
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ ENOUGH = HEADER + ALERT_MESSAGE.sizeof()  # bytes that tell
 class TlsLayer:
     """A CapturedConnection's face towards the engine; see there for what its methods do.
 
+    A header of the PROXY protocol in front of what the client says is taken off, too: the client is who it names.
     As long as a direction has shown fewer bytes than tell, they wait. TLS is spoken if either end begins so; an end
     that does in a connection that is plain tells the other one that it should not be. A connection that was under way
     may begin within a record: what came first is remembered until two records in a row are found.
@@ -45,6 +47,7 @@ class TlsLayer:
         self.refused: int | None = None  # an end that answers a plain client with TLS
         self.refusal = b""  # the first bytes of its answer
         self.refused_bytes = self.refused_ns = 0
+        self.proxied: str | None = None  # the client that a load balancer names
 
     # What the engine asks
 
@@ -87,7 +90,7 @@ class TlsLayer:
         """Bytes of memory counted for what it holds; none where nothing is read any more."""
         if self.foreign is not None:
             return 0
-        held = self.early_bytes if self.early else 0
+        held = (self.early_bytes if self.early else 0) + sum(len(start or b"") for start in self.starts)
         return self.connection.weight + held + (0 if self.session is None else self.session.weight)
 
     @property
@@ -183,7 +186,10 @@ class TlsLayer:
         from kcli.capture.tls.session import TlsSession  # most captures need none
 
         self.early, self.starts = None, [None, None]
-        self.connection = self.make()
+        before, self.connection = self.connection, self.make()
+        if self.proxied:
+            self.connection.client = before.client
+            self.name_client()
         self.session = TlsSession(self.connection, self.started, self.log, self.decrypted)
         for each in seen:
             self.session.data(*each)
@@ -193,6 +199,15 @@ class TlsLayer:
         start = self.starts[d]
         assert start is not None
         start = start + data if start else bytes(data)
+        header = not self.connection.spoke and proxy_header(start)
+        if header is True:
+            self.starts[d] = start
+            return
+        if isinstance(header, ProxyHeader):
+            self.take_proxy_header(d, ns, header)
+            if start := start[header.size :]:
+                self.begin(d, ns, start)
+            return
         looks = looks_like_tls(start[:ENOUGH] + TYPICAL[len(start) :])
         if looks and len(start) < ENOUGH:
             self.starts[d] = start
@@ -207,6 +222,23 @@ class TlsLayer:
             self.take_off(self.early or [(d, ns, start)])
         else:
             self.connection.data(d, ns, start)
+
+    def take_proxy_header(self, d: int, ns: int, header: ProxyHeader) -> None:
+        """An end begins with a header that says for whom it speaks."""
+        self.starts[d], self.early = b"", None
+        if self.connection.client is None:
+            self.connection.client = d
+        by, self.proxied = self.connection.ends[d], header.client or self.proxied
+        self.name_client()
+        says = f"client {header.client}, by way of {by}" if header.client else f"of {by} itself, no client named"
+        self.connection.pass_proxy_header(d, ns, header.size, f"PROXY protocol {header.version}: {says}")
+
+    def name_client(self) -> None:
+        """Have the connection call its client what a load balancer calls it."""
+        client = self.connection.client
+        if self.proxied and client is not None:
+            server = self.connection.ends[1 - client]
+            self.connection.ends = (server, self.proxied) if client else (self.proxied, server)
 
     def report_refusal(self, d: int) -> None:
         """An end answers what is plain with TLS."""
@@ -227,6 +259,8 @@ class TlsLayer:
 
     def give_up(self) -> None:
         """See CapturedConnection.give_up."""
+        if self.session is not None:
+            self.session.give_up()
         self.connection.give_up()
 
     def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:

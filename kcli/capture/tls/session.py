@@ -6,13 +6,16 @@
   one on, up to as many as fit into the gap; its tag or MAC proves both. How many bytes of data are missing follows from
   the records that are, but not in CBC, which pads them.
 - A connection whose handshake is not in the capture is tried against those keys of the log that no handshake here uses.
+- Keys may come later than what they open, as from a live client. Records wait for them, of both ends in the order in
+  which they came: so many bytes, and no longer than there is memory. The log is asked ever more seldom.
 - Without keys nothing is read, and one event says what the connection is.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.capture.kafka.events import Event, Kind
 from kcli.capture.tls import handshake, protection
@@ -22,6 +25,7 @@ from kcli.capture.tls.keylog import KeyLog
 from kcli.capture.tls.protection import Protection
 from kcli.capture.tls.recovery import Recovery
 from kcli.capture.tls.stream import TlsEnd
+from kcli.capture.tls.suites import suite_of
 from kcli.grammar.files.tls import (
     ALERT,
     ALERT_MESSAGE,
@@ -29,6 +33,7 @@ from kcli.grammar.files.tls import (
     CHANGE_CIPHER_SPEC,
     HANDSHAKE,
     HEADER,
+    is_hello,
     is_record_header,
     record_size,
 )
@@ -37,6 +42,18 @@ if TYPE_CHECKING:
     from kcli.capture.kafka.connection import CapturedConnection
 
 MOST_VAIN = 32  # records in a row that don't open, before the first that does
+MOST_HELD = 1 << 22  # bytes of records of a connection that wait for keys
+RECORD_SIZE = 128  # bytes of memory counted for such a record besides its payload
+SOON = 10_000_000  # ns until the log is asked again
+
+
+class HeldRecord(NamedTuple):
+    """A record that waits for keys. ns: when it was whole."""
+
+    sender: int
+    ns: int
+    header: bytes
+    payload: bytes
 
 
 class TlsSession:
@@ -55,16 +72,21 @@ class TlsSession:
         self.recovery = Recovery(self)
         self.began = 0
         self.foreign: str | None = None  # why it can't be read
+        self.held: deque[HeldRecord] = deque()  # records that wait for keys
+        self.held_size = 0  # bytes of memory counted for them
+        self.asked = self.ask_at = 0  # when the log was first asked for keys in vain, and when it is again (ns)
 
     @property
     def steady(self) -> bool:
         """Whether the keys of both ends are known, and nothing is missing."""
-        return self.foreign is None and all(end.keys is not None and not end.searching for end in self.ends)
+        if self.foreign is not None or self.held:
+            return False
+        return all(end.keys is not None and not end.searching for end in self.ends)
 
     @property
     def weight(self) -> int:
         """Bytes of memory counted for what it holds."""
-        return sum(len(end.buffer) + len(end.messages.buffer) for end in self.ends)
+        return sum(len(end.buffer) + len(end.messages.buffer) for end in self.ends) + self.held_size
 
     def is_client(self, d: int) -> bool:
         """Whether end `d` is the client."""
@@ -75,6 +97,8 @@ class TlsSession:
     def data(self, d: int, ns: int, data: bytes) -> None:
         """Bytes that end `d` sent."""
         end = self.ends[d]
+        if end.searching and not end.received and is_hello(data):
+            end.searching, self.connection.streams[d].synced = False, True  # it begins here, though no SYN was seen
         end.ns, end.received = ns, end.received + len(data)
         self.began = self.began or ns
         self.effort.earn(len(data))
@@ -97,6 +121,8 @@ class TlsSession:
         self.began = self.began or ns
         if self.foreign is not None:
             return
+        if self.held:
+            self.read_held(last=True)
         end.messages.clear()
         end.loss = end.loss or (kind, reason)
         end.gap = None if not count or end.gap is None else end.gap + len(end.buffer) + count
@@ -105,8 +131,11 @@ class TlsSession:
 
     def close(self, ns: int, why: str, extra: tuple[int, int]) -> None:
         """The end of the connection, or of the capture."""
+        if self.held:
+            self.read_held(last=True)
         if not self.data_bytes:
-            self.refuse(self.agreed.failures[0] if self.agreed.failures else self.why_closed(why))
+            failed = self.agreed.failures and not self.is_unanswered
+            self.refuse(self.agreed.failures[0] if failed else self.why_closed(why))
         if self.foreign is not None:
             count = sum(end.received for end in self.ends) + sum(extra)
             reason = f"{self.agreed.text}: {self.foreign}"
@@ -118,6 +147,11 @@ class TlsSession:
             if end.searching:
                 self.recovery.report_loss(d, end, None)
         self.connection.close(ns, why)
+        for d, end in enumerate(self.ends) if self.connection.foreign is None else ():
+            if end.lacking:
+                why_not = f"TLS records: {self.why_no_keys}"
+                self.connection.event("undecodable", d, self.connection.streams[d].offset, end.lacking, why_not)
+                own -= end.lacking
         for d, end in cut if self.connection.foreign is None else ():
             size = record_size(end.buffer) if len(end.buffer) >= HEADER else HEADER
             says = f"{len(end.buffer)} of {size} bytes of a TLS record: {why}"
@@ -130,20 +164,30 @@ class TlsSession:
         if not self.agreed.client_random:
             return "its handshake is not in the capture" + (", and no key of the key log opens it" if self.log else "")
         if not self.agreed.version:
-            silent = not self.ends[1 - (self.connection.client or 0)].received
-            return f"{'no answer to its ClientHello, as on a port without TLS' if silent else 'no ServerHello'}: {why}"
+            text = "no answer to its ClientHello, as on a port without TLS" if self.is_unanswered else "no ServerHello"
+            return f"{text}: {why}"
         if not any(end.sealed for end in self.ends):
             return f"its handshake is not finished: {why}"
         return "no data in it" if self.opened else self.why_no_keys
 
     @property
+    def is_unanswered(self) -> bool:
+        """Whether the server has sent no byte."""
+        return bool(self.agreed.client_random) and not self.ends[1 - (self.connection.client or 0)].received
+
+    @property
     def why_no_keys(self) -> str:
         """Why there are no keys for it."""
+        has = [protection.application_keys(self.agreed, self.log, from_client) for from_client in (True, False)]
+        if has.count(None) == 1:
+            return f"the key log has the secret of the {'server' if has[0] is None else 'client'}'s direction alone"
         return "its keys are in no key log" if self.log else "encrypted, and no key log was given"
 
     def refuse(self, why: str) -> None:
         """It can't be read: from now on bytes are only counted."""
         self.foreign = self.foreign or why
+        self.held.clear()
+        self.held_size = 0
         for end in self.ends:
             end.buffer.clear()
             end.messages.clear()
@@ -168,7 +212,68 @@ class TlsSession:
                 return
             header, payload = bytes(end.buffer[:HEADER]), bytes(end.buffer[HEADER:size])
             del end.buffer[:size]
-            self.record(d, end, header, payload)
+            if self.held:
+                self.hold(HeldRecord(d, end.ns, header, payload))
+                self.read_held()
+            elif self.lacks_keys(d, end, header, payload):
+                self.hold(HeldRecord(d, end.ns, header, payload))
+            else:
+                self.record(d, end, header, payload)
+
+    # Records that wait for keys
+
+    def lacks_keys(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> bool:
+        """Whether a record can't be opened as the log has no keys for it yet."""
+        if not end.sealed or not self.log or not self.agreed.client_random or suite_of(self.agreed.suite) is None:
+            return False
+        if header[0] == CHANGE_CIPHER_SPEC or (header[0] == ALERT and len(payload) == ALERT_MESSAGE.sizeof()):
+            return False
+        if end.keys is None:
+            return not self.find_keys(d, end)
+        if not self.in_handshake(end) or self.follow(d, end) is not None:
+            return False
+        return header[0] == APPLICATION_DATA and end.keys.cipher.open(end.keys.number, header, payload) is None
+
+    def hold(self, record: HeldRecord) -> None:
+        """Keep a record until there are keys for it."""
+        if not self.held:
+            self.asked, self.ask_at = record.ns, record.ns + SOON
+        self.held.append(record)
+        self.held_size += RECORD_SIZE + len(record.payload)
+
+    def read_held(self, *, last: bool = False) -> None:
+        """Read the records that wait, if there are keys by now. last: they wait no longer."""
+        latest = [end.ns for end in self.ends]
+        now = max(latest)
+        if not last and self.held_size < MOST_HELD and now < self.ask_at:
+            return
+        self.ask_at = now + max(SOON, (now - self.asked) // 4)
+        while self.held and self.foreign is None:
+            d, ns, header, payload = self.held[0]
+            if self.lacks_keys(d, self.ends[d], header, payload):
+                break
+            self.held.popleft()
+            self.held_size -= RECORD_SIZE + len(payload)
+            self.ends[d].ns = ns
+            self.record(d, self.ends[d], header, payload)
+        for end, ns in zip(self.ends, latest, strict=True):
+            end.ns = ns
+        if self.held and (last or self.held_size > MOST_HELD):
+            self.give_up()
+
+    def give_up(self) -> None:
+        """Let go of the records that wait for keys."""
+        if not self.held:
+            return
+        if not self.data_bytes:
+            self.refuse(self.why_no_keys)
+            return
+        while self.held:
+            record = self.held.popleft()
+            self.ends[record.sender].lacking += len(record.header) + len(record.payload)
+        self.held_size = 0
+
+    # What a record is
 
     def record(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> None:
         """One record, with none missing before it."""

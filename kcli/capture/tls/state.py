@@ -10,12 +10,12 @@ from kcli.capture.tls.ciphers import TLS_13
 from kcli.capture.tls.handshake import Handshake
 from kcli.capture.tls.layer import TlsLayer
 from kcli.capture.tls.protection import Protection
-from kcli.capture.tls.session import TlsSession
+from kcli.capture.tls.session import HeldRecord, TlsSession
 from kcli.capture.tls.stream import TlsEnd
 
-LAYER = ("starts", "early", "early_bytes", "refused", "refusal", "refused_bytes", "refused_ns")
+LAYER = ("starts", "early", "early_bytes", "refused", "refusal", "refused_bytes", "refused_ns", "proxied")
 SESSION = ("data_bytes", "opened", "began", "foreign")
-END = ("buffer", "ns", "received", "vain", "guessed", "sealed", "searching", "gap", "loss")
+END = ("buffer", "ns", "received", "vain", "guessed", "sealed", "searching", "gap", "loss", "lacking")
 
 
 def dump(layer: TlsLayer) -> dict[str, Any] | None:
@@ -27,6 +27,7 @@ def dump(layer: TlsLayer) -> dict[str, Any] | None:
     if session is not None:
         made["session"] = {name: getattr(session, name) for name in SESSION} | {
             "agreed": asdict(session.agreed),
+            "held": [tuple(record) for record in session.held],
             "ends": [dump_end(end) for end in session.ends],
         }
     return made
@@ -64,6 +65,8 @@ def restore(layer: TlsLayer, state: dict[str, Any] | None) -> None:
     for name in SESSION:
         setattr(session, name, kept[name])
     session.agreed = Handshake(**kept["agreed"])
+    for record in kept["held"]:
+        session.hold(HeldRecord(*record))
     layer.log.seen.add(session.agreed.client_random)
     for d, values in enumerate(kept["ends"]):
         end = session.ends[d]

@@ -13,13 +13,13 @@ class TlsEnd:
     """One direction: bytes that make no whole record yet, keys, and what is missing.
 
     sealed: its records are protected from here on. gap: bytes that are missing or make no record, before the next one
-    that opens (None: unknown how many); searching: there are some.
+    that opens (None: unknown how many); searching: there are some. lacking: bytes of records that no keys came for.
     """
 
     def __init__(self, started: bool) -> None:
         self.buffer = bytearray()
         self.messages = Messages()
-        self.ns = self.received = self.vain = self.guessed = 0
+        self.ns = self.received = self.vain = self.guessed = self.lacking = 0
         self.sealed = False
         self.searching = not started
         self.gap: int | None = 0

@@ -178,6 +178,11 @@ def decode_piece(
             found += [slips.named(each, data[slice(*frame)], frame.start, options) for each in wrong]
     except InputError as error:
         found.append(error)
+    if found:
+        from kcli.capture.first_bytes import protocol_of  # whole messages need none
+
+        if name := protocol_of(data):
+            return [InputError(f"begins as {name}: no message of Kafka's")]
     return found
 
 

@@ -162,11 +162,15 @@ cdef int name_link(Flow* flow, ConnectionState* state) except -1:
     cdef char* p = put_end(text, &flow.ends, 1 - state.client)
     p[0] = b"-"
     p = put_end(p + 1, &flow.ends, state.client)
-    state.link_size = p - text
-    state.link = <char*>malloc(state.link_size)
+    return set_link(state, text, p - text)
+
+
+cdef int set_link(ConnectionState* state, const char* text, size_t size) except -1:
+    state.link = <char*>malloc(size)
     if state.link == NULL:
         raise MemoryError
-    memcpy(state.link, text, state.link_size)
+    memcpy(state.link, text, size)
+    state.link_size = size
     return 0
 
 

@@ -13,6 +13,7 @@ cdef class Correlator(StreamHandler):
     cdef ConnectionState* states  # all, the latest first
     cdef PartialFrame spare
     cdef uint64_t ignored, connections
+    cdef uint64_t mid_stream      # connections whose beginning is not in the capture, of those that are over
     cdef DraftHandler drafting    # None: nobody else wants frames
 
     def __cinit__(self, owner, ports, ExchangeOutput output not None):
@@ -92,6 +93,7 @@ cdef class Correlator(StreamHandler):
         cdef ConnectionState* state = <ConnectionState*>flow.state
         if state == NULL or state.ignored:
             return 0
+        self.mid_stream += not (flow.side[0].syn and flow.side[1].syn)
         if state.steady and (state.sealed or state.first != NULL or state.half[0].size or state.half[1].size):
             hand_over(self, flow, state, 0, 0)
         if not state.steady:

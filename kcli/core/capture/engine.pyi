@@ -29,6 +29,8 @@ class CaptureEngine:
     unknown_links: int
     ignored: int
     connections: int
+    mid_stream: int
+    unread: dict[int, int]
     exchanges: int
     answered: int
     message_bytes: int

@@ -41,6 +41,9 @@ include "handover.pxi"
 include "tls_records.pxi"
 include "drafting.pxi"
 
+cdef enum:
+    MOST_UNREAD = 64          # kinds of packets without a segment that are counted by themselves
+
 
 @cython.final
 cdef class CaptureEngine:
@@ -58,6 +61,7 @@ cdef class CaptureEngine:
     cdef readonly DraftHandler drafting        # None: packets are only read
     cdef readonly TcpFacts facts               # None: connections are not counted
     cdef readonly uint64_t packets, wire_bytes, others, cuts, fragments, unknown_links
+    cdef readonly dict unread         # how many packets without a segment there were, by what they are (packets.h)
     cdef readonly object first_ns, next_ns
     cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
     cdef uint64_t chosen_hash
@@ -71,6 +75,7 @@ cdef class CaptureEngine:
         self.streams = Streams(self.correlator, memory)
         if self.output.sink is not None:
             self.output.sink.begin(self.streams)
+        self.unread = {}
 
     def draft(self, Draft draft not None, names, bint keep):
         """Write packets into a draft as well; to be called before the first one. names: kcli.redact.pseudonyms.Pseudonyms for
@@ -144,7 +149,7 @@ cdef class CaptureEngine:
     def push(self, const uint8_t[::1] data not None, uint64_t ns, int link, uint32_t length):
         """One packet that somebody else has read: `length` is that on the wire, `link` a LINKTYPE_ number."""
         cdef Packet packet
-        packet.ts, packet.link, packet.length = ns, link, length
+        packet.ts, packet.link, packet.length, packet.interface = ns, link, length, 0
         packet.captured = data.shape[0]
         packet.data = &data[0] if packet.captured else NULL
         self.packet(&packet)
@@ -206,6 +211,9 @@ cdef class CaptureEngine:
         self.cuts += kind == KC_CUT
         self.fragments += kind == KC_FRAGMENT
         self.unknown_links += kind == KC_LINK_UNKNOWN
+        if s.unread:
+            number = s.unread if s.unread in self.unread or len(self.unread) < MOST_UNREAD else s.unread & 0xFF000000
+            self.unread[number] = self.unread.get(number, 0) + 1
         return 0
 
     cdef int deal(self, Segment* s) except -1:
@@ -226,8 +234,8 @@ cdef class CaptureEngine:
 
     @property
     def last_ns(self):
-        """The latest time of a packet."""
-        return self.streams.clock
+        """The latest time of a packet; 0: there is none."""
+        return self.streams.clock or self.latest
 
     @property
     def segments(self):
@@ -263,6 +271,11 @@ cdef class CaptureEngine:
     def connections(self):
         """How many there were, on ports that were asked for."""
         return self.correlator.connections
+
+    @property
+    def mid_stream(self):
+        """How many of those that are over began before the capture."""
+        return self.correlator.mid_stream
 
     @property
     def ignored(self):

@@ -1,5 +1,55 @@
 # The table of connections, by their two ends, and those that are closed.
 
+cdef enum:
+    MOST_ALIKE = 64              # connections with the same two ends that are told apart
+    FIT = 1 << 24                # bytes between numbers of one connection
+
+cdef int64_t NO_FIT = <int64_t>1 << 40
+
+
+cdef inline bint is_between(Flow* flow, uint64_t hash, Segment* s) noexcept:
+    """Whether a connection has the segment's ends."""
+    return flow.hash == hash and memcmp(&flow.ends, &s.ends, sizeof(Ends)) == 0
+
+
+cdef inline bint comes_by(Flow* flow, Segment* s) noexcept:
+    """Whether packets of the segment's sender came by its path before."""
+    cdef int i
+    for i in range(PATHS):
+        if flow.paths[s.sender][i] == s.path:
+            return True
+    return False
+
+
+cdef void note_path(Flow* flow, Segment* s) noexcept:
+    """Put the segment's path first, and forget the oldest one where there are too many."""
+    cdef uint32_t* paths = flow.paths[s.sender]
+    cdef uint32_t before = s.path, here
+    cdef int i
+    for i in range(PATHS):
+        here, paths[i] = paths[i], before
+        if here == s.path:
+            return
+        before = here
+
+
+cdef int64_t distance_of(Flow* flow, Segment* s) noexcept:
+    """How many bytes a segment's numbers are away from a connection's; NO_FIT: too many, or there is nothing to compare."""
+    cdef Side* side = &flow.side[s.sender]
+    cdef Side* other = &flow.side[1 - s.sender]
+    cdef int64_t found = NO_FIT, distance
+    if s.flags & KC_SYN and side.known:
+        distance = ahead(side.first, s.seq + 1)
+        return distance if 0 <= distance < (1 if side.syn else NEAR) else NO_FIT
+    if side.known or side.held != NULL:
+        found = abs(<int64_t>ahead(s.seq, side.next if side.known else side.held.seq))
+        if found >= FIT:
+            return NO_FIT
+    if not s.flags & KC_ACK or not (other.known or other.held != NULL):
+        return found
+    distance = abs(<int64_t>ahead(s.ack, other.next if other.known else other.held.seq))
+    return NO_FIT if distance >= FIT else max(distance, found if found < NO_FIT else 0)
+
 
 cdef class Flows:
     def __cinit__(self):
@@ -19,18 +69,46 @@ cdef class Flows:
         free(self.slots)
 
     cdef Flow* find(self, Segment* s) except NULL:
+        """The connection that a segment belongs to, a new one where there is none."""
         cdef Flow* flow = self.recent
         cdef uint64_t hash
-        if flow != NULL and memcmp(&flow.ends, &s.ends, sizeof(Ends)) == 0:
-            return flow
-        hash = hash_ends(&s.ends)
-        flow = self.slots[hash & (self.slot_count - 1)]
-        while flow != NULL and (flow.hash != hash or memcmp(&flow.ends, &s.ends, sizeof(Ends)) != 0):
-            flow = flow.chain
-        if flow == NULL:
-            flow = self.add(s, hash)
+        if flow == NULL or memcmp(&flow.ends, &s.ends, sizeof(Ends)) != 0:
+            hash = hash_ends(&s.ends)
+            flow = self.slots[hash & (self.slot_count - 1)]
+            while flow != NULL and not is_between(flow, hash, s):
+                flow = flow.chain
+            if flow == NULL:
+                flow = self.add(s, hash)
+        if flow.paths[s.sender][0] != s.path:
+            flow = self.of_path(flow, s)
         self.recent = flow
         return flow
+
+    cdef Flow* of_path(self, Flow* found, Segment* s) except NULL:
+        """Choose among the connections of two ends by the way that a segment took: one whose packets come that way, or else
+        the one whose numbers fit best, as a connection may be captured in several places, and its directions may go
+        different ways; or else one of which nothing speaks against it. Where there is none, it is another connection."""
+        cdef Flow* flow = self.slots[found.hash & (self.slot_count - 1)]
+        cdef Flow* best = NULL
+        cdef Flow* free = NULL
+        cdef int64_t nearest = NO_FIT, distance
+        cdef int alike = 0
+        while flow != NULL:
+            if is_between(flow, found.hash, s):
+                alike += 1
+                if comes_by(flow, s):
+                    best = flow
+                    break
+                distance = distance_of(flow, s)
+                if distance < nearest:
+                    best, nearest = flow, distance
+                if free == NULL and not flow.paths[s.sender][0] and flow.paths[1 - s.sender][0] in (0, s.path):
+                    free = flow
+            flow = flow.chain
+        if best == NULL:
+            best = free if free != NULL else found if alike >= MOST_ALIKE or s.flags & KC_RST else self.add(s, found.hash)
+        note_path(best, s)
+        return best
 
     cdef Flow* add(self, Segment* s, uint64_t hash) except NULL:
         cdef Flow* flow
@@ -41,6 +119,7 @@ cdef class Flows:
             raise MemoryError
         flow.ends = s.ends
         flow.hash = hash
+        flow.paths[s.sender][0] = s.path
         flow.client = flow.round_trip = -1
         flow.chain = self.slots[hash & (self.slot_count - 1)]
         self.slots[hash & (self.slot_count - 1)] = flow

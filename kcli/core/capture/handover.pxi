@@ -85,10 +85,13 @@ cdef int look_again(Correlator correlator, ConnectionState* state) except -1:
 
 cdef int take_back(Correlator correlator, ConnectionState* state, connection) except -1:
     cdef Request* request
-    cdef bytes frame, buffer
+    cdef bytes frame, buffer, link
     cdef int d
     state.client, state.sealed = connection.client, connection.sealed
     state.greeted = state.proved = not connection.fresh
+    if connection.proxied and state.link == NULL:
+        link = str(connection.link).encode()
+        set_link(state, PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link))
     if state.sealed:
         if connection.fresh:
             state.began = 0     # what the records protect begins later

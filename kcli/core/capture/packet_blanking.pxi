@@ -8,6 +8,7 @@ cdef enum:
     TCP = 6                      # protocol numbers
     FRAGMENT = 44
     AUTHENTICATION = 51
+    RAW = 101                    # the link type of packets that begin with IP
     NOP = 1
     SACK = 5
     FILLER = 0xFF
@@ -17,16 +18,21 @@ cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packe
     cdef const uint8_t* data = packet.data
     cdef int64_t place
     cdef uint8_t* out
-    locate(packet, head)
-    head.ns, head.link, head.length, head.captured = packet.ts, packet.link, packet.length, packet.captured
+    head.ns, head.link, head.length, head.captured, head.ip = packet.ts, packet.link, packet.length, packet.captured, segment.ip
+    if segment.wrapped:          # headers of a tunnel name whom it is of: what it carries is written without them
+        data += segment.ip
+        head.link, head.ip = RAW, 0
+        head.length = max(head.length, head.captured) - segment.ip
+        head.captured -= segment.ip
+    locate(data, head)
     out = draft.room(head, &place)
     memset(out, 0, head.captured)
     memcpy(out, data, head.ip)
     if not keep:
-        put_hardware(names, packet.link, data, out)
-    if packet.link == 113:       # room behind an address, which other hardware's fills
+        put_hardware(names, <int>head.link, data, out)
+    if head.link == 113:         # room behind an address, which other hardware's fills
         memset(out + 12, 0, 2)
-    elif packet.link == 276:
+    elif head.link == 276:
         memset(out + 18, 0, 2)
     if data[head.ip] >> 4 == 4:
         memcpy(out + head.ip, data + head.ip, IPV4)
@@ -43,21 +49,10 @@ cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packe
     return place
 
 
-cdef void locate(const Packet* packet, DraftHead* head) noexcept:
-    """Where IP, TCP and the payload begin in a packet that has them (packets.h)."""
-    cdef const uint8_t* data = packet.data
-    cdef uint32_t at = 0
+cdef void locate(const uint8_t* data, DraftHead* head) noexcept:
+    """Find where TCP and the payload begin behind the IP header of a packet that has them (packets.h)."""
+    cdef uint32_t at = head.ip
     cdef int kind
-    if packet.link in (1, 113):
-        at = 14 if packet.link == 1 else 16
-    elif packet.link == 276:
-        at = 20 if be16(data) in (0x0800, 0x86DD) else 24
-    elif packet.link in (0, 108):
-        at = 4
-    if at >= 14 and not (packet.link == 276 and at == 20):
-        while be16(data + at - 2) not in (0x0800, 0x86DD):
-            at += 4
-    head.ip = at
     if data[at] >> 4 == 4:
         head.tcp = at + (data[at] & 15) * 4
     else:

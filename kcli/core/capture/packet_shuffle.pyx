@@ -26,7 +26,7 @@ cdef extern from "packet_index.h" nogil:
     size_t write_extent "kx_write"(uint8_t* p, Extent* last, uint64_t at, uint64_t ts, uint32_t captured, uint32_t length)
 
 cdef enum:
-    LINKS = 16            # link layers in one file: more than `dissect` knows
+    LINKS = 32            # link layers in one file: more than `dissect` knows
     NANO = 1000000000
     RECORD = 16           # bytes of a pcap record's header
     CHUNK = 1 << 20       # bytes of a bucket's packets after which they are handed on

@@ -1,4 +1,4 @@
-/* From a captured packet to its TCP segment: link layers, IPv4, IPv6 with extension headers, TCP.
+/* From a captured packet to its TCP segment: link layers, tunnels, IPv4, IPv6 with extension headers, TCP.
  *
  * The grammar of the same layers, which tests hold this against, is kcli/grammar/files/network.py. */
 #ifndef KCLI_PACKETS_H
@@ -18,6 +18,7 @@ typedef struct {
     uint32_t captured;        /* bytes here */
     uint32_t length;          /* bytes on the wire */
     int link;                 /* LINKTYPE_ number */
+    uint32_t interface;       /* of the file that it is from */
 } kc_packet;
 
 /* Two ends in a fixed order (`swapped`: the sender is the second), so that both directions have one key. */
@@ -37,7 +38,17 @@ typedef struct {
     uint16_t window;             /* as it stands in the header, before any scale */
     const uint8_t *data;
     uint32_t captured, length;   /* of the payload: bytes here, bytes on the wire */
+    uint32_t path;            /* a hash of the interface, VLANs and tunnels that the packet came by; never 0 */
+    uint32_t ip;              /* where the innermost IP header begins in the packet */
+    uint32_t unread;          /* of a packet without a segment: see KC_UNREAD */
+    uint8_t wrapped;          /* more stands before IP than a link layer and VLAN tags */
 } kc_segment;
+
+/* What a packet without a segment is: the tunnel that it is in, the registry that names what is in there, its number. The
+ * names are those of kcli.grammar.files.tunnels. */
+#define KC_UNREAD(tunnel, registry, number) ((uint32_t)(tunnel) << 24 | (uint32_t)(registry) << 16 | (uint32_t)(number))
+enum { KC_NO_TUNNEL, KC_VXLAN, KC_GENEVE, KC_GRE, KC_ERSPAN, KC_IP_IN_IP, KC_PPPOE, KC_MPLS, KC_NSH, KC_ETHER_IP };
+enum { KC_NAMELESS, KC_ETHERTYPE, KC_IP_PROTOCOL, KC_UDP_PORT, KC_PPP_PROTOCOL, KC_LLC_SAP, KC_LINK_TYPE };
 
 enum { KC_END_ROOM = 64 };    /* characters of an end's text, at most */
 
@@ -100,88 +111,367 @@ static inline void kc_set_ends(kc_segment *s, const uint64_t a[2], const uint64_
     s->ends.unused = 0;
 }
 
-/* `length` is what was on the wire; it stands in for a total length of 0, as segmentation offload leaves it. */
-static int kc_dissect_ip4(const uint8_t *p, uint32_t n, uint32_t length, kc_segment *s) {
-    if (n < 20) return KC_CUT;
-    uint32_t header = (uint32_t)(p[0] & 15) * 4, total = kc_be16(p + 2);
-    if (!total) total = length;
-    if (header < 20 || total < header) return KC_NOT_TCP;
-    if (p[9] != 6) return KC_NOT_TCP;
-    if (kc_be16(p + 6) & 0x3fff) return KC_FRAGMENT;
-    if (n > total) n = total;
-    if (n < header + 20) return KC_CUT;
-    uint64_t a[2] = {0, kc_be32(p + 12)}, b[2] = {0, kc_be32(p + 16)};
-    kc_set_ends(s, a, b, kc_be16(p + header), kc_be16(p + header + 2), 4);
-    return kc_dissect_tcp(p + header, n - header, total - header, s);
+/* Layers: what the bytes from `p` on are. */
+enum { KC_L_ETHERNET, KC_L_TYPE, KC_L_TYPED, KC_L_LLC, KC_L_IP, KC_L_PPP, KC_L_PPPOE, KC_L_MPLS, KC_L_NSH, KC_L_GRE,
+       KC_L_VXLAN, KC_L_GENEVE, KC_L_ETHER_IP, KC_L_INNER_IP, KC_L_LINK };
+enum { KC_TUNNEL_ETHERNET = 0x6558, KC_ERSPAN_2 = 0x88be, KC_ERSPAN_3 = 0x22eb };
+
+static inline uint32_t kc_path(uint32_t path, uint32_t kind, uint32_t id) {
+    uint32_t h = (path ^ id) * 0x9e3779b1U + kind;
+    h ^= h >> 15;
+    return h ? h : 1;
 }
 
-static int kc_dissect_ip6(const uint8_t *p, uint32_t n, uint32_t length, kc_segment *s) {
-    if (n < 40) return KC_CUT;
-    uint32_t total = kc_be16(p + 4), at = 40;
-    int next = p[6];
-    total = total ? total + 40 : length;   /* 0: a jumbogram, or segmentation offload */
-    if (n > total) n = total;
-    while (next != 6) {
-        if (next != 0 && next != 43 && next != 44 && next != 51 && next != 60 && next != 135 && next != 139 && next != 140) return KC_NOT_TCP;
-        if (n < at + 8) return KC_CUT;
-        if (next == 44 && (kc_be16(p + at + 2) & 0xfff9)) return KC_FRAGMENT;
-        uint32_t size = next == 44 ? 8 : next == 51 ? ((uint32_t)p[at + 1] + 2) * 4 : ((uint32_t)p[at + 1] + 1) * 8;
-        next = p[at];
-        at += size;
+/* Whether a frame may begin here, by an EtherType that is read, ARP's or SNAP: a label does not tell a frame from one behind
+ * a control word. */
+static inline int kc_is_frame(const uint8_t *p, uint32_t n, uint32_t length) {
+    if (n < 17 || length < 17) return 0;
+    switch (kc_be16(p + 12)) {
+    case 0x0800: case 0x86dd: case 0x0806: case 0x8100: case 0x88a8: case 0x9100: case 0x8847: case 0x8848: case 0x8864: case 0x8926:
+    case 0x893f: case 0x8909: case 0x894f: case 0x88e7: return 1;
     }
-    if (total < at) return KC_NOT_TCP;
-    if (n < at + 20) return KC_CUT;
-    uint64_t a[2] = {kc_be64(p + 8), kc_be64(p + 16)}, b[2] = {kc_be64(p + 24), kc_be64(p + 32)};
-    kc_set_ends(s, a, b, kc_be16(p + at), kc_be16(p + at + 2), 6);
-    return kc_dissect_tcp(p + at, n - at, total - at, s);
+    return kc_be16(p + 12) < 1536 && p[14] == 0xaa && p[15] == 0xaa && p[16] == 3;
 }
 
-static inline int kc_dissect_ip(const uint8_t *p, uint32_t n, uint32_t length, kc_segment *s) {
-    if (!n) return KC_CUT;
-    if (p[0] >> 4 == 4) return kc_dissect_ip4(p, n, length, s);
-    if (p[0] >> 4 == 6) return kc_dissect_ip6(p, n, length, s);
-    return KC_NOT_TCP;
+/* Whether IP begins here, as a label says nothing of what it stands before. */
+static inline int kc_is_ip(const uint8_t *p, uint32_t n, uint32_t length) {
+    if (n >= 20 && p[0] >> 4 == 4) return (p[0] & 15) >= 5 && kc_be16(p + 2) <= length;
+    return n >= 40 && p[0] >> 4 == 6 && (uint32_t)kc_be16(p + 4) + 40 <= length;
 }
 
-/* What follows an EtherType at `at`, past any VLAN tags (802.1Q, 802.1ad, and 0x9100 of old switches). */
-static inline int kc_dissect_ethertype(const uint8_t *p, uint32_t n, uint32_t length, uint32_t at, kc_segment *s) {
-    for (;;) {
-        if (n < at + 2) return KC_CUT;
-        uint16_t type = kc_be16(p + at);
-        at += 2;
-        if (type == 0x0800 || type == 0x86dd) return n < at || length < at ? KC_CUT : kc_dissect_ip(p + at, n - at, length - at, s);
-        if (type != 0x8100 && type != 0x88a8 && type != 0x9100) return KC_NOT_TCP;
-        at += 2;
-    }
+/* The layer that a next-protocol number of NSH, or of VXLAN's generic extension, stands for; -1: none that is known. */
+static inline int kc_next_layer(uint8_t next) {
+    return next == 1 || next == 2 ? KC_L_IP : next == 3 ? KC_L_ETHERNET : next == 4 ? KC_L_NSH : next == 5 ? KC_L_MPLS : -1;
 }
 
-/* BSD loopback: the address family in the byte order of the machine that captured (NULL) or of the network (LOOP). */
-static inline int kc_dissect_loopback(const kc_packet *k, kc_segment *s) {
-    if (k->captured < 4 || k->length < 4) return KC_CUT;
-    return kc_dissect_ip(k->data + 4, k->captured - 4, k->length - 4, s);
+static inline int kc_is_extension(int next) {
+    return next == 0 || next == 43 || next == 44 || next == 51 || next == 60 || next == 135 || next == 139 || next == 140;
 }
 
+/* The layer in a datagram to a port of UDP, or in IP by its protocol number; -1: none that is read. */
+static inline int kc_udp_layer(uint16_t port) {
+    return port == 4789 || port == 8472 || port == 4790 ? KC_L_VXLAN : port == 6081 ? KC_L_GENEVE : port == 6635 ? KC_L_MPLS
+        : port == 4754 ? KC_L_GRE : -1;
+}
+
+static inline int kc_ip_layer(int protocol) {
+    return protocol == 4 || protocol == 41 ? KC_L_INNER_IP : protocol == 47 ? KC_L_GRE : protocol == 137 ? KC_L_MPLS
+        : protocol == 97 ? KC_L_ETHER_IP : protocol == 143 ? KC_L_ETHERNET : -1;
+}
+
+static inline uint32_t kc_le32(const uint8_t *p) { uint32_t v; memcpy(&v, p, 4); return v; }
+
+/* Each step takes at least a byte off the packet, so that no row of layers is longer than it. */
 static int kc_dissect(const kc_packet *k, kc_segment *s) {
     const uint8_t *p = k->data;
     uint32_t n = k->captured, length = k->length;
+    uint32_t path = kc_path(0, 0, k->interface), size, total, tunnel = KC_NO_TUNNEL;
+    int layer = KC_L_LINK, link = k->link, next, version;
+    uint16_t type = 0;
     s->ts = k->ts;
+    s->wrapped = 0;
+    s->unread = 0;
     if (length < n) length = n;
-    switch (k->link) {
-        case 1: return kc_dissect_ethertype(p, n, length, 12, s);
-        case 113: return kc_dissect_ethertype(p, n, length, 14, s);
-        case 276: {
-            if (n < 20 || length < 20) return KC_CUT;
-            uint16_t type = kc_be16(p);
-            if (type != 0x0800 && type != 0x86dd) {
-                if (type != 0x8100 && type != 0x88a8) return KC_NOT_TCP;
-                return kc_dissect_ethertype(p, n, length, 22, s);
+
+/* What is too short for a tunnel's inside was never whole. */
+#define KC_NEED(x) do { if (length < (uint32_t)(x) && tunnel) KC_STOP(KC_NAMELESS, 0); if (n < (uint32_t)(x) || length < (uint32_t)(x)) return KC_CUT; } while (0)
+#define KC_SKIP(x) do { uint32_t skipped = (x); KC_NEED(skipped); p += skipped; n -= skipped; length -= skipped; } while (0)
+#define KC_STOP(registry, number) do { s->unread = KC_UNREAD(tunnel, registry, number); return KC_NOT_TCP; } while (0)
+#define KC_ENTER(kind, id) do { tunnel = kind; s->wrapped = 1; path = kc_path(path, kind, id); } while (0)
+
+    for (;;) switch (layer) {
+    case KC_L_LINK:
+        switch (link) {
+        case 1: layer = KC_L_ETHERNET; break;
+        case 0: case 108: KC_SKIP(4); layer = KC_L_IP; break;      /* BSD loopback: an address family */
+        case 12: case 14: case 101: case 228: case 229: layer = KC_L_IP; break;
+        case 113: KC_NEED(16); KC_SKIP(14); layer = KC_L_TYPE; break;
+        case 276:
+            KC_NEED(20);
+            type = kc_be16(p);
+            if (kc_be32(p + 4)) path = kc_path(path, KC_LINK_TYPE, kc_be32(p + 4));
+            KC_SKIP(20);
+            layer = KC_L_TYPED;
+            break;
+        case 9: case 50: layer = KC_L_PPP; s->wrapped = 1; break;
+        case 51: layer = KC_L_PPPOE; break;
+        case 104: KC_SKIP(2); layer = KC_L_TYPE; s->wrapped = 1; break;
+        case 109: KC_SKIP(12); layer = KC_L_IP; s->wrapped = 1; break;
+        case 166: case 204: KC_SKIP(link == 204 || (n > 1 && p[1] != 3) ? 1 : 2); layer = KC_L_PPP; s->wrapped = 1; break;
+        case 219: layer = KC_L_MPLS; break;
+        case 117:                                                  /* pflog: its length, then filled up to four bytes */
+            KC_NEED(20);
+            path = kc_path(path, KC_LINK_TYPE, kc_be32(p + 4) ^ kc_be32(p + 8));
+            KC_SKIP(((uint32_t)p[0] + 3) & ~3U);
+            s->wrapped = 1;
+            layer = KC_L_IP;
+            break;
+        case 258:                                                  /* pktap: length, kind, link type, the interface's name */
+            KC_NEED(20);
+            size = kc_le32(p);
+            link = (int)kc_le32(p + 8);
+            if (size > 0xffff) {
+                size = kc_be32(p);
+                link = (int)kc_be32(p + 8);
             }
-            return kc_dissect_ip(p + 20, n - 20, length - 20, s);
+            if (size < 20) KC_STOP(KC_LINK_TYPE, 258);
+            path = kc_path(path, KC_LINK_TYPE, kc_be32(p + 12) ^ kc_be32(p + 16));
+            KC_SKIP(size);
+            s->wrapped = 1;
+            break;
+        default:
+            s->unread = KC_UNREAD(tunnel, KC_LINK_TYPE, link & 0xffff);
+            return KC_LINK_UNKNOWN;
         }
-        case 0: case 108: return kc_dissect_loopback(k, s);
-        case 12: case 14: case 101: case 228: case 229: return kc_dissect_ip(p, n, length, s);
+        break;
+
+    case KC_L_ETHERNET:
+        KC_NEED(14);
+        KC_SKIP(12);
+        layer = KC_L_TYPE;
+        break;
+
+    case KC_L_TYPE:
+        KC_NEED(2);
+        type = kc_be16(p);
+        KC_SKIP(2);
+        layer = KC_L_TYPED;
+        break;
+
+    case KC_L_TYPED:                                               /* `type` stood before `p` */
+        switch (type) {
+        case 0x0800: case 0x86dd: layer = KC_L_IP; break;
+        case 0x8100: case 0x88a8: case 0x9100:                     /* 802.1Q, 802.1ad, old switches */
+            KC_NEED(4);
+            if (kc_be16(p) & 0xfff) path = kc_path(path, KC_ETHERTYPE, kc_be16(p) & 0xfff);
+            KC_SKIP(2);
+            layer = KC_L_TYPE;
+            break;
+        case 0x8926: KC_SKIP(4); s->wrapped = 1; layer = KC_L_TYPE; break;      /* VN-tag */
+        case 0x893f: KC_SKIP(6); s->wrapped = 1; layer = KC_L_TYPE; break;      /* 802.1BR */
+        case 0x8909:                                               /* Cisco metadata: version, options of four bytes */
+            KC_NEED(2);
+            KC_SKIP(2 + 4 * (p[1] ? (uint32_t)p[1] : 1));
+            s->wrapped = 1;
+            layer = KC_L_TYPE;
+            break;
+        case 0x8847: case 0x8848: layer = KC_L_MPLS; break;
+        case 0x8864: layer = KC_L_PPPOE; break;
+        case 0x880b: s->wrapped = 1; layer = KC_L_PPP; break;
+        case 0x894f: layer = KC_L_NSH; break;
+        case 0x88e7:                                               /* 802.1ah */
+            KC_NEED(4);
+            path = kc_path(path, KC_ETHERTYPE, kc_be32(p) & 0xffffff);
+            KC_SKIP(4);
+            s->wrapped = 1;
+            layer = KC_L_ETHERNET;
+            break;
+        case KC_TUNNEL_ETHERNET: s->wrapped = 1; layer = KC_L_ETHERNET; break;
+        default:
+            if (type >= 1536) KC_STOP(KC_ETHERTYPE, type);
+            layer = KC_L_LLC;                                      /* a length (802.3), or 4 in Linux cooked captures */
+        }
+        break;
+
+    case KC_L_LLC:
+        KC_NEED(3);
+        s->wrapped = 1;
+        if (p[0] == 6 && p[2] == 3) {
+            KC_SKIP(3);
+            layer = KC_L_IP;
+            break;
+        }
+        if (p[0] != 0xaa || p[1] != 0xaa || p[2] != 3) KC_STOP(KC_LLC_SAP, p[0]);
+        KC_NEED(8);
+        size = kc_be32(p + 2) & 0xffffff;                          /* the organisation: 0 and 0xf8 have EtherTypes */
+        if (size && size != 0xf8) KC_STOP(KC_LLC_SAP, 0xaa);
+        KC_SKIP(6);
+        layer = KC_L_TYPE;
+        break;
+
+    case KC_L_PPPOE:
+        KC_NEED(6);
+        if (p[1]) KC_STOP(KC_ETHERTYPE, 0x8863);                   /* not of a session */
+        KC_ENTER(KC_PPPOE, kc_be16(p + 2));
+        KC_SKIP(6);
+        layer = KC_L_PPP;
+        break;
+
+    case KC_L_PPP:
+        s->wrapped = 1;
+        if (n >= 2 && length >= 2 && (p[0] == 0x0f || p[0] == 0x8f) && !p[1]) {    /* Cisco's framing */
+            KC_SKIP(2);
+            layer = KC_L_TYPE;
+            break;
+        }
+        if (n >= 2 && length >= 2 && p[0] == 0xff && p[1] == 3) KC_SKIP(2);
+        KC_NEED(1);
+        size = p[0] & 1 ? 1 : 2;
+        KC_NEED(size);
+        next = size == 1 ? p[0] : kc_be16(p);
+        KC_SKIP(size);
+        if (next == 0x21 || next == 0x57) layer = KC_L_IP;
+        else if (next == 0x281 || next == 0x283) layer = KC_L_MPLS;
+        else KC_STOP(KC_PPP_PROTOCOL, next);
+        break;
+
+    case KC_L_MPLS:
+        do {
+            KC_NEED(4);
+            size = kc_be32(p);
+            KC_SKIP(4);
+        } while (!(size & 0x100));
+        KC_ENTER(KC_MPLS, size >> 12);
+        if (kc_is_ip(p, n, length)) layer = KC_L_IP;
+        else if (kc_is_frame(p, n, length)) layer = KC_L_ETHERNET;
+        else if (n > 4 && length > 4 && !(p[0] >> 4) && kc_is_frame(p + 4, n - 4, length - 4)) {
+            KC_SKIP(4);                                            /* a control word */
+            layer = KC_L_ETHERNET;
+        }
+        else if (n && (p[0] >> 4 == 4 || p[0] >> 4 == 6)) layer = KC_L_IP;
+        else KC_STOP(KC_NAMELESS, 0);
+        break;
+
+    case KC_L_NSH:
+        KC_NEED(8);
+        size = (uint32_t)(p[1] & 63) * 4;
+        next = kc_next_layer(p[3]);
+        KC_ENTER(KC_NSH, 0);
+        if (size < 8 || next < 0) KC_STOP(KC_NAMELESS, 0);
+        KC_SKIP(size);
+        layer = next;
+        break;
+
+    case KC_L_GRE: {
+        KC_NEED(4);
+        uint16_t flags = kc_be16(p);
+        KC_ENTER(KC_GRE, 0);
+        type = kc_be16(p + 2);
+        version = flags & 7;
+        if (version > 1 || (flags & 0x4000)) KC_STOP(KC_NAMELESS, 0);
+        size = 4 + (flags & 0x8000 ? 4 : 0);
+        if (flags & 0x2000) {                                      /* the key of version 1 is length and call */
+            KC_NEED(size + 4);
+            if (!version) path = kc_path(path, KC_GRE, kc_be32(p + size));
+            size += 4;
+        }
+        size += (flags & 0x1000 ? 4 : 0) + (version && (flags & 0x80) ? 4 : 0);
+        KC_SKIP(size);
+        layer = KC_L_TYPED;
+        if (type == KC_ERSPAN_2) {
+            KC_ENTER(KC_ERSPAN, 0);
+            if (flags & 0x1000) {                                  /* without a number it is type I, which has no header */
+                KC_NEED(8);
+                path = kc_path(path, KC_ERSPAN, (kc_be16(p) & 0xfffU) << 16 | (kc_be16(p + 2) & 0x3ff));
+                KC_SKIP(8);
+            }
+            layer = KC_L_ETHERNET;
+        } else if (type == KC_ERSPAN_3) {
+            KC_NEED(12);
+            KC_ENTER(KC_ERSPAN, (kc_be16(p) & 0xfffU) << 16 | (kc_be16(p + 2) & 0x3ff));
+            next = p[10] >> 2 & 31;
+            KC_SKIP(12 + (p[11] & 1 ? 8 : 0));
+            if (next != 0 && next != 2) KC_STOP(KC_NAMELESS, 0);
+            layer = next ? KC_L_IP : KC_L_ETHERNET;
+        }
+        break;
     }
-    return KC_LINK_UNKNOWN;
+
+    case KC_L_IP: {
+        int cut = 0;
+        uint64_t a[2], b[2];
+        KC_NEED(1);
+        version = p[0] >> 4;
+        s->ip = (uint32_t)(p - k->data);
+        if (version == 4) {
+            KC_NEED(20);
+            size = (uint32_t)(p[0] & 15) * 4;
+            total = kc_be16(p + 2);
+            if (!total) total = length;                            /* segmentation offload leaves it so */
+            next = p[9];
+            if (size < 20 || total < size) KC_STOP(KC_ETHERTYPE, 0x0800);
+            cut = kc_be16(p + 6) & 0x3fff;
+            a[0] = b[0] = 0;
+            a[1] = kc_be32(p + 12);
+            b[1] = kc_be32(p + 16);
+        } else if (version == 6) {
+            KC_NEED(40);
+            size = 40;
+            total = kc_be16(p + 4);
+            total = total ? total + 40 : length;                   /* 0: a jumbogram, or segmentation offload */
+            next = p[6];
+            a[0] = kc_be64(p + 8), a[1] = kc_be64(p + 16);
+            b[0] = kc_be64(p + 24), b[1] = kc_be64(p + 32);
+        } else KC_STOP(KC_NAMELESS, 0);
+        if (n > total) n = total;
+        while (version == 6 && kc_is_extension(next)) {
+            if (n < size + 8) return KC_CUT;
+            if (next == 44) cut = kc_be16(p + size + 2) & 0xfff9;
+            uint32_t more = next == 44 ? 8 : next == 51 ? ((uint32_t)p[size + 1] + 2) * 4 : ((uint32_t)p[size + 1] + 1) * 8;
+            next = p[size];
+            size += more;
+            if (cut) break;
+        }
+        if (total < size) KC_STOP(KC_ETHERTYPE, version == 4 ? 0x0800 : 0x86dd);
+        if (next == 6) {
+            if (cut) return KC_FRAGMENT;
+            if (n < size + 20) return KC_CUT;
+            kc_set_ends(s, a, b, kc_be16(p + size), kc_be16(p + size + 2), version);
+            s->path = path;
+            s->unread = KC_UNREAD(tunnel, KC_IP_PROTOCOL, 6);
+            return kc_dissect_tcp(p + size, n - size, total - size, s);
+        }
+        length = total;
+        if (next == 17) {
+            if (cut & (version == 4 ? 0x1fff : 0xfff8)) KC_STOP(KC_IP_PROTOCOL, 17);
+            KC_NEED(size + 8);
+            uint16_t from = kc_be16(p + size), to = kc_be16(p + size + 2);
+            next = kc_udp_layer(to);
+            if (next < 0) KC_STOP(KC_UDP_PORT, from < to ? from : to);
+            size += 8;
+        } else {
+            int protocol = next;
+            next = kc_ip_layer(protocol);
+            if (next < 0) KC_STOP(KC_IP_PROTOCOL, protocol);
+        }
+        if (cut) return KC_FRAGMENT;
+        KC_SKIP(size);
+        layer = next;
+        break;
+    }
+
+    case KC_L_VXLAN:                                               /* also its generic protocol extension */
+        KC_NEED(8);
+        KC_ENTER(KC_VXLAN, kc_be32(p + 4) >> 8);
+        next = p[0] & 4 ? kc_next_layer(p[3]) : KC_L_ETHERNET;
+        if (next < 0) KC_STOP(KC_NAMELESS, 0);
+        KC_SKIP(8);
+        layer = next;
+        break;
+
+    case KC_L_GENEVE:
+        KC_NEED(8);
+        KC_ENTER(KC_GENEVE, kc_be32(p + 4) >> 8);
+        type = kc_be16(p + 2);
+        KC_SKIP(8 + 4 * (p[0] & 63U));
+        layer = KC_L_TYPED;
+        break;
+
+    case KC_L_ETHER_IP:
+        KC_ENTER(KC_ETHER_IP, 0);
+        KC_SKIP(2);                                                /* EtherIP's version */
+        layer = KC_L_ETHERNET;
+        break;
+
+    case KC_L_INNER_IP:
+        KC_ENTER(KC_IP_IN_IP, 0);
+        layer = KC_L_IP;
+        break;
+    }
+#undef KC_NEED
+#undef KC_SKIP
+#undef KC_STOP
+#undef KC_ENTER
 }
 
 #endif

@@ -14,6 +14,7 @@ cdef extern from "packets.h" nogil:
         uint32_t captured
         uint32_t length
         int link
+        uint32_t interface
 
     ctypedef struct Ends "kc_ends":
         uint64_t address[2][2]
@@ -32,6 +33,10 @@ cdef extern from "packets.h" nogil:
         const uint8_t* data
         uint32_t captured
         uint32_t length
+        uint32_t path
+        uint32_t ip
+        uint32_t unread
+        uint8_t wrapped
 
     int dissect "kc_dissect"(const Packet* packet, Segment* segment)
     uint64_t hash_ends "kc_hash_ends"(const Ends* ends)

@@ -1,7 +1,7 @@
 """Packets out of pcap and pcapng bytes (see packets.pyx)."""
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
@@ -14,3 +14,5 @@ class PacketReader:
     def rows(self, data: Buffer) -> tuple[int, list[tuple[int, int, int, int, bytes, bytes]]]: ...
     def skip(self, data: Buffer, until: int) -> tuple[int, int | None]: ...
     def resume(self, data: Buffer) -> int: ...
+
+def dissected(data: Buffer, link: int, length: int) -> tuple[Any, ...]: ...

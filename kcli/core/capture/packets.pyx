@@ -1,6 +1,6 @@
 """Packets out of pcap and pcapng bytes, at C speed.
 
-The formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng. kcli/grammar/files/network.py holds them as a grammar, which
+The formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng. kcli/grammar/files/capture_formats.py holds them as a grammar, which
 the tests hold this against.
 """
 
@@ -105,7 +105,7 @@ cdef class PacketReader:
         packet.data = p + self.head
         packet.captured = captured
         packet.length = self.u32(p + 12)
-        packet.link = interface.link
+        packet.link, packet.interface = interface.link, 0
         self.last = packet.ts
         used[0] = self.head + captured
         return FOUND_PACKET
@@ -188,7 +188,7 @@ cdef class PacketReader:
         if self.interfaces[0].snaplen:
             packet.captured = min(packet.captured, self.interfaces[0].snaplen)
         packet.data = p + 4
-        packet.link = self.interfaces[0].link
+        packet.link, packet.interface = self.interfaces[0].link, 0
         packet.ts = self.last
         return FOUND_PACKET
 
@@ -206,7 +206,7 @@ cdef class PacketReader:
             return self.damage(f"a packet of {packet.captured} bytes in a block with room for {room}")
         interface = &self.interfaces[number]
         packet.ts = scale((<uint64_t>high << 32) | low, interface.divisor, interface.offset)
-        packet.link = interface.link
+        packet.link, packet.interface = interface.link, number
         self.last = packet.ts
         return FOUND_PACKET
 
@@ -294,3 +294,19 @@ cdef class PacketReader:
             if self.plausible(&data[at], n - at):
                 return at
         return n
+
+
+def dissected(const uint8_t[::1] data not None, int link, uint32_t length):
+    """What the core finds in a packet: (kind, unread) without a segment, or (kind, unread, version, sequence number,
+    acknowledgment, flags, captured payload, its length on the wire, place of IP, path, wrapped)."""
+    cdef Packet packet
+    cdef Segment s
+    cdef int kind
+    packet.ts, packet.link, packet.length, packet.interface = 0, link, length, 0
+    packet.captured = data.shape[0]
+    packet.data = &data[0] if packet.captured else NULL
+    kind = dissect(&packet, &s)
+    if kind != KC_TCP:
+        return kind, s.unread
+    payload = (<const char*>s.data)[: s.captured]
+    return kind, s.unread, s.ends.version, s.seq, s.ack, s.flags, payload, s.length, s.ip, s.path, bool(s.wrapped)

@@ -10,7 +10,7 @@ from kcli.core.capture.packets cimport Ends, Segment
 cdef struct Dealt:
     uint64_t ts            # and DEALT
     Ends ends
-    uint32_t seq, ack, captured, length, flags, sender
+    uint32_t seq, ack, captured, length, flags, sender, path, unused
 
 
 cdef extern from *:
@@ -46,7 +46,7 @@ cdef inline const uint8_t* read_dealt(const uint8_t* p, const uint8_t* end, Segm
     if end - p < <ssize_t>sizeof(Dealt) or end - p - <ssize_t>sizeof(Dealt) < dealt.captured:
         return NULL
     s.ts, s.ends, s.sender = dealt.ts & ~DEALT, dealt.ends, <int>dealt.sender
-    s.seq, s.ack, s.flags = dealt.seq, dealt.ack, <uint8_t>dealt.flags
+    s.seq, s.ack, s.flags, s.path = dealt.seq, dealt.ack, <uint8_t>dealt.flags, dealt.path
     s.data, s.captured, s.length = p + sizeof(Dealt), dealt.captured, dealt.length
     return s.data + padded(dealt.captured)
 

@@ -93,7 +93,7 @@ cdef inline bint put(Hand* hand, const Segment* s, bint whole) noexcept:
     if whole:
         dealt.ts |= DEALT
         dealt.ends, dealt.sender = s.ends, <uint32_t>s.sender
-        dealt.seq, dealt.ack, dealt.flags = s.seq, s.ack, s.flags
+        dealt.seq, dealt.ack, dealt.flags, dealt.path = s.seq, s.ack, s.flags, s.path
         dealt.captured, dealt.length = s.captured, s.length
         memcpy(dealt + 1, s.data, s.captured)
     hand.at += size

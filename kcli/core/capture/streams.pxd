@@ -45,6 +45,10 @@ cdef struct Timers:
     bint by_mark           # by `mark`, else by `deadline`
 
 
+cdef enum:
+    PATHS = 4              # ways to a connection that are remembered of each end
+
+
 cdef struct Flow:
     Flow* chain            # in its slot of the table
     Flow* older
@@ -54,6 +58,7 @@ cdef struct Flow:
     size_t place
     uint64_t hash
     Ends ends
+    uint32_t paths[2][PATHS]   # the ways that packets of each end took (Segment.path), the latest first; 0: none
     Side side[2]
     uint64_t last          # when its last packet came
     uint64_t since         # blocked since then
@@ -139,6 +144,7 @@ cdef class Flows:
     cdef uint64_t held         # bytes of memory counted for those that are open
 
     cdef Flow* find(self, Segment* s) except NULL
+    cdef Flow* of_path(self, Flow* found, Segment* s) except NULL
     cdef Flow* add(self, Segment* s, uint64_t hash) except NULL
     cdef int widen(self) except -1
     cdef int unlink(self, Flow* flow) except -1
@@ -166,6 +172,7 @@ cdef class Streams:
 
     cdef int advance_clock(self, uint64_t ts) except -1
     cdef Flow* open(self, Flow* flow, Segment* s) except NULL
+    cdef int infer_start(self, Flow* flow, Side* side, uint32_t seq) except -1
     cdef int await_rest(self, Flow* flow, Side* side) except -1
     cdef int follow_end(self, Flow* flow, uint64_t ts) except -1
     cdef int wait(self, Flow* flow, uint64_t delay) except -1

@@ -1,7 +1,10 @@
 """TCP streams out of segments, with no Python object for a segment.
 
-- A direction starts at its SYN, at what the other end's SYN acknowledges, or, of a connection that was under way, at
-  the lowest byte among its first packets (START_PACKETS of them, or a quarter of a second).
+- A direction starts at its SYN, at what the other end's SYN, or its first packet behind that, acknowledges, or, of a
+  connection that was under way, at the lowest byte among its first packets (START_PACKETS of them, or a quarter of a
+  second).
+- Connections of the same two ends are told apart by the way that their packets took (VLANs, tunnels, interfaces), where
+  sequence numbers say so: see `Flows.of_path`.
 - Bytes are passed on once and in order. A segment waits for the bytes before it, and for the bytes of the other
   direction that it acknowledges: so a request comes before its response, however the capture mixed them up.
 - What was acknowledged was received. If it is still not here LOSS_PACKETS packets of the connection or a second later,
@@ -29,7 +32,7 @@ from kcli.core.capture.line_order cimport OVERDUE, RECEIVED, SILENT, place
 from kcli.core.capture.packets cimport KC_ACK, KC_FIN, KC_RST, KC_SYN, Ends, Segment, hash_ends
 
 cdef enum:
-    START_PACKETS = 8            # of a connection that was under way: how many are looked at to find the first in order
+    START_PACKETS = 12           # of a connection that was under way: how many are looked at to find the first in order
     CALM_PACKETS = 64            # of the capture: before them no time is long enough, as packets may be out of order
     LOSS_PACKETS = 32            # after which what was acknowledged and not seen counts as lost
     BELOW = 8
@@ -93,6 +96,10 @@ cdef class Streams:
         side = &flow.side[s.sender]
         other = &flow.side[1 - s.sender]
         side.seen = True
+        if not side.known and side.syn and s.length:
+            side.known, side.next = True, side.first
+        elif not other.syn and not other.known and side.syn and s.seq == side.first and s.flags & (KC_ACK | KC_RST) == KC_ACK:
+            self.infer_start(flow, other, s.ack)
         if self.reassembly.receive(flow, s):
             self.await_rest(flow, side)
         elif side.closed:
@@ -233,15 +240,27 @@ cdef class Streams:
         if not s.flags & KC_ACK and flow.round_trip < 0:
             flow.syn = s.ts
         if not side.known:
-            side.known = side.syn = True
+            side.known = True
             side.first = side.next = start
+        side.syn = side.syn or side.first == start
         if s.flags & KC_ACK and not other.known:
             other.known = other.syn = True
             other.first = other.next = s.ack
+        elif not other.known and not other.syn and side.held != NULL and side.held.seq == start and side.held.flags & KC_ACK:
+            self.infer_start(flow, other, side.held.ack)
         s.seq = start
         if flow.waiting:
             self.reassembly.drain(flow)
         return flow
+
+    cdef int infer_start(self, Flow* flow, Side* side, uint32_t seq) except -1:
+        """An end that has sent no byte yet acknowledges the other one's SYN, which may come later or not at all."""
+        side.first = side.held.seq if side.held != NULL and ahead(side.held.seq, seq) < 0 else seq
+        side.syn = True
+        if side.held == NULL:
+            return 0        # known when its first bytes come: until then nobody waits for them
+        side.known, side.next = True, side.first
+        return self.reassembly.drain(flow)
 
     cdef int close(self, Flow* flow, uint64_t ts) except -1:
         self.end(flow, ts, LOSS_GAP)

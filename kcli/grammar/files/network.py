@@ -1,107 +1,20 @@
-"""Captures as grammar: pcap, pcapng, link layers, IP and TCP, each header as it stands in its specification.
+"""The layers of a packet as grammar, each header as it stands in its specification, and the way through them to TCP.
 
-pcap and pcapng: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng. Link layers: the LINKTYPE_ registry of tcpdump.org.
-IPv4 RFC 791, IPv6 RFC 8200, authentication header RFC 4302, TCP RFC 9293. The compiled core (core/capture/packets.h) is
-held against this by tests; without the core, captures are read by it.
+IPv4 RFC 791, IPv6 RFC 8200, authentication header RFC 4302, TCP RFC 9293; what stands before IP:
+kcli.grammar.files.tunnels. The compiled core (core/capture/packets.h) is held against this by tests.
 """
 
 from __future__ import annotations
 
-import io
-from functools import cache
+from functools import partial
 from typing import Any, NamedTuple
 
-from construct import (
-    BitsInteger,
-    BitStruct,
-    Bytes,
-    Bytewise,
-    FixedSized,
-    Flag,
-    GreedyBytes,
-    Int8ub,
-    Int16ub,
-    Int16ul,
-    Int32ub,
-    Int32ul,
-    Int64sb,
-    Int64sl,
-    Octet,
-    Struct,
-    this,
-)
+from construct import BitsInteger, BitStruct, Bytes, Bytewise, Flag, Int8ub, Int16ub, Int32ub, Octet, Struct
 
-SECTION = 0x0A0D0D0A
-BYTE_ORDER = 0x1A2B3C4D
-TLS_KEY_LOG = 0x544C534B  # the type of secrets that a Decryption Secrets Block holds
+from kcli.grammar.files import tunnels
+from kcli.grammar.files.layers import Grammar, Layer, Layers, NoSegmentError
+
 FIN, SYN, RST, ACK = 1, 2, 4, 16
-
-# First four bytes of a pcap file -> (big-endian, timestamp units a second, bytes of a record's header). The last two
-# are libpcap's modified form: interface, protocol and packet type stand behind a record's lengths.
-pcap_magic = {
-    b"\xd4\xc3\xb2\xa1": (False, 1_000_000, 16),
-    b"\xa1\xb2\xc3\xd4": (True, 1_000_000, 16),
-    b"\x4d\x3c\xb2\xa1": (False, 1_000_000_000, 16),
-    b"\xa1\xb2\x3c\x4d": (True, 1_000_000_000, 16),
-    b"\x34\xcd\xb2\xa1": (False, 1_000_000, 24),
-    b"\xa1\xb2\xcd\x34": (True, 1_000_000, 24),
-}
-
-
-Grammar = Any  # a Construct; its stubs are generic in two ways that mean nothing here
-
-
-class ByteOrder(NamedTuple):
-    """What depends on the byte order of the machine that captured."""
-
-    u16: Grammar
-    u32: Grammar
-    i64: Grammar
-    file: Grammar  # a pcap file's header
-    record: Grammar  # a packet's header in pcap
-    block: Grammar  # a pcapng block with its two lengths
-    interface: Grammar  # pcapng blocks' bodies
-    enhanced: Grammar
-    simple: Grammar
-    obsolete: Grammar
-    secrets: Grammar  # of a Decryption Secrets Block
-    option: Grammar
-
-
-@cache
-def order(big: bool) -> ByteOrder:
-    """The layouts of pcap and pcapng in one byte order."""
-    u16, u32, i64 = (Int16ub, Int32ub, Int64sb) if big else (Int16ul, Int32ul, Int64sl)
-    return ByteOrder(
-        u16=u16,
-        u32=u32,
-        i64=i64,
-        file=Struct(
-            "magic" / u32, "major" / u16, "minor" / u16, "zone" / u32, "accuracy" / u32, "snaplen" / u32, "link" / u32
-        ),
-        record=Struct("seconds" / u32, "fraction" / u32, "captured" / u32, "length" / u32),
-        block=Struct("kind" / u32, "size" / u32, "body" / FixedSized(this.size - 12, GreedyBytes), "again" / u32),
-        interface=Struct("link" / u16, "reserved" / u16, "snaplen" / u32, "options" / GreedyBytes),
-        enhanced=Struct(
-            "interface" / u32, "high" / u32, "low" / u32, "captured" / u32, "length" / u32, "rest" / GreedyBytes
-        ),
-        simple=Struct("length" / u32, "rest" / GreedyBytes),
-        obsolete=Struct(
-            "interface" / u16, "drops" / u16, "high" / u32, "low" / u32,
-            "captured" / u32, "length" / u32, "rest" / GreedyBytes,
-        ),
-        secrets=Struct("kind" / u32, "length" / u32, "rest" / GreedyBytes),
-        option=Struct("code" / u16, "size" / u16, "value" / Bytes(this.size), "padding" / Bytes(-this.size % 4)),
-    )  # fmt: skip
-
-
-ethernet = Struct("destination" / Bytes(6), "source" / Bytes(6), "type" / Int16ub)
-vlan = Struct("tag" / Int16ub, "type" / Int16ub)
-sll = Struct("kind" / Int16ub, "arphrd" / Int16ub, "size" / Int16ub, "address" / Bytes(8), "type" / Int16ub)
-sll2 = Struct(
-    "type" / Int16ub, "reserved" / Int16ub, "interface" / Int32ub, "arphrd" / Int16ub,
-    "kind" / Int8ub, "size" / Int8ub, "address" / Bytes(8),
-)  # fmt: skip
 ipv4 = BitStruct(
     "version" / BitsInteger(4), "ihl" / BitsInteger(4), "type_of_service" / Octet, "total_length" / Bytewise(Int16ub),
     "identification" / Bytewise(Int16ub),
@@ -127,17 +40,16 @@ tcp = BitStruct(
     "window" / Bytewise(Int16ub), "checksum" / Bytewise(Int16ub), "urgent_pointer" / Bytewise(Int16ub),
 )  # fmt: skip
 
-IP_TYPES = (0x0800, 0x86DD)
-VLAN_TYPES = (0x8100, 0x88A8, 0x9100)
 # Hop-by-hop, routing, fragment, authentication, destination options, mobility, host identity, shim6.
 EXTENSIONS = (0, 43, 44, 51, 60, 135, 139, 140)
-TCP, FRAGMENT, AUTHENTICATION = 6, 44, 51
+TCP, UDP, FRAGMENT, AUTHENTICATION = 6, 17, 44, 51
 
 
 class TcpSegment(NamedTuple):
     """A TCP segment. ends: (address, port) of sender and receiver; length: payload on the wire, `data` what is here.
 
     places: where the headers of IP and TCP and the payload begin in the packet.
+    path: the VLANs and tunnels that it came by; wrapped: more than a link layer and VLAN tags stands before IP.
     """
 
     version: int
@@ -148,122 +60,394 @@ class TcpSegment(NamedTuple):
     data: bytes
     length: int
     places: tuple[int, int, int]
+    path: tuple[Any, ...] = ()
+    wrapped: bool = False
 
 
-class NoSegmentError(Exception):
-    """Why a packet is no TCP segment: "other", "cut", "fragment" or "link"."""
+class NoSegment(str):
+    """Why a packet is no TCP segment: "other", "cut", "fragment" or "link".
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    unread: what it is, as a number of `tunnels`.
+    """
 
-
-def head(grammar: Grammar, data: bytes, at: int = 0) -> Any:
-    """A header of fixed size; NoSegmentError when the packet ends within it."""
-    size = grammar.sizeof()
-    if len(data) - at < size:
-        raise NoSegmentError("cut")
-    return grammar.parse_stream(io.BytesIO(data[at : at + size]))
+    unread: int
 
 
-def dissect(link: int, data: bytes, length: int) -> TcpSegment | str:
-    """The segment in a packet of a LINKTYPE_; length: on the wire. Without one a word, as NoSegmentError has it."""
-    length = max(length, len(data))
+def dissect(link: int, data: bytes, length: int) -> TcpSegment | NoSegment:
+    """Find the segment in a packet of a LINKTYPE_. length: on the wire."""
+    layers = Layers(data, max(length, len(data)))
     try:
-        start = ip_start(link, data, length)
-        segment = ip_segment(data[start:], length - start)
-        ip, tcp, payload = segment.places
-        return segment._replace(places=(start + ip, start + tcp, start + payload))
+        layer: Layer | None = partial(link_layer, link=link)
+        while layer is not None:
+            layer = layer(layers)
     except NoSegmentError as stop:
-        return stop.why
+        found = NoSegment(stop.why)
+        found.unread = tunnels.unread_code(layers.tunnel, stop.registry, stop.number)
+        return found
+    assert isinstance(layers.segment, TcpSegment)
+    return layers.segment
 
 
-def ip_start(link: int, data: bytes, length: int) -> int:
-    if link == 1:
-        return past_tags(data, head(ethernet, data).type if len(data) >= 14 else None, 14, length)
-    if link == 113:
-        return past_tags(data, head(sll, data).type if len(data) >= 16 else None, 16, length)
-    if link == 276:
-        header = head(sll2, data)
-        if header.type not in (*IP_TYPES, 0x8100, 0x88A8):
-            raise NoSegmentError("other")
-        return 20 if header.type in IP_TYPES else past_tags(data, header.type, 20, length)
-    if link in (0, 108):
-        head(Int32ub, data)
-        return 4
-    if link in (12, 14, 101, 228, 229):
-        return 0
-    raise NoSegmentError("link")
+def link_layer(layers: Layers, link: int) -> Layer | None:
+    """Read a link layer's own header. The families of BSD loopback have the byte order of the machine that captured."""
+    if link in SPECIAL_LINKS:
+        return SPECIAL_LINKS[link](layers)
+    if link not in LINKS:
+        raise NoSegmentError("link", tunnels.LINK_TYPE, link & 0xFFFF)
+    size, layer = LINKS[link]
+    layers.wrapped = layers.wrapped or link in WRAPPING_LINKS
+    layers.skip(size)
+    return layer
 
 
-def past_tags(data: bytes, kind: int | None, at: int, length: int) -> int:
-    """Where IP begins behind an EtherType that ends at `at`, past any VLAN tags."""
-    if kind is None:
-        raise NoSegmentError("cut")
-    while kind not in IP_TYPES:
-        if kind not in VLAN_TYPES:
-            raise NoSegmentError("other")
-        kind = head(vlan, data, at).type
-        at += vlan.sizeof()
-    return at
+def cooked(layers: Layers) -> Layer:
+    return typed(layers.take(tunnels.sll).type)
 
 
-def ip_segment(data: bytes, length: int) -> TcpSegment:
-    if not data:
-        raise NoSegmentError("cut")
-    version = data[0] >> 4
-    if version == 4:
-        return ip4_segment(data, length)
-    if version == 6:
-        return ip6_segment(data, length)
+def cooked2(layers: Layers) -> Layer:
+    header = layers.take(tunnels.sll2)
+    if header.interface:
+        layers.path = *layers.path, "interface", header.interface
+    return typed(header.type)
+
+
+def pppd_frame(layers: Layers) -> Layer:
+    """A frame of PPP with a direction in place of its address."""
+    layers.skip(1 if layers.left > 1 and layers.peek(Int8ub, 1) != 3 else 2)
+    return ppp_frame
+
+
+def pflog_packet(layers: Layers) -> Layer:
+    header = layers.peek(tunnels.pflog)
+    layers.path, layers.wrapped = (*layers.path, "interface", header.interface[:8]), True
+    layers.skip(header.size + -header.size % 4)
+    return ip_packet
+
+
+def pktap_packet(layers: Layers) -> Layer:
+    header = layers.peek(tunnels.pktap)
+    if header.size > 0xFFFF:
+        header = layers.peek(tunnels.pktap_big)
+    if header.size < tunnels.pktap.sizeof():
+        raise NoSegmentError("other", tunnels.LINK_TYPE, 258)
+    layers.path, layers.wrapped = (*layers.path, "interface", header.interface), True
+    layers.skip(header.size)
+    return partial(link_layer, link=header.link)
+
+
+def ethertype(layers: Layers) -> Layer:
+    return typed(layers.take(Int16ub))
+
+
+def ethernet_frame(layers: Layers) -> Layer:
+    return typed(layers.take(tunnels.ethernet).type)
+
+
+def typed(kind: int) -> Layer:
+    """The layer that follows an EtherType."""
+    return partial(typed_layer, kind=kind)
+
+
+def typed_layer(layers: Layers, kind: int) -> Layer:
+    if kind in tunnels.IP_TYPES:
+        return ip_packet
+    if kind in tunnels.VLAN_TYPES:
+        header = layers.take(tunnels.vlan)
+        if header.tag & 0xFFF:
+            layers.path = *layers.path, "vlan", header.tag & 0xFFF
+        return typed(header.type)
+    if kind in TYPED_TUNNELS:
+        return TYPED_TUNNELS[kind]
+    if kind < tunnels.LEAST_TYPE:  # the length of an 802.3 frame, or 4 in a Linux cooked capture
+        return llc_frame
+    layers.wrapped = layers.wrapped or kind in TAGS
+    if kind in TAGS:
+        return typed(layers.take(TAGS[kind]).type)
+    raise NoSegmentError("other", tunnels.ETHERTYPE, kind)
+
+
+def cisco_metadata(layers: Layers) -> Layer:
+    layers.skip(2 + 4 * (layers.peek(tunnels.cisco_metadata).options or 1))
+    layers.wrapped = True
+    return ethertype
+
+
+def service_frame(layers: Layers) -> Layer:
+    """A frame of a customer in a provider's backbone, 802.1ah."""
+    layers.path = *layers.path, "service", layers.take(tunnels.i_tag).service
+    return wrapped_frame(layers)
+
+
+def wrapped_frame(layers: Layers) -> Layer:
+    layers.wrapped = True
+    return ethernet_frame
+
+
+def llc_frame(layers: Layers) -> Layer:
+    layers.wrapped = True
+    header = layers.take(tunnels.llc)
+    if (header.destination, header.control) == (6, 3):
+        return ip_packet
+    if (header.destination, header.source, header.control) != (0xAA, 0xAA, 3):
+        raise NoSegmentError("other", tunnels.LLC_SAP, header.destination)
+    inner = layers.take(tunnels.snap)
+    if inner.organisation not in (bytes(3), b"\0\0\xf8"):
+        raise NoSegmentError("other", tunnels.LLC_SAP, 0xAA)
+    return typed(inner.type)
+
+
+def pppoe_session(layers: Layers) -> Layer:
+    header = layers.peek(tunnels.pppoe)
+    if header.code:
+        raise NoSegmentError("other", tunnels.ETHERTYPE, 0x8863)
+    layers.enter("PPPoE", header.session)
+    layers.skip(tunnels.pppoe.sizeof())
+    return ppp_frame
+
+
+def ppp_frame(layers: Layers) -> Layer:
+    """A frame of PPP, with its address and control or without, or one in Cisco's framing."""
+    layers.wrapped = True
+    start = layers.data[layers.at : min(layers.at + 2, layers.end, layers.captured)]
+    if start in (b"\x0f\0", b"\x8f\0"):
+        layers.skip(2)
+        return ethertype
+    if start == b"\xff\x03":
+        layers.skip(2)
+    number = layers.take(Int8ub if layers.peek(Int8ub) & 1 else Int16ub)
+    if number in (0x21, 0x57):
+        return ip_packet
+    if number in (0x281, 0x283):
+        return mpls_labels
+    raise NoSegmentError("other", tunnels.PPP_PROTOCOL, number)
+
+
+def mpls_labels(layers: Layers) -> Layer:
+    """Labels, and what they stand before: they don't say."""
+    while not (header := layers.take(tunnels.mpls)).bottom:
+        pass
+    layers.enter("MPLS", header.label)
+    start = layers.data[layers.at : layers.at + min(layers.left, layers.length)]
+    if begins_as_ip(start, layers.length):
+        return ip_packet
+    if begins_as_frame(start):
+        return ethernet_frame
+    if start and not start[0] >> 4 and begins_as_frame(start[4:]):
+        layers.skip(4)  # a pseudowire's control word
+        return ethernet_frame
+    if start and start[0] >> 4 in (4, 6):
+        return ip_packet
     raise NoSegmentError("other")
 
 
-def ip4_segment(data: bytes, length: int) -> TcpSegment:
-    header = head(ipv4, data)
-    start, total = header.ihl * 4, header.total_length or length  # 0: segmentation offload leaves it so
-    if start < 20 or total < start or header.protocol != TCP:
+def begins_as_ip(start: bytes, length: int) -> bool:
+    """Whether an IP header fits that says no more than `length` bytes."""
+    if len(start) >= ipv4.sizeof() and start[0] >> 4 == 4:
+        header = ipv4.parse(start)
+        return bool(header.ihl >= 5 and header.total_length <= length)
+    if len(start) >= ipv6.sizeof() and start[0] >> 4 == 6:
+        return bool(ipv6.parse(start).payload_length + ipv6.sizeof() <= length)
+    return False
+
+
+def begins_as_frame(start: bytes) -> bool:
+    """Whether a frame may begin here, by an EtherType that is read, ARP's or SNAP."""
+    kind = int.from_bytes(start[12:14], "big")
+    return len(start) >= 17 and (kind in tunnels.INNER_TYPES or (kind < 1536 and start[14:17] == b"\xaa\xaa\3"))
+
+
+def nsh_header(layers: Layers) -> Layer:
+    header = layers.peek(tunnels.nsh)
+    layers.enter("NSH")
+    if header.words < 2 or header.next not in NEXT_LAYERS:
         raise NoSegmentError("other")
-    if header.more_fragments or header.fragment_offset:
-        raise NoSegmentError("fragment")
-    return tcp_segment(4, header, data[:total], start, total)
+    layers.skip(header.words * 4)
+    return NEXT_LAYERS[header.next]
 
 
-def ip6_segment(data: bytes, length: int) -> TcpSegment:
-    header = head(ipv6, data)
-    total = header.payload_length + 40 if header.payload_length else length  # 0: a jumbogram, or segmentation offload
-    data = data[:total]
-    kind, at = header.next_header, 40
-    while kind != TCP:
-        if kind not in EXTENSIONS:
+def gre_packet(layers: Layers) -> Layer:
+    header = layers.peek(tunnels.gre)
+    layers.enter("GRE")
+    if header.version > 1 or header.routing:
+        raise NoSegmentError("other")
+    size = 4 + 4 * header.checksum
+    if header.key:  # in version 1 it is a length and a call's number
+        key = layers.peek(Int32ub, size)
+        layers.path = layers.path if header.version else (*layers.path, "key", key)
+        size += 4
+    layers.skip(size + 4 * header.sequence + 4 * (header.version == 1 and header.acknowledgment))
+    if header.type == tunnels.ERSPAN_2:
+        layers.enter("ERSPAN")
+        if header.sequence:  # type I has none, and no header
+            mirror = layers.take(tunnels.erspan2)
+            layers.path = *layers.path, "session", mirror.vlan, mirror.session
+        return ethernet_frame
+    if header.type == tunnels.ERSPAN_3:
+        mirror = layers.peek(tunnels.erspan3)
+        layers.enter("ERSPAN", mirror.vlan << 16 | mirror.session)
+        layers.skip(12 + 8 * mirror.platform)
+        if mirror.frame_type not in (0, 2):
             raise NoSegmentError("other")
-        each = head(fragment if kind == FRAGMENT else extension, data, at)
+        return ip_packet if mirror.frame_type else ethernet_frame
+    return typed(header.type)
+
+
+def vxlan_packet(layers: Layers) -> Layer:
+    """VXLAN, also with its generic protocol extension."""
+    header = layers.peek(tunnels.vxlan)
+    layers.enter("VXLAN", header.network)
+    if header.has_next and header.next not in NEXT_LAYERS:
+        raise NoSegmentError("other")
+    layers.skip(tunnels.vxlan.sizeof())
+    return NEXT_LAYERS[header.next] if header.has_next else ethernet_frame
+
+
+def geneve_packet(layers: Layers) -> Layer:
+    header = layers.peek(tunnels.geneve)
+    layers.enter("Geneve", header.network)
+    layers.skip(tunnels.geneve.sizeof() + header.words * 4)
+    return typed(header.type)
+
+
+def ether_ip(layers: Layers) -> Layer:
+    layers.enter("EtherIP")
+    layers.skip(2)
+    return ethernet_frame
+
+
+def inner_ip(layers: Layers) -> Layer:
+    layers.enter("IP in IP")
+    return ip_packet
+
+
+def ip_packet(layers: Layers) -> Layer | None:
+    layers.ip = layers.at
+    version = layers.peek(Int8ub) >> 4
+    if version == 4:
+        return ip4_packet(layers)
+    if version == 6:
+        return ip6_packet(layers)
+    raise NoSegmentError("other")
+
+
+def ip4_packet(layers: Layers) -> Layer | None:
+    header = layers.peek(ipv4)
+    size, total = header.ihl * 4, header.total_length or layers.length  # 0: segmentation offload leaves it so
+    if size < 20 or total < size:
+        raise NoSegmentError("other", tunnels.ETHERTYPE, 0x0800)
+    layers.limit(total)
+    pieces = Pieces(bool(header.more_fragments or header.fragment_offset), bool(header.fragment_offset))
+    return ip_payload(layers, header, size, header.protocol, pieces)
+
+
+def ip6_packet(layers: Layers) -> Layer | None:
+    header = layers.peek(ipv6)
+    total = header.payload_length + 40 if header.payload_length else layers.length  # 0: a jumbogram, or offload
+    layers.limit(total)
+    kind, size, pieces = header.next_header, 40, Pieces(False, False)
+    while kind in EXTENSIONS:
+        if layers.left < size + 8:
+            raise NoSegmentError("cut")
+        each = (fragment if kind == FRAGMENT else extension).parse(layers.data[layers.at + size :])
         if kind == FRAGMENT:
-            if each.fragment_offset or each.more_fragments:
-                raise NoSegmentError("fragment")
-            at += 8
+            pieces = Pieces(bool(each.fragment_offset or each.more_fragments), bool(each.fragment_offset))
+            size += 8
         else:
-            at += (each.length + 2) * 4 if kind == AUTHENTICATION else (each.length + 1) * 8
+            size += (each.length + 2) * 4 if kind == AUTHENTICATION else (each.length + 1) * 8
         kind = each.next_header
-    if total < at:
-        raise NoSegmentError("other")
-    return tcp_segment(6, header, data, at, total)
+        if pieces.is_fragment:
+            break
+    if total < size:
+        raise NoSegmentError("other", tunnels.ETHERTYPE, 0x86DD)
+    return ip_payload(layers, header, size, kind, pieces)
 
 
-def tcp_segment(version: int, ip: Any, data: bytes, at: int, end: int) -> TcpSegment:
-    """The segment whose TCP header begins at `at`, in IP's data that ends at `end` on the wire."""
-    header = head(tcp, data, at)
+class Pieces(NamedTuple):
+    """How a packet of IP was cut up: whether it is a fragment, and one that is not the first."""
+
+    is_fragment: bool
+    is_later: bool
+
+
+def ip_payload(layers: Layers, header: Any, size: int, protocol: int, pieces: Pieces) -> Layer | None:
+    """What IP carries behind `size` bytes of headers."""
+    if protocol == TCP:
+        if pieces.is_fragment:
+            raise NoSegmentError("fragment")
+        tcp_segment(layers, header, size)
+        return None
+    if protocol == UDP:
+        if pieces.is_later:
+            raise NoSegmentError("other", tunnels.IP_PROTOCOL, UDP)
+        ports = layers.peek(tunnels.udp, size)
+        if ports.destination not in UDP_TUNNELS:
+            raise NoSegmentError("other", tunnels.UDP_PORT, min(ports.source, ports.destination))
+        layer, size = UDP_TUNNELS[ports.destination], size + tunnels.udp.sizeof()
+    elif protocol in IP_TUNNELS:
+        layer = IP_TUNNELS[protocol]
+    else:
+        raise NoSegmentError("other", tunnels.IP_PROTOCOL, protocol)
+    if pieces.is_fragment:
+        raise NoSegmentError("fragment")
+    layers.skip(size)
+    return layer
+
+
+def tcp_segment(layers: Layers, ip: Any, size: int) -> None:
+    """Read the segment behind `size` bytes of IP headers."""
+    at = layers.at + size
+    if layers.captured < at + tcp.sizeof():
+        raise NoSegmentError("cut")
+    header = tcp.parse(layers.data[at:])
     start = at + header.data_offset * 4
-    if start < at + 20 or start > end:
-        raise NoSegmentError("other")
-    ends = (ip.source, header.source), (ip.destination, header.destination)
-    return TcpSegment(
-        version,
-        ends,
+    if start < at + 20 or start > layers.end:
+        raise NoSegmentError("other", tunnels.IP_PROTOCOL, TCP)
+    layers.segment = TcpSegment(
+        4 if ip.version == 4 else 6,
+        ((ip.source, header.source), (ip.destination, header.destination)),
         header.sequence,
         header.acknowledgment,
         header.flags,
-        data[start:end],
-        end - start,
-        (0, at, start),
+        layers.data[start : max(start, layers.captured)],
+        layers.end - start,
+        (layers.ip, at, start),
+        layers.path,
+        layers.wrapped,
     )
+
+
+# By LINKTYPE_: bytes in front of a layer, and the layer.
+LINKS: dict[int, tuple[int, Layer]] = {
+    **dict.fromkeys((12, 14, 101, 228, 229), (0, ip_packet)),
+    **dict.fromkeys((0, 108), (4, ip_packet)),
+    **dict.fromkeys((9, 50), (0, ppp_frame)),
+    1: (0, ethernet_frame),
+    51: (0, pppoe_session),
+    104: (2, ethertype),
+    109: (12, ip_packet),
+    204: (1, ppp_frame),
+    219: (0, mpls_labels),
+}
+WRAPPING_LINKS = (104, 109)  # as a tunnel does
+SPECIAL_LINKS: dict[int, Layer] = {
+    113: cooked, 276: cooked2, 166: pppd_frame, 117: pflog_packet, 258: pktap_packet,
+}  # fmt: skip
+TAGS: dict[int, Grammar] = {0x8926: tunnels.vn_tag, 0x893F: tunnels.e_tag}
+TYPED_TUNNELS: dict[int, Layer] = {
+    0x8909: cisco_metadata,
+    0x8847: mpls_labels,
+    0x8848: mpls_labels,
+    0x8864: pppoe_session,
+    0x880B: ppp_frame,
+    0x894F: nsh_header,
+    0x88E7: service_frame,
+    tunnels.ETHERNET_TYPE: wrapped_frame,
+}
+NEXT_LAYERS: dict[int, Layer] = {1: ip_packet, 2: ip_packet, 3: ethernet_frame, 4: nsh_header, 5: mpls_labels}
+IP_TUNNELS: dict[int, Layer] = {
+    4: inner_ip, 41: inner_ip, 47: gre_packet, 97: ether_ip, 137: mpls_labels, 143: ethernet_frame,
+}  # fmt: skip
+UDP_TUNNELS: dict[int, Layer] = {
+    4789: vxlan_packet, 4790: vxlan_packet, 8472: vxlan_packet,
+    4754: gre_packet, 6081: geneve_packet, 6635: mpls_labels,
+}  # fmt: skip

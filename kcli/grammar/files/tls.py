@@ -105,6 +105,11 @@ def is_record_header(data: bytes | bytearray, at: int = 0, largest: int = LARGES
     return record_size(data, at) <= HEADER + largest
 
 
+def is_hello(data: bytes | bytearray) -> bool:
+    """Whether these bytes begin with a ClientHello or ServerHello."""
+    return is_record_header(data) and data[0] == HANDSHAKE and data[HEADER : HEADER + 1] in (b"\1", b"\2")
+
+
 def next_record_header(data: bytes | bytearray, at: int, data_only: bool) -> int:
     """The next place from `at` on where a header (data_only: of data) may begin; -1: none."""
     found = (DATA_BEGINS if data_only else HEADER_BEGINS).search(data, at)

@@ -15,7 +15,7 @@ from kcli.core.capture.segment_dealer import SegmentDealer
 from tests.capture.wires import SAMPLES, packets_of
 
 TIME, DEALT, PAYLOAD = struct.Struct("=Q"), 1 << 63, 56  # where a dealt segment has the count of its captured bytes
-HEAD = 72  # bytes in front of these
+HEAD = 80  # bytes in front of these
 TXN = SAMPLES / "java44-txn.pcap"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.grammar.files import network
+from kcli.grammar.files import capture_formats, network
 from tests.capture.wires import ACK, ethernet, ip4, ip6, segment
 
 V4 = ip4("10.0.0.1", "10.0.0.2", segment(1234, 9092, 7, 9, ACK, b"payload"))
@@ -86,12 +86,14 @@ def test_a_cut_packet_keeps_the_length_it_had() -> None:
     assert (found.data, found.length) == (b"pa", 7)
 
 
-@pytest.mark.parametrize(("magic", "big", "units"), [(m, *values[:2]) for m, values in network.pcap_magic.items()])
+@pytest.mark.parametrize(
+    ("magic", "big", "units"), [(m, *values[:2]) for m, values in capture_formats.pcap_magic.items()]
+)
 def test_file_headers_in_both_byte_orders(magic: bytes, big: bool, units: int) -> None:
-    made = network.order(big).file.build(
+    made = capture_formats.order(big).file.build(
         {"magic": int.from_bytes(magic, "big" if big else "little"), "major": 2, "minor": 4, "zone": 0, "accuracy": 0}
         | {"snaplen": 96, "link": 276}
     )
     assert made[:4] == magic and len(made) == 24
-    assert network.order(big).file.parse(made).link == 276
+    assert capture_formats.order(big).file.parse(made).link == 276
     assert units in (10**6, 10**9)

@@ -43,7 +43,8 @@ class ReferenceEngine:
     """Packets in; exchanges and events out, as lines of JSON or to the connections' `emit`.
 
     packets, wire_bytes: all; others, cuts, fragments, unknown_links: packets without a TCP segment, by why
-    ignored: payload bytes of other ports; connections: how many; first_ns: time of the first packet, None before it
+    ignored: payload bytes of other ports; connections: how many; mid_stream: those that began before it
+    unread: packets without a segment, by `NoSegment.unread`; first_ns: time of the first packet, None before it
     next_ns: time of the packet that `run` stopped before
     """
 
@@ -63,7 +64,8 @@ class ReferenceEngine:
         self.ports = frozenset(ports)
         self.lines: list[bytes] = []
         self.packets = self.wire_bytes = self.others = self.cuts = self.fragments = self.unknown_links = 0
-        self.ignored = self.connections = 0
+        self.ignored = self.connections = self.mid_stream = 0
+        self.unread: dict[int, int] = {}
         self.first_ns: int | None = None
         self.next_ns = 0
 
@@ -148,7 +150,8 @@ class ReferenceEngine:
         if self.first_ns is None:
             self.first_ns = packet.ns
         found = network.dissect(packet.link, packet.data, packet.length)
-        if isinstance(found, str):
+        if isinstance(found, network.NoSegment):
+            self.unread[found.unread] = self.unread.get(found.unread, 0) + 1
             self.others += found == "other"
             self.cuts += found == "cut"
             self.fragments += found == "fragment"
@@ -242,6 +245,7 @@ class ReferenceEngine:
         """See `StreamHandler`."""
         if flow.talk is None or flow.talk is IGNORED:
             return
+        self.mid_stream += not all(side.syn for side in flow.sides)
         closed = any(side.closed for side in flow.sides)
         why = "the connection was reset" if flow.reset else "the connection ends" if closed else "the capture ends"
         flow.talk.close(ns, WHY_GIVEN_UP if self.streams.bytes.relieving else why)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kcli.grammar.files import network
+from kcli.grammar.files import capture_formats, network
 
 LARGEST = 1 << 26
 NANO = 1_000_000_000
@@ -47,7 +47,7 @@ class ReferenceReader:
         self.found_secrets = found_secrets
         self.problem: str | None = None
         self.started = self.blocks = False
-        self.order = network.order(False)
+        self.order = capture_formats.order(False)
         self.big = False
         self.head = 16  # bytes of a pcap record's header
         self.interfaces: list[Interface] = []
@@ -67,7 +67,7 @@ class ReferenceReader:
             return 0
         if len(start) < 24:
             raise ShortError
-        found = network.pcap_magic.get(start[:4])
+        found = capture_formats.pcap_magic.get(start[:4])
         if found is None:
             raise self.damage(f"starts with {start[:8]!r}")
         big, units, self.head = found
@@ -79,7 +79,7 @@ class ReferenceReader:
 
     def turn(self, big: bool) -> None:
         """Read on in this byte order."""
-        self.big, self.order = big, network.order(big)
+        self.big, self.order = big, capture_formats.order(big)
 
     def damage(self, text: str) -> DamagedError:
         """The error for what is wrong here; the reason stays in `problem`."""
@@ -121,13 +121,13 @@ class ReferenceReader:
 
     def start_section(self, magic: int) -> None:
         """Turn to the byte order of a pcapng section. magic: read as big-endian. DamagedError."""
-        if magic not in (network.BYTE_ORDER, 0x4D3C2B1A):
+        if magic not in (capture_formats.BYTE_ORDER, 0x4D3C2B1A):
             raise self.damage("a section header without its byte-order magic")
-        self.turn(magic == network.BYTE_ORDER)
+        self.turn(magic == capture_formats.BYTE_ORDER)
 
     def read_block(self, kind: int, body: bytes) -> Packet | None:
         """The packet in a pcapng block, or OTHER. DamagedError."""
-        if kind == network.SECTION:
+        if kind == capture_formats.SECTION:
             self.interfaces = []
         elif kind == 1 and len(body) >= 8:
             self.interfaces.append(self.read_interface(body))
@@ -141,7 +141,7 @@ class ReferenceReader:
             return self.simple(body)
         elif kind == 10 and len(body) >= 8 and self.found_secrets is not None:
             block = self.order.secrets.parse(body)
-            if block.kind == network.TLS_KEY_LOG:
+            if block.kind == capture_formats.TLS_KEY_LOG:
                 self.found_secrets(block.rest[: block.length])
         return OTHER
 

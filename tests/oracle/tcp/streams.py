@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 
-from kcli.grammar.files.network import ACK, SYN
+from kcli.grammar.files.network import ACK, RST, SYN
 from tests.oracle.tcp.flows import End, Flow, Side, Timers
 from tests.oracle.tcp.out_of_order import FlowSegment
 from tests.oracle.tcp.reassembly import NEAR, Reassembly, StreamHandler, ahead, is_blocked, lacks_acked
 
-START_PACKETS = 8
+START_PACKETS = 12
 CALM_PACKETS = 64
 LOSS_PACKETS = 32
 HELD_LIMIT = 1 << 26  # bytes that wait in one direction
@@ -65,6 +65,10 @@ class Streams:
         flow.last = s.ns
         side, other = flow.sides[s.sender], flow.sides[1 - s.sender]
         side.seen = True
+        if not side.known and side.syn and s.length:
+            side.known, side.next = True, side.first
+        elif not other.syn and not other.known and side.syn and s.seq == side.first and s.flags & (ACK | RST) == ACK:
+            self.infer_start(flow, other, s.ack)
         if self.bytes.take(flow, s):
             self.await_rest(flow, side)
         elif side.closed:
@@ -183,14 +187,27 @@ class Streams:
         if not s.flags & ACK and flow.round_trip is None:
             flow.syn = s.ns
         if not side.known:
-            side.known = side.syn = True
+            side.known = True
             side.first = side.next = start
+        side.syn = side.syn or side.first == start
         if s.flags & ACK and not other.known:
             other.known = other.syn = True
             other.first = other.next = s.ack
+        elif not other.known and not other.syn and side.held:
+            first = side.held.first
+            if first.seq == start and first.flags & ACK:
+                self.infer_start(flow, other, first.ack)
         if flow.waiting:
             self.bytes.drain(flow)
         return flow
+
+    def infer_start(self, flow: Flow, side: Side, seq: int) -> None:
+        """An end that has sent no byte yet acknowledges the other one's SYN, which may come later or not at all."""
+        side.first = side.held.first.seq if side.held and ahead(side.held.first.seq, seq) < 0 else seq
+        side.syn = True
+        if side.held:  # else it is known when its first bytes come: until then nobody waits for them
+            side.known, side.next = True, side.first
+            self.bytes.drain(flow)
 
     def is_another(self, flow: Flow, s: FlowSegment, start: int) -> bool:
         """Whether a segment is of another connection between the same ends. start: the byte behind its SYN."""

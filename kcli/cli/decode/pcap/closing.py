@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.counters import Tally, bytes_text
+from kcli.capture.unread import unread_phrases
 from kcli.counting import counted
 from kcli.filelike import name_of
 from kcli.schemas.catalog import catalog
@@ -40,7 +41,7 @@ def closing(
         first = f"{shown:,} of {first}"
     elif tally.exchanges:
         first += f" ({apis_text(tally)})"
-    span = (engine.last_ns - engine.first_ns) if engine.first_ns is not None else 0
+    span = max(0, engine.last_ns - engine.first_ns) if engine.first_ns is not None else 0
     parts = [first, *oddities(tally, engine)]
     lines = ["; ".join(parts) + ";"]
     all_there = accounted(tally.unaccounted(engine), interrupted)
@@ -96,10 +97,9 @@ def oddities(tally: Tally, engine: Any) -> list[str]:
         (events["not-kafka"], f"{events['not-kafka']:,} not Kafka ({bytes_text(sizes['not-kafka'])}{sealed})"),
         (engine.duplicate, f"{bytes_text(engine.duplicate)} sent again"),
         (engine.ignored, f"{bytes_text(engine.ignored)} on other ports"),
-        (engine.others, f"{counted(engine.others, 'packet')} not TCP"),
+        *((True, phrase) for phrase in unread_phrases(engine)),
         (engine.cuts, f"{counted(engine.cuts, 'packet')} cut before the TCP header's end"),
         (engine.fragments, f"{counted(engine.fragments, 'IP fragment')} not joined"),
-        (engine.unknown_links, f"{counted(engine.unknown_links, 'packet')} of an unknown link type"),
     )
     return [text for number, text in phrases if number]
 

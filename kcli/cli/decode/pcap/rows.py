@@ -79,7 +79,10 @@ class RowDecoder(CaptureDecoder):
         if not self.chosen.wants(item):
             return
         self.begin()
+        is_unknown = isinstance(item, Exchange) and item.bodies.api(item.api_key) is None
         for each in with_failures(item):
+            if is_unknown and each is not item:
+                continue  # the exchange's own row says it
             self.table.show(each)
             if self.beside is not None and isinstance(each, Exchange):
                 self.beside(each)

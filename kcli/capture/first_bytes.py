@@ -1,0 +1,88 @@
+"""Names what bytes begin as that are not Kafka's: protocols that meet its clients and brokers on a wrong port."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from kcli.capture.tls.handshake import alert_text
+from kcli.grammar.files import tls
+from kcli.grammar.files.proxy_protocol import LINE, SIGNATURE
+from kcli.grammar.request_start import PREFIX
+
+HTTP = re.compile(rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|TRACE) [/*a-z]|PRI \* HTTP/2|HTTP/[1-3]")
+GSS_TOKEN = b"\x60"  # [APPLICATION 0] of ASN.1, then its length and a mechanism's object identifier (RFC 2743, 3.1)
+MECHANISMS = {
+    b"\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02": "Kerberos",
+    b"\x06\x06\x2b\x06\x01\x05\x05\x02": "SPNEGO",
+    b"\x06\x0a\x2b\x06\x01\x04\x01\x82\x37\x02\x02\x0a": "NTLM",
+}
+
+
+def protocol_of(data: bytes | bytearray) -> str:
+    """What the bytes begin as, in words; "" where that is not known."""
+    start = bytes(data[:64])
+    for name_of in NAMERS:
+        if name := name_of(start):
+            return name
+    return ""
+
+
+def tls_name(start: bytes) -> str:
+    if not tls.is_record_header(start):
+        return ""
+    kind, rest = start[0], start[tls.HEADER :]
+    if kind == tls.HANDSHAKE:
+        messages = {b"\1": "a ClientHello", b"\2": "a ServerHello"}
+        return f"TLS ({messages.get(rest[:1], 'a handshake message')})"
+    if kind == tls.ALERT and len(rest) >= tls.ALERT_MESSAGE.sizeof():
+        return f"TLS ({alert_text(rest[1])})"
+    return "TLS (a record)"
+
+
+def http_name(start: bytes) -> str:
+    if HTTP.match(start) is None:
+        return ""
+    return "HTTP (an answer)" if start.startswith(b"HTTP/") else "HTTP (a request)"
+
+
+def ssh_name(start: bytes) -> str:
+    return "SSH" if start.startswith(b"SSH-") else ""
+
+
+def gss_name(start: bytes) -> str:
+    """A token of GSSAPI, behind its length or bare."""
+    for at in (PREFIX, 0):
+        if mechanism := token_mechanism(start[at:]):
+            return f"a token of GSSAPI ({mechanism})"
+    return ""
+
+
+def token_mechanism(token: bytes | bytearray) -> str:
+    """The mechanism of a token of GSSAPI that begins here; "": none does."""
+    if bytes(token[:1]) != GSS_TOKEN or len(token) < 2:
+        return ""
+    behind = 2 + (token[1] & 0x7F if token[1] & 0x80 else 0)
+    found = bytes(token[behind : behind + 16])
+    return next((name for oid, name in MECHANISMS.items() if found.startswith(oid)), "")
+
+
+def proxy_name(start: bytes) -> str:
+    if start.startswith(LINE):
+        return "a header of the PROXY protocol (version 1)"
+    return "a header of the PROXY protocol (version 2)" if start.startswith(SIGNATURE) else ""
+
+
+def other_name(start: bytes) -> str:
+    return next((name for magic, name in MAGICS.items() if start.startswith(magic)), "")
+
+
+MAGICS = {
+    b"AMQP": "AMQP",
+    b"220 ": "SMTP or FTP (a greeting)",
+    b"ruok": "ZooKeeper (a four-letter word)",
+    b"*1\r\n$": "Redis",
+    b"\x7fELF": "an ELF program",
+    b"PK\x03\x04": "a zip archive",
+}
+NAMERS: tuple[Callable[[bytes], str], ...] = (tls_name, http_name, ssh_name, proxy_name, gss_name, other_name)

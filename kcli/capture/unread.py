@@ -1,0 +1,34 @@
+"""Names the packets of a capture that hold no segment of TCP, with their counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from kcli.counting import counted
+from kcli.grammar.files.tunnels import unread_name
+
+MOST = 4  # names of what is in no tunnel
+
+
+def unread_phrases(engine: Any) -> list[str]:
+    """Phrases such as "297 packets in VXLAN" and "12 packets not TCP (9 UDP, 3 ARP)", the largest first."""
+    tunnels, plain = Counter[str](), Counter[str]()
+    for code, number in engine.unread.items():
+        tunnel, name = unread_name(code)
+        if tunnel:
+            tunnels[tunnel] += number
+        else:
+            plain[name] += number
+    found = [f"{counted(number, 'packet')} in {name}" for name, number in tunnels.most_common()]
+    count = engine.others + engine.unknown_links - sum(tunnels.values())
+    if count > 0:
+        found.append(f"{counted(count, 'packet')} not TCP{named(plain, count)}")
+    return found
+
+
+def named(plain: Counter[str], count: int) -> str:
+    names = [(name, number) for name, number in plain.most_common(MOST) if name]
+    rest = count - sum(number for _, number in names)
+    parts = [f"{number:,} {name}" for name, number in names] + ([f"{rest:,} more"] if rest > 0 and names else [])
+    return f" ({', '.join(parts)})" if parts else ""

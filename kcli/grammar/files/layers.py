@@ -1,0 +1,80 @@
+"""A packet on its way through its layers, which kcli.grammar.files.network reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kcli.grammar.files import tunnels
+
+Grammar = Any  # a Construct; its stubs are generic in two ways that mean nothing here
+
+
+class NoSegmentError(Exception):
+    """A packet is no TCP segment; see NoSegment of kcli.grammar.files.network."""
+
+    def __init__(self, why: str, registry: int = tunnels.NAMELESS, number: int = 0) -> None:
+        super().__init__(why)
+        self.why, self.registry, self.number = why, registry, number
+
+
+class Layers:
+    """A packet on its way through its layers: the bytes from `at` on are what the next one reads.
+
+    end: of the packet on the wire; captured: of what is here. tunnel: the innermost one.
+    """
+
+    def __init__(self, data: bytes, length: int) -> None:
+        self.data, self.at, self.end, self.captured = data, 0, length, len(data)
+        self.tunnel = ""
+        self.path: tuple[Any, ...] = ()
+        self.wrapped = False
+        self.ip = 0
+        self.segment: Any = None  # a TcpSegment of kcli.grammar.files.network, in the end
+
+    @property
+    def left(self) -> int:
+        """Bytes that are here."""
+        return self.captured - self.at
+
+    @property
+    def length(self) -> int:
+        """Bytes that were on the wire."""
+        return self.end - self.at
+
+    def need(self, count: int) -> None:
+        """NoSegmentError where there are fewer bytes. What is too short for a tunnel's inside was never whole."""
+        if self.length < count and self.tunnel:
+            raise NoSegmentError("other")
+        if self.left < count or self.length < count:
+            raise NoSegmentError("cut")
+
+    def peek(self, grammar: Grammar, behind: int = 0) -> Any:
+        """A header of fixed size, so many bytes from here."""
+        size = grammar.sizeof()
+        self.need(behind + size)
+        return grammar.parse(self.data[self.at + behind : self.at + behind + size])
+
+    def take(self, grammar: Grammar, whole: int | None = None) -> Any:
+        """A header, and pass over it, or over so many bytes as are its `whole`."""
+        header = self.peek(grammar)
+        self.skip(grammar.sizeof() if whole is None else whole)
+        return header
+
+    def skip(self, count: int) -> None:
+        """Pass over so many bytes."""
+        self.need(count)
+        self.at += count
+
+    def limit(self, count: int) -> None:
+        """The packet ends so many bytes from here, as IP says; what is behind is the link's padding."""
+        self.end = self.at + count
+        self.captured = min(self.captured, self.end)
+
+    def enter(self, tunnel: str, number: int = 0) -> None:
+        """The next bytes are a tunnel's."""
+        self.tunnel, self.wrapped = tunnel, True
+        self.path = *self.path, tunnel, number
+
+
+Layer = Callable[[Layers], "Layer | None"]

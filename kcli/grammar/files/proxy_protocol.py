@@ -1,0 +1,74 @@
+"""The header by which a load balancer says whose connection it passes on: the PROXY protocol, versions 1 and 2.
+
+Source: "The PROXY protocol, versions 1 & 2" of HAProxy.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import NamedTuple
+
+from construct import BitsInteger, BitStruct, Bytes, Bytewise, Const, Int16ub, Struct
+
+SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
+LINE, LONGEST_LINE = b"PROXY ", 107
+TEXT = re.compile(rb"PROXY (?:TCP[46] ([0-9a-fA-F.:]{2,45}) [0-9a-fA-F.:]{2,45} (\d{1,5}) \d{1,5}|UNKNOWN[^\r\n]*)\r\n")
+
+version2 = BitStruct(
+    "signature" / Bytewise(Const(SIGNATURE)), "version" / BitsInteger(4), "command" / BitsInteger(4),
+    "family" / BitsInteger(4), "transport" / BitsInteger(4), "length" / Bytewise(Int16ub),
+)  # fmt: skip
+PROXY = 1  # a command; 0 is LOCAL, as of a health check
+INET, INET6 = 1, 2  # families
+ADDRESSES = {
+    INET: (socket.AF_INET, Struct("source" / Bytes(4), "destination" / Bytes(4), "port" / Int16ub, "to" / Int16ub)),
+    INET6: (socket.AF_INET6, Struct("source" / Bytes(16), "destination" / Bytes(16), "port" / Int16ub, "to" / Int16ub)),
+}
+
+
+class ProxyHeader(NamedTuple):
+    """client: "address:port", an IPv6 address in brackets; "" where the header names none. size: bytes."""
+
+    version: int
+    client: str
+    size: int
+
+
+def proxy_header(data: bytes | bytearray) -> ProxyHeader | bool:
+    """The header that stands in front; False: none does; True: one may, of which bytes are missing."""
+    start = bytes(data[: len(SIGNATURE)])
+    if start.startswith(LINE) or LINE.startswith(start):
+        return line_of(bytes(data[:LONGEST_LINE]))
+    if not start.startswith(SIGNATURE[: len(start)]):
+        return False
+    if len(data) < version2.sizeof():
+        return True
+    header = version2.parse(bytes(data[: version2.sizeof()]))
+    size = version2.sizeof() + header.length
+    if header.version != 2 or header.command > PROXY:
+        return False
+    if len(data) < size:
+        return True
+    client = ""
+    if header.command == PROXY and header.family in ADDRESSES:
+        family, layout = ADDRESSES[header.family]
+        if header.length < layout.sizeof():
+            return False
+        found = layout.parse(bytes(data[version2.sizeof() : size]))
+        client = end_text(socket.inet_ntop(family, found.source), found.port)
+    return ProxyHeader(2, client, size)
+
+
+def line_of(data: bytes) -> ProxyHeader | bool:
+    """The header of version 1, a line of text."""
+    if b"\n" not in data:
+        return len(data) < LONGEST_LINE
+    found = TEXT.match(data)
+    if found is None:
+        return False
+    return ProxyHeader(1, end_text(found[1].decode(), int(found[2])) if found[1] else "", found.end())
+
+
+def end_text(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -1,0 +1,120 @@
+"""Connections with the same two ends, told apart by the way that their packets took, and those that stay one."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from itertools import starmap
+from pathlib import Path
+
+import pytest
+
+from kcli.capture.decoder import CaptureDecoder
+from tests.capture.messages import metadata
+from tests.capture.tunnels import TUNNELS, erspan2, vlan, vxlan
+from tests.capture.wires import Packet, Wire, block, pcap, pcapng
+
+Way = Callable[[bytes], bytes]
+
+
+def wire(count: int, seq: int) -> Wire:
+    """A connection with requests and answers; its numbers begin at `seq`."""
+    made = Wire(seq=(seq, seq + 77_000_000)).open()
+    for number in range(count):
+        asked, answer = metadata(number)
+        made.client(asked).server(answer)
+    return made.close()
+
+
+def read(path: Path, data: bytes) -> tuple[int, int, dict[str, int]]:
+    """(exchanges with an answer, connections, events by kind)."""
+    path.write_bytes(data)
+    source = CaptureDecoder([str(path)])
+    for _ in source.pieces():
+        pass
+    assert source.tally.unaccounted(source.engine) == 0
+    return source.tally.answered, source.engine.connections, dict(source.tally.events)
+
+
+def mixed(*wires: list[Packet]) -> list[Packet]:
+    """Packets of several connections, one of each in turn."""
+    most = max(map(len, wires))
+    return [each[at] for at in range(most) for each in wires if at < len(each)]
+
+
+def through(packets: list[Packet], way: Way, back: Way | None = None) -> list[Packet]:
+    """Packets that took a way, those of the server another one."""
+    first = packets[0].data[26:30]
+    return [
+        packet._replace(data=(way if back is None or packet.data[26:30] == first else back)(packet.data))
+        for packet in packets
+    ]
+
+
+WAYS: dict[str, tuple[Way, Way]] = {
+    "two VLANs": (lambda frame: vlan(frame, 5), lambda frame: vlan(frame, 6)),
+    "a VLAN and none": (lambda frame: vlan(frame, 5), lambda frame: frame),
+    "two networks": (lambda frame: vxlan(frame, 7), lambda frame: vxlan(frame, 8)),
+    "two mirror sessions": (lambda frame: erspan2(frame, 1), lambda frame: erspan2(frame, 2)),
+    "a tunnel and none": (TUNNELS["gre with key, checksum and number"], lambda frame: frame),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_two_connections_with_the_same_ends(name: str, tmp_path: Path) -> None:
+    one, other = wire(20, 1000), wire(20, 2_500_000_000)
+    packets = mixed(through(one.packets, WAYS[name][0]), through(other.packets, WAYS[name][1]))
+    assert read(tmp_path / "a.pcap", pcap(packets)) == (40, 2, {})
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_two_that_were_under_way(name: str, tmp_path: Path) -> None:
+    one, other = wire(30, 1000), wire(30, 2_500_000_000)
+    packets = mixed(through(one.packets[3:], WAYS[name][0]), through(other.packets[3:], WAYS[name][1]))
+    answered, connections, _ = read(tmp_path / "a.pcap", pcap(packets))
+    assert connections == 2 and answered == 60
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_one_whose_directions_take_two_ways(name: str, tmp_path: Path) -> None:
+    packets = through(wire(20, 1000).packets, *WAYS[name])
+    assert read(tmp_path / "a.pcap", pcap(packets)) == (20, 1, {})
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_one_that_is_captured_in_two_places(name: str, tmp_path: Path) -> None:
+    packets = wire(20, 1000).packets
+    twice = mixed(through(packets, WAYS[name][0]), through(packets, WAYS[name][1]))
+    assert read(tmp_path / "a.pcap", pcap(twice)) == (20, 1, {})
+
+
+def test_one_that_changes_its_way(tmp_path: Path) -> None:
+    packets = wire(20, 1000).packets
+    moved = packets[:9] + through(packets[9:], lambda frame: vlan(frame, 9))
+    assert read(tmp_path / "a.pcap", pcap(moved)) == (20, 1, {})
+
+
+def test_two_on_two_interfaces(tmp_path: Path) -> None:
+    one, other = wire(20, 1000).packets, wire(20, 2_500_000_000).packets
+    start = pcapng([]) + block("<", 1, struct.pack("<HHI", 1, 0, 0))  # two of Ethernet
+    turns = [(number, each) for pair in zip(one, other, strict=True) for number, each in enumerate(pair)]
+    assert read(tmp_path / "a.pcapng", start + b"".join(starmap(enhanced, turns))) == (40, 2, {})
+
+
+def enhanced(interface: int, packet: Packet) -> bytes:
+    """A packet's block."""
+    stamp, size = packet.ns // 1000, len(packet.data)
+    return block("<", 6, struct.pack("<IIIII", interface, stamp >> 32, stamp & 0xFFFFFFFF, size, size) + packet.data)
+
+
+def test_many_alike_are_not_looked_for_in_vain(tmp_path: Path) -> None:
+    """A capture in which each packet claims another way and other numbers is read in linear time."""
+    packets = [
+        Packet(
+            packet.ns + number * 1000,
+            vlan(packet.data[:38] + (number << 20).to_bytes(4, "big") + packet.data[42:], 1 + number % 4000),
+        )
+        for number, packet in enumerate([wire(1, 1000).packets[3]] * 4000)
+    ]
+    _, connections, _ = read(tmp_path / "a.pcap", pcap(packets))
+    assert connections <= 64
