@@ -110,7 +110,7 @@ def audit(items: Iterable[Exchange | Event | Overheard]) -> list[Client]:
     talks: dict[Link, Talk] = {}
     for each in items:
         item = each.exchange if isinstance(each, Overheard) else each
-        if not isinstance(item, Exchange) or not item.bodies.request_decodes(item.request_frame):
+        if not isinstance(item, Exchange) or not counts(item):
             continue
         talk = talks.get(item.link)
         if talk is None:
@@ -134,6 +134,13 @@ def audit(items: Iterable[Exchange | Event | Overheard]) -> list[Client]:
         if talk.offered.get(api_key) != version:
             client.free.add(used)
     return merge(clients.values())
+
+
+def counts(exchange: Exchange) -> bool:
+    """Whether a request is judged: it decodes, or is of an API that the tables don't have, with a client id."""
+    if exchange.bodies.api(exchange.api_key) is None:
+        return exchange.client_id is not None
+    return exchange.bodies.request_decodes(exchange.request_frame)
 
 
 @dataclass(slots=True)
@@ -208,8 +215,9 @@ class Judge:
         for key, versions in by_key.items():
             taken = self.accepted.get(key)
             api = catalog.api(key)
-            bad = [each for each in versions if is_refused(key, each, taken, client.negotiates, release, catalog)]
-            refused = tuple(each for each in bad if (key, each) in client.free)
+            negotiates = client.negotiates and api is not None  # no release of Kafka offers what it does not know
+            bad = [each for each in versions if is_refused(key, each, taken, negotiates, release, catalog)]
+            refused = tuple(each for each in bad if api is None or (key, each) in client.free)
             unsure = tuple(each for each in bad if each not in refused and client.software is None)
             reason = why(taken, release) if refused or unsure else ""
             yield Usage(key, api.name if api else f"key {key}", versions, taken, refused, unsure, reason)

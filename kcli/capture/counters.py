@@ -9,6 +9,8 @@ from typing import Any
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 
+MOST_REASONS, LONGEST_REASON = 32, 160  # by which connections are counted; characters of one
+
 
 @dataclass(slots=True)
 class Tally:
@@ -20,6 +22,7 @@ class Tally:
     apis: Counter[int] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     event_bytes: Counter[str] = field(default_factory=Counter)
+    foreign: Counter[str] = field(default_factory=Counter)  # connections that are not Kafka's, by reason
     captured: int = 0  # bytes of events that are in the capture
     sealed: int = 0  # TLS connections whose keys are missing
     decrypted: int = 0  # TLS connections
@@ -37,6 +40,9 @@ class Tally:
         self.events[item.kind] += 1
         self.sealed += item.kind == "not-kafka" and item.reason.startswith("TLS") and "key log" in item.reason
         self.event_bytes[item.kind] += item.size
+        if item.kind == "not-kafka" and item.sender is None:
+            reason = item.reason[:LONGEST_REASON]
+            self.foreign[reason if reason in self.foreign or len(self.foreign) < MOST_REASONS else "other reasons"] += 1
         self.captured += item.size if item.captured and item.connection is not None else 0
 
     def add_decrypted(self, count: int) -> None:

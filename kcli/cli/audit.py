@@ -11,6 +11,7 @@ import click
 
 from kcli.capture.audit import AuditDecoder, Client, Judge, Overheard, Usage, audit
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.nothing import require_exchanges
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
@@ -51,8 +52,8 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. A client is a client id at
     an address, with the software that its ApiVersions requests name. Exit code 1: at least one would be refused, or the
-    options that choose exchanges leave none. What a client said in ApiVersions counts for the exchanges that they
-    choose, too.
+    options that choose exchanges leave none; 3: nothing could be judged. What a client said in ApiVersions counts for
+    the exchanges that they choose, too.
 
     \b
     kcli audit night.pcap --against 4.0
@@ -65,6 +66,8 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     with open_output(options["output"], (*files, *options["key_logs"])) as out:
         with reading(files, options["quiet"]) as moved:
             clients = audit(readable(source, failures, moved))
+        if not failures:
+            require_exchanges(source)
         judge = Judge(tables, release)
         judged = [(client, judge.usages(client)) for client in clients]
         lines = (

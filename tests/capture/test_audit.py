@@ -118,3 +118,14 @@ def test_clients_that_use_the_same_are_judged_once(monkeypatch: pytest.MonkeyPat
     found = [judge.usages(each) for each in clients]
     assert len(found) == 199 and len(looked) == 1
     assert all(each is found[0] for each in found)
+
+
+def test_apis_that_no_release_has_are_refused() -> None:
+    """Kafka's parser of headers throws, whatever the broker in the capture said that it speaks."""
+    vendor = exchange(request(3, 9, 2, {"topics": None, "allowAutoTopicCreation": True}))
+    vendor.request_frame = (10_002).to_bytes(2, "big") + vendor.request_frame[2:]
+    vendor.api_key = 10_002
+    (client,) = audit([exchange(*api_versions(1)), vendor])
+    assert refused(client) == {"key 10002": (9,)}
+    (use,) = [use for use in Judge(TABLES, "4.4").usages(client) if use.refused]
+    assert use.reason == "4.4 has no such API"

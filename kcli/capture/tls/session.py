@@ -230,9 +230,18 @@ class TlsSession:
             return False
         if end.keys is None:
             return not self.find_keys(d, end)
-        if not self.in_handshake(end) or self.follow(d, end) is not None:
+        if not self.in_handshake(end):
+            return not self.data_bytes and not self.has_both_secrets
+        if self.follow(d, end) is not None and (self.data_bytes or self.has_both_secrets):
             return False
         return header[0] == APPLICATION_DATA and end.keys.cipher.open(end.keys.number, header, payload) is None
+
+    @property
+    def has_both_secrets(self) -> bool:
+        """Whether the log has what protects data of both directions: one alone is a half of what was said."""
+        if self.agreed.version != TLS_13:
+            return True
+        return all(label in self.log.traffic(self.agreed.client_random) for label in protection.TRAFFIC_LABELS)
 
     def hold(self, record: HeldRecord) -> None:
         """Keep a record until there are keys for it."""
@@ -266,12 +275,21 @@ class TlsSession:
         if not self.held:
             return
         if not self.data_bytes:
-            self.refuse(self.why_no_keys)
+            self.read_alerts()
+            self.refuse(self.agreed.failures[0] if self.agreed.failures else self.why_no_keys)
             return
         while self.held:
             record = self.held.popleft()
             self.ends[record.sender].lacking += len(record.header) + len(record.payload)
         self.held_size = 0
+
+    def read_alerts(self) -> None:
+        """What waits may say why there is no data."""
+        for d, _, header, payload in list(self.held):
+            end = self.ends[d]
+            found = None if end.keys is None else end.keys.open(header, payload)
+            if found is not None and found[0] != APPLICATION_DATA:
+                self.contents(d, end, *found)
 
     # What a record is
 

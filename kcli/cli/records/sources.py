@@ -11,6 +11,7 @@ from typing import Any
 
 from kcli.capture.filters import Filter
 from kcli.capture.kafka.record_fields import CapturedField, RecordDecoder
+from kcli.capture.nothing import require_exchanges
 from kcli.cli.options.capture_files import is_capture, starts_capture
 from kcli.cli.options.file_type import refuse_other_files
 from kcli.cli.terminal.streams import standard_input
@@ -115,6 +116,7 @@ def capture_rows(source: RecordDecoder, problems: Problems, moved: Callable[[int
                 exchange = captured.exchange
                 unfold.begin()
             yield from captured_rows(captured, problems, source.bodies.secrets, unfold)
+        require_exchanges(source)
     except InputError as error:
         problems.add(error)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kcli.capture.nothing import require_exchanges
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.exchange_sources import rows
 from kcli.cli.options.filter import FilterCommand, filter_options
@@ -223,4 +224,6 @@ def follow_captures(files: Sequence[str], feeder: Feeder, quiet: bool, **options
             done += count
             update(done)
 
-        SessionDecoder(files, feeder, **options).run(moved)
+        source = SessionDecoder(files, feeder, **options)
+        source.run(moved)
+    require_exchanges(source)

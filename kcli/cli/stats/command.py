@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from kcli.capture.filters import Filter
+from kcli.capture.nothing import require_exchanges
 from kcli.capture.statistics import COLUMNS, StatisticsDecoder, StatisticsRow
 from kcli.cli.decode.pcap.command import reading, summed_up
 from kcli.cli.options.capture_files import captures_in
@@ -89,6 +90,7 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
             for line in FORMATS[options["format_"]](source, options):
                 write(line)
             out.flush()
+    require_exchanges(source)
     if source.rows() or source.chosen.takes_all:
         return 0
     say_what_there_is(paths, source.chosen, options)

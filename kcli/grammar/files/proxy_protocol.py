@@ -6,7 +6,7 @@ Source: "The PROXY protocol, versions 1 & 2" of HAProxy.
 from __future__ import annotations
 
 import re
-import socket
+from ipaddress import ip_address
 from typing import NamedTuple
 
 from construct import BitsInteger, BitStruct, Bytes, Bytewise, Const, Int16ub, Struct
@@ -22,8 +22,8 @@ version2 = BitStruct(
 PROXY = 1  # a command; 0 is LOCAL, as of a health check
 INET, INET6 = 1, 2  # families
 ADDRESSES = {
-    INET: (socket.AF_INET, Struct("source" / Bytes(4), "destination" / Bytes(4), "port" / Int16ub, "to" / Int16ub)),
-    INET6: (socket.AF_INET6, Struct("source" / Bytes(16), "destination" / Bytes(16), "port" / Int16ub, "to" / Int16ub)),
+    INET: Struct("source" / Bytes(4), "destination" / Bytes(4), "port" / Int16ub, "to" / Int16ub),
+    INET6: Struct("source" / Bytes(16), "destination" / Bytes(16), "port" / Int16ub, "to" / Int16ub),
 }
 
 
@@ -52,11 +52,11 @@ def proxy_header(data: bytes | bytearray) -> ProxyHeader | bool:
         return True
     client = ""
     if header.command == PROXY and header.family in ADDRESSES:
-        family, layout = ADDRESSES[header.family]
+        layout = ADDRESSES[header.family]
         if header.length < layout.sizeof():
             return False
         found = layout.parse(bytes(data[version2.sizeof() : size]))
-        client = end_text(socket.inet_ntop(family, found.source), found.port)
+        client = end_text(str(ip_address(found.source)), found.port)
     return ProxyHeader(2, client, size)
 
 

@@ -1,0 +1,53 @@
+"""Says what a capture holds that has no exchange of Kafka's: an analysis that judged nothing gives no all-clear."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.counters import Tally, bytes_text
+from kcli.capture.unread import unread_phrases
+from kcli.counting import counted
+from kcli.errors import InputError
+
+if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
+
+KEYS = "--key-log FILE gives its secrets"
+
+
+def require_exchanges(source: CaptureDecoder) -> None:
+    """InputError: what was read has no exchange; it says what was found instead, and what to do."""
+    if source.tally.exchanges:
+        return
+    names = source.file_names
+    raise InputError(nothing_text(source.tally, source.engine), file=names[0] if len(names) == 1 else None)
+
+
+def nothing_text(tally: Tally, engine: Any) -> str:
+    """What was found instead of exchanges."""
+    tls = Counter({reason: count for reason, count in tally.foreign.items() if reason.startswith(("TLS", "SSL"))})
+    others = tally.foreign - tls
+    phrases: list[str] = []
+    if tls:
+        phrases.append(f"{counted(tls.total(), 'connection')} in TLS ({top_of(tls)}): {KEYS}")
+    if others:
+        phrases.append(f"{counted(others.total(), 'connection')} of something else ({top_of(others)})")
+    phrases += unread_phrases(engine)
+    if engine.cuts:
+        phrases.append(
+            f"{counted(engine.cuts, 'packet')} cut before the TCP header's end (tcpdump -s 0 keeps them whole)"
+        )
+    if engine.fragments:
+        phrases.append(f"{counted(engine.fragments, 'IP fragment')} not joined")
+    if engine.ignored:
+        phrases.append(f"{bytes_text(engine.ignored)} on other ports than --port")
+    if not phrases:
+        phrases.append(f"{counted(engine.packets, 'packet')} without a message" if engine.packets else "no packet")
+    return f"no Kafka request in it, nothing to judge: {'; '.join(phrases)}"
+
+
+def top_of(reasons: Counter[str]) -> str:
+    """The commonest reason, and how many others there are."""
+    (first, _), *rest = reasons.most_common()
+    return first + (f" and {counted(len(rest), 'other reason')}" if rest else "")

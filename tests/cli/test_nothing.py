@@ -1,0 +1,56 @@
+"""Commands that judge captures say so where there was nothing to judge, and don't end with 0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.cli.main import main
+from tests.capture.tunnels import udp4, vxlan
+from tests.capture.wires import DATA, START, Packet, Wire, pcap
+
+COMMANDS = {
+    "audit": ["audit"],
+    "explain": ["fetch-session", "explain"],
+    "explain as JSON": ["fetch-session", "explain", "--format", "jsonl"],
+    "lint": ["fetch-session", "lint"],
+    "records": ["records"],
+    "stats": ["stats"],
+}
+
+
+def unread(tmp_path: Path) -> dict[str, tuple[Path, str]]:
+    """Captures without an exchange, and what is said of them."""
+    names = udp4(53, bytes(20))
+    http = Wire().open().client(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").server(b"HTTP/1.1 200 OK\r\n\r\n").close()
+    made = {
+        "udp": ([Packet(START, names)] * 4, "4 packets not TCP (4 UDP (DNS))"),
+        "tunnel": ([Packet(START, vxlan(names))] * 297, "297 packets in VXLAN"),
+        "http": (http.packets, "1 connection of something else (HTTP (a request), begins with b'GET / HTTP/1')"),
+        "silent": (Wire().open().close().packets, "6 packets without a message"),
+    }
+    found = {}
+    for name, (packets, text) in made.items():
+        path = tmp_path / f"{name}.pcap"
+        path.write_bytes(pcap(packets))
+        found[name] = path, text
+    found["tls"] = DATA / "tls-resumed.pcap", "encrypted, and no key log was given"
+    return found
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", ["udp", "tunnel", "http", "silent", "tls"])
+def test_what_was_found_instead(command: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, text = unread(tmp_path)[name]
+    assert main([*COMMANDS[command], str(path)]) == 3
+    out, err = capsys.readouterr()
+    assert "would refuse" not in out
+    (line,) = [line for line in err.splitlines() if "no Kafka request in it" in line]
+    assert text in line and ("--key-log FILE" in line) == (name == "tls")
+
+
+def test_options_that_choose_none_are_another_matter(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(DATA / "java44-admin.pcap.gz")
+    assert main(["stats", path, "--client-id", "nobody"]) == 1
+    assert "no Kafka request" not in capsys.readouterr().err
