@@ -81,7 +81,7 @@ class TlsSession:
         """Whether the keys of both ends are known, and nothing is missing."""
         if self.foreign is not None or self.held:
             return False
-        return all(end.keys is not None and not end.searching for end in self.ends)
+        return all(end.keys is not None and not end.searching and not self.in_handshake(end) for end in self.ends)
 
     @property
     def weight(self) -> int:
