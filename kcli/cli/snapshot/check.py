@@ -63,7 +63,7 @@ def check(source: str, against: str, form: str, quiet: bool, dialect: str | None
         text = f"nodes of {release_of(target)} stop at record {offset} of {name}: {obstacle.what}"
         found.append(Misfit("error", text, 1))
         write(form, text, "error", file=obstacle.file, offset=offset)
-    for text in cures(hindrances, source):
+    for text in [*cures(hindrances, source), *still_ahead(loader.image.level, target)]:
         write(form, text, "note")
     if not quiet:
         print_note(summary(loader.image.level, target))
@@ -84,6 +84,16 @@ def obstacles(loaded: Loaded, target: int, dialect: str | None) -> Iterator[Obst
         name, level = each.features or ("", 0)
         if each.is_bootstrap or not level or image.features.get(name) != level:
             yield each
+
+
+def still_ahead(level: int | None, target: int) -> Iterator[str]:
+    """Say that the level is to be lowered first, and that this alone does not do for nodes of an older release."""
+    from kcli.snapshots.rules.supported import newest_level
+
+    release = release_of(target)
+    if level is not None and level > newest_level(release):
+        step = f"metadata.version {level_name(level)} is in force: nodes of {release} start once it is lowered"
+        yield f"{step}, and a snapshot stands behind the record that set it (kcli snapshot create --log DIR)"
 
 
 def cures(found: list[Obstacle], source: str) -> Iterator[str]:

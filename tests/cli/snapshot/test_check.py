@@ -62,3 +62,9 @@ def test_a_level_that_was_raised_and_lowered_stops_an_older_node(tmp_path: Path,
     capfd.readouterr()
     assert main(command) == 0
     assert capfd.readouterr().out == ""
+
+
+def test_a_level_that_is_in_force_is_to_be_lowered_first(capfd: Captured) -> None:
+    assert main(["snapshot", "check", str(partition_folder("391-three/n11")), "--against", "3.8"]) == 0
+    captured = capfd.readouterr()
+    assert captured.out.startswith("note   metadata.version 3.9-IV0 is in force: nodes of 3.8 start once it is lowered")
