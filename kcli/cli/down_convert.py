@@ -19,6 +19,7 @@ from kcli.cli.terminal.output import open_output, output_option
 from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
+from kcli.grammar.batches import HEADER_SIZE, LENGTH_END, MAGIC_AT
 
 if TYPE_CHECKING:
     from kcli.records.conversion import Slice
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # A pipe's size, as long as it is not known.
 UNKNOWN_SIZE = 1 << 62
 LARGEST_OFFSET = (1 << 63) - 1
+LARGEST_MARKER = 4096  # bytes of a control batch that is read; a transaction's marker has some 80
 
 
 @click.command()
@@ -64,7 +66,9 @@ def down_convert(
     FILE: a log segment, or record batches as in a fetch response; - is standard input; DIR: a partition's folder, whose
     segments (*.log) are converted one after another. They are converted whole; with
     --fetch-size, each gives exactly the bytes a broker would send. Offsets stay, headers and control batches go,
-    compression stays; zstd is refused, as messages of magic 0 and 1 do not have it.
+    compression stays; zstd is refused, as messages of magic 0 and 1 do not have it. Records of aborted transactions
+    become plain ones, as old consumers can't tell them. --plan says how many of each, and with which exit code the
+    conversion would end.
 
     \b
     kcli down-convert data/orders-0 --to-magic 1 -o old.log
@@ -166,8 +170,7 @@ def print_plan(files: tuple[str, ...], magic: int, chunk_bytes: int, first_offse
     if format_ == "json":
         for row in rows:
             print_line(dumps(row))
-        return
-    for row in rows:
+    for row in rows if format_ != "json" else ():
         print_line(
             f"{row['file']}: {row['bytesBefore']:,} bytes -> {row['bytesAfter']:,} in magic {magic}"
             f"{' (estimated)' if row['estimated'] else ''}, {counted(row['records'], 'record')} converted"
@@ -177,8 +180,11 @@ def print_plan(files: tuple[str, ...], magic: int, chunk_bytes: int, first_offse
             f"{row['peakBytesWhole']:,} without"
         )
         print_line(f"  {counted(row['recordsLosingHeaders'], 'record loses its', 'records lose their')} headers")
+        gone, plain = row["controlBatchesDropped"], row["abortedRecordsPlain"]
+        dropped = f"{counted(gone, 'control batch', 'control batches')} dropped"
+        print_line(f"  {dropped}, {counted(plain, 'aborted record becomes', 'aborted records become')} plain")
         if row["refused"]:
-            print_line(f"  stops: {row['refused']}")
+            print_line(f"  stops: {row['refused']} (the conversion's exit code is {row['exit']})")
 
 
 def plan_file(file: str, source: Slice, magic: int, chunk_bytes: int, first_offset: int) -> dict[str, Any]:
@@ -194,6 +200,7 @@ def plan_file(file: str, source: Slice, magic: int, chunk_bytes: int, first_offs
     except UnsupportedCompressionError as error:
         refused = str(error)
     counts = conversion.converter
+    gone, plain = transactions_lost(part)
     return {
         "file": name_of(file),
         "toMagic": magic,
@@ -202,8 +209,44 @@ def plan_file(file: str, source: Slice, magic: int, chunk_bytes: int, first_offs
         "estimated": counts.estimated,
         "records": counts.records,
         "recordsLosingHeaders": counts.headers_lost,
+        "controlBatchesDropped": gone,
+        "abortedRecordsPlain": plain,
         "chunkBytes": chunk_bytes,
         "peakBytesChunked": conversion.most_held,
         "peakBytesWhole": part.size + counts.planned,
         "refused": refused,
+        "exit": 0 if refused is None else InputError.exit_code,
     }
+
+
+def transactions_lost(source: Slice) -> tuple[int, int]:
+    """Count the control batches, and the records of transactions that they abort, by the batches' headers."""
+    from kcli.records.batches import CONTROL, TRANSACTIONAL
+
+    head, position = bytearray(HEADER_SIZE), source.start
+    controls = aborted = 0
+    pending: dict[int, int] = {}  # producer id -> records of its open transaction
+    while (have := source.read_at(memoryview(head), position)) > MAGIC_AT:
+        size = LENGTH_END + int.from_bytes(head[LENGTH_END - 4 : LENGTH_END], signed=True)
+        if size <= LENGTH_END or (head[MAGIC_AT] == 2 and have < HEADER_SIZE):
+            break
+        if head[MAGIC_AT] == 2:
+            attributes, producer = int.from_bytes(head[21:23]), int.from_bytes(head[43:51], signed=True)
+            if attributes & CONTROL:
+                controls += 1
+                records = pending.pop(producer, 0)
+                aborted += records if is_abort(source, position, size) else 0
+            elif attributes & TRANSACTIONAL:
+                pending[producer] = pending.get(producer, 0) + int.from_bytes(head[57:61], signed=True)
+        position += size
+    return controls, aborted
+
+
+def is_abort(source: Slice, position: int, size: int) -> bool:
+    """Return whether a control batch aborts a transaction."""
+    from kcli.records.batches import scan
+
+    data = bytearray(min(size, LARGEST_MARKER))
+    have = source.read_at(memoryview(data), position)
+    keys = (record.key for batch in scan(bytes(data[:have])) for record in batch.records())
+    return any(key is not None and key[2:4] == b"\0\0" for key in keys)

@@ -13,6 +13,7 @@ import pytest
 from kcli.cli.main import main
 from kcli.cli.options.inputs import Size
 from kcli.records import FetchSend, Slice, cut_slice, down_convert
+from kcli.records.builder import build_batch, build_marker
 from tests.records.vectors import named
 
 
@@ -90,6 +91,23 @@ def test_a_plan(segment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert convert(headed, "--to-magic", 0, "--plan") == 0
     out = capsys.readouterr().out
     assert "18 records lose their headers" in out and "stops:" in out
+    assert "(the conversion's exit code is 3)" in out
+
+
+def test_a_plan_counts_what_is_dropped_and_what_becomes_plain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Control batches go; records of an aborted transaction can't be told from others any more."""
+    path, offset, parts = tmp_path / f"{0:020d}.log", 0, []
+    for producer, commit in ((7, False), (8, True), (7, True)):
+        rows = [(1, None, b"v", ())] * 3
+        parts.append(build_batch(rows, offset, producer_id=producer, producer_epoch=0, transactional=True))
+        parts.append(build_marker(commit, 1, offset + 3, producer, 0, 0))
+        offset += 4
+    path.write_bytes(b"".join(parts))
+    assert convert(path, "--to-magic", 1, "--plan", "--format", "json") == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["controlBatchesDropped"], row["abortedRecordsPlain"], row["exit"]) == (3, 3, 0)
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,10 @@ def test_deletions_are_undone(tmp_path: Path) -> None:
             cluster.configs("--alter", "--entity-type", "brokers", *kind.split("="), "--add-config", value)
         for user, value in (("CN=a,O=b c", "request_percentage=12.5"), ("bob", "consumer_byte_rate=2000")):
             cluster.configs("--alter", "--entity-type", "users", "--entity-name", user, "--add-config", value)
-        acls = [("--allow-principal", "User:CN=a,O=b", "--operation", "IdempotentWrite", "--cluster")]
-        acls.append(("--deny-principal", "User:al", "--operation", "Read", "--topic", "o", *PREFIXED))
+        acls: list[tuple[str, ...]] = [
+            ("--allow-principal", "User:CN=a,O=b", "--operation", "IdempotentWrite", "--cluster"),
+            ("--deny-principal", "User:al", "--operation", "Read", "--topic", "o", *PREFIXED),
+        ]
         for acl in acls:
             cluster.run("AclCommand", *where, "--add", *acl)
         before = saved(cluster, tmp_path / "before")
