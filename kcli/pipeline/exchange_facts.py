@@ -11,8 +11,8 @@ import numpy
 
 from kcli.pipeline.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
-from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, JOIN_GROUP
-from kcli.tables.arrays import strings
+from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP
+from kcli.tables.arrays import integers, strings
 
 FIELDS = (
     "replica_id", "session_id", "session_epoch", "granted_id", "max_wait_ms", "min_bytes", "isolation_level", "acks",
@@ -30,10 +30,11 @@ def fact_batch(columns: ExchangeColumns) -> Any:
     import pyarrow
 
     keys = columns.rows.key
+    replicas = columns.made.replicas
     others = ~numpy.isin(keys, TEXTS)
     unread = others if columns.made.unanswered is None else others | columns.made.unanswered
     made = [
-        *columns.arrays(*OF_EXCHANGES), columns.made.replica_id(), *(
+        *columns.arrays(*OF_EXCHANGES), integers(replicas, "int64", keys != FETCH), *(
             columns.made.number(name, "int64") for name in FIELDS if name != "replica_id"
         ),
         strings(columns.taken["request"], others), strings(columns.taken["response"], unread),

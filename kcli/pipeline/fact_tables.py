@@ -165,7 +165,7 @@ response_bytes int64    with the length before it, null without a response
 latency_ms     float64  from the request's last packet to the response's
 errors         strings  names of the errors in the response, each once
 completed_ns   int64    ns since 1970: when the exchange was complete
-replica_id     int32    node id of the broker or controller that asks; -1: a client
+replica_id     int64    of a Fetch, -1: no replica asks
 session_id     int64    of a Fetch
 session_epoch  int64    of a Fetch
 granted_id     int64    the session that a Fetch was given

@@ -6,13 +6,18 @@ from kcli.tables.connections import address_sql
 
 # What captures are made into (see `kcli.pipeline.exchange_facts`), out of the pipeline's table.
 EXCHANGE_FACTS = f"""
-SELECT connection, server, {address_sql("client")} AS address, client_id, api_version, api_key, api,
-       request_bytes, response_bytes, latency_ms, errors, completed_ns,
+SELECT timestamp, connection, server, {address_sql("client")} AS address, client_id, correlation_id, api_version,
+       api_key, api, request_bytes, response_bytes, latency_ms, errors, completed_ns,
        CASE WHEN api_key != 1 OR request IS NULL THEN NULL
             WHEN request LIKE '%"replicaId":%' AND request NOT LIKE '%"replicaId":-1%' THEN 0 ELSE -1 END AS replica_id,
        CASE WHEN api_key = 1 THEN TRY_CAST(get_json_object(request, '$.sessionId') AS BIGINT) END AS session_id,
        CASE WHEN api_key = 1 THEN TRY_CAST(get_json_object(request, '$.sessionEpoch') AS BIGINT) END AS session_epoch,
        CASE WHEN api_key = 1 THEN TRY_CAST(get_json_object(response, '$.sessionId') AS BIGINT) END AS granted_id,
+       CASE WHEN api_key IN (1, 78) THEN TRY_CAST(get_json_object(request, '$.maxWaitMs') AS BIGINT) END AS max_wait_ms,
+       CASE WHEN api_key IN (1, 78) THEN TRY_CAST(get_json_object(request, '$.minBytes') AS BIGINT) END AS min_bytes,
+       CASE WHEN api_key = 1 THEN TRY_CAST(get_json_object(request, '$.isolationLevel') AS BIGINT) END
+         AS isolation_level,
+       CASE WHEN api_key = 0 THEN TRY_CAST(get_json_object(request, '$.acks') AS BIGINT) END AS acks,
        CASE WHEN response LIKE '%"throttleTimeMs":%' AND response NOT LIKE '%"throttleTimeMs":0%'
             THEN TRY_CAST(get_json_object(response, '$.throttleTimeMs') AS BIGINT) END AS throttle_ms,
        CASE WHEN api_key IN (11, 68) THEN request END AS request,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from kcli.tables.definition import Column, Table, columns
 from kcli.tables.exchanges import EXCHANGE_COLUMNS, EXCHANGES
 
-# The pipeline knows no file of an exchange: its packets come from many.
-PIPELINE_LACKS = ("file",)
+# Files leave out what the text of `request` and `response` says, too: `kcli sql` makes it from a capture when it is
+# asked for. The pipeline knows no file of an exchange: its packets come from many.
+FILED_COLUMNS = tuple(each for each in EXCHANGE_COLUMNS if not each.fields)
+PIPELINE_EXCHANGE_COLUMNS = tuple(each for each in FILED_COLUMNS if each.name != "file")
 EVENT_COLUMNS = columns("""
 timestamp      instant  when; 1970 where damage in a file hides it
 connection     string?  "server-client"; null: of a file
@@ -22,9 +24,8 @@ file           string   the capture that was read when it was noticed
 # columns of events alone, an event few of the others. What other columns say, too, is left out.
 LEFT_OUT = ("request_header", "completed_ns", "sender", "captured")
 PARQUET_COLUMNS: tuple[Column, ...] = tuple(
-    {each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS) if each.name not in LEFT_OUT}.values()
+    {each.name: each for each in (*FILED_COLUMNS, *EVENT_COLUMNS) if each.name not in LEFT_OUT}.values()
 )
-PIPELINE_EXCHANGE_COLUMNS = tuple(each for each in EXCHANGE_COLUMNS if each.name not in PIPELINE_LACKS)
 CAPTURED: dict[str, Table] = {
     each.name: each
     for each in (

@@ -73,13 +73,13 @@ class ExchangeArrays:
         """Nanoseconds as milliseconds to the microsecond; null below 0."""
         return integers(values // 1000 / 1000, "float64", values < 0)
 
-    def replica_id(self) -> Any:
-        """Who asks: of a Fetch that says nothing, a client."""
+    @cached_property
+    def replicas(self) -> Any:
+        """Who asks, by row: of a Fetch that says nothing, a client."""
         import numpy
 
         values = self.field("replica_id")
-        values = numpy.where((self.rows.key == FETCH) & (values == MISSING), CLIENT, values)
-        return integers(values, "int32", values == MISSING)
+        return numpy.where((self.rows.key == FETCH) & (values == MISSING), CLIENT, values)
 
     @cached_property
     def waits(self) -> Any:
@@ -281,7 +281,7 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
     column(
         "replica_id", "int32?",
         "node id of the broker or controller that asks; -1: a client; null: such requests say nothing of it",
-        ExchangeArrays.replica_id, ("replica_id",),
+        lambda of: integers(of.replicas, "int32", of.replicas == MISSING), ("replica_id",),
     ),
 ))  # fmt: skip
 EXCHANGE_COLUMNS: tuple[ExchangeColumn, ...] = tuple(

@@ -10,11 +10,12 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.errors import InputError
+from kcli.tables.exchanges import EXCHANGE_COLUMNS
 
 pyarrow = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.parquet")
 Ask = Callable[..., list[dict[str, Any]]]
-LEFT_OUT = {"request_header", "completed_ns"}
+LEFT_OUT = {"request_header", "completed_ns", *(each.name for each in EXCHANGE_COLUMNS if each.fields)}
 
 
 def test_a_file_of_decode_pcap(samples: Path, tmp_path: Path, ask: Ask) -> None:
