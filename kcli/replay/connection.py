@@ -16,7 +16,6 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
 from kcli.proxy.recording import Recorder
 from kcli.replay.choice import was_refused
-from kcli.replay.clock import Clock
 from kcli.replay.destinations import MOVED
 from kcli.replay.fetch_sessions import LOST
 from kcli.replay.identities import Identities
@@ -48,8 +47,6 @@ class Shared(Learnt, Protocol):
     rounds: Rounds
     recorder: Recorder | None
     outcome: Outcome
-    clock: Clock
-    free: bool
     bodies: Bodies
     ended: Callable[[Step], None]
 
@@ -59,8 +56,8 @@ class LiveConnection:
 
     def __init__(self, name: str, shared: Shared) -> None:
         self.name, self.shared = name, shared
-        self.positions = LivePositions(shared.mapper.topics) if shared.free else None
-        self.requests = Requests(shared, self.positions, shared.clock.scale)
+        self.positions = LivePositions(shared.mapper.topics)
+        self.requests = Requests(shared, self.positions)
         self.queue: asyncio.Queue[Step | None] = asyncio.Queue()
         self.lines = LiveLines(name, shared.suffix, shared.config, shared.dialect, shared.destinations, shared.recorder)
         self.answers: set[asyncio.Task[None]] = set()
@@ -247,7 +244,7 @@ class LiveConnection:
     def learn(self, exchange: Exchange, live: Exchange) -> None:
         """Take in the live ids of an answer."""
         captured, answer, key = exchange.response, live.response, exchange.api_key
-        if self.positions is not None and key == FETCH and answer is not None:
+        if key == FETCH and answer is not None:
             self.positions.answer(captured, answer)
         if captured is not None and answer is not None:
             one, other = common(key, captured), common(key, answer)

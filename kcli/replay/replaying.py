@@ -37,7 +37,7 @@ class Options:
     """scale: captured time over live time, None: as fast as it goes. clients: how often each captured client runs at
     once. topics: captured to live name; create: make topics that are not there; memory: bytes that are held.
 
-    free: a load test: connections do not wait for what others did, and fetches go on where live answers end.
+    free: a load test: connections do not wait for what others did, and fetches wait less for records.
     """
 
     scale: float | None = 1.0

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from kcli.capture.kafka.exchange import Exchange
 from kcli.client.handshake import Session
 from kcli.grammar import frames
+from kcli.replay.clock import Clock
 from kcli.replay.destinations import Destinations
 from kcli.replay.mapping import Mapper
 from kcli.replay.positions import LivePositions
@@ -26,21 +27,26 @@ class Learnt(Protocol):
     mapper: Mapper
     producers: Producers
     destinations: Destinations
+    clock: Clock
+    free: bool
 
 
 class Requests:
     """Makes the live requests of one client."""
 
-    def __init__(self, learnt: Learnt, positions: LivePositions | None = None, scale: float | None = 1.0) -> None:
-        """positions: where fetches go on, of a free-running replay; scale: its speed, None: the greatest."""
-        self.learnt, self.positions, self.scale = learnt, positions, scale
+    def __init__(self, learnt: Learnt, positions: LivePositions) -> None:
+        """positions: where fetches go on."""
+        self.learnt, self.positions = learnt, positions
 
     def body(self, exchange: Exchange, version: int, session: Session) -> Mapping[str, Any]:
         """The live request's body. SchemaError, EncodeError: the captured one has no form in that version."""
         key, topics = exchange.api_key, self.learnt.mapper.topics
         body: Mapping[str, Any] = self.learnt.mapper.request(key, exchange.request, exchange.link.server)
-        if key == FETCH and self.positions is not None:
-            body = dict(body) | {"maxWaitMs": int(body["maxWaitMs"] / self.scale) if self.scale else 0}
+        if key == FETCH:
+            body = dict(body)
+            if self.learnt.free:
+                scale = self.learnt.clock.scale
+                body["maxWaitMs"] = int(body["maxWaitMs"] / scale) if scale else 0
             self.positions.request(exchange.request, body)
         if key == PRODUCE:
             body = self.with_records(exchange, body, version)

@@ -1,4 +1,4 @@
-"""Fetches of a free-running replay go on where live answers end."""
+"""Fetches of a replay go on where live answers end."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kcli.replay.mapping import Mapper
+from kcli.replay.positions import LivePositions
 from kcli.replay.producers import Producers
 from kcli.replay.requests import Requests
 from kcli.schemas.apikeys import JOIN_GROUP
@@ -17,7 +18,7 @@ def test_a_member_that_joins_again_has_the_id_that_it_was_given() -> None:
     known = identities()
     learnt: Any = SimpleNamespace(suffix="-2", mapper=Mapper(known), producers=Producers(known), destinations=None)
     session: Any = SimpleNamespace(dialect=None, connection=SimpleNamespace(next_correlation=lambda: 9))
-    made = Requests(learnt)
+    made = Requests(learnt, LivePositions(known.topics))
     before = made.again(b"", ITEMS[0], 2, session)
     known.members["a"] = "given"
     after = made.again(b"", ITEMS[0], 2, session)

@@ -51,7 +51,7 @@ from kcli.schemas.catalog import catalog
     "--free-running",
     "free",
     is_flag=True,
-    help="A load test: no connection waits for others, fetches go on where live answers end, nothing is compared.",
+    help="A load test: no connection waits for others, no fetch longer than the speed allows; nothing is compared.",
 )
 @click.option("--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run everything N times, one by one.")
 @click.option(
