@@ -56,7 +56,7 @@ class LiveConnection:
 
     def __init__(self, name: str, shared: Shared) -> None:
         self.name, self.shared = name, shared
-        self.positions = LivePositions(shared.mapper.topics)
+        self.positions = LivePositions(shared.mapper.topics, may_lag=shared.free)
         self.requests = Requests(shared, self.positions)
         self.queue: asyncio.Queue[Step | None] = asyncio.Queue()
         self.lines = LiveLines(name, shared.suffix, shared.config, shared.dialect, shared.destinations, shared.recorder)

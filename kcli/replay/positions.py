@@ -22,11 +22,12 @@ NAMES = ("topic", "topicId")
 class LivePositions:
     """Of one connection, by live topic and partition: where the captured client goes on, and where the live one does.
 
-    asked: partitions of the fetch session, or of the latest fetch without one, each with its topic's names.
+    asked: partitions of the fetch session, or of the latest fetch without one, each with its topic's names. may_lag: a
+    partition that brought less than in the capture is not fetched behind what is missing.
     """
 
-    def __init__(self, topics: LiveTopics) -> None:
-        self.topics = topics
+    def __init__(self, topics: LiveTopics, *, may_lag: bool = False) -> None:
+        self.topics, self.may_lag = topics, may_lag
         self.captured: dict[Key, int] = {}
         self.live: dict[Key, int] = {}
         self.asked: dict[Key, tuple[dict[str, Any], dict[str, Any]]] = {}
@@ -45,7 +46,7 @@ class LivePositions:
             for before, part in zip(one["partitions"], topic["partitions"], strict=True):
                 key = self.live_name(topic), part["partition"]
                 if key in self.live and self.captured.get(key) == before["fetchOffset"]:
-                    part["fetchOffset"] = self.live[key]
+                    part["fetchOffset"] = self.live[key] if self.may_lag else max(self.live[key], part["fetchOffset"])
                 self.captured[key], self.live[key] = before["fetchOffset"], part["fetchOffset"]
                 self.asked[key] = names, part
                 named.add(key)

@@ -10,8 +10,8 @@ from kcli.replay.positions import LivePositions
 from kcli.replay.topics import LiveTopics
 
 
-def positions(**mapping: str) -> LivePositions:
-    return LivePositions(LiveTopics(TopicNames(), mapping))
+def positions(*, may_lag: bool = False, **mapping: str) -> LivePositions:
+    return LivePositions(LiveTopics(TopicNames(), mapping), may_lag=may_lag)
 
 
 def fetch(topic: str = "t", epoch: int = 0, forgotten: tuple[int, ...] = (), **offsets: int) -> dict[str, Any]:
@@ -50,8 +50,17 @@ def test_a_fetch_goes_on_behind_what_the_live_answer_brought() -> None:
     assert sent(made, fetch(p0=20), fetch(p0=20)) == {("t", 0): 60}
 
 
+def test_what_is_missing_is_asked_for_where_the_capture_has_it() -> None:
+    """So that it is seen; a load test goes on with what there is."""
+    for may_lag, offset in ((False, 10), (True, 4)):
+        made = positions(may_lag=may_lag)
+        sent(made, fetch(p0=0), fetch(p0=0))
+        made.answer(answer(p0=(0, 10)), answer(p0=(0, 4)))
+        assert sent(made, fetch(p0=10), fetch(p0=10)) == {("t", 0): offset}
+
+
 def test_where_the_client_goes_elsewhere_it_goes_there() -> None:
-    made = positions()
+    made = positions(may_lag=True)
     sent(made, fetch(p0=0), fetch(p0=0))
     made.answer(answer(p0=(0, 10)), answer(p0=(0, 50)))
     assert sent(made, fetch(p0=500), fetch(p0=499)) == {("t", 0): 499}
