@@ -73,9 +73,9 @@ class LivePositions:
 
 
 def ends_in(answer: Body, name_of: Callable[[Body], str]) -> Iterator[tuple[Key, int]]:
-    """Yield where the records of each partition end that brought some."""
+    """Yield where the records of each partition end that brought some; of magic 0 and 1 a batch does not say it."""
     for topic in answer.get("responses", ()):
         for part in topic["partitions"]:
             batches = batches_of(part["records"]) if part.get("records") else []
-            if batches:
+            if batches and batches[-1].magic >= 2:
                 yield (name_of(topic), part["partitionIndex"]), batches[-1].next_offset
