@@ -16,6 +16,7 @@ from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.extras import require
 from kcli.filelike import Files, Stream, files_of
+from kcli.notebook import card
 
 if TYPE_CHECKING:
     import pandas
@@ -38,9 +39,22 @@ class Capture:
         self._exchanges = self._read()
 
     def __repr__(self) -> str:
+        return f"<Capture of {self.files_text()}: {counted(self.counts.exchanges, 'exchange')} so far>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what was read so far, and how to go on."""
+        counts = self.counts
+        facts = {
+            "files": self.files_text(),
+            "exchanges so far": f"{counts.exchanges:,}",
+            "read": "once, by for, items(), to_arrow() or to_pandas()" if not self._taken else "already, or being read",
+        }
+        return card("Capture", facts)
+
+    def files_text(self) -> str:
+        """Name the first files."""
         names, more = ", ".join(self.source.file_names[:3]), len(self.source.file_names) - 3
-        files = f"{names} and {more} more" if more > 0 else names
-        return f"<Capture of {files}: {counted(self.counts.exchanges, 'exchange')} so far>"
+        return f"{names} and {more} more" if more > 0 else names
 
     def __iter__(self) -> Self:
         return self

@@ -174,3 +174,10 @@ def test_an_exchange_in_a_notebook() -> None:
     shown = x._repr_html_()
     assert "COORDINATOR_NOT_AVAILABLE" in shown and "&quot;coordinatorKeys&quot;" in shown
     assert x.failures == []
+
+
+def test_a_notebook_shows_what_was_read() -> None:
+    capture = kcli.read_capture(sorted(SAMPLES.glob("java44*.pcap"))[0])
+    assert "0</td>" in capture._repr_html_() and "once, by for" in capture._repr_html_()
+    count = len(list(capture))
+    assert f"{count}</td>" in capture._repr_html_()

@@ -153,6 +153,8 @@ def decode_file(
             else:
                 form = {"payloads": exact, "positions": position, "secrets": secrets}
                 found = write_lines(source, out, full, record=hook, bar=bar, **form)
+        if not found.batches and not found.damages:
+            warn(f"{name_of(path)}: no record batches (empty)", quiet)
         report_findings(found, name_of(path), quiet)
         return
     assert kind is not None

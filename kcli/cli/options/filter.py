@@ -170,6 +170,9 @@ def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], 
     """What captures have of what a filter asks for: names by their kind, the longest latency, the time."""
     from kcli.capture.kafka.clock import instant
 
+    if options["ports"] and (anywhere := counted_by("broker", files, options | {"ports": ()}, among).rows()):
+        brokers = [str(row.group["broker"]) for row in anywhere if row.group]
+        yield f"brokers here: {few_of(brokers)} (--port names others)"
     looked_at = frozenset[str]() if asked.where is None else asked.where.wanted
     timed = asked.since is not None or asked.until is not None or "timestamp" in looked_at
     slow = asked.slower_than is not None or "latency_ms" in looked_at

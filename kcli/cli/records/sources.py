@@ -14,6 +14,7 @@ from kcli.capture.kafka.record_fields import CapturedField, RecordDecoder
 from kcli.capture.nothing import require_exchanges
 from kcli.cli.options.capture_files import is_capture, starts_capture
 from kcli.cli.options.file_type import refuse_other_files
+from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.streams import standard_input
 from kcli.core.records import batches as core
 from kcli.errors import InputError, UsageError
@@ -50,6 +51,7 @@ def record_rows(
     secrets: bool,
     moved: Callable[[int], None],
     topics: dict[str, None],
+    quiet: bool = False,
     **options: Any,
 ) -> Iterator[Row]:
     """The records of all files, captures first: they are read as one, in order of time.
@@ -79,7 +81,7 @@ def record_rows(
         source.topics = topics
         yield from capture_rows(source, problems, moved)
     for name in segments:
-        rows = segment_rows(name, problems, secrets, moved)
+        rows = segment_rows(name, problems, secrets, moved, quiet)
         yield from rows if chosen.takes_all else (row for row in rows if chosen.in_time(row["timestamp"] * NS_MS))
 
 
@@ -151,11 +153,14 @@ def captured_rows(
         problems.add(InputError(f"{where}: {found.label}[{found.partition}]: {text}", file=file))
 
 
-def segment_rows(file: str, problems: Problems, secrets: bool, moved: Callable[[int], None]) -> Iterator[Row]:
+def segment_rows(
+    file: str, problems: Problems, secrets: bool, moved: Callable[[int], None], quiet: bool = False
+) -> Iterator[Row]:
     """The records of a log segment, or of batches alone; the segment's directory names its topic and partition."""
     topic, partition = partition_of("" if file == "-" else Path(file).absolute().parent.name)
     place: Row = {"topic": topic, "partition": partition}
     seen = {"api": None, "client_id": None, "connection": None, "file": name_of(file)}
+    empty = True
     try:
         with io.FileIO(0, closefd=False) if file == "-" else io.FileIO(file) as raw:
             read = standard_input().readinto1 if file == "-" else raw.readinto
@@ -175,5 +180,8 @@ def segment_rows(file: str, problems: Problems, secrets: bool, moved: Callable[[
                     where = f"(at {chunk.base + damage.start:#x}; {size:,} bytes passed over)"
                     problems.add(InputError(f"{damage.reason} {where}", file=name_of(file)))
                 moved(stop - start)
+                empty = False
+            if empty:
+                warn(f"{name_of(file)}: no record batches (empty)", quiet)
     except OSError as error:
         problems.add(InputError(error.strerror or str(error), file=name_of(file)))

@@ -173,3 +173,18 @@ def test_a_file_of_a_directory_is_no_output(command: str, tmp_path: Path, capsys
     given.write_bytes(Path(TXN).read_bytes())
     assert main([command, str(tmp_path), "-o", str(given)]) == 2
     assert "is the input" in capsys.readouterr().err and given.read_bytes() == Path(TXN).read_bytes()
+
+
+def test_an_empty_segment_and_other_ports_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "00000000000000000000.log"
+    empty.touch()
+    for command in (["records"], ["decode", "segment"]):
+        assert main([*command, str(empty)]) == 0
+        assert capsys.readouterr().err == f"kcli: {empty}: no record batches (empty)\n"
+        assert main([*command, str(empty), "-q"]) == 0
+        assert capsys.readouterr().err == ""
+    capture = str(sorted(SAMPLES.glob("java44*.pcap"))[0])
+    for command in (["decode", "pcap"], ["stats"]):
+        assert main([*command, "--port", "1", capture]) == 1
+        assert "nothing matches; brokers here: " in capsys.readouterr().err
+    assert main(["records", "--port", "1", capture]) == 1

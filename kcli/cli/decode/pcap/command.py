@@ -108,7 +108,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
     with open_output(output, (*files, *options["key_logs"])) as out, reading(files, options["quiet"]) as moved:
         watched = WatchedOutput(out)
         WRITERS[options["format_"]](source, watched, moved, options)  # type: ignore[arg-type]
-    if watched.used or source.chosen.takes_all:
+    if watched.used or (source.chosen.takes_all and not options["ports"]):
         return 0
     say_what_there_is(files, source.chosen, options)
     return 1
