@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.decoder import CaptureDecoder, Item, with_failures
-from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.decode.pcap.table import MOST_SPEAKERS, Said, Speaker, Table, sizes, words_of
 from kcli.errors import UsageError
@@ -110,7 +109,7 @@ class RowDecoder(CaptureDecoder):
 
     def summary(self, link: bytes, *exchange: Any) -> Said | None:
         """The words for an exchange; None: it has to be shown as a value."""
-        made = self.exchange(link, *exchange)
+        made = self.exchange_of(link, *exchange)
         said = words_of(made)
         if made.failures:
             return None
@@ -144,13 +143,6 @@ class RowDecoder(CaptureDecoder):
         latency = None if answered is None else (answered - ns) // 1000 / 1000
         size, colour = sizes(asked_size, answered_size), "red" if failed else None
         table.row(speaker, ns, self.apis[key].name, version, text, latency, size, colour)
-
-    def exchange(
-        self, link: bytes, key: int, version: int, ts: int, request: bytes, answered: int | None, response: bytes | None
-    ) -> Exchange:
-        """An exchange as a value."""
-        server, _, client = link.decode().partition("-")
-        return Exchange(Link(server, client), ts, request, answered, response, self.bodies)
 
 
 def side(message: MessageCodec, paths: Sequence[str]) -> tuple[Any, bool] | None:
