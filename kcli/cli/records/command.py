@@ -99,7 +99,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
             WRITERS[form](rows, out, terminal_room(options["output"]))
         out.flush()
         conclude(problems.failures, options["quiet"], count=problems.count)
-    if (choice.asks or options["ports"]) and not choice.count:
+    if choice.asks and not choice.count:
         warn(f"no record matches; {choice.there()}", options["quiet"])
         return 1
     return 0

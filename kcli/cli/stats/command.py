@@ -91,7 +91,7 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
                 write(line)
             out.flush()
     require_exchanges(source)
-    if source.rows() or (source.chosen.takes_all and not options["ports"]):
+    if source.rows() or source.chosen.takes_all:
         return 0
     say_what_there_is(paths, source.chosen, options)
     return 1
