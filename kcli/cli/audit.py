@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -23,7 +22,7 @@ from kcli.cli.options.inputs import (
     reading_options,
 )
 from kcli.cli.terminal.cells import wrap
-from kcli.cli.terminal.console import is_terminal, terminal_room
+from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines, paint
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.counting import counted
@@ -124,7 +123,7 @@ def json_lines(judged: Judged, release: str) -> Iterator[tuple[str, ...]]:
 
 def table_lines(judged: Judged, release: str, output: str | None) -> Iterator[tuple[str, ...]]:
     """Lines, each by its parts."""
-    colour = output is None and is_terminal(sys.stdout) and "NO_COLOR" not in os.environ
+    colour = output is None and shows_colour(sys.stdout)
     room = terminal_room(output)
     # Clients that are judged alike share what is said of them (see Judge).
     said: dict[int, tuple[str, list[str]]] = {}

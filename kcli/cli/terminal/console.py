@@ -21,6 +21,13 @@ def is_terminal(stream: IO[str]) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def shows_colour(stream: IO[str]) -> bool:
+    """Return whether text may have colours: on a terminal, or where FORCE_COLOR asks for them; NO_COLOR forbids it."""
+    if "NO_COLOR" in os.environ:
+        return False
+    return is_terminal(stream) or os.environ.get("FORCE_COLOR", "0") not in ("", "0")
+
+
 def terminal_width() -> int:
     """Cells of a line of the terminal that standard output or else standard error goes to, or as COLUMNS says; 120
     where nobody knows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -9,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.terminal.console import console, has_bars, is_terminal, progress, terminal_room, terminal_width, warn
+from kcli.cli.terminal.console import (
+    console,
+    has_bars,
+    is_terminal,
+    progress,
+    shows_colour,
+    terminal_room,
+    terminal_width,
+    warn,
+)
 
 
 class Terminal:
@@ -83,3 +93,22 @@ def test_notes_on_a_terminal_are_broken_between_words(
     warn(text)
     lines = capsys.readouterr().err.splitlines()
     assert " ".join(lines) == f"kcli: {text}" and max(map(len, lines)) <= 50
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": ""}, False),
+    ],
+)
+def test_colours_in_a_pipe_are_those_that_are_asked_for(
+    given: dict[str, str], shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert shows_colour(io.StringIO()) == shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -30,7 +29,7 @@ from kcli.cli.options.inputs import (
     quiet_option,
     secrets_option,
 )
-from kcli.cli.terminal.console import is_terminal, note, progress, terminal_room
+from kcli.cli.terminal.console import is_terminal, note, progress, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.cli.terminal.streams import write_all
@@ -202,7 +201,7 @@ def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], No
 
     assert isinstance(source, RowDecoder)
     room = terminal_room(options["output"])
-    colour = room is not None and "NO_COLOR" not in os.environ
+    colour = options["output"] is None and shows_colour(sys.stdout)
 
     lines = Lines(out)
     write = lines.line
