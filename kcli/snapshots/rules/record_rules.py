@@ -16,6 +16,7 @@ from kcli.snapshots.rules.findings import Judged, more, rule
 from kcli.snapshots.rules.levels import FEATURE, level_name, level_release
 
 LAWFUL_BREAKS = ("elr",)  # Kafka leaves it so after a reassignment
+TAKEN_BREAKS = ("elr", "isr", "leader")  # odd, but a controller takes them from a log
 RESERVED_DIRECTORIES = 100  # DirectoryId keeps the first ids for itself: migrating, unassigned, lost
 
 
@@ -169,12 +170,13 @@ def missing_below(ids: set[int], most: int = 10) -> list[int]:
 @rule("partition")
 def judge_partitions(found: Evidence) -> Iterator[Judged]:
     table = found.partitions
+    lawful = LAWFUL_BREAKS if found.is_snapshot else TAKEN_BREAKS
     for offset, topic, number, code in table.broken[:5]:
         name = found.topics.get(topic, (id_text(topic), 0))[0]
-        severity = "note" if code in LAWFUL_BREAKS else "error"
+        severity = "note" if code in lawful else "error"
         yield severity, None, f"record {offset}: {name}-{number}: {BREAKS[code]}"
     if table.broken_count > 5:
-        worst = "note" if all(code in LAWFUL_BREAKS for *_, code in table.broken) else "error"
+        worst = "note" if all(code in lawful for *_, code in table.broken) else "error"
         yield worst, None, f"{counted(table.broken_count - 5, 'more partition')} like these"
 
 

@@ -9,6 +9,7 @@ from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.rules.record_rules import is_plain, missing_below
 from kcli.snapshots.rules.verification import verify
 from tests.snapshots.made import DIRECTORIES, NAME, OTHER_ID, TOPIC_ID, broker, partition
+from tests.snapshots.quorums import metadata_batch
 
 Record = tuple[str, int, dict[str, Any]]
 LEVEL: Record = ("FeatureLevelRecord", 0, {"name": "metadata.version", "featureLevel": 30})
@@ -95,3 +96,10 @@ def test_many_alike_are_summed_up() -> None:
 def test_figures_tell_whether_a_topic_s_partitions_run_from_0(ids: list[int], plain: bool) -> None:
     row = [len(ids), 0, max(ids), sum(ids), sum(each * each for each in ids), 0]
     assert is_plain(row) is plain
+
+
+def test_an_odd_partition_in_a_log_is_a_note() -> None:
+    """A controller takes an ISR with a broker that is no replica, and a leader that is not in the ISR."""
+    odd = ("PartitionRecord", partition(0, isr=[1, 9], leader=2))
+    (finding,) = verify(memoryview(metadata_batch(0, odd, newest=True)), f"{0:020d}.log")[:1]
+    assert (finding.severity, finding.rule) == ("note", "partition")
