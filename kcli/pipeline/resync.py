@@ -156,6 +156,7 @@ def plainest(flow: Carried) -> Carried:
     if talk is None or talk[4] is None:
         return flow[:8]
     streams = [stream | QUIET if stream["synced"] else stream for stream in talk[4]["streams"]]
+    streams = [stream if stream["buffer"] else stream | {"begun": 0} for stream in streams]
     return (*head, (*talk[:4], talk[4] | {"streams": streams}), said)
 
 

@@ -73,7 +73,7 @@ log_start_offset int64? of the response; null before v5
 records_bytes  int64?   bytes of records in the response
 batches        int32    batches in those records, cut ones not counted
 last_offset    int64?   offset of the last record in them, null without
-effective_offset int64? where it reads: fetch_offset, or what fetches of this connection last said of the partition
+effective_offset int64? where it reads: fetch_offset, or what fetches before it on the connection said last
 high_watermark_seen int64? of the response, or of the latest before it on this connection that had one
 log_start_seen int64?   likewise the log start offset
 lag            int64?   high_watermark_seen - effective_offset; below 0: it reads behind the end
