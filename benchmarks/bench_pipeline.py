@@ -65,11 +65,12 @@ print(whole(path, folder + "/rows"), resource.getrusage(resource.RUSAGE_SELF).ru
 
 ONE = """
 import sys, time
-from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.decoder import decode
+from kcli.capture.sink import Lines
 def lines(path):
     start = time.process_time()
     with open("/dev/null", "wb") as out:
-        CaptureDecoder([path], text=True).lines(out.write)
+        decode([path], Lines(out.write))
     return time.process_time() - start
 lines(sys.argv[2])
 print(lines(sys.argv[1]))

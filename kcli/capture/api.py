@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kcli.arguments import need
 from kcli.capture.counters import Tally
-from kcli.capture.decoder import MEMORY, CaptureDecoder, Item, with_failures
+from kcli.capture.decoder import MEMORY, CaptureDecoder, DecodeOptions, with_failures
 from kcli.capture.filters import Name, Time, chosen
 from kcli.capture.kafka.bodies import RECORDS
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Item, Values
 from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.extras import require
@@ -31,10 +32,9 @@ class Capture:
     Raises InputError at the end, when all that could be read was, for files that are no captures or damaged.
     """
 
-    def __init__(self, files: Sequence[str | Stream], **options: Any) -> None:
-        """options: as for `kcli.capture.decoder.CaptureDecoder`."""
-        self.files, self.options = files, options
-        self.source = CaptureDecoder(files, **options)
+    def __init__(self, files: Sequence[str | Stream], options: DecodeOptions) -> None:
+        self.files, self.options, self.values = files, options, Values()
+        self.source: CaptureDecoder[Any] = CaptureDecoder(files, self.values, options)
         self._taken = False
         self._exchanges = self._read()
 
@@ -70,8 +70,8 @@ class Capture:
     def items(self) -> Iterator[Item]:
         """The exchanges, and events for every byte that is none, in order; bodies are decoded at once."""
         self._take()
-        for items in self.source.wanted():
-            for item in items:
+        for _ in self.source.read():
+            for item in self.values.taken():
                 yield from with_failures(item)
 
     def to_arrow(self) -> pyarrow.RecordBatchReader:
@@ -83,11 +83,12 @@ class Capture:
         require("to_arrow", "parquet")
         import pyarrow
 
-        from kcli.capture.tables.arrow import TableDecoder
+        from kcli.capture.tables.arrow import ArrowSink
 
         self._take()
-        self.source = source = TableDecoder(self.files, **self.options)
-        return pyarrow.RecordBatchReader.from_batches(source.schema, source.batches())
+        sink = ArrowSink()
+        self.source = CaptureDecoder(self.files, sink, self.options)
+        return pyarrow.RecordBatchReader.from_batches(sink.schema, sink.batches())
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas.DataFrame of the same rows, all in memory. UsageError: pandas, pyarrow or numpy is missing."""
@@ -100,8 +101,8 @@ class Capture:
 
     def _read(self) -> Generator[Exchange, None, None]:
         self._take()
-        for items in self.source.wanted():
-            yield from (item for item in items if isinstance(item, Exchange))
+        for _ in self.source.read():
+            yield from (item for item in self.values.taken() if isinstance(item, Exchange))
 
     def _take(self) -> None:
         if self._taken:
@@ -150,13 +151,15 @@ def read_capture(
     named = errors if isinstance(errors, str) else None
     return Capture(
         files_of(files, "read_capture"),
-        ports=ports_of(ports),
-        dialect=dialect,
-        records=records,
-        memory=memory,
-        chosen=chosen(api, client_id, topic, errors is True, since, until, dialect, error=named),
-        secrets=secrets,
-        key_logs=paths_of(key_logs),
+        DecodeOptions(
+            ports=ports_of(ports),
+            dialect=dialect,
+            records=records,
+            memory=memory,
+            chosen=chosen(api, client_id, topic, errors is True, since, until, dialect, error=named),
+            secrets=secrets,
+            key_logs=paths_of(key_logs),
+        ),
     )
 
 

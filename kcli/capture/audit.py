@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.capture.decoder import CaptureDecoder, Item
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Item, Sink
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.ranges import Range
+
+if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
 
 REMEMBERED = 1 << 16  # connections
 ALIKE = 1 << 10  # ways to use the APIs
@@ -72,36 +75,32 @@ class Overheard(NamedTuple):
     exchange: Exchange
 
 
-class AuditDecoder(CaptureDecoder):
-    """A capture whose exchanges are audited, those that pass the filter; ApiVersions are heard in any case."""
+class AuditSink(Sink):
+    """Keeps what is audited: exchanges that the filter wants, and all ApiVersions."""
 
+    learns = False
     overhears = frozenset({API_VERSIONS})
 
-    def __init__(self, *paths: Any, **options: Any) -> None:
-        """As `CaptureDecoder`."""
-        super().__init__(*paths, **options)
+    def __init__(self) -> None:
         self.found: list[Exchange | Overheard] = []
 
-    def emit(self, item: Item) -> None:
-        """Keep an exchange that passes the filter."""
-        if not isinstance(item, Exchange):
-            return
-        if not self.chosen.takes_all:
-            self.learn_names(item)
-        if self.chosen.wants(item):
-            self.found.append(item)
-        elif item.api_key == API_VERSIONS:
-            self.overlook(item)
+    def exchange(self, exchange: Exchange) -> None:
+        """See Sink."""
+        self.found.append(exchange)
 
-    def overlook(self, item: Exchange) -> None:
+    def overlook(self, item: Item) -> None:
         """Keep what says something of the client alone."""
-        self.found.append(Overheard(item))
+        if isinstance(item, Exchange) and item.api_key == API_VERSIONS:
+            self.found.append(Overheard(item))
 
-    def exchanges(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[Exchange | Overheard]:
-        """What there is for `audit`. InputError at the end for damaged files."""
-        for _ in self.read(moved):
-            found, self.found = self.found, []
-            yield from found
+
+def audited(
+    source: CaptureDecoder[AuditSink], moved: Callable[[int], None] = lambda count: None
+) -> Iterator[Exchange | Overheard]:
+    """Read captures, and yield what there is for `audit`. InputError at the end for damaged files."""
+    for _ in source.read(moved):
+        found, source.sink.found = source.sink.found, []
+        yield from found
 
 
 def audit(items: Iterable[Exchange | Event | Overheard]) -> list[Client]:

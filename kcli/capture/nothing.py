@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 KEYS = "--key-log FILE gives its secrets"
 
 
-def require_exchanges(source: CaptureDecoder) -> None:
+def require_exchanges(source: CaptureDecoder[Any]) -> None:
     """InputError: what was read has no exchange; it says what was found instead, and what to do."""
     if source.tally.exchanges:
         return

@@ -10,20 +10,23 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.capture.decoder import CaptureDecoder, Item
 from kcli.capture.kafka.clock import instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Sink
 from kcli.capture.tables.field_paths import GROUP, INDEX, TOPIC, Named, names_in, scans
 from kcli.core.codec.values import uuid_bytes
 from kcli.jsontext import loads
 from kcli.schemas.errors import error_name
 from kcli.schemas.secrets import METADATA_ID
 from kcli.topic_names import CLUSTER_METADATA
+
+if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
 
 COLUMNS = ("api", "version", "client", "broker", "connection", "topic", "partition", "group", "error", "minute")
 MOST_GROUPS = 10_000
@@ -134,30 +137,32 @@ class StatisticsRow(NamedTuple):
     tcp: TcpFigures | None = None
 
 
-class StatisticsDecoder(CaptureDecoder):
-    """A capture whose exchanges are counted. options: as for `CaptureDecoder`."""
+class StatisticsSink(Sink):
+    """Counts exchanges by group. added: groups that others have counted."""
 
-    def __init__(self, paths: Sequence[Any], by: Sequence[str], **options: Any) -> None:
+    def __init__(self, by: Sequence[str]) -> None:
         """by: out of COLUMNS; "partition" has its topic in front of it."""
         wanted = [name for each in by for name in (("topic", "partition") if each == "partition" else (each,))]
         self.columns = tuple(dict.fromkeys(wanted))
         self.by = tuple(name for name in self.columns if name != "topic" or "partition" not in self.columns)
         roles = {"topic": {TOPIC}, "partition": {TOPIC, INDEX}, "group": {GROUP}}
         self.roles = frozenset(role for name in self.by for role in roles.get(name, ()))
-        self.groups: dict[tuple[Any, ...] | None, Figures] = {}
-        self.counts: Any = None
-        self.tcp: dict[str, TcpFigures] = {}
         if "connection" in self.columns:
-            self.connection_ended = self.note_end
-        super().__init__(paths, **options)
+            self.connection_end = self.note_end
 
-    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """The engine, with a sink that counts, where the core can tell what is wanted."""
-        if self.chosen.topic is None and self.chosen.is_plain and self.chosen.where is None:
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        """Count in the core where that can tell what is wanted."""
+        self.bodies, chosen = capture.bodies, capture.chosen
+        self.groups: dict[tuple[Any, ...] | None, Figures] = {}
+        self.added: list[tuple[tuple[Any, ...] | None, Figures]] = []
+        self.tcp: dict[str, TcpFigures] = {}
+        self.kept = 0
+        self.counts: Any = None
+        if chosen.topic is None and chosen.is_plain and chosen.where is None:
             from kcli.core.columns.exchange_counts import ExchangeCounts
 
-            self.sink = self.counts = ExchangeCounts(self.bodies, self.by, self.scans, self.chosen)
-        return super().choose_engine(ports)
+            self.counts = ExchangeCounts(self.bodies, self.by, self.scans, chosen)
+        self.compiled = self.counts
 
     @property
     def passed(self) -> int:
@@ -175,17 +180,11 @@ class StatisticsDecoder(CaptureDecoder):
         if known is not None or len(self.tcp) < MOST_CONNECTIONS:
             self.tcp[connection] = made if known is None else known.joined(made)
 
-    def emit(self, item: Item) -> None:
-        """Take an exchange or event that comes as a value."""
-        self.learn_names(item)
-        if isinstance(item, Exchange) and self.chosen.wants(item):
-            self.kept += 1
-            self.count(item)
-
     # Exchanges as values
 
-    def count(self, exchange: Exchange) -> None:
+    def exchange(self, exchange: Exchange) -> None:
         """Count an exchange in each of its groups."""
+        self.kept += 1
         codes = list(dict.fromkeys(error_codes(exchange.response or {})))
         named = self.named(exchange)
         none = {"partition": (None, None)}
@@ -271,7 +270,8 @@ class StatisticsDecoder(CaptureDecoder):
         return {name: values[name] for name in self.columns}
 
     def counted(self) -> Iterator[tuple[tuple[Any, ...] | None, Figures]]:
-        """What the core has counted."""
+        """What the core and others have counted."""
+        yield from self.added
         for key, count, errors, asked, answered, least, most, buckets, codes in (
             [] if self.counts is None else self.counts.take_groups()
         ):

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from kcli.capture.audit import AuditDecoder, Client, Judge, Overheard, Usage, audit
+from kcli.capture.audit import AuditSink, Client, Judge, Overheard, Usage, audit, audited
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.nothing import require_exchanges
 from kcli.cli.decode.pcap.command import reading
@@ -85,19 +86,20 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     return 1 if any(use.refused for _, uses in judged for use in uses) else 0
 
 
-def new_decoder(files: tuple[str, ...], options: dict[str, Any]) -> AuditDecoder:
+def new_decoder(files: tuple[str, ...], options: dict[str, Any]) -> CaptureDecoder[AuditSink]:
     """With topic names where the filter may ask for them."""
     chosen = filter_of(options, files)
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
-    return AuditDecoder(files, **read, chosen=chosen, names=chosen.topic is not None or chosen.where is not None)
+    names = chosen.topic is not None or chosen.where is not None
+    return CaptureDecoder(files, AuditSink(), DecodeOptions(**read, chosen=chosen, names=names))
 
 
 def readable(
-    source: AuditDecoder, failures: list[InputError], moved: Callable[[int], None]
+    source: CaptureDecoder[AuditSink], failures: list[InputError], moved: Callable[[int], None]
 ) -> Iterator[Exchange | Overheard]:
     """What can be read; what can't be is reported after the rest has been shown."""
     try:
-        yield from source.exchanges(moved)
+        yield from audited(source, moved)
     except InputError as error:
         failures.append(error)
 

@@ -141,19 +141,20 @@ def topics(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
 
 def topics_in(given: Iterable[str]) -> set[str]:
     """The topics of captures, as far as they are read in a second, and of segments, by their folders' names."""
-    from kcli.capture.statistics import StatisticsDecoder
+    from kcli.capture.decoder import CaptureDecoder
+    from kcli.capture.statistics import StatisticsSink
     from kcli.cli.options.capture_files import is_capture
     from kcli.topic_names import partition_of
 
     paths = [each for name in given for each in ([Path(name)] if Path(name).is_file() else Path(name).rglob("*"))]
     found = {partition_of(path.absolute().parent.name)[0] for path in paths if path.suffix == ".log"}
     captures = [str(path) for path in paths if path.is_file() and is_capture(path)]
-    source, end = StatisticsDecoder(captures, ("topic",)), time.monotonic() + SECONDS
+    source, end = CaptureDecoder(captures, StatisticsSink(("topic",))), time.monotonic() + SECONDS
     with contextlib.suppress(KcliError):
         for _ in source.read():
             if time.monotonic() > end:
                 break
-    found |= {str(row.group["topic"]) for row in source.rows() if row.group and row.group["topic"] is not None}
+    found |= {str(row.group["topic"]) for row in source.sink.rows() if row.group and row.group["topic"] is not None}
     return {name for name in found if name is not None}
 
 

@@ -76,7 +76,7 @@ def diagnose(
     moved: Callable[[int], None] = lambda count: None,
     **options: Any,
 ) -> Diagnosis:
-    """Diagnose captures that are read as one. options: as for `CaptureDecoder`. InputError: nothing can be read."""
+    """Diagnose captures that are read as one. options: of DecodeOptions. InputError: nothing can be read."""
     with FactStore() as store:
         damage = read_facts(paths, store, moved, options)
         for name, sql in PREPARED.items():

@@ -72,13 +72,13 @@ def decode(
     out. window: its number, where these are one. end_ns: of the last packet of all shares. carried, clock: connections
     under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
     secret_blocks: the texts of TLS key logs.
-    options: ports, dialect, secrets and chosen, as `kcli.capture.decoder.CaptureDecoder` takes them.
+    options: ports, dialect, secrets and chosen, of `kcli.capture.decoder.DecodeOptions`.
     """
     name = f"{share:04d}-{os.urandom(4).hex()}" if window is None else f"{share:04d}-{window:03d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
     source = RowSource(writer.put, put_batch=writer.put_batch, **options)
     for block in secret_blocks:
-        source.add_secrets(block)
+        source.capture.handover.add_secrets(block)
     if connection is not None:
         source.engine.choose(*connection)
     made = Decoded(share, [], [], set(), window=window)

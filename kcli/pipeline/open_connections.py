@@ -89,7 +89,7 @@ def restore(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str
 
 
 def new_layer(source: Any, state: dict[str, Any]) -> TlsLayer:
-    layer: TlsLayer = source.layer(state["ends"], state["client"], (True, True))
+    layer: TlsLayer = source.capture.handover.new_layer(state["ends"], state["client"], (True, True))
     restore_connection(layer.connection, state, source.bodies)
     tls.restore(layer, state["tls"])
     return layer

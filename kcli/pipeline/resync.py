@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kcli.capture.decoder import Item
+from kcli.capture.decoder import learn_names
 from kcli.capture.io.files import FOREVER
+from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tls.layer import TlsLayer
 from kcli.pipeline.decoding import Decoded
@@ -54,24 +55,29 @@ class ResyncScanner(RowSource):
         self.asked = 0  # when the request came that was answered last
         super().__init__(self.note, frozenset(), **options)
         self.engine.choose(heavy, True)
+        self.capture.handover.layer = self.layer
 
     def note(self, table: str, row: tuple[Any, ...]) -> None:
         if table == "topic_names":
             self.names[row[0]] = row[1]
 
-    def connect(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
-        made = super().connect(ends, client, started)
+    def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
+        """See Handover."""
+        made = self.capture.handover.new_layer(ends, client, started)
         if client is None and self.client is not None:
             made.connection.client, made.connection.spoke = self.client, True
         self.made.append(made)
         return made
 
-    def emit(self, item: Item) -> None:
-        if isinstance(item, Exchange):
-            self.asked = item.request_ns
-            self.rows.exchanges += 1
-            self.learn_names(item)
-            self.overlook(item)
+    def exchange(self, exchange: Exchange) -> None:
+        """See Sink."""
+        self.asked = exchange.request_ns
+        self.rows.exchanges += 1
+        learn_names(exchange)
+        self.overlook(exchange)
+
+    def event(self, event: Event) -> None:
+        """Pass over it."""
 
     @property
     def hopeless(self) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from kcli.capture.decoder import CaptureDecoder, Item
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.filters import ALL, Filter
 from kcli.capture.io.files import FOREVER
+from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Item, Sink
 from kcli.capture.tables.columns import put_exchange
 from kcli.capture.tables.selected_fields import fields_of
 from kcli.grammar.topics import naming_apis
@@ -48,15 +50,16 @@ PutBatch = Callable[[str, int, Any, bool], None]
 Opened = Callable[[Any, Callable[[], Any]], Packets]  # (engine, new_reader)
 
 
-class RowSource(CaptureDecoder):
-    """A capture whose exchanges and events become rows as they come out.
+class RowSource(Sink):
+    """Makes rows of a capture's exchanges and events as they come out of its decoder, `capture`.
 
     What exchanges that are not chosen say of their client and of topic names counts all the same. direct: the engine
-    may give exchanges to the core's columns, not to `emit`. makers: by API, what puts the rows that are about its
+    may give exchanges to the core's columns, not to `exchange`. makers: by API, what puts the rows that are about its
     messages, and no columns.
     """
 
     direct = True
+    learns = False
     makers: Mapping[int, Maker] = MAKERS
 
     def __init__(
@@ -79,14 +82,17 @@ class RowSource(CaptureDecoder):
         self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
         # What is not chosen never becomes text, which learns names by itself.
         self.rows = Rows(put, wanted, self.makers)
-        super().__init__(paths, chosen=chosen, **{"names": not chosen.takes_all} | options)
+        read = DecodeOptions(chosen=chosen, **{"names": not chosen.takes_all} | options)
+        self.capture = CaptureDecoder(paths, self, read)
+        self.engine, self.new_reader, self.tally = self.capture.engine, self.capture.new_reader, self.capture.tally
         self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't show
 
-    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """The engine, which gives exchanges to the core's columns where no more is chosen than a time."""
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        """Have exchanges go to the core's columns where no more is chosen than a time."""
         from kcli.core.columns.exchange_columns import ExchangeRows
 
-        wanted, chosen = self.wanted_tables, self.chosen
+        self.bodies = capture.bodies
+        wanted, chosen = self.wanted_tables, capture.chosen
         whole = "exchanges" in wanted
         self.taker = ExchangeRows(
             self,
@@ -99,10 +105,13 @@ class RowSource(CaptureDecoder):
             until=chosen.until,
         )
         if self.direct and chosen.is_times:
-            self.sink = self.taker
+            self.compiled = self.taker
         if "connection_sums" in wanted:
-            self.connection_ended = self.taker.end_connection
-        return super().choose_engine(ports)
+            self.connection_end = self.taker.end_connection
+
+    def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
+        """Read the files piece by piece. InputError at the end for damaged files."""
+        return self.capture.read(moved)
 
     # Called by the core for exchanges that it makes columns of
 
@@ -121,19 +130,19 @@ class RowSource(CaptureDecoder):
 
     def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
         """The voice of a connection after this ApiVersions, when it had `voice` before."""
-        return self.rows.uses.learn(self.exchange_of(link, *exchange), voice)
+        return self.rows.uses.learn(self.capture.handover.exchange_of(link, *exchange), voice)
 
     def learn(self, link: bytes, *exchange: Any) -> None:
         """Put the topic names that this exchange has taught."""
-        self.learn_from(self.exchange_of(link, *exchange))
+        self.learn_from(self.capture.handover.exchange_of(link, *exchange))
 
     def partitions(self, link: bytes, *exchange: Any) -> Any:
         """The partitions of an exchange in which the core does not find them."""
-        return loaded(self.exchange_of(link, *exchange))
+        return loaded(self.capture.handover.exchange_of(link, *exchange))
 
     def more(self, link: bytes, *exchange: Any) -> None:
         """Put the rows of an exchange that are no columns."""
-        self.rows.more(self.exchange_of(link, *exchange))
+        self.rows.more(self.capture.handover.exchange_of(link, *exchange))
 
     def flush(self, last: bool = False) -> None:
         """Put the rows that are columns. last: also what later rows might still add to."""
@@ -158,37 +167,28 @@ class RowSource(CaptureDecoder):
             for table, batch in FactColumns(ended, self.rows.uses.voices, partitions.names).batches():
                 self.put_batch(table, -1, batch, False)
 
-    def emit(self, item: Item) -> None:
-        """Put the rows of an exchange or event, if it passes the filter."""
-        if self.chosen.takes_all:
-            self.put_item(item)
-            return
-        self.learn_names(item)
-        if self.chosen.wants(item):
-            self.put_item(item)
-        elif isinstance(item, Exchange):
-            self.overlook(item)
+    def exchange(self, exchange: Exchange) -> None:
+        """See Sink."""
+        note = partial(self.rows.event, inside=True)
+        put_exchange(self.taker, exchange, self.engine.last_ns, note, self.field_names)
+        self.learn_from(exchange)
 
-    def overlook(self, item: Exchange) -> None:
+    def event(self, event: Event) -> None:
+        """See Sink."""
+        # A connection that was silent for long has ended before, with its last packet.
+        if event.kind == "unanswered-at-end" and event.reason.endswith(AT_END) and event.ns >= self.engine.last_ns:
+            event.ns = max(event.ns, self.end_ns)
+        self.rows.event(event)
+
+    def overlook(self, item: Item) -> None:
         """Take what an exchange says of its client, and of topic names."""
-        self.learn_from(item)
-        self.taker.hear(item)
+        if isinstance(item, Exchange):
+            self.learn_from(item)
+            self.taker.hear(item)
 
     def learn_from(self, item: Exchange) -> None:
         """Put the topic names that an exchange has taught."""
         self.rows.learn(item, item.response_ns or item.request_ns)
-
-    def put_item(self, item: Item) -> None:
-        """Put the rows of an exchange or event."""
-        if isinstance(item, Exchange):
-            note = partial(self.rows.event, inside=True)
-            put_exchange(self.taker, item, self.engine.last_ns, note, self.field_names)
-            self.learn_from(item)
-            return
-        # A connection that was silent for long has ended before, with its last packet.
-        if item.kind == "unanswered-at-end" and item.reason.endswith(AT_END) and item.ns >= self.engine.last_ns:
-            item.ns = max(item.ns, self.end_ns)
-        self.rows.event(item)
 
     def run(self, opened: Opened, until: int = FOREVER, before_end: Callable[[], None] = lambda: None) -> None:
         """Rows of packets up to a moment (ns). Where there are none behind that, connections still open are ended.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
-from kcli.capture.decoder import MEMORY, CaptureDecoder, Item
+from kcli.capture.decoder import MEMORY, CaptureDecoder, DecodeOptions
 from kcli.capture.io.pcapng import interface_block, section_block
+from kcli.capture.sink import Sink
 from kcli.capture.tls.layer import TlsLayer
 from kcli.core.capture.draft import Draft
 from kcli.filelike import Stream
@@ -20,11 +21,13 @@ from kcli.redact.pseudonyms import Pseudonyms
 from kcli.redact.track import Place, Track
 
 
-class Redaction(CaptureDecoder):
+class Redaction(Sink):
     """Reads captures into a draft (`read`), and writes it as pcapng (`write`).
 
-    tally and engine count what there was, as for a CaptureDecoder; written, omitted: packets
+    capture: the decoder that reads them; written, omitted: packets
     """
+
+    learns = False
 
     def __init__(
         self,
@@ -47,31 +50,29 @@ class Redaction(CaptureDecoder):
         self.tls_left_out = self.others_left_out = 0
         with contextlib.ExitStack() as undo:  # an option may make no sense
             undo.callback(self.draft.close)
-            super().__init__(paths, ports=ports, dialect=dialect, names=False, memory=memory, key_logs=key_logs)
+            options = DecodeOptions(ports=ports, dialect=dialect, names=False, memory=memory, key_logs=key_logs)
+            self.capture = CaptureDecoder(paths, self, options)
             undo.pop_all()
-        self.frames = FrameRedactor(self.names, keep, self.bodies)
+        self.engine, self.tally, self.read = self.capture.engine, self.capture.tally, self.capture.read
+        self.capture.handover.layer = self.layer
+        self.engine.draft(self, self.draft, self.names, "addresses" in keep)
+        self.frames = FrameRedactor(self.names, keep, self.capture.bodies)
 
     def close(self) -> None:
         """Let the draft go."""
         self.draft.close()
 
-    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """See CaptureDecoder: an engine that knows where bytes stand."""
-        engine, new_reader = super().choose_engine(ports)
-        engine.draft(self.draft, self.names, "addresses" in self.keep)
-        return engine, new_reader
-
     def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
-        """See CaptureDecoder."""
+        """See Handover."""
         places = self.engine.drafting.current
         track = places.track = Track(places)
         make = partial(self.reader, track, ends, client, started)
-        track.layer = TlsLayer(make, started, self.keys, self.tally.add_decrypted)
+        track.layer = TlsLayer(make, started, self.capture.handover.keys, self.tally.add_decrypted)
         return track.layer
 
     def reader(self, track: Track, *state: Any) -> RedactedConnection:
         """What reads a connection. Another one for the same means that it is read behind TLS."""
-        state += (self.bodies, self.receive)
+        state += (self.capture.bodies, self.capture.receive)
         login = login_of(track.places)
         made = RedactedConnection(*state, frames=self.frames, login=login, write=track.write, came=track.came)
         track.decrypted, track.connection = track.connection is not None, made
@@ -102,9 +103,6 @@ class Redaction(CaptureDecoder):
             track.add_ends(ns)
         if track is not None:
             track.forget()
-
-    def emit(self, item: Item) -> None:
-        """Exchanges and events are counted, and not kept."""
 
     def write(self, out: BinaryIO) -> None:
         """Write what was read. OSError."""

@@ -17,7 +17,7 @@ USED = frozenset({
 
 
 class TableBuilder(RowSource):
-    """Captures whose rows go to `folder`, as table/[date=.../]name.parquet. options: as for `CaptureDecoder`."""
+    """Captures whose rows go to `folder`, as table/[date=.../]name.parquet. options: of DecodeOptions."""
 
     def __init__(self, paths: Sequence[str], folder: str, chosen: Filter = ALL, **options: Any) -> None:
         self.writer = TableWriter(folder, "report")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kcli.capture.tables.arrow import TableDecoder
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
+from kcli.capture.tables.arrow import ArrowSink
 from kcli.capture.tables.columns import OF_EVENTS
 from kcli.sql.scans import Source
 from kcli.tables.captured import EVENT_COLUMNS
@@ -17,7 +18,7 @@ KIND = "event"  # the column that says which of both a row is
 
 
 def exchange_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
-    """Exchanges of captures that are read as one. options: as for `CaptureDecoder`."""
+    """Exchanges of captures that are read as one. options: of DecodeOptions."""
     return rows_of(paths, options, events=False)
 
 
@@ -30,7 +31,8 @@ def rows_of(paths: Sequence[str], options: dict[str, Any], *, events: bool) -> S
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
         own = wanted - OF_EVENTS if not events else wanted & {"timestamp", "connection", "file"}
         bodies = events or not OF_BODIES.isdisjoint(own)
-        for batch in TableDecoder(paths, BOTH, own, bodies, **options).batches():
+        source = CaptureDecoder(paths, ArrowSink(BOTH, own, bodies), DecodeOptions(**options))
+        for batch in source.sink.batches():
             kinds = batch.column(KIND)
             if kinds.null_count == (0 if events else len(kinds)):
                 yield batch

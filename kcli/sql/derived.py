@@ -35,7 +35,7 @@ NEEDED = frozenset({*FACTS, "undecodable"}) - {"noted_exchanges"}  # whose table
 class Facts:
     """What the pipeline's workers leave of captures for the tables across connections, in a folder until `close`.
 
-    options: ports, dialect, secrets and memory, as for `CaptureDecoder`.
+    options: ports, dialect, secrets and memory, of DecodeOptions.
     """
 
     def __init__(self, paths: Sequence[str], options: dict[str, Any]) -> None:

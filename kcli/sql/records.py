@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.kafka.record_fields import CapturedField, RecordDecoder
+from kcli.capture.kafka.record_fields import CapturedField, RecordSink
 from kcli.core.records import batches as core
 from kcli.errors import InputError, all_of
 from kcli.records.batches import Batch
@@ -193,11 +194,11 @@ def captured_records(paths: Sequence[str], options: dict[str, Any]) -> Source:
     read."""
 
     def batches(_wanted: frozenset[str]) -> Iterator[Any]:
-        source, gathered = RecordDecoder(paths, **options), Gathered()
+        source, gathered = CaptureDecoder(paths, RecordSink(), DecodeOptions(**options)), Gathered()
         found: list[tuple[int, int, str]] = []
         failures: list[InputError] = []
         try:
-            for captured in source.fields():
+            for captured in source.sink.fields():
                 gathered.add(captured)
                 if len(gathered.data) >= CHUNK:
                     yield from record_batches(*gathered.taken(), source.bodies.secrets, found)

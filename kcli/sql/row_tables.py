@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.io.file_marks import FileMarks
 from kcli.capture.kafka.events import Event
-from kcli.capture.tables.arrow import TableDecoder
+from kcli.capture.tables.arrow import ArrowSink
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import InputError
 from kcli.filelike import STDIN
@@ -43,9 +44,9 @@ class LearntNames:
         """Of all captures; of none where one can't be read twice."""
         if STDIN in self.paths:
             return None
-        source = TableDecoder(self.paths, wanted=frozenset(), **self.options)
+        source = CaptureDecoder(self.paths, ArrowSink(wanted=frozenset()), DecodeOptions(**self.options))
         try:
-            for _ in source.batches():
+            for _ in source.sink.batches():
                 pass
         except InputError:
             pass  # whoever reads the rows says what is wrong
@@ -88,23 +89,22 @@ class TableRows(RowSource):
         taken, self.ready = self.ready, []
         return taken
 
-    def enter(self, number: int) -> None:
-        """The next packets are those of another file."""
-        super().enter(number)
+    def next_file(self, number: int) -> None:
+        """See Sink."""
         self.marks.enter(number, self.taker.count)
 
-    def emit(self, item: Any) -> None:
-        """Take an exchange or event that comes as a value."""
-        if isinstance(item, Event) and item.reason.endswith(AT_END):
+    def event(self, event: Event) -> None:
+        """See Sink."""
+        if event.reason.endswith(AT_END):
             self.end_ns = max(self.engine.last_ns, getattr(self.engine, "latest", 0))
-        super().emit(item)
+        super().event(event)
 
     def put_row(self, table: str, row: tuple[Any, ...]) -> None:
         """Keep a row, if it is of this table."""
         if table != self.table:
             return
         self.waiting.append(row)
-        self.files.append(self.file_name)
+        self.files.append(self.capture.file_name)
         if len(self.waiting) >= ROWS:
             self.flush_rows()
 
@@ -120,7 +120,7 @@ class TableRows(RowSource):
 
         columns = ExchangeColumns(self.taker.take_columns(last), self.bodies.name)
         if columns.rows.count:
-            files = self.marks.column(self.entered_names, columns.rows.count).array(arrow_type("string"))
+            files = self.marks.column(self.capture.entered_names, columns.rows.count).array(arrow_type("string"))
             for _, rows, batch in PartitionColumns(columns).tables(self.rows.wanted):
                 self.add(batch, files.take(integers(rows, "int64")))
         self.marks.restart()
@@ -148,7 +148,7 @@ class TableRows(RowSource):
 def row_source(table: str, learnt: LearntNames, options: dict[str, Any]) -> Source:
     """The rows of one of ROW_TABLES, of the captures that names are learnt from.
 
-    options: ports, dialect, secrets and memory, as for `CaptureDecoder`.
+    options: ports, dialect, secrets and memory, of DecodeOptions.
     """
 
     def batches(_wanted: frozenset[str]) -> Iterator[Any]:

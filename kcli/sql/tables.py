@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
-    """An engine over the tables of all inputs. options: of captures, as for `CaptureDecoder`. UsageError: DuckDB is
+    """An engine over the tables of all inputs. options: of captures, of DecodeOptions. UsageError: DuckDB is
     missing. InputError: a written table can't be read."""
     sources: dict[str, list[Source]] = {name: [] for name in TABLES if name not in VIEWS}
     schemas = {name: schema_of(TABLES[name].columns) for name in sources}

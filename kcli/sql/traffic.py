@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kcli.capture.tables.arrow import ROWS, TableDecoder
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
+from kcli.capture.tables.arrow import ROWS, ArrowSink
 from kcli.capture.tables.columns import OF_EVENTS
 from kcli.pipeline.logins import principal_of
 from kcli.schemas.apikeys import SASL_AUTHENTICATE
@@ -23,16 +24,16 @@ SAID = (PRINCIPAL, *TCP)
 TRAFFIC_COLUMNS = (*{each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values(), *SAID)
 
 
-class Traffic(TableDecoder):
+class Traffic(ArrowSink):
     """Captures whose exchanges and events become record batches, with rows about their connections among them."""
 
     forwarded = (SASL_AUTHENTICATE,)
 
-    def __init__(self, paths: Sequence[str], wanted: frozenset[str], options: dict[str, Any]) -> None:
+    def __init__(self, wanted: frozenset[str]) -> None:
         if any(each.name in wanted for each in TCP):
-            self.connection_ended = self.put_end
+            self.connection_end = self.put_end
         own = OF_EVENTS | {each.name for each in SAID}
-        super().__init__(paths, TRAFFIC_COLUMNS, wanted - own, **options)
+        super().__init__(TRAFFIC_COLUMNS, wanted - own)
 
     def put_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
         """Put what TCP says of a connection. round_trip: ns, -1: not known."""
@@ -43,7 +44,7 @@ class Traffic(TableDecoder):
 
     def more(self, link: bytes, *exchange: Any) -> None:
         """Put what a SaslAuthenticate says of its connection's user: until an answer refuses it."""
-        item = self.exchange_of(link, *exchange)
+        item = self.capture.handover.exchange_of(link, *exchange)
         principal = principal_of(item)
         if principal is not None:
             completed = item.response_ns or item.request_ns
@@ -51,9 +52,9 @@ class Traffic(TableDecoder):
 
 
 def traffic_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
-    """The rows of TRAFFIC_COLUMNS. options: as for `CaptureDecoder`."""
+    """The rows of TRAFFIC_COLUMNS. options: of DecodeOptions."""
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
-        yield from Traffic(paths, wanted, options).batches()
+        yield from CaptureDecoder(paths, Traffic(wanted), DecodeOptions(**options)).sink.batches()
 
     return batches

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture import decoder
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import Packet, Wire, pcap
 from tests.oracle.captures import READERS
 
@@ -32,8 +32,8 @@ def read(engine: str, tmp_path: Path) -> Reading:
         data = packets if isinstance(packets, bytes) else pcap(packets)
         path = tmp_path / "made.pcap"
         path.write_bytes(data)
-        source = decoder.CaptureDecoder([str(path)])
-        items = [item for piece in source.pieces() for item in piece]
+        source = as_values([str(path)])
+        items = [item for piece in pieces(source) for item in piece]
         assert source.tally.unaccounted(source.engine) == 0
         return items
 

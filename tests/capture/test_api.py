@@ -12,7 +12,7 @@ import pytest
 
 import kcli
 from kcli.capture.api import read_capture
-from kcli.capture.decoder import CaptureDecoder
+from tests.capture.decoding import write_lines
 from tests.capture.wires import DATA, SAMPLES
 
 TXN = SAMPLES / "java44-txn.pcap"
@@ -21,7 +21,7 @@ KCAT = SAMPLES / "kcat-codecs.pcap"
 
 def lines(*paths: Path) -> list[bytes]:
     out = io.BytesIO()
-    CaptureDecoder([str(path) for path in paths], text=True).lines(out.write)
+    write_lines([str(path) for path in paths], out.write)
     return out.getvalue().splitlines(keepends=True)
 
 

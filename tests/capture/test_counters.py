@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kcli.capture.counters import Tally, bytes_text
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.kafka.events import Event
+from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES
 
 
@@ -14,8 +14,8 @@ from tests.capture.wires import DATA, SAMPLES
     "path", [*sorted(SAMPLES.glob("*.pcap*")), *sorted(DATA.glob("*.pcap*"))], ids=lambda path: path.name
 )
 def test_every_byte_is_accounted_for(path: object, engine: str) -> None:
-    source = CaptureDecoder([str(path)])
-    for _ in source.pieces():
+    source = as_values([str(path)])
+    for _ in pieces(source):
         pass
     assert source.engine.payload > 0
     assert source.tally.unaccounted(source.engine) == 0

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from kcli.capture.api import read_capture
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.capture.io.ranges import rows
 from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError
+from tests.capture.decoding import as_lines, as_values, write_lines
 from tests.capture.truth import compare
 from tests.capture.wires import DATA, SAMPLES
 from tests.oracle.captures import same_as_oracle
@@ -63,7 +63,7 @@ def test_the_core_writes_what_its_oracle_does(name: str) -> None:
 @pytest.mark.parametrize("name", [*LOGGED, "snaplen-96.pcap"])
 def test_lines_are_what_values_say(name: str) -> None:
     out = io.BytesIO()
-    CaptureDecoder([str(path(name))], text=True).lines(out.write)
+    write_lines([str(path(name))], out.write)
     items = list(read_capture(path(name)).items())
     assert b"".join(item.line() for item in items) == out.getvalue()
     for line in out.getvalue().splitlines():
@@ -86,15 +86,17 @@ CHOICES = [
 @pytest.mark.parametrize("name", ["java44-txn.pcap", "java44-admin.pcap.gz", "mid-stream.pcap.zst"])
 def test_chosen_lines_are_those_of_chosen_values(engine: str, name: str, chosen: Filter) -> None:
     out = io.BytesIO()
-    source = CaptureDecoder([str(path(name))], text=True, chosen=chosen)
-    source.lines(out.write)
+    source = as_lines([str(path(name))], chosen=chosen)
+    source.sink.write = out.write
+    for _ in source.read():
+        pass
     assert out.getvalue() == b"".join(item.line() for item in read_capture(path(name)).items() if chosen.wants(item))
     assert source.tally.unaccounted(source.engine) == 0  # the counts are of all
 
 
 def test_the_form_of_a_line() -> None:
     out = io.BytesIO()
-    CaptureDecoder([str(SAMPLES / "java44-txn.pcap")], text=True).lines(out.write)
+    write_lines([str(SAMPLES / "java44-txn.pcap")], out.write)
     first = json.loads(out.getvalue().splitlines()[0])
     assert list(first) == [
         "timestamp", "connection", "requestHeader", "request", "response", "requestBytes", "responseBytes", "latencyMs",
@@ -130,7 +132,7 @@ def test_records_can_be_shown() -> None:
         ("full", b'"records":[{'),
     ):
         out = io.BytesIO()
-        CaptureDecoder(capture, text=True, records=form).lines(out.write)
+        write_lines(capture, out.write, records=form)
         assert has in out.getvalue(), form
 
 
@@ -168,8 +170,11 @@ def test_two_captures_of_the_same_time_are_merged(tmp_path: Path, engine: str) -
 
 def test_packets_read_elsewhere_can_be_pushed(engine: str) -> None:
     whole = str(SAMPLES / "java44-txn.pcap")
-    source = CaptureDecoder([])
-    pushed = source.push(rows(whole)) + source.finish()
+    source = as_values([])
+    for row in rows(whole):
+        source.engine.push(row.data, row.ns, row.link, row.length)
+    source.engine.finish()
+    pushed = source.sink.taken()
     assert [item.line() for item in pushed] == [item.line() for item in read_capture([whole]).items()]
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
 import pytest
 
 from kcli.capture.api import read_capture
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter, chosen, matches, mentions
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import UsageError
+from tests.capture.decoding import as_values, lines_of, pieces, write_lines
 from tests.capture.wires import SAMPLES
 
 TXN = str(SAMPLES / "java44-txn.pcap")
@@ -97,13 +96,11 @@ PATTERNS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("text", [True, False])
 def test_lines_and_values_have_the_same(text: bool) -> None:
     for how in PATTERNS:
-        source = CaptureDecoder([str(SAMPLES / "java44-txn.pcap")], text=text, chosen=Filter(**how))
+        paths = [str(SAMPLES / "java44-txn.pcap")]
         if text:
-            out = io.BytesIO()
-            source.lines(out.write)
-            assert out.getvalue().count(b"\n") == kept(**how)
+            assert lines_of(paths, chosen=Filter(**how)).count(b"\n") == kept(**how)
         else:
-            assert sum(map(len, source.wanted())) == kept(**how)
+            assert sum(map(len, pieces(as_values(paths, chosen=Filter(**how))))) == kept(**how)
 
 
 def test_events_of_a_connection() -> None:
@@ -124,9 +121,9 @@ def test_events_of_a_connection() -> None:
 )
 def test_lines_as_values_are_exchanges(chosen: Filter) -> None:
     lines: list[bytes] = []
-    CaptureDecoder([TXN], text=True).lines(lambda text: lines.append(bytes(text)))
+    write_lines([TXN], lambda text: lines.append(bytes(text)))
     rows = [json.loads(line) for line in b"".join(lines).splitlines()]
-    items = [each for part in CaptureDecoder([TXN]).pieces() for each in part if isinstance(each, Exchange)]
+    items = [each for part in pieces(as_values([TXN])) for each in part if isinstance(each, Exchange)]
     assert len(rows) == len(items)
     kept = [chosen.wants_row(row, item.request_ns, item.response_ns) for row, item in zip(rows, items, strict=True)]
     assert kept == [chosen.wants(item) for item in items] and any(kept) and not all(kept)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder, Item
 from kcli.capture.first_bytes import protocol_of
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Item
 from kcli.grammar.files.proxy_protocol import SIGNATURE, ProxyHeader, proxy_header
+from tests.capture.decoding import as_values, pieces
 from tests.capture.messages import api_versions, metadata
 from tests.capture.wires import Packet, Wire, frame, pcap
 
@@ -75,8 +76,8 @@ def test_what_is_no_header(data: bytes) -> None:
 
 def read(path: Path, packets: list[Packet]) -> list[Item]:
     path.write_bytes(pcap(packets))
-    source = CaptureDecoder([str(path)])
-    items = [item for some in source.pieces() for item in some]
+    source = as_values([str(path)])
+    items = [item for some in pieces(source) for item in some]
     assert source.tally.unaccounted(source.engine) == 0
     return items
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.decoder import DecodeOptions, decode
 from kcli.capture.filters import chosen
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.statistics import COLUMNS, Figures, StatisticsDecoder, StatisticsRow, bucket_of, middle_of
+from kcli.capture.statistics import COLUMNS, Figures, StatisticsRow, StatisticsSink, bucket_of, middle_of
+from tests.capture.decoding import as_values, pieces, write_lines
 from tests.capture.messages import request, response
 from tests.capture.wires import DATA, MILLISECOND, SAMPLES, Wire, pcap
 from tests.oracle.captures import by_oracle
@@ -32,10 +33,7 @@ CAPTURES = [
 
 
 def counted(path: Path, *by: str, **options: Any) -> list[StatisticsRow]:
-    source = StatisticsDecoder([str(path)], by, **options)
-    for _ in source.read():
-        pass
-    return source.rows()
+    return decode([str(path)], StatisticsSink(by), DecodeOptions(**options)).sink.rows()
 
 
 def plain(rows: list[StatisticsRow]) -> list[Any]:
@@ -68,8 +66,8 @@ CHOICES: list[dict[str, Any]] = [
 def test_filters(choice: dict[str, Any]) -> None:
     for path in CAPTURES[:3]:
         fast = counted(path, "api", "client", chosen=chosen(**choice))
-        source = CaptureDecoder([str(path)], chosen=chosen(**choice))
-        wanted = [item for items in source.wanted() for item in items if isinstance(item, Exchange)]
+        source = as_values([str(path)], chosen=chosen(**choice))
+        wanted = [item for items in pieces(source) for item in items if isinstance(item, Exchange)]
         assert sum(row.figures.exchanges for row in fast) == len(wanted)
         with by_oracle():
             assert plain(counted(path, "api", "client", chosen=chosen(**choice))) == plain(fast)
@@ -78,7 +76,7 @@ def test_filters(choice: dict[str, Any]) -> None:
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_figures_are_those_of_the_lines(path: Path) -> None:
     lines: list[bytes] = []
-    CaptureDecoder([str(path)], text=True).lines(lambda text: lines.append(bytes(text)))
+    write_lines([str(path)], lambda text: lines.append(bytes(text)))
     by_api: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in map(json.loads, b"".join(lines).splitlines()):
         if "event" not in row:

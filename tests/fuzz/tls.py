@@ -10,8 +10,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from kcli.capture import decoder
 from tests.capture import messages
+from tests.capture.decoding import as_lines
 from tests.capture.tls.traffic import Talk, sealed
 from tests.capture.wires import Packet, pcap
 from tests.fuzz.damage import damaged
@@ -122,7 +122,9 @@ def cut(packets: list[Packet], at: int, rng: random.Random) -> None:
 def decoded(path: Path, key_log: Path) -> bytes:
     """Return the lines of JSON."""
     out = io.BytesIO()
-    source = decoder.CaptureDecoder([str(path)], text=True, key_logs=[str(key_log)])
-    source.lines(out.write)
+    source = as_lines([str(path)], key_logs=[str(key_log)])
+    source.sink.write = out.write
+    for _ in source.read():
+        pass
     assert source.tally.unaccounted(source.engine) == 0, "bytes are not accounted for"
     return out.getvalue()

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from kcli.capture.decoder import CaptureDecoder
+from kcli.capture import decoder
+from kcli.capture.decoder import DecodeOptions
+from kcli.capture.handover import Handover
 from kcli.errors import InputError
 from kcli.redact import batches, messages, redacting
+from tests.capture.decoding import as_lines
 from tests.oracle.redact.draft import Draft
 from tests.oracle.redact.engine import ReferenceDraftEngine
 from tests.oracle.redact.records import fill_records
@@ -26,12 +29,15 @@ COUNTED = (
 
 def by_oracle(drafting: bool = False) -> contextlib.AbstractContextManager[Any]:
     """Have decoders read packets with the interpreted engine: everything comes to them as values."""
-    engine = ReferenceDraftEngine if drafting else ReferenceEngine
+    made = ReferenceDraftEngine if drafting else ReferenceEngine
 
-    def choose_engine(decoder: CaptureDecoder, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        return engine(decoder, ports, decoder.memory), partial(ReferenceReader, decoder.add_secrets)
+    def new_engine(
+        handover: Handover, _sink: object, connection_end: Any, options: DecodeOptions
+    ) -> tuple[Any, Callable[[], Any]]:
+        engine = made(handover, options.ports, options.memory, connection_end)
+        return engine, partial(ReferenceReader, handover.add_secrets)
 
-    return patch.object(CaptureDecoder, "choose_engine", choose_engine)
+    return patch.object(decoder, "new_engine", new_engine)
 
 
 @contextlib.contextmanager
@@ -56,15 +62,17 @@ READERS = {"oracle": by_oracle, "core": by_core}
 
 def lines_of(paths: Sequence[Path], **options: Any) -> tuple[list[bytes], dict[str, int]]:
     """The lines of JSON of captures read as one, and what was counted; every byte has to be accounted for."""
-    source, said = CaptureDecoder([str(path) for path in paths], text=True, **options), bytearray()
+    said = bytearray()
+    source = as_lines([str(path) for path in paths], said.extend, **options)
     with contextlib.suppress(InputError):
-        source.lines(said.extend)
+        for _ in source.read():
+            pass
     assert source.tally.unaccounted(source.engine) == 0
     return bytes(said).splitlines(), {name: getattr(source.engine, name) for name in COUNTED}
 
 
 def same_as_oracle(*paths: Path, **options: Any) -> list[bytes]:
-    """Compare what the core makes of captures with the oracle's; the lines. options: of CaptureDecoder."""
+    """Compare what the core makes of captures with the oracle's; the lines. options: of DecodeOptions."""
     made = lines_of(paths, **options)
     with by_oracle():
         expected = lines_of(paths, **options)

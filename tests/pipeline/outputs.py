@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow.dataset
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.io.files import FOREVER
 from kcli.errors import InputError
 from kcli.pipeline import context, run, stages
@@ -25,6 +24,7 @@ from kcli.pipeline.row_source import Opened
 from kcli.pipeline.shuffle_files import Slice
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.windows import Heavy, Window
+from tests.capture.decoding import as_lines
 
 __all__ = [
     "assert_decoded",
@@ -86,9 +86,11 @@ def rows_of(output: Path, table: str) -> list[dict[str, Any]]:
 def decoded_lines(captures: Sequence[Path], key_logs: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The lines of `kcli decode pcap --format jsonl`."""
     out = io.BytesIO()
-    source = CaptureDecoder([str(path) for path in captures], text=True, key_logs=key_logs)
+    source = as_lines([str(path) for path in captures], key_logs=key_logs)
     with contextlib.suppress(InputError):  # a damaged file's lines are there all the same
-        source.lines(out.write)
+        source.sink.write = out.write
+        for _ in source.read():
+            pass
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.kafka.exchange import Exchange
 from kcli.pipeline.fetch_frames import FRAMED, filled
+from tests.capture.decoding import as_values, pieces
 from tests.oracle.odd import make_all_odd
 from tests.pipeline.outputs import rows_of, run_here
 
@@ -22,7 +22,7 @@ CAPTURES = ("samples/java44-consume-classic.pcap", "samples/kcat-codecs.pcap", "
 @pytest.mark.parametrize("name", CAPTURES)
 def test_frames_come_back_at_their_size(name: str, odd: bool, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is no records is what it was; of odd exchanges all is."""
-    items = [each for part in CaptureDecoder([str(ROOT / name)]).pieces() for each in part]
+    items = [each for part in pieces(as_values([str(ROOT / name)])) for each in part]
     framed = {
         (each.connection, each.request_ns, each.correlation_id): each
         for each in items if isinstance(each, Exchange) and each.api_key in FRAMED

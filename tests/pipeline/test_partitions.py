@@ -72,12 +72,12 @@ def test_batches_are_those_that_the_records_hold(samples: Path, output: Path, mo
     import io
     import json
 
-    from kcli.capture.decoder import CaptureDecoder
+    from tests.capture.decoding import write_lines
 
     name = samples / "kcat-codecs.pcap"
     run_here(monkeypatch, [name], output, shares=2)
     out = io.BytesIO()
-    CaptureDecoder([str(name)], text=True, records="batches").lines(out.write)
+    write_lines([str(name)], out.write, records="batches")
     reported: list[tuple[Any, ...]] = []
     for line in map(json.loads, out.getvalue().splitlines()):
         for side, topics, partitions in (

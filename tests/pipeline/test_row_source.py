@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.capture.kafka.events import Event
 from kcli.pipeline.row_source import RowSource
+from tests.capture.decoding import as_values, pieces
 from tests.capture.messages import request
 from tests.capture.wires import SAMPLES, START, Wire, pcap
 from tests.pipeline.outputs import rows_of, run_here
@@ -86,8 +86,7 @@ def asked(captures: list[Path]) -> list[dict[str, Any]]:
 
 def decoded(captures: list[Path]) -> list[int]:
     """The same of `kcli decode pcap`."""
-    decoder = CaptureDecoder([str(path) for path in captures])
-    for _ in decoder.read():
-        pass
-    events = [each for each in decoder.items if isinstance(each, Event) and each.kind == "unanswered-at-end"]
+    decoder = as_values([str(path) for path in captures])
+    found = [item for items in pieces(decoder) for item in items]
+    events = [each for each in found if isinstance(each, Event) and each.kind == "unanswered-at-end"]
     return [each.ns for each in sorted(events, key=lambda each: str(each.connection))]

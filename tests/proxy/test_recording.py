@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.kafka.exchange import Exchange
 from kcli.proxy.recording import MOST_WAITING, Recorder
 from tests.broker.talk import API_VERSIONS, METADATA, batch, run
+from tests.capture.decoding import as_values, pieces
 from tests.proxy.talk import proxied
 
 
@@ -33,8 +33,8 @@ def test_exchanges_with_the_addresses_of_client_and_broker(tmp_path: Path) -> No
     run(work())
     path = tmp_path / "x.pcapng"
     path.write_bytes(b"".join(blocks))
-    source = CaptureDecoder([str(path)])
-    found = [item for items in source.wanted() for item in items]
+    source = as_values([str(path)])
+    found = [item for items in pieces(source) for item in items]
     assert all(isinstance(item, Exchange) for item in found)
     exchanges = [item for item in found if isinstance(item, Exchange)]
     assert sorted(each.api_key for each in exchanges) == [0, 1, 3, 3, 18, 18]

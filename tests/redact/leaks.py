@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.errors import InputError
 from kcli.redact.fields import WORDS
 from kcli.topic_names import CLUSTER_METADATA
+from tests.capture.decoding import as_lines
 
 __all__ = ["OF_KCLI", "forms_of", "leaks", "lines", "names_of", "texts"]
 
@@ -28,10 +28,11 @@ ENVELOPED = ("requestData", "responseData")
 
 def lines(paths: Path | Sequence[Path], *key_logs: str) -> list[dict[str, Any]]:
     files = [str(path) for path in ([paths] if isinstance(paths, Path) else paths)]
-    source = CaptureDecoder(files, records="full", text=True, secrets=True, key_logs=key_logs)
     out: list[bytes] = []
+    source = as_lines(files, lambda data: out.append(bytes(data)), records="full", secrets=True, key_logs=key_logs)
     with contextlib.suppress(InputError):
-        source.lines(lambda data: out.append(bytes(data)))
+        for _ in source.read():
+            pass
     return [json.loads(line) for line in b"".join(out).splitlines()]
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.errors import InputError
 from kcli.report.building import USED, TableBuilder
 from kcli.report.tables import Tables
+from tests.capture.decoding import as_values, pieces
 
 pytest.importorskip("duckdb")
 COUNT = "SELECT count(*), count(DISTINCT connection) FROM exchange_facts"
@@ -28,7 +28,7 @@ def test_rows_of_what_is_chosen(samples: Path, tmp_path: Path) -> None:
     for number, chosen in enumerate((Filter(apis=frozenset({0})), Filter(topic="pay-in"), Filter(client_id="nobody"))):
         for _ in (builder := TableBuilder([path], str(tmp_path / str(number)), chosen)).read():
             pass
-        expected = sum(chosen.wants(each) for part in CaptureDecoder([path]).pieces() for each in part)
+        expected = sum(chosen.wants(each) for part in pieces(as_values([path])) for each in part)
         with Tables(tmp_path / str(number)) as tables:
             tables.open("exchange_facts")
             assert tables.run("SELECT count(*) FROM exchange_facts")[1] == [(expected,)] and builder.built == bool(

@@ -8,7 +8,7 @@ import pytest
 from kcli.capture.filters import Filter
 from kcli.errors import InputError
 from kcli.sessions.feeder import Feeder, span, times
-from kcli.sessions.source import SessionDecoder
+from kcli.sessions.source import follow
 from kcli.sessions.tracker import Tracker
 from tests.capture.wires import Wire, frame, pcap
 from tests.sessions.captured import Row, fetches, rows_of
@@ -99,7 +99,7 @@ def test_captured_fetches_of_a_version_that_nobody_knows_are_skipped(tmp_path: P
     wire = Wire().open().client(frame(body)).server(frame(bytes([0, 0, 0, 1]) + bytes(20)))
     (tmp_path / "x.pcap").write_bytes(pcap(wire.packets))
     feeder = Feeder(Tracker())
-    SessionDecoder([str(tmp_path / "x.pcap")], feeder, ports=[wire.server_end[1]]).run()
+    follow([str(tmp_path / "x.pcap")], feeder, ports=[wire.server_end[1]])
     assert (feeder.exchanges, feeder.skipped) == (1, 1)
 
 

@@ -17,7 +17,7 @@ from kcli.sessions.columns import new_kernel
 from kcli.sessions.explain import session_dict
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.session import ObservedSession
-from kcli.sessions.source import SessionDecoder
+from kcli.sessions.source import follow as follow_files
 from kcli.sessions.tracker import Tracker
 from tests.capture.wires import Wire, frame, pcap
 from tests.oracle.captures import by_core, by_oracle
@@ -34,7 +34,7 @@ def follow(path: Path, kernel: Any) -> tuple[list[Any], int]:
     found: list[Any] = []
     tracker = Tracker(found.append, ended.append, kernel)
     with reading(kernel):
-        SessionDecoder([str(path)], Feeder(tracker)).run()
+        follow_files([str(path)], Feeder(tracker))
     tracker.close()
     assert found == []
     return [session_dict(session, {}) for session in ended], tracker.fetches
@@ -65,7 +65,7 @@ def test_all_fetches_are_followed_whatever_is_chosen(new_kernel: Callable[[], An
         tracker = Tracker(on_end=ended.append, kernel=new_kernel())
         feeder = Feeder(tracker, chosen)
         with reading(tracker.kernel):
-            SessionDecoder([str(path)], feeder).run()
+            follow_files([str(path)], feeder)
         tracker.close()
         assert ([session_dict(session, {}) for session in ended], tracker.fetches) == whole
         assert feeder.chosen_fetches == 80 * len(shown)
@@ -78,7 +78,7 @@ def test_a_file_that_ends_too_early_is_read_as_far_as_it_goes(tmp_path: Path) ->
     path.write_bytes(path.read_bytes()[:-100])
     tracker = Tracker(kernel=new_kernel())
     with pytest.raises(InputError, match="ends in the middle"):
-        SessionDecoder([str(path)], Feeder(tracker)).run()
+        follow_files([str(path)], Feeder(tracker))
     assert tracker.fetches >= 38
 
 
@@ -90,7 +90,6 @@ def test_exchanges_of_a_key_that_no_table_has_are_passed_over(tmp_path: Path) ->
         wire.client(frame(struct.pack(">HHiH1s", key, 0, number, 1, b"c")))
         wire.server(frame(struct.pack(">i", number) + bytes(6)))
     path.write_bytes(pcap(wire.packets))
-    source = SessionDecoder([str(path)], Feeder(Tracker(kernel=new_kernel())))
-    source.run()
+    source = follow_files([str(path)], Feeder(Tracker(kernel=new_kernel())))
     assert source.engine.packets == len(wire.packets)
     assert source.engine.wire_bytes == sum(len(packet.data) for packet in wire.packets)

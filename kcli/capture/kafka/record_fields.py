@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.capture.decoder import CaptureDecoder, Item
 from kcli.capture.filters import matches
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Sink
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import UsageError
 from kcli.grammar import messages
@@ -16,6 +16,9 @@ from kcli.jsontext import loads
 from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
 from kcli.schemas.secrets import METADATA_ID
 from kcli.topic_names import CLUSTER_METADATA
+
+if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
 
 MOST_TOPICS = 1000  # that are remembered
 APPEND_TIMES = 2  # the version of Produce from which on answers have the append time
@@ -118,36 +121,35 @@ PATHS: Mapping[int, tuple[bool, str, str]] = {
 }
 
 
-class RecordDecoder(CaptureDecoder):
-    """A capture whose records are wanted."""
+class RecordSink(Sink):
+    """Keeps exchanges that may have records."""
 
-    def __init__(self, *paths: Any, topic: str | None = None, partition: int | None = None, **options: Any) -> None:
-        """As `CaptureDecoder`. chosen: which exchanges; errors among it: of those that were answered with one. topic,
-        partition: whose records; a topic by name or pattern. `topics` are those that have any, the first of many."""
+    def __init__(self, topic: str | None = None, partition: int | None = None) -> None:
+        """topic, partition: whose records; a topic by name or pattern. `topics` are those that have any, the first of
+        many."""
         self.topic, self.partition = topic, partition
         self.topics: dict[str, None] = {}
         self.client_timed: set[str] = set()  # topics whose records keep the client's time (CreateTime)
-        super().__init__(*paths, **options)
         self.found: list[tuple[Exchange, str]] = []
 
-    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """The engine, which drops what has no records that are wanted, where there is no condition."""
-        if self.chosen.where is None:
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        """Drop what has no records that are wanted within the core, where there is no condition."""
+        self.capture, self.bodies = capture, capture.bodies
+        if capture.chosen.where is None:
             from kcli.core.columns.record_exchanges import RecordExchanges
 
             partition = -1 if self.partition is None else self.partition
-            self.sink = RecordExchanges(self, self.bodies.names, partition)
-        return super().choose_engine(ports)
+            self.compiled = RecordExchanges(self, self.bodies.names, partition)
 
-    def emit(self, item: Item) -> None:
-        """Keep an exchange that may have records."""
-        self.learn_names(item)
-        if isinstance(item, Exchange) and item.api_key in WITH_RECORDS and self.chosen.wants(item):
-            self.found.append((item, self.file_name))
+    def exchange(self, exchange: Exchange) -> None:
+        """See Sink."""
+        if exchange.api_key in WITH_RECORDS:
+            self.found.append((exchange, self.capture.file_name))
 
     def fields(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[CapturedField]:
-        """The records fields of all exchanges, in order. InputError at the end for damaged files."""
-        for _ in self.read(moved):
+        """Read the captures, and yield the records fields of all exchanges, in order. InputError at the end for damaged
+        files."""
+        for _ in self.capture.read(moved):
             found, self.found = self.found, []
             for exchange, file in found:
                 for field in record_fields(exchange):
@@ -183,7 +185,7 @@ class RecordDecoder(CaptureDecoder):
 
     def picked(self, link: bytes, *exchange: Any) -> None:
         """Take an exchange with records that may be wanted."""
-        self.emit(self.exchange_of(link, *exchange))
+        self.capture.deliver(self.capture.handover.exchange_of(link, *exchange))
 
     def wants_name(self, name: bytes, quoted: bool) -> bool:
         """Whether a topic is wanted, by its name's bytes. quoted: as JSON text."""

@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.parallel.shared_reading import SharedReading, TooMuchSharedError
 
+if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
+    from kcli.capture.sink import Lines
 
-class SharedDecoder(SharedReading):
+
+class SharedLines(SharedReading):
     """A capture whose lines other processes help to make."""
 
-    def __init__(self, *paths: Any, jobs: int, **options: Any) -> None:
-        super().__init__(*paths, jobs=jobs, text=True, **options)
-        self.new_decoder = partial(CaptureDecoder, *paths, text=True, **options)
+    capture: CaptureDecoder[Lines]
 
-    def lines(
-        self,
-        write: Callable[[memoryview], Any],
-        moved: Callable[[int], None] = lambda count: None,
-        flush: Callable[[], None] | None = None,
-    ) -> None:
-        """As `CaptureDecoder.lines`. InputError, too, where another process ended early."""
+    def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
+        """Read the files, as `CaptureDecoder.read` does. InputError, too: another process ended early."""
+        sink = self.capture.sink
         try:
-            for _ in self.read_together(write, moved, flush):
-                pass
+            yield from self.read_together(sink.write, moved, sink.flush)
         except TooMuchSharedError:
-            self.write_alone(RestOutput(write, self.merger.written).write, moved, flush)
-
-    def write_alone(
-        self,
-        write: Callable[[memoryview], Any],
-        moved: Callable[[int], None],
-        flush: Callable[[], None] | None,
-    ) -> None:
-        """Write all lines, made here: from the beginning, but for what was written already."""
-        decoder = self.new_decoder()
-        try:
-            decoder.lines(write, moved, flush)
-        finally:
-            self.engine, self.tally, self.kept = decoder.engine, decoder.tally, decoder.kept
+            # All lines are made here, from the beginning, but those are not written that have been.
+            sink.write = RestOutput(sink.write, self.merger.written).write
+            self.capture.begin()
+            yield from self.capture.read(moved)
 
 
 class RestOutput:

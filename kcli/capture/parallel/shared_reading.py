@@ -10,11 +10,14 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.capture.parallel.worker import Share
 from kcli.capture.parallel.worker_process import AHEAD, LARGE, Desk, Helper, Part, StoppedError, part_of, rooms_of
 from kcli.errors import InputError
+
+if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
 
 ROOM = 1 << 21  # bytes of the segments in a stretch, for each file
 MOST_ROOM = 1 << 26
@@ -28,8 +31,8 @@ class TooMuchSharedError(Exception):
 class SharedReading(Share):
     """A capture that other processes help to read. jobs: how many there are, with this one."""
 
-    def __init__(self, *arguments: Any, jobs: int, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(self, capture: CaptureDecoder[Any], jobs: int) -> None:
+        super().__init__(capture)
         self.jobs = jobs
         self.helpers: list[Helper] = []
         self.texts = rooms_of(LARGE)
@@ -61,7 +64,7 @@ class SharedReading(Share):
         from kcli.core.capture.segment_dealer import SegmentDealer
 
         self.merger, self.dealer, self.flush = LineMerger(write), SegmentDealer(self.jobs), flush
-        room = min(ROOM * (2 + len(self.paths)), MOST_ROOM)
+        room = min(ROOM * (2 + len(self.capture.paths)), MOST_ROOM)
         failure = None
         try:
             for _ in range(1, self.jobs):
@@ -89,12 +92,12 @@ class SharedReading(Share):
     def open_rooms(self) -> None:
         """Have room for the next stretch: of segments for the others, of lines for this process."""
         self.dealer.open([helper.room for helper in self.helpers])
-        self.engine.order.open(self.texts[self.dealt % AHEAD])
+        self.capture.engine.order.open(self.texts[self.dealt % AHEAD])
 
     def pass_on(self, *, last: bool) -> None:
         """Pass on what was dealt out, and write what all have made of the oldest stretches, so that there is room for
         another one. last: of all stretches."""
-        if self.dealer.full or self.engine.order.exceeded:
+        if self.dealer.full or self.capture.engine.order.exceeded:
             raise TooMuchSharedError
         large = self.put_own()
         names, self.learnt = self.learnt, b""
@@ -110,7 +113,7 @@ class SharedReading(Share):
 
     def put_own(self) -> bool:
         """Keep what this process has made of the stretch that was read; whether it is large."""
-        order, spent = self.engine.order, time.process_time_ns()
+        order, spent = self.capture.engine.order, time.process_time_ns()
         sizes = order.close()
         if sizes is None:
             order.take(lambda *part: self.own.append(Part._make([*map(copied, part), spent, False])))
@@ -128,7 +131,7 @@ class SharedReading(Share):
             self.flush()
         if learnt is None:
             raise TooMuchSharedError
-        self.bodies.names.take_in(learnt)
+        self.capture.bodies.names.take_in(learnt)
         self.learnt += learnt
         for helper in self.helpers:
             helper.let_go()
@@ -148,13 +151,13 @@ class SharedReading(Share):
     def help_out(self, desk: Desk) -> None:
         """Read another process's share; what is wrong with the input, the first one says."""
         self.take_share(self.jobs)
-        order = self.engine.order
+        order = self.capture.engine.order
         with contextlib.suppress(StoppedError):
             for stretch in desk.stretches(order):
-                self.bodies.names.take_in(stretch.names)
+                self.capture.bodies.names.take_in(stretch.names)
                 self.receive_dealt(stretch.segments, last=stretch.last)
                 desk.put(order)
-        self.tally.add_steady(self.engine)
+        self.capture.tally.add_steady(self.capture.engine)
         desk.give(self.result())
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.capture.counters import Tally
-from kcli.capture.decoder import CaptureDecoder
 
 if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
     from kcli.core.capture.segment_dealer import SegmentDealer
 
 
@@ -28,12 +28,16 @@ class Counts(NamedTuple):
     stray: int
 
 
-class Share(CaptureDecoder):
-    """A share of a capture's connections; the core is built, and there is no condition."""
+class Share:
+    """A share of the connections of a capture without a condition."""
+
+    def __init__(self, capture: CaptureDecoder[Any]) -> None:
+        self.capture = capture
+        capture.handover.secrets_met = self.exceed
 
     def take_share(self, count: int, dealer: SegmentDealer | None = None) -> None:
         """Be one of `count` processes; to be called before anything is read. dealer: of whoever reads the files."""
-        self.engine.share(count, dealer)
+        self.capture.engine.share(count, dealer)
 
     def stretches(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """Read the files; yields after each piece of them with packets, which are then to be passed on (the end is
@@ -41,34 +45,33 @@ class Share(CaptureDecoder):
 
         InputError at the end for damaged files.
         """
-        done = 0
-        with contextlib.closing(super().read(moved)) as pieces:
+        done, engine = 0, self.capture.engine
+        with contextlib.closing(self.capture.pieces(moved)) as pieces:
             for _ in pieces:
-                if self.engine.order.exceeded:
+                if engine.order.exceeded:
                     break
-                if self.engine.wire_bytes > done:
-                    done = self.engine.wire_bytes
+                if engine.wire_bytes > done:
+                    done = engine.wire_bytes
                     yield
 
     def receive_dealt(self, segments: memoryview, *, last: bool) -> None:
         """Take in what another process has dealt out. last: the capture ends."""
-        self.engine.receive_dealt(segments)
+        self.capture.engine.receive_dealt(segments)
         if last:
-            self.engine.finish()
+            self.capture.engine.finish()
 
-    def add_secrets(self, block: bytes) -> None:
-        """Take in a part of a key log: what it decrypts may tell secrets of other connections."""
-        self.engine.order.exceeded = True
-        super().add_secrets(block)
+    def exceed(self) -> None:
+        """Have one process begin again: what a part of a key log decrypts may tell secrets of other connections."""
+        self.capture.engine.order.exceeded = True
 
     @property
     def share_counts(self) -> Counts:
         """What was counted, when all was read."""
-        engine = self.engine
-        return Counts(self.tally, self.passed, engine.connections, engine.ignored, engine.duplicate, engine.stray)
+        engine, capture = self.capture.engine, self.capture
+        return Counts(capture.tally, capture.passed, engine.connections, engine.ignored, engine.duplicate, engine.stray)
 
     def include(self, counts: Counts) -> None:
         """Add what another process has counted; nothing more is read."""
-        self.tally.include(counts.tally)
-        self.kept += counts.passed
-        self.engine.add_counts(*counts[2:])
+        self.capture.tally.include(counts.tally)
+        self.capture.sink.kept += counts.passed
+        self.capture.engine.add_counts(*counts[2:])

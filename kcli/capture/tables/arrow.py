@@ -12,15 +12,16 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from kcli.capture.decoder import CaptureDecoder, Item
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.io.file_marks import FileMarks
 from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Sink
 from kcli.capture.tables.column_owner import ColumnOwner
 from kcli.capture.tables.columns import EVERY, batch_of, event_row, put_exchange, rows_batch, wanted_rows
 from kcli.capture.tables.selected_fields import fields_of
 from kcli.errors import InputError
 from kcli.extras import require
-from kcli.filelike import Stream
 from kcli.tables.arrays import integers
 from kcli.tables.captured import PARQUET_COLUMNS
 from kcli.tables.definition import Column, schema_of
@@ -32,27 +33,25 @@ TEXT_BYTES = 1 << 25  # of JSON in a record batch; one row may have more
 TEXTS = {"header": "request_header", "request": "request", "response": "response"}  # columns, as the core calls them
 
 
-class TableDecoder(CaptureDecoder, ColumnOwner):
-    """A capture whose exchanges and events become record batches (`batches`), of the columns in `schema`.
+class ArrowSink(Sink, ColumnOwner):
+    """Makes record batches (`batches`) of exchanges and events, of the columns in `schema`.
 
     forwarded: API keys of exchanges that `more` takes, too; a subclass may have some.
     """
 
     forwarded: tuple[int, ...] = ()
+    asks_condition = True  # of the columns that are made anyway
 
     def __init__(
         self,
-        paths: Sequence[str | Stream],
         columns: Sequence[Column] = PARQUET_COLUMNS,
         wanted: Container[str] = EVERY,
         bodies: bool = True,
         for_file: bool = False,
-        **options: Any,
     ) -> None:
         """wanted: names of columns, those that are not stay null. bodies: whether messages are read behind
         their headers, where the core does that; else there are no events of what can't be, and no names are learnt.
         for_file: texts that repeat are dictionaries, as `parquet_writer` takes them.
-        options: as for `CaptureDecoder`.
 
         UsageError: pyarrow or numpy is missing.
         """
@@ -72,7 +71,12 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
         self.given: list[int] = []  # rows of the taker that came as values, which have passed the filter
         self.ready: list[Any] = []
         self.take_batch: Callable[[Any], Any] = self.ready.append
-        super().__init__(paths, **options)
+
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        """Have exchanges go to the core's columns where these tell what passes the filter."""
+        self.capture, self.bodies, self.chosen = capture, capture.bodies, capture.chosen
+        self.taker = self.new_taker()
+        self.compiled = self.taker if self.chosen.is_plain else None
 
     def fields(self, api_key: int, version: int) -> Any:
         """The fields of this version that the core makes columns of."""
@@ -93,7 +97,7 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
     def steps(self, moved: Callable[[int], None]) -> Generator[None, None, None]:
         """Read the files piece by piece; what has been made of each is in `ready`."""
         try:
-            yield from self.read(moved)
+            yield from self.capture.read(moved)
         except InputError:
             self.flush()
             yield
@@ -101,9 +105,8 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
         self.flush()
         yield
 
-    def enter(self, number: int) -> None:
-        """The next packets are those of another file."""
-        super().enter(number)
+    def next_file(self, number: int) -> None:
+        """See Sink."""
         self.marks.enter(number, self.taker.count)
 
     def taken_batches(self) -> list[Any]:
@@ -114,16 +117,16 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
 
     # What comes as rows
 
-    def emit(self, item: Item) -> None:
-        """Take an exchange or event that comes as a value."""
-        self.learn_names(item)
-        if not self.chosen.wants(item):
-            return
-        if isinstance(item, Event):
-            self.note(item)
-        else:
-            self.given.append(self.taker.count)
-            put_exchange(self.taker, item, self.engine.last_ns, self.note, self.field_names)
+    def exchange(self, exchange: Exchange) -> None:
+        """See Sink."""
+        self.given.append(self.taker.count)
+        put_exchange(self.taker, exchange, self.capture.engine.last_ns, self.note, self.field_names)
+        if len(self.rows) >= ROWS:
+            self.flush()
+
+    def event(self, event: Event) -> None:
+        """See Sink."""
+        self.note(event)
         if len(self.rows) >= ROWS:
             self.flush()
 
@@ -133,12 +136,9 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
 
     def put(self, row: dict[str, Any]) -> None:
         """Keep a row that is no exchange, with its place among these."""
-        row["file"] = self.file_name
+        row["file"] = self.capture.file_name
         self.rows.append(row)
         self.places.append(self.taker.count)
-
-    def new_feed(self) -> None:
-        """The condition is asked for the columns that are made anyway."""
 
     def new_taker(self) -> Any:
         """What makes columns in the core."""
@@ -153,12 +153,6 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
             fields=len(self.field_names),
         )  # fmt: skip
 
-    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """The engine, which gives exchanges to the core's columns where these tell what passes the filter."""
-        self.taker = self.new_taker()
-        self.sink = self.taker if self.chosen.is_plain else None
-        return super().choose_engine(ports)
-
     def flush(self) -> None:
         """All rows so far, as a record batch."""
         rows, places = self.rows, self.numpy.array(self.places, self.numpy.int64)
@@ -169,7 +163,7 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
             taken = self.taker.take_columns()
             if self.take_batch == self.ready.append:
                 taken |= {name: (taken[name][0], bytes(taken[name][1])) for name in self.kept_texts}
-            files = partial(self.marks.column, self.entered_names)
+            files = partial(self.marks.column, self.capture.entered_names)
             batch = batch_of(taken, self.bodies.name, self.schema, self.columns_wanted, files, self.field_names)
             if not self.chosen.takes_all:
                 kept = self.passing(taken, batch, given) & self.held(taken, files)
@@ -194,7 +188,7 @@ class TableDecoder(CaptureDecoder, ColumnOwner):
         return kept
 
     def held(self, taken: dict[str, Any], files: Any) -> Any:
-        """For which of the sink's rows the filter's condition holds, where it has one."""
+        """For which of the taker's rows the filter's condition holds, where it has one."""
         where = self.chosen.where
         if where is None:
             return True

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.capture.filters import Filter
+from kcli.capture.decoder import learn_names
 from kcli.capture.io.file_marks import FileMarks
-from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Lines, line_of
 from kcli.capture.tables.column_owner import ColumnOwner
 from kcli.capture.tables.columns import batch_of, put_exchange, wanted_rows
 from kcli.capture.tables.held_rows import HeldRows
@@ -23,28 +23,12 @@ from kcli.core.columns.exchange_columns import ExchangeRows
 from kcli.tables.definition import schema_of
 from kcli.tables.exchanges import EXCHANGE_COLUMNS, fields_of_columns
 
+if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
+
 ROWS = 20_000  # that wait, at most
 TEXT_BYTES = 1 << 25  # of JSON or frames among them; one may have more
 KEYS = 128  # API keys that the core keeps frames of are below
-
-
-class Decoder(Protocol):
-    """What gets the exchanges. bodies, chosen, text, overhears and number: those of `CaptureDecoder`."""
-
-    bodies: Bodies
-    chosen: Filter
-    text: bool
-    overhears: frozenset[int]
-    entered_names: list[str]
-    number: int
-    engine: Any
-
-    def meet(self, connection: str) -> None: ...
-    def learn_names(self, item: Exchange) -> None: ...
-    def put_line(self, line: bytes, exchange: bool) -> None: ...
-    def emit(self, item: Exchange | Event) -> None: ...
-    def overlook(self, item: Exchange) -> None: ...
-    def enter(self, number: int) -> None: ...
 
 
 class Waiting(NamedTuple):
@@ -60,14 +44,18 @@ class Waiting(NamedTuple):
 
 
 class ConditionalFeed(ColumnOwner):
-    """What lies between an engine and its decoder: `put` and the sink take exchanges, `flush` hands them on in order.
+    """Asks the filter's condition: `put` and the compiled half take exchanges, `flush` hands them on in order.
 
-    The decoder's `emit` gets events, and the exchanges for which the condition holds; `overlook` the others, of APIs in
-    `overhears`; `enter` tells which file they are of.
+    The decoder's `deliver` gets events, and the exchanges for which the condition holds; the sink's `overlook` the
+    others, of APIs in `overhears`; the decoder's `enter` tells which file they are of.
     """
 
-    def __init__(self, decoder: Decoder) -> None:
+    as_text = False
+
+    def __init__(self, decoder: CaptureDecoder[Any]) -> None:
         self.decoder, self.bodies, self.chosen = decoder, decoder.bodies, decoder.chosen
+        self.sink = decoder.sink
+        self.lines = self.sink if isinstance(self.sink, Lines) else None
         assert self.chosen.where is not None
         self.condition = self.chosen.where
         self.wanted = self.condition.wanted
@@ -77,13 +65,13 @@ class ConditionalFeed(ColumnOwner):
         self.schema = schema_of(EXCHANGE_COLUMNS)
         self.names = decoder.entered_names
         self.marks = FileMarks()
-        self.as_lines = decoder.text and self.chosen.is_plain
+        self.as_lines = self.lines is not None and self.chosen.is_plain
         self.waiting: list[Waiting] = []  # events
         self.values: dict[int, Waiting] = {}  # exchanges that came as values, by row
         framed = () if self.as_lines else range(KEYS)
         headed = self.as_lines or "request_header" in self.wanted
         self.field_names = fields_of_columns(sorted(self.wanted))
-        self.sink = ExchangeRows(
+        self.compiled = ExchangeRows(
             self, rows=ROWS, size=TEXT_BYTES, parted=False, framed=framed, headed=headed, fields=len(self.field_names)
         )
 
@@ -98,29 +86,28 @@ class ConditionalFeed(ColumnOwner):
     @property
     def place(self) -> int:
         """How many of the core's rows there are."""
-        return int(self.sink.count)
+        return int(self.compiled.count)
 
     def put(self, item: Exchange | Event) -> None:
         """Take an exchange or event that comes as a value."""
         line = b""
         if item.connection is not None:
-            self.decoder.meet(item.connection)
+            self.sink.connection(item.connection)
         if isinstance(item, Event):
             self.waiting.append(Waiting(self.place, self.marks.number, item, line))
             if len(self.waiting) >= ROWS:
                 self.flush()
             return
-        if self.decoder.text:
-            line = item.line()  # now, with the topic names that are known so far
-            line = b"".join(failure.line() for failure in item.failures) + line
+        if self.lines is not None:
+            line = line_of(item)  # now, with the topic names that are known so far
         else:
-            self.decoder.learn_names(item)
+            learn_names(item)
         self.values[self.place] = Waiting(self.place, self.marks.number, item, line)
-        put_exchange(self.sink, item, self.decoder.engine.last_ns, ignored, self.field_names)
+        put_exchange(self.compiled, item, self.decoder.engine.last_ns, ignored, self.field_names)
 
     def voice(self, link: bytes) -> int:
         """Let the decoder know of a connection that is new to the core."""
-        self.decoder.meet(link.decode())
+        self.sink.connection(link.decode())
         return 0
 
     def flush(self) -> None:
@@ -136,19 +123,19 @@ class ConditionalFeed(ColumnOwner):
             self.tell_file(int(self.numbers[each]))
             if each in values:
                 self.give(values[each], bool(kept[each]))
-            elif self.as_lines:
-                self.decoder.put_line(rows.line(each), True)
+            elif self.as_lines and self.lines is not None:
+                self.lines.put(rows.line(each), True)
             else:
                 self.hand_on(rows.exchange(each), bool(kept[each]))
 
     def taken_rows(self, values: list[int]) -> tuple[Any, Any, Sequence[int]]:
         """The core's rows, which of them pass, and those of them that the decoder hears of. values: rows of which the
         condition alone is asked here."""
-        if not self.sink.count:
+        if not self.compiled.count:
             return None, (), ()
         import numpy
 
-        taken = self.sink.take_columns()
+        taken = self.compiled.take_columns()
         rows = HeldRows(taken, self.bodies)
         self.numbers = self.marks.numbers(len(rows))
         files = partial(self.marks.column, self.names)
@@ -159,22 +146,22 @@ class ConditionalFeed(ColumnOwner):
             wanted = wanted_rows(self.chosen, taken, batch)
             wanted[values] = True
             kept = kept & wanted
-        heard = kept | numpy.isin(rows.keys, [*self.decoder.overhears])
+        heard = kept | numpy.isin(rows.keys, [*self.sink.overhears])
         return rows, kept, numpy.flatnonzero(heard).tolist()
 
     def give(self, each: Waiting, passes: bool) -> None:
         """Hand on an exchange that came as a value."""
-        if not each.line:
+        if self.lines is None or not each.line:
             self.hand_on(each.item, passes)
         elif passes and self.chosen.wants(each.item):
-            self.decoder.put_line(each.line, True)
+            self.lines.put(each.line, True)
 
     def hand_on(self, item: Exchange | Event, passes: bool) -> None:
         """Give it to the decoder, if it wants to have it."""
         if passes:
-            self.decoder.emit(item)
-        elif isinstance(item, Exchange) and item.api_key in self.decoder.overhears:
-            self.decoder.overlook(item)
+            self.decoder.deliver(item)
+        elif isinstance(item, Exchange) and item.api_key in self.sink.overhears:
+            self.sink.overlook(item)
 
     def tell_file(self, number: int) -> None:
         """Tell the decoder of which file the next one is, where that is another."""

@@ -16,7 +16,8 @@ from kcli.cli.terminal.console import note
 from kcli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from kcli.capture.statistics import StatisticsDecoder
+    from kcli.capture.decoder import CaptureDecoder
+    from kcli.capture.statistics import StatisticsSink
     from kcli.sql.conditions import SqlCondition
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -170,14 +171,14 @@ def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], 
     """What captures have of what a filter asks for: names by their kind, the longest latency, the time."""
     from kcli.capture.kafka.clock import instant
 
-    if options["ports"] and (anywhere := counted_by("broker", files, options | {"ports": ()}, among).rows()):
+    if options["ports"] and (anywhere := counted_by("broker", files, options | {"ports": ()}, among).sink.rows()):
         brokers = [str(row.group["broker"]) for row in anywhere if row.group]
         yield f"brokers here: {few_of(brokers)} (--port names others)"
     looked_at = frozenset[str]() if asked.where is None else asked.where.wanted
     timed = asked.since is not None or asked.until is not None or "timestamp" in looked_at
     slow = asked.slower_than is not None or "latency_ms" in looked_at
     for column in columns_asked(asked, looked_at):
-        rows = counted_by(column, files, options, among).rows()
+        rows = counted_by(column, files, options, among).sink.rows()
         names = [str(row.group[column]) for row in rows if row.group and row.group[column] is not None]
         plural = {"api": "APIs"}.get(column, f"{column}s")
         yield f"{plural} here: {few_of(names)}" if names else f"no {plural} here"
@@ -185,19 +186,22 @@ def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], 
         return
     source = counted_by("api", files, options, among)
     if slow:
-        most = max((row.figures.max_ms for row in source.rows() if row.figures.max_ms is not None), default=None)
+        most = max((row.figures.max_ms for row in source.sink.rows() if row.figures.max_ms is not None), default=None)
         yield "no response here" if most is None else f"the slowest here: {most:.1f} ms"
     if timed and source.engine.packets:
         first, last = (f"{instant(ns)[:23]}Z" for ns in (source.engine.first_ns, source.engine.last_ns))
         yield f"packets here: {first} to {last}"
 
 
-def counted_by(column: str, files: Sequence[str], options: dict[str, Any], among: Filter) -> StatisticsDecoder:
+def counted_by(
+    column: str, files: Sequence[str], options: dict[str, Any], among: Filter
+) -> CaptureDecoder[StatisticsSink]:
     """The exchanges of captures, counted."""
-    from kcli.capture.statistics import StatisticsDecoder
+    from kcli.capture.decoder import CaptureDecoder, DecodeOptions
+    from kcli.capture.statistics import StatisticsSink
 
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
-    source = StatisticsDecoder(files, (column,), chosen=among, **read)
+    source = CaptureDecoder(files, StatisticsSink((column,)), DecodeOptions(chosen=among, **read))
     with contextlib.suppress(InputError):
         for _ in source.read():
             pass

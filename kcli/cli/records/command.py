@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kcli.capture.decoder import DecodeOptions
 from kcli.capture.filters import matches
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.filter import FilterCommand, few_of, filter_of, filter_options, words_of
@@ -29,6 +30,7 @@ from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import UsageError
 from kcli.records.rows import SeenOffsets
 
+READ = ("ports", "dialect", "memory", "key_logs", "secrets")
 MOST_TOPICS = 1000  # that are remembered, to name some where none matches
 
 Row = dict[str, Any]
@@ -79,17 +81,12 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         found = record_rows(
             files,
             problems,
-            options["secrets"],
             moved,
             choice.topics,
+            options["topic"],
+            options["partition"],
+            DecodeOptions(**{name: options[name] for name in READ}, chosen=chosen),
             options["quiet"],
-            topic=options["topic"],
-            partition=options["partition"],
-            ports=options["ports"],
-            dialect=options["dialect"],
-            memory=options["memory"],
-            key_logs=options["key_logs"],
-            chosen=chosen,
         )
         rows = choice.wanted(found)
         if options["values"]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.filters import Filter
-from kcli.capture.kafka.record_fields import CapturedField, RecordDecoder
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
+from kcli.capture.kafka.record_fields import CapturedField, RecordSink
 from kcli.capture.nothing import require_exchanges
 from kcli.cli.options.capture_files import is_capture, starts_capture
 from kcli.cli.options.file_type import refuse_other_files
@@ -48,18 +48,19 @@ class Problems:
 def record_rows(
     files: Sequence[str],
     problems: Problems,
-    secrets: bool,
     moved: Callable[[int], None],
     topics: dict[str, None],
+    topic: str | None,
+    partition: int | None,
+    options: DecodeOptions,
     quiet: bool = False,
-    **options: Any,
 ) -> Iterator[Row]:
     """The records of all files, captures first: they are read as one, in order of time.
 
-    topics: takes those that captures have records of. options: of RecordDecoder; its topic and partition are no matter
-    to segments, whose records have times of their own. UsageError: exchanges are chosen, and a log segment has none.
+    topics: takes those that captures have records of. topic, partition: of captures alone, as segments have one
+    each, whose records have times of their own. UsageError: exchanges are chosen, and a log segment has none.
     """
-    chosen: Filter = options["chosen"]
+    chosen, secrets = options.chosen, options.secrets
     captures, segments = list[str](), list[str]()
     for file in files:
         try:
@@ -77,8 +78,9 @@ def record_rows(
     if segments and not chosen.is_times:
         raise UsageError(f"{name_of(segments[0])}: a log segment; the options that choose exchanges are for captures")
     if captures:
-        source = RecordDecoder(captures, secrets=secrets, **options)
-        source.topics = topics
+        sink = RecordSink(topic, partition)
+        sink.topics = topics
+        source = CaptureDecoder(captures, sink, options)
         yield from capture_rows(source, problems, moved)
     for name in segments:
         rows = segment_rows(name, problems, secrets, moved, quiet)
@@ -109,11 +111,11 @@ def holds_capture(file: str) -> bool:
     return starts_capture(standard_input().peek(4)[:4]) if file == "-" else is_capture(Path(file))
 
 
-def capture_rows(source: RecordDecoder, problems: Problems, moved: Callable[[int], None]) -> Iterator[Row]:
+def capture_rows(source: CaptureDecoder[RecordSink], problems: Problems, moved: Callable[[int], None]) -> Iterator[Row]:
     """The records that captures show, in order; those of an exchange unfold within one budget."""
     exchange, unfold = None, Unfolding(shared=True)
     try:
-        for captured in source.fields(moved):
+        for captured in source.sink.fields(moved):
             if captured.exchange is not exchange:
                 exchange = captured.exchange
                 unfold.begin()

@@ -213,7 +213,7 @@ def serves(row: dict[str, Any], ports: Sequence[int]) -> bool:
 
 
 def follow_captures(files: Sequence[str], feeder: Feeder, quiet: bool, **options: Any) -> None:
-    from kcli.sessions.source import SessionDecoder
+    from kcli.sessions.source import follow
 
     total = None if "-" in files else sum(Path(file).stat().st_size for file in files)
     done = 0
@@ -224,6 +224,5 @@ def follow_captures(files: Sequence[str], feeder: Feeder, quiet: bool, **options
             done += count
             update(done)
 
-        source = SessionDecoder(files, feeder, **options)
-        source.run(moved)
+        source = follow(files, feeder, moved, **options)
     require_exchanges(source)

@@ -11,6 +11,7 @@ from typing import IO, Any
 import click
 
 from kcli.capture.api import Capture
+from kcli.capture.decoder import DecodeOptions
 from kcli.capture.filters import Filter
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.options.capture_files import captures_in
@@ -79,7 +80,7 @@ def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
 def only_exchanges(captures: tuple[str, ...], chosen: Filter, options: dict[str, Any]) -> Iterator[Exchange]:
     """The FetchSnapshots of captures that are chosen."""
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
-    return iter(Capture(captures, chosen=replace(chosen, apis=OF_SNAPSHOTS.apis), **read))
+    return iter(Capture(captures, DecodeOptions(chosen=replace(chosen, apis=OF_SNAPSHOTS.apis), **read)))
 
 
 class Files:

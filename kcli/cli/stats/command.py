@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import click
 
-from kcli.capture.filters import Filter
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.nothing import require_exchanges
-from kcli.capture.statistics import COLUMNS, StatisticsDecoder, StatisticsRow
+from kcli.capture.statistics import COLUMNS, StatisticsRow, StatisticsSink
 from kcli.cli.decode.pcap.command import reading, summed_up
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
@@ -68,53 +67,46 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     """
     paths = captures_in(files)
     chosen = filter_of(options, paths)
-    source = decoder_class(paths, chosen, options)(
-        paths,
-        options["by"] or ("api",),
-        ports=options["ports"],
-        dialect=options["dialect"],
-        memory=options["memory"],
-        key_logs=options["key_logs"],
-        chosen=chosen,
-    )
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    source = CaptureDecoder(paths, StatisticsSink(options["by"] or ("api",)), DecodeOptions(**read, chosen=chosen))
     with (
         open_output(options["output"], [*files, *paths, *options["key_logs"]]) as out,
         reading(paths, options["quiet"]) as moved,
         summed_up(source, options),
     ):
         try:
-            for _ in source.read(moved):
+            for _ in reader_of(source, options["jobs"])(moved):
                 pass
         finally:
             write = Lines(out).line
-            for line in FORMATS[options["format_"]](source, options):
+            for line in FORMATS[options["format_"]](source.sink, options):
                 write(line)
             out.flush()
     require_exchanges(source)
-    if source.rows() or source.chosen.takes_all:
+    if source.sink.rows() or source.chosen.takes_all:
         return 0
     say_what_there_is(paths, source.chosen, options)
     return 1
 
 
-def decoder_class(paths: tuple[str, ...], chosen: Filter, options: dict[str, Any]) -> Callable[..., StatisticsDecoder]:
-    """What counts: as many processes as are asked for, where they can tell what is wanted without each other."""
-    if options["jobs"] > 1:
+def reader_of(source: CaptureDecoder[StatisticsSink], jobs: int) -> Callable[[Callable[[int], None]], Iterator[None]]:
+    """Return what reads captures: as many processes as are asked for, where they can."""
+    if jobs > 1:
         from kcli.capture.parallel.processes import can_share
 
-        if can_share(paths, chosen, options["key_logs"]):
+        if can_share([*map(str, source.paths)], source.chosen, source.options.key_logs):
             from kcli.capture.parallel.stats_jobs import SharedStatistics
 
-            return partial(SharedStatistics, jobs=options["jobs"])
-    return StatisticsDecoder
+            return SharedStatistics(source, jobs).read
+    return source.read
 
 
-def figures_of(source: StatisticsDecoder) -> tuple[str, ...]:
+def figures_of(source: StatisticsSink) -> tuple[str, ...]:
     """The names of a row's figures."""
     return (*FIGURES, *OF_CONNECTIONS) if "connection" in source.columns else FIGURES
 
 
-def values_of(source: StatisticsDecoder, row: StatisticsRow) -> list[Any]:
+def values_of(source: StatisticsSink, row: StatisticsRow) -> list[Any]:
     """By `figures_of`."""
     figures = row.figures
     sums = [figures.exchanges, figures.errors, figures.request_bytes, figures.response_bytes]
@@ -122,7 +114,7 @@ def values_of(source: StatisticsDecoder, row: StatisticsRow) -> list[Any]:
     return [*sums, *figures.percentiles(SHARES), figures.max_ms, *tcp]
 
 
-def json_lines(source: StatisticsDecoder, _options: dict[str, Any]) -> Iterator[str]:
+def json_lines(source: StatisticsSink, _options: dict[str, Any]) -> Iterator[str]:
     for row in source.rows():
         group = dict.fromkeys(source.columns) if row.group is None else row.group
         values = dict(zip(figures_of(source), values_of(source, row), strict=True))
@@ -130,7 +122,7 @@ def json_lines(source: StatisticsDecoder, _options: dict[str, Any]) -> Iterator[
         yield dumps({**group, **values, **more})
 
 
-def csv_lines(source: StatisticsDecoder, _options: dict[str, Any]) -> Iterator[str]:
+def csv_lines(source: StatisticsSink, _options: dict[str, Any]) -> Iterator[str]:
     yield csv_line([*source.columns, *figures_of(source), "errors_by_name"])
     for row in source.rows():
         group = ["(others)" for _ in source.columns] if row.group is None else [*row.group.values()]
@@ -138,13 +130,13 @@ def csv_lines(source: StatisticsDecoder, _options: dict[str, Any]) -> Iterator[s
         yield csv_line([*group, *values_of(source, row), names])
 
 
-def text_lines(source: StatisticsDecoder, options: dict[str, Any]) -> Iterator[str]:
+def text_lines(source: StatisticsSink, options: dict[str, Any]) -> Iterator[str]:
     rows: list[StatisticsRow] = source.rows()
     room = terminal_room(options["output"])
     return table_lines(source.columns, [(row.group, values_of(source, row), row.figures) for row in rows], room)
 
 
-FORMATS: dict[str, Callable[[StatisticsDecoder, dict[str, Any]], Iterator[str]]] = {
+FORMATS: dict[str, Callable[[StatisticsSink, dict[str, Any]], Iterator[str]]] = {
     "table": text_lines,
     "jsonl": json_lines,
     "csv": csv_lines,

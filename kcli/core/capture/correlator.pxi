@@ -3,12 +3,12 @@
 
 @cython.final
 cdef class Correlator(StreamHandler):
-    """Bytes of connections in, exchanges out to `output`. What is odd about a connection is for the owner's `connect`."""
+    """Bytes of connections in, exchanges out to `output`. What is odd about a connection is for the reader that the handover makes."""
 
     cdef ExchangeOutput output
     cdef ExchangeWriter lines     # the output's, for its codecs
-    cdef object owner
-    cdef object connection_ended  # the owner's, where it wants to know
+    cdef object handover
+    cdef object connection_end    # see `report_end`; None: nobody wants to know
     cdef frozenset ports
     cdef ConnectionState* states  # all, the latest first
     cdef PartialFrame spare
@@ -16,10 +16,10 @@ cdef class Correlator(StreamHandler):
     cdef uint64_t mid_stream      # connections whose beginning is not in the capture, of those that are over
     cdef DraftHandler drafting    # None: nobody else wants frames
 
-    def __cinit__(self, owner, ports, ExchangeOutput output not None):
-        self.owner, self.output, self.lines = owner, output, output.lines
+    def __cinit__(self, handover, ports, ExchangeOutput output not None, connection_end):
+        self.handover, self.output, self.lines = handover, output, output.lines
         self.ports = frozenset(ports)
-        self.connection_ended = getattr(owner, "connection_ended", None)
+        self.connection_end = connection_end
 
     def __dealloc__(self):
         while self.states != NULL:
@@ -98,7 +98,7 @@ cdef class Correlator(StreamHandler):
             hand_over(self, flow, state, 0, 0)
         if not state.steady:
             (<object>state.connection).close(ts, ENDINGS[why], (state.passed[0], state.passed[1]))
-        if self.connection_ended is not None:
+        if self.connection_end is not None:
             report_end(self, flow, state)
         state.steady, state.ignored = False, True
         self.release(state)

@@ -102,8 +102,8 @@ cdef class DraftHandler(StreamHandler):
     cdef Out frame_room
     cdef uint64_t offset               # in its stream, of the frame that is read next
 
-    def __cinit__(self, Correlator next not None, Draft draft not None, names, bint keep):
-        self.next, self.owner, self.draft, self.names, self.keep = next, next.owner, draft, names, keep
+    def __cinit__(self, Correlator next not None, owner, Draft draft not None, names, bint keep):
+        self.next, self.owner, self.draft, self.names, self.keep = next, owner, draft, names, keep
         self.known, self.rewriters = {}, {}
         self.watches = True
         next.drafting = self

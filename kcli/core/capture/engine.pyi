@@ -9,6 +9,7 @@ from kcli.core.capture.packets import PacketReader
 from kcli.core.capture.segment_dealer import SegmentDealer
 from kcli.core.capture.streams import Streams
 from kcli.core.capture.tcp_facts import TcpFacts
+from kcli.core.codec.sink import Sink
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
@@ -42,7 +43,14 @@ class CaptureEngine:
     next_ns: int
     held: int
     def __init__(
-        self, owner: Any, ports: Sequence[int] = (), text: bool = False, chosen: Any = None, memory: int = ...
+        self,
+        handover: Any,
+        ports: Sequence[int] = (),
+        text: bool = False,
+        chosen: Any = None,
+        memory: int = ...,
+        sink: Sink | None = None,
+        connection_end: Callable[[str, int, int], None] | None = None,
     ) -> None: ...
     in_step: bool
     order: LineOrder | None
@@ -61,7 +69,7 @@ class CaptureEngine:
     def dump(self) -> list[tuple[Any, ...]]: ...
     def restore(self, dumped: list[tuple[Any, ...]], clock: int) -> None: ...
     drafting: DraftHandler | None
-    def draft(self, draft: Draft, names: Any, keep: bool) -> None: ...
+    def draft(self, owner: Any, draft: Draft, names: Any, keep: bool) -> None: ...
     facts: TcpFacts | None
     def count_tcp(self, facts: TcpFacts) -> None: ...
 

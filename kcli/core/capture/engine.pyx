@@ -47,10 +47,10 @@ cdef enum:
 
 @cython.final
 cdef class CaptureEngine:
-    """Packets in; exchanges and events out, as lines of JSON or to the owner's `exchanged` and its connections' `emit`.
+    """Packets in; exchanges and events out, as lines of JSON or to the handover's `exchanged` and its connections' `emit`.
 
     A line of layers, each of which knows the next: CaptureEngine (packets) -> Streams -> Reassembly -> Correlator -> ExchangeOutput.
-    The owner has `bodies`, `connect(ends, client, started)` that makes what reads a connection, and `exchanged` (see ExchangeOutput).
+    handover: a kcli.capture.handover.Handover, or what has its `bodies`, `connect` and `exchanged`.
     """
 
     cdef readonly Streams streams
@@ -68,19 +68,20 @@ cdef class CaptureEngine:
     cdef bint choosy, chosen_alone
     cdef int bucket, buckets   # of the connections that are read alone, and how many there are; 0: all are read
 
-    def __cinit__(self, owner, ports=(), bint text=False, chosen=None, uint64_t memory=1 << 28):
-        """chosen: a kcli.capture.filters.Filter for the lines that are made here. memory: bytes that connections may hold."""
-        self.output = ExchangeOutput(owner, text, chosen)
-        self.correlator = Correlator(owner, ports, self.output)
+    def __cinit__(self, handover, ports=(), bint text=False, chosen=None, uint64_t memory=1 << 28, Sink sink=None, connection_end=None):
+        """chosen: a kcli.capture.filters.Filter for the lines that are made here. memory: bytes that connections may hold.
+        sink: takes exchanges before the handover does. connection_end: see `report_end`; None: nobody wants to know."""
+        self.output = ExchangeOutput(handover, text, chosen, sink)
+        self.correlator = Correlator(handover, ports, self.output, connection_end)
         self.streams = Streams(self.correlator, memory)
-        if self.output.sink is not None:
-            self.output.sink.begin(self.streams)
+        if sink is not None:
+            sink.begin(self.streams)
         self.unread = {}
 
-    def draft(self, Draft draft not None, names, bint keep):
+    def draft(self, owner, Draft draft not None, names, bint keep):
         """Write packets into a draft as well; to be called before the first one. names: kcli.redact.pseudonyms.Pseudonyms for
         their addresses; keep: these stay. See DraftHandler for what the owner has."""
-        self.drafting = DraftHandler(self.correlator, draft, names, keep)
+        self.drafting = DraftHandler(self.correlator, owner, draft, names, keep)
         self.output.sink = CountingSink()
         self.streams = Streams(self.drafting, self.streams.memory)
 

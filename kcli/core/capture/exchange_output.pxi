@@ -1,15 +1,15 @@
-# Where exchanges go: into the owner's sink, into lines of JSON, or to the owner as values.
+# Where exchanges go: into a sink, into lines of JSON, or to the handover as values.
 
 
 @cython.final
 cdef class ExchangeOutput:
     """Takes exchanges of steady connections. text: as lines. chosen: a kcli.capture.filters.Filter for these, None: all.
 
-    The owner has `bodies`, `exchanged(link, key, version, ts, request, answered, response)`, and may have a Sink, `sink`.
-    kept: lines that the filter wanted; exchanges, answered, message_bytes: of those that the owner does not get.
+    The handover has `bodies` and `exchanged(link, key, version, ts, request, answered, response)`.
+    kept: lines that the filter wanted; exchanges, answered, message_bytes: of those that the handover does not get.
     """
 
-    cdef object owner
+    cdef object handover
     cdef ExchangeWriter lines
     cdef bint text
     cdef LineFilter chosen
@@ -17,10 +17,9 @@ cdef class ExchangeOutput:
     cdef uint64_t kept, exchanges, answered, message_bytes
     cdef uint64_t by_key[KEYS]
 
-    def __cinit__(self, owner, bint text, chosen):
-        self.owner, self.text = owner, text
-        self.lines = ExchangeWriter(owner.bodies)
-        self.sink = getattr(owner, "sink", None)
+    def __cinit__(self, handover, bint text, chosen, Sink sink):
+        self.handover, self.text, self.sink = handover, text, sink
+        self.lines = ExchangeWriter(handover.bodies)
         if chosen is not None and not chosen.takes_all:
             self.chosen = LineFilter(chosen)
 
@@ -32,11 +31,11 @@ cdef class ExchangeOutput:
             self.message_bytes += e.request_size + PREFIX + (e.response_size + PREFIX if e.response != NULL else 0)
             self.by_key[e.key] += 1
             return 0
-        self.owner.exchanged(link_of(e), *values_of(e))
+        self.handover.exchanged(link_of(e), *values_of(e))
         return 0
 
     cdef bint put(self, Exchange* e) except -1:
-        """Give an exchange to the owner's sink, or write its line; False where only the slower way can."""
+        """Give an exchange to the sink, or write its line; False where only the slower way can."""
         cdef PyObject* codecs
         cdef Out* out = &self.lines.out
         cdef size_t before = out.size

@@ -1,4 +1,4 @@
-# A connection handed to the slower way, kcli.capture.kafka.connection, and taken back.
+# A connection handed to the slower way, and taken back: see kcli.capture.handover.
 
 GIVEN_UP = "given up, as more is held than --memory allows"
 LOSSES = {
@@ -27,7 +27,7 @@ cdef int give(Correlator correlator, Flow* flow, ConnectionState* state, int d, 
 cdef int connect(Correlator correlator, Flow* flow, ConnectionState* state) except -1:
     if state.connection == NULL:
         client = None if state.client < 0 else state.client
-        made = correlator.owner.connect((end_text(&flow.ends, 0), end_text(&flow.ends, 1)), client, (flow.side[0].syn, flow.side[1].syn))
+        made = correlator.handover.connect((end_text(&flow.ends, 0), end_text(&flow.ends, 1)), client, (flow.side[0].syn, flow.side[1].syn))
         Py_INCREF(made)
         state.connection = <PyObject*>made
     return 0
@@ -124,7 +124,7 @@ cdef int report_end(Correlator correlator, Flow* flow, ConnectionState* state) e
     if state.steady and state.link == NULL:
         name_link(flow, state)
     link = state.link[: state.link_size].decode() if state.steady else str((<object>state.connection).link)
-    correlator.connection_ended(link, flow.round_trip, flow.side[0].retransmitted + flow.side[1].retransmitted)
+    correlator.connection_end(link, flow.round_trip, flow.side[0].retransmitted + flow.side[1].retransmitted)
     return 0
 
 
@@ -137,7 +137,7 @@ cdef tuple dump_state(Correlator correlator, Flow* flow):
     if state.steady:
         hand_over(correlator, flow, state, 0, 0)
     connection = <object>state.connection if state.connection != NULL else None
-    if correlator.connection_ended is not None and not state.ignored and connection is not None:
+    if correlator.connection_end is not None and not state.ignored and connection is not None:
         report_end(correlator, flow, state)
         flow.round_trip, flow.side[0].retransmitted, flow.side[1].retransmitted = -1, 0, 0
     return bool(state.ignored), bool(state.foreign), (state.passed[0], state.passed[1]), state.client, connection

@@ -38,7 +38,7 @@ class Store(Protocol):
 
 
 class FactSource(RowSource):
-    """Captures whose rows go to a store. options: as for `CaptureDecoder`."""
+    """Captures whose rows go to a store. options: of DecodeOptions."""
 
     def __init__(self, paths: Sequence[str], store: Store, **options: Any) -> None:
         self.store = store

@@ -13,13 +13,13 @@ import pytest
 import zstandard
 
 from kcli.capture.api import read_capture
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.io import files
 from kcli.capture.io.capture_file import CaptureFile
 from kcli.capture.io.files import run_source
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError
+from tests.capture.decoding import as_values, pieces
 from tests.capture.messages import metadata
 from tests.capture.wires import SAMPLES, Wire, pcap, pcapng
 from tests.processes import ended
@@ -165,8 +165,9 @@ def test_files_that_take_turns_are_counted_once(tmp_path: Path, engine: str, pac
     for path, wire in zip(paths, wires, strict=True):
         path.write_bytes(pack(pcap(wire.packets)))
     moved: list[int] = []
-    source = CaptureDecoder([str(path) for path in paths])
-    assert [len(items) for items in source.pieces(moved.append)] == [150 - 2, 1, 1]  # one piece of a file each
+    source = as_values([str(path) for path in paths])
+    sizes = [len(source.sink.taken()) for _ in source.read(moved.append)]
+    assert [size for size in sizes if size] == [150 - 2, 1, 1]  # one piece of a file each
     assert sum(moved) == sum(path.stat().st_size for path in paths)
 
 
@@ -189,7 +190,7 @@ def test_turns_follow_time_past_damage(tmp_path: Path, engine: str, monkeypatch:
     monkeypatch.setattr(files, "run_source", counted)
     items: list[Exchange | Event] = []
     with pytest.raises(InputError, match="bytes passed over"):
-        for part in CaptureDecoder(paths).pieces():
+        for part in pieces(as_values(paths)):
             items += part
     whole = [item for item in items if isinstance(item, Exchange) and not item.link.client.endswith(":40001")]
     times = [item.response_ns or 0 for item in whole]

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.io.packet_writing import MOST_PAYLOAD, PacketStream, checksum, file_start
 from kcli.core.capture.checksums import sum_of
 from kcli.grammar.files import network
+from tests.capture.decoding import as_values, pieces
 from tests.oracle.tcp.packets import ReferenceReader
 
 ENDS = [
@@ -87,8 +87,8 @@ def test_kcli_reads_them_as_a_capture(client: tuple[str, int], server: tuple[str
     path = f"{tmp_path}/x.pcapng"
     with open(path, "wb") as file:  # noqa: PTH123
         file.write(exchange(client, server))
-    source = CaptureDecoder([path])
-    ((item,),) = list(source.wanted())
+    source = as_values([path])
+    ((item,),) = list(pieces(source))
     assert (item.api_key, item.latency_ms) == (18, 2.5)  # type: ignore[union-attr]
     assert source.tally.unaccounted(source.engine) == 0
 

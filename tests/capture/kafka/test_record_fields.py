@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.kafka.record_fields import RecordDecoder, RecordField, record_fields
+from kcli.capture.kafka.record_fields import RecordField, RecordSink, record_fields
 from kcli.records.builder import build_batch
+from tests.capture.decoding import as_values, pieces
 from tests.capture.messages import request, response
 from tests.capture.wires import DATA, SAMPLES, Wire, pcap
 
 
+def record_source(
+    paths: list[str], topic: str | None = None, partition: int | None = None, **options: Any
+) -> RecordSink:
+    return CaptureDecoder(paths, RecordSink(topic, partition), DecodeOptions(**options)).sink
+
+
 def fields(path: object) -> Iterator[tuple[Exchange, RecordField]]:
-    for items in CaptureDecoder([str(path)]).wanted():
+    for items in pieces(as_values([str(path)])):
         for item in items:
             if isinstance(item, Exchange):
                 for field in record_fields(item):
@@ -50,7 +58,7 @@ def test_a_topic_without_a_known_name_is_called_by_its_id() -> None:
 def test_fields_come_with_the_file_that_shows_them() -> None:
     names = ["java44-txn.pcap", "kcat-codecs.pcap"]
     paths = [str(SAMPLES / name) for name in names]
-    found = list(RecordDecoder([paths[0], *paths]).fields())
+    found = list(record_source([paths[0], *paths]).fields())
     assert {each.file for each in found} == set(paths)
     for path in paths:
         alone = [field for _, field in fields(path)]
@@ -68,5 +76,5 @@ def test_a_batch_that_was_sent_again_keeps_the_clients_times(tmp_path: Path) -> 
         wire = wire.client(request(0, 9, number, asked)).server(response(0, 9, number, answered))
     path = tmp_path / "again.pcap"
     path.write_bytes(pcap(wire.packets))
-    found = [each.field for each in RecordDecoder([str(path)]).fields()]
+    found = [each.field for each in record_source([str(path)]).fields()]
     assert [(each.topic, each.append_time) for each in found] == [("kept", None), ("kept", None), ("other", 9)]

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from kcli.capture.decoder import CaptureDecoder
-from kcli.capture.parallel.pcap_jobs import SharedDecoder
+from kcli.capture.parallel.pcap_jobs import SharedLines
+from kcli.capture.sink import Lines
+from tests.capture.decoding import as_lines, write_lines
 from tests.capture.wires import DATA, SAMPLES
 from tests.processes import ended
 
@@ -99,10 +101,12 @@ def test_standard_input_and_other_formats_take_one_process() -> None:
     assert run(TXN, "--jobs", "0")[0] == 2
 
 
-def shared(paths: list[str], jobs: int, **options: Any) -> tuple[bytes, SharedDecoder]:
+def shared(paths: list[str], jobs: int, **options: Any) -> tuple[bytes, CaptureDecoder[Lines]]:
     """What all write, in stretches of some packets."""
-    lines, source = bytearray(), SharedDecoder(paths, jobs=jobs, **options)
-    source.lines(lines.extend)
+    lines = bytearray()
+    source = as_lines(paths, lines.extend, **options)
+    for _ in SharedLines(source, jobs).read():
+        pass
     return bytes(lines), source
 
 
@@ -111,20 +115,21 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Filled where one process makes the lines; stretches are small."""
     monkeypatch.setattr("kcli.capture.io.capture_file.PIECE", 4096)
     seen: list[bool] = []
-    before = SharedDecoder.write_alone
+    before = CaptureDecoder.read
 
-    def write_alone(self: SharedDecoder, *arguments: Any) -> None:
+    def read(self: CaptureDecoder[Any], *arguments: Any) -> Any:
         seen.append(True)
-        before(self, *arguments)
+        return before(self, *arguments)
 
-    monkeypatch.setattr(SharedDecoder, "write_alone", write_alone)
+    monkeypatch.setattr(CaptureDecoder, "read", read)
     return seen
 
 
 @pytest.mark.parametrize(("memory", "too_much"), [(1 << 28, False), (3000, True)])
 def test_one_process_goes_on_where_too_much_is_shared(memory: int, too_much: bool, alone: list[bool]) -> None:
-    lines, one = bytearray(), CaptureDecoder([TXN], text=True, memory=memory)
-    one.lines(lines.extend)
+    lines = bytearray()
+    one = write_lines([TXN], lines.extend, memory=memory)
+    alone.clear()
     made, source = shared([TXN], 3, memory=memory)
     assert made == lines and bool(alone) is too_much
     assert source.tally == one.tally and source.passed == one.passed
@@ -133,13 +138,14 @@ def test_one_process_goes_on_where_too_much_is_shared(memory: int, too_much: boo
 
 def test_nothing_is_written_twice_by_who_goes_on_alone(alone: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = bytearray()
-    CaptureDecoder([TXN], text=True).lines(lines.extend)
+    write_lines([TXN], lines.extend)
+    alone.clear()
     merges = iter(range(99))
-    before = SharedDecoder.merge
+    before = SharedLines.merge
 
-    def merge(self: SharedDecoder) -> None:
-        self.engine.order.exceeded |= next(merges) == 5
+    def merge(self: SharedLines) -> None:
+        self.capture.engine.order.exceeded |= next(merges) == 5
         before(self)
 
-    monkeypatch.setattr(SharedDecoder, "merge", merge)
+    monkeypatch.setattr(SharedLines, "merge", merge)
     assert shared([TXN], 2)[0] == lines and alone

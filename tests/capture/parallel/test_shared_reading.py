@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.parallel import shared_reading
-from kcli.capture.parallel.pcap_jobs import SharedDecoder
+from kcli.capture.parallel.pcap_jobs import SharedLines
 from kcli.capture.parallel.shared_reading import SharedReading, TooMuchSharedError
 from kcli.capture.parallel.stats_jobs import SharedStatistics
 from kcli.capture.parallel.worker_process import Desk
-from kcli.capture.statistics import StatisticsDecoder
+from kcli.capture.statistics import StatisticsSink
 from kcli.errors import InputError
+from tests.capture.decoding import as_lines
 from tests.capture.wires import SAMPLES
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="one process does all here")
@@ -23,7 +25,7 @@ TXN = str(SAMPLES / "java44-txn.pcap")
 
 def together(**options: Any) -> SharedReading:
     """What is to be read by three processes."""
-    return SharedReading([TXN], jobs=3, text=True, **options)
+    return SharedReading(as_lines([TXN], **options), 3)
 
 
 def read(source: SharedReading) -> bytes:
@@ -41,10 +43,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_process_has_a_share() -> None:
     source = together()
-    assert read(source).count(b"\n") == source.passed + sum(source.tally.events.values())
-    alone = source.engine
-    assert 0 < alone.exchanges < source.tally.exchanges and alone.connections > 0
-    assert source.tally.unaccounted(alone) == 0
+    assert read(source).count(b"\n") == source.capture.passed + sum(source.capture.tally.events.values())
+    alone = source.capture.engine
+    assert 0 < alone.exchanges < source.capture.tally.exchanges and alone.connections > 0
+    assert source.capture.tally.unaccounted(alone) == 0
 
 
 def kill(self: SharedReading, desk: Desk) -> None:
@@ -54,9 +56,9 @@ def kill(self: SharedReading, desk: Desk) -> None:
 def test_a_process_that_is_killed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SharedReading, "help_out", kill)
     with pytest.raises(InputError, match="a process ended too early"):
-        SharedDecoder([TXN], jobs=2).lines(lambda text: None)
+        list(SharedLines(as_lines([TXN]), 2).read())
     with pytest.raises(InputError, match="a process ended too early"):
-        list(SharedStatistics([TXN], ["api"], jobs=2).read())
+        list(SharedStatistics(CaptureDecoder([TXN], StatisticsSink(["api"])), 2).read())
 
 
 @pytest.mark.parametrize("where", ["segments", "names"])
@@ -69,16 +71,16 @@ def test_where_a_stretch_has_no_room_one_goes_on_alone(where: str, monkeypatch: 
 
 
 def test_what_is_counted_when_it_is_left_early() -> None:
-    source = SharedStatistics([TXN], ["client"], jobs=3)
+    source = SharedStatistics(CaptureDecoder([TXN], StatisticsSink(["client"])), 3)
     pieces = source.read()
     for _ in range(6):
         next(pieces)
     pieces.close()
-    whole = StatisticsDecoder([TXN], ["client"])
+    whole = CaptureDecoder([TXN], StatisticsSink(["client"]))
     list(whole.read())
-    counted = sum(row.figures.exchanges for row in source.rows())
-    assert 0 < source.engine.exchanges < counted < whole.tally.exchanges
-    assert counted == source.tally.exchanges
+    counted = sum(row.figures.exchanges for row in source.capture.sink.rows())
+    assert 0 < source.capture.engine.exchanges < counted < whole.tally.exchanges
+    assert counted == source.capture.tally.exchanges
 
 
 def test_lines_that_are_large_lie_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,14 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.parallel import stats_jobs
 from kcli.capture.parallel.stats_jobs import SharedStatistics
-from kcli.capture.statistics import COLUMNS, StatisticsDecoder
+from kcli.capture.statistics import COLUMNS, StatisticsSink
 from tests.capture.wires import DATA, SAMPLES
 from tests.processes import ended
 
@@ -35,19 +36,20 @@ def run(*words: str) -> tuple[int, bytes, bytes]:
     return done.returncode, done.stdout, done.stderr
 
 
-def read(source: StatisticsDecoder) -> Any:
+def read(files: list[str], by: Sequence[str], jobs: int = 1) -> Any:
     """All that is known in the end."""
-    for _ in source.read():
+    source = CaptureDecoder(files, StatisticsSink(by))
+    for _ in source.read() if jobs == 1 else SharedStatistics(source, jobs).read():
         pass
     engine = source.engine
-    return source.rows(), source.tally, source.passed, engine.connections, source.tally.unaccounted(engine)
+    return source.sink.rows(), source.tally, source.passed, engine.connections, source.tally.unaccounted(engine)
 
 
 @pytest.mark.parametrize("by", [*((each,) for each in COLUMNS), ("client", "api", "error"), ("topic", "minute")])
 @pytest.mark.parametrize("jobs", [2, 5])
 def test_the_same_rows_whatever_the_number(by: tuple[str, ...], jobs: int) -> None:
     files = [TXN, CODECS, BOOT, TLS]
-    assert read(SharedStatistics(files, by, jobs=jobs)) == read(StatisticsDecoder(files, by))
+    assert read(files, by, jobs) == read(files, by)
 
 
 @pytest.mark.parametrize(
@@ -68,15 +70,16 @@ def test_what_can_be_read_of_a_damaged_file(cut: Callable[[str], str]) -> None:
 def test_one_process_counts_where_there_is_too_much(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stats_jobs, name, most)
     seen: list[bool] = []
-    before = SharedStatistics.read_alone
+    before = CaptureDecoder.read
 
-    def read_alone(self: SharedStatistics, moved: Any) -> Any:
+    def read_alone(self: CaptureDecoder[Any], *moved: Any) -> Any:
         seen.append(True)
-        return before(self, moved)
+        return before(self, *moved)
 
-    monkeypatch.setattr(SharedStatistics, "read_alone", read_alone)
-    assert read(SharedStatistics([TXN], ["connection"], jobs=2)) == read(StatisticsDecoder([TXN], ["connection"]))
+    monkeypatch.setattr(CaptureDecoder, "read", read_alone)
+    made = read([TXN], ["connection"], 2)
     assert seen
+    assert made == read([TXN], ["connection"])
 
 
 SLOW = """
@@ -85,13 +88,13 @@ from kcli.capture.io import capture_file
 from kcli.capture.decoder import CaptureDecoder
 from kcli.cli import main
 capture_file.PIECE = 4096
-before = CaptureDecoder.read
-def read(self, *moved):
+before = CaptureDecoder.pieces
+def pieces(self, *moved):
     for each in before(self, *moved):
         time.sleep(0.2)
         yield each
         print("counted", file=sys.stderr, flush=True)
-CaptureDecoder.read = read
+CaptureDecoder.pieces = pieces
 print("ready", file=sys.stderr, flush=True)
 sys.exit(main.main())
 """

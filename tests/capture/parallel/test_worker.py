@@ -13,25 +13,29 @@ from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.capture.io import capture_file
 from kcli.capture.parallel.worker import Counts, Share
+from kcli.capture.sink import Lines
 from kcli.errors import InputError
+from tests.capture.decoding import as_lines
 from tests.capture.wires import DATA, SAMPLES, Packet, packets_of, pcap
 
 Part = tuple[bytes, bytes, bytes]
 MINUTE = 60_000_000_000
 
 
-def one(paths: list[str], **options: Any) -> tuple[bytes, CaptureDecoder]:
+def one(paths: list[str], **options: Any) -> tuple[bytes, CaptureDecoder[Lines]]:
     """What one process writes."""
-    lines, whole = bytearray(), CaptureDecoder(paths, text=True, **options)
+    lines = bytearray()
+    whole = as_lines(paths, lines.extend, **options)
     with contextlib.suppress(InputError):
-        whole.lines(lines.extend)
+        for _ in whole.read():
+            pass
     return bytes(lines), whole
 
 
 def part_of(source: Share) -> Part:
     """What a process has made of a stretch."""
     parts: list[Part] = []
-    source.engine.order.take(lambda *part: parts.append(tuple(map(bytes, part))))  # type: ignore[arg-type]
+    source.capture.engine.order.take(lambda *part: parts.append(tuple(map(bytes, part))))  # type: ignore[arg-type]
     return parts[0]
 
 
@@ -42,7 +46,7 @@ class Together:
         from kcli.core.capture.line_merger import LineMerger
         from kcli.core.capture.segment_dealer import SegmentDealer
 
-        self.first, *self.others = self.all = [Share(paths, text=True, **options) for _ in range(count)]
+        self.first, *self.others = self.all = [Share(as_lines(paths, **options)) for _ in range(count)]
         self.dealer = SegmentDealer(count)
         self.rooms = [bytearray(1 << 22) for _ in self.others]
         self.lines = bytearray()
@@ -61,7 +65,7 @@ class Together:
         if not self.pass_on(last=True):
             return None
         for other in self.others:
-            other.tally.add_steady(other.engine)
+            other.capture.tally.add_steady(other.capture.engine)
             self.first.include(other.share_counts)
         return bytes(self.lines)
 
@@ -86,7 +90,7 @@ def assert_same(paths: list[Any], count: int, **options: Any) -> bytes:
         whole.engine.duplicate,
         whole.engine.stray,
     )
-    assert first.tally.unaccounted(first.engine) == whole.tally.unaccounted(whole.engine) == 0
+    assert first.capture.tally.unaccounted(first.capture.engine) == whole.tally.unaccounted(whole.engine) == 0
     return lines
 
 
@@ -143,7 +147,7 @@ def test_what_is_lost_late_or_silent_stands_where_it_would(seed: int, tmp_path: 
 def test_too_much_for_a_share_is_said(memory: int, exceeded: bool) -> None:
     together = Together([str(SAMPLES / "java44-txn.pcap")], 2, memory=memory)
     together.read()
-    assert any(each.engine.order.exceeded for each in together.all) is exceeded
+    assert any(each.capture.engine.order.exceeded for each in together.all) is exceeded
 
 
 def test_what_holds_too_much_reads_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,11 +156,11 @@ def test_what_holds_too_much_reads_no_further(monkeypatch: pytest.MonkeyPatch) -
     whole, ended = Together([path], 1), Together([path], 1, memory=2000)
     whole.read()
     ended.read()
-    assert 0 < ended.first.engine.packets < whole.first.engine.packets
+    assert 0 < ended.first.capture.engine.packets < whole.first.capture.engine.packets
 
 
 def test_secrets_in_a_capture_may_be_those_of_any_connection() -> None:
-    source = Share([str(SAMPLES / "tls.pcap")])
+    source = Share(as_lines([str(SAMPLES / "tls.pcap")]))
     source.take_share(2)
-    source.add_secrets(b"# nothing")
-    assert source.engine.order.exceeded
+    source.capture.handover.add_secrets(b"# nothing")
+    assert source.capture.engine.order.exceeded

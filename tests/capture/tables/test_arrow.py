@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import kcli
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.tables import arrow
-from kcli.capture.tables.arrow import TableDecoder
+from kcli.capture.tables.arrow import ArrowSink
 from kcli.capture.tables.columns import event_row, put_exchange
 from kcli.tables.captured import PARQUET_COLUMNS
 from kcli.tables.definition import schema_of
@@ -36,6 +37,10 @@ CAPTURES = [
     DATA / "java44-admin.pcap.gz",
     DATA / "snaplen-96.pcap",
 ]
+
+
+def arrow_source(paths: list[Any], columns: Any = PARQUET_COLUMNS, for_file: bool = False, **options: Any) -> ArrowSink:
+    return CaptureDecoder(paths, ArrowSink(columns, for_file=for_file), DecodeOptions(**options)).sink
 
 
 def expected(path: Path, **options: Any) -> list[dict[str, Any]]:
@@ -85,11 +90,11 @@ def test_what_is_asked_for_is_what_comes(name: str, choice: dict[str, Any]) -> N
 @pytest.mark.parametrize("rows", [1, 3, 10])
 def test_batches_are_small_and_streamed(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrow, "ROWS", rows)
-    source = TableDecoder([str(SAMPLES / "java44-txn.pcap")])
+    source = arrow_source([str(SAMPLES / "java44-txn.pcap")])
     batches = list(source.batches())
     assert sum(batch.num_rows for batch in batches) == 78
     assert max(batch.num_rows for batch in batches) <= 2 * rows
-    assert source.tally.exchanges == 78 and source.tally.unaccounted(source.engine) == 0
+    assert source.capture.tally.exchanges == 78 and source.capture.tally.unaccounted(source.capture.engine) == 0
     whole = pyarrow.Table.from_batches(batches)
     assert whole.equals(kcli.read_capture(SAMPLES / "java44-txn.pcap").to_arrow().read_all())
 
@@ -108,7 +113,7 @@ def test_the_core_makes_most_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rows_of_both_kinds_are_merged_by_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """An event behind every third row of the core's."""
-    source = TableDecoder([str(SAMPLES / "kcat-codecs.pcap")])
+    source = arrow_source([str(SAMPLES / "kcat-codecs.pcap")])
     (whole,) = source.batches()
     rows = pyarrow.RecordBatch.from_pylist([{"reason": str(at)} for at in range(0, 77, 3)], schema=source.schema)
     merged = source.merged(whole, rows, source.numpy.arange(0, 77, 3)).to_pylist()
@@ -158,7 +163,7 @@ def test_without_its_libraries_it_says_what_is_missing(name: str, monkeypatch: p
     with pytest.raises(kcli.UsageError, match=rf"needs {name} \(pip install 'kcli-kafka\[parquet\]'\)"):
         kcli.read_capture(SAMPLES / "ipv6.pcapng").to_arrow()
     with pytest.raises(kcli.UsageError, match=f"needs {name}"):
-        TableDecoder([])
+        arrow_source([])
 
 
 def test_each_row_knows_its_file(tmp_path: Path) -> None:
@@ -174,7 +179,7 @@ def test_each_row_knows_its_file(tmp_path: Path) -> None:
         names = [str(tmp_path / f"{number}{each}.pcap") for each in "ab"]
         for name, kept in zip(names, (first, second), strict=True):
             Path(name).write_bytes(data[:24] + b"".join(kept))
-        batches = TableDecoder(names, EXCHANGE_COLUMNS).batches()
+        batches = arrow_source(names, EXCHANGE_COLUMNS).batches()
         rows = pyarrow.Table.from_batches(batches).sort_by("completed_ns").to_pylist()
         assert len(rows) == 78 and {row["file"] for row in rows} == set(names)
         where = {
@@ -189,19 +194,19 @@ def test_each_row_knows_its_file(tmp_path: Path) -> None:
 def test_batches_that_are_written_at_once_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrow, "ROWS", 7)
     written: list[dict[str, Any]] = []
-    TableDecoder([str(SAMPLES / name)]).write(lambda batch: written.extend(batch.to_pylist()))
-    kept = TableDecoder([str(SAMPLES / name)]).batches()
+    arrow_source([str(SAMPLES / name)]).write(lambda batch: written.extend(batch.to_pylist()))
+    kept = arrow_source([str(SAMPLES / name)]).batches()
     assert written == [row for batch in kept for row in batch.to_pylist()]
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_batches_for_a_file_have_texts_as_dictionaries(path: Path) -> None:
-    source = TableDecoder([str(path)], for_file=True)
+    source = arrow_source([str(path)], for_file=True)
     assert source.schema.equals(stored(schema_of(PARQUET_COLUMNS)))
     batches = list(source.batches())
     assert all(batch.schema.equals(source.schema) for batch in batches)
     assert [row for batch in batches for row in batch.to_pylist()] == [
-        row for batch in TableDecoder([str(path)]).batches() for row in batch.to_pylist()
+        row for batch in arrow_source([str(path)]).batches() for row in batch.to_pylist()
     ]
 
 
@@ -217,6 +222,6 @@ def test_a_file_needs_no_functions_of_arrow(path: Path) -> None:
 def test_pandas_is_imported_for_data_frames_alone() -> None:
     """It takes longer than most captures; pyarrow imports it as soon as it makes an array of values."""
     capture = str(DATA / "mid-stream.pcap.zst")  # some of its rows come as values
-    run = f"from kcli.capture.tables.arrow import TableDecoder; print(*TableDecoder([{capture!r}]).batches())"
+    run = f"import kcli; print(kcli.read_capture({capture!r}).to_arrow().read_all().num_rows)"
     script = f"import sys; {run}; sys.exit('pandas' in sys.modules)"
     subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcli.capture.tables.arrow import TableDecoder
+from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.tables.arrow import ArrowSink
 from kcli.capture.tables.column_owner import ColumnOwner
 
 
@@ -22,6 +23,6 @@ def test_what_the_core_may_ask_is_answered() -> None:
 
 def test_a_decoder_that_wants_no_more_gets_every_exchange(samples: Path) -> None:
     # it names topics, asks for ApiVersions and fetches: each of these is a question to the owner
-    batches = TableDecoder([str(samples / "java44-consume-classic.pcap")]).batches()
+    batches = CaptureDecoder([str(samples / "java44-consume-classic.pcap")], ArrowSink()).sink.batches()
     rows = [row for batch in batches for row in batch.select(["api", "event"]).to_pylist()]
     assert {"FETCH", "API_VERSIONS", "METADATA"} <= {row["api"] for row in rows if row["event"] is None}

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.filters import Filter
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Item, Values
 from kcli.capture.tables import conditions
 from kcli.capture.tables.conditions import ConditionalFeed
 from kcli.cli.main import main
+from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -120,10 +122,10 @@ class Even:
         return batch.column("correlation_id").to_numpy() % 2 == 0
 
 
-class Overhearing(CaptureDecoder):
+class Overhearing(Values):
     overhears = frozenset({18})
 
-    def overlook(self, item: Exchange) -> None:
+    def overlook(self, item: Item) -> None:
         self.items.append(item)
 
 
@@ -132,19 +134,19 @@ class Overhearing(CaptureDecoder):
 def test_few_wait_at_once_and_their_order_stays(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conditions, "ROWS", rows)
     path = str(SAMPLES / "java44-txn.pcap")
-    every = [item for items in CaptureDecoder([path]).pieces() for item in items]
+    every = [item for items in pieces(as_values([path])) for item in items]
     where = Even()
-    source = CaptureDecoder([path], chosen=Filter(where=where))
+    source = as_values([path], chosen=Filter(where=where))
     assert isinstance(source.feed, ConditionalFeed)
-    found = [item for items in source.wanted() for item in items]
+    found = [item for items in pieces(source) for item in items]
     numbers = [item.correlation_id for item in every if isinstance(item, Exchange)]
     assert [item.correlation_id for item in found if isinstance(item, Exchange)] == [
         number for number in numbers if number % 2 == 0
     ]
     assert sum(where.asked) == len(numbers) == source.tally.exchanges and max(where.asked) <= rows
     assert source.tally.unaccounted(source.engine) == 0
-    overhearing = Overhearing([path], chosen=Filter(where=Even()))
-    heard = [item for items in overhearing.pieces() for item in items]
+    overhearing = CaptureDecoder([path], Overhearing(), DecodeOptions(chosen=Filter(where=Even())))
+    heard = [item for items in pieces(overhearing) for item in items]
     assert [repr(item) for item in heard] == [
         repr(item)
         for item in every

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tables.held_rows import HeldRows
+from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES
 
 pytest.importorskip("pyarrow")
@@ -40,13 +40,10 @@ def test_values_and_lines_are_the_same(path: Path, monkeypatch: pytest.MonkeyPat
         return item
 
     monkeypatch.setattr(HeldRows, "exchange", both)
-    source = CaptureDecoder([str(path)], chosen=Filter(where=All()), names=False)
-    found = [item for items in source.wanted() for item in items if isinstance(item, Exchange)]
+    source = as_values([str(path)], chosen=Filter(where=All()), names=False)
+    found = [item for items in pieces(source) for item in items if isinstance(item, Exchange)]
     expected = [
-        item
-        for items in CaptureDecoder([str(path)], names=False).wanted()
-        for item in items
-        if isinstance(item, Exchange)
+        item for items in pieces(as_values([str(path)], names=False)) for item in items if isinstance(item, Exchange)
     ]
     assert len(found) == len(expected) and made
     for one, other in zip(found, expected, strict=True):

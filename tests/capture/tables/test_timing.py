@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.tables.arrow import TableDecoder
+from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.tables.arrow import ArrowSink
 from kcli.tables.exchanges import EXCHANGES
 from tests.capture.messages import request, response
 from tests.capture.wires import MILLISECOND, Wire, pcap
@@ -25,7 +26,9 @@ def rows(wire: Wire, folder: Path, names: tuple[str, ...]) -> list[tuple[Any, ..
     path = folder / "made.pcap"
     path.write_bytes(pcap(wire.packets, nano=True))
     columns = [each for each in EXCHANGES.columns if each.name in (*names, "api_key")]
-    made = [row for batch in TableDecoder([str(path)], columns).batches() for row in batch.to_pylist()]
+    made = [
+        row for batch in CaptureDecoder([str(path)], ArrowSink(columns)).sink.batches() for row in batch.to_pylist()
+    ]
     return [tuple(row[name] for name in names) for row in made if row["api_key"] is not None]  # others are events
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture import decoder
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import Packet, pcap
 
 Decrypting = Callable[..., tuple[list[Exchange], list[Event]]]
@@ -23,8 +23,8 @@ def decrypt(engine: str, tmp_path: Path) -> Decrypting:
         path = given if isinstance(given, Path) else tmp_path / "made.pcap"
         if not isinstance(given, Path):
             path.write_bytes(pcap(given))
-        source = decoder.CaptureDecoder([str(path)], key_logs=[str(file) for file in key_logs])
-        items = [item for piece in source.pieces() for item in piece]
+        source = as_values([str(path)], key_logs=[str(file) for file in key_logs])
+        items = [item for piece in pieces(source) for item in piece]
         assert source.tally.unaccounted(source.engine) == 0
         return [each for each in items if isinstance(each, Exchange)], [
             each for each in items if isinstance(each, Event)

@@ -11,7 +11,9 @@ from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.io import ranges
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Values
 from kcli.capture.tls import session
+from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES
 
 CAPTURES = {
@@ -22,7 +24,7 @@ CAPTURES = {
 SAID = tuple[str, int, int, int | None]
 
 
-def said(source: CaptureDecoder, items: list[Exchange | Event]) -> list[SAID]:
+def said(source: CaptureDecoder[Values], items: list[Exchange | Event]) -> list[SAID]:
     return [
         (each.connection, each.correlation_id, each.request_ns, each.response_ns)
         for each in items
@@ -31,12 +33,14 @@ def said(source: CaptureDecoder, items: list[Exchange | Event]) -> list[SAID]:
 
 
 def whole(capture: Path, keys: Path) -> tuple[list[SAID], int]:
-    source = CaptureDecoder([str(capture)], key_logs=[str(keys)])
-    items = [item for some in source.pieces() for item in some]
+    source = as_values([str(capture)], key_logs=[str(keys)])
+    items = [item for some in pieces(source) for item in some]
     return sorted(said(source, items)), source.tally.decrypted
 
 
-def late(capture: Path, keys: Path, lag: int, log: Path) -> Iterator[tuple[CaptureDecoder, list[Exchange | Event]]]:
+def late(
+    capture: Path, keys: Path, lag: int, log: Path
+) -> Iterator[tuple[CaptureDecoder[Values], list[Exchange | Event]]]:
     """The capture's packets one by one; a connection's keys are logged so many packets behind its ClientHello."""
     lines = keys.read_text().splitlines(keepends=True)
     rows = list(ranges.rows(str(capture)))
@@ -49,16 +53,18 @@ def late(capture: Path, keys: Path, lag: int, log: Path) -> Iterator[tuple[Captu
             at = next((number for number, row in enumerate(rows) if random in row.data), 0)
         due.setdefault(at + (lag if at else 0), []).append(line)
     log.write_text("# keys\n" + "".join(due.pop(0, [])))
-    source = CaptureDecoder([], key_logs=[str(log)])
+    source = as_values([], key_logs=[str(log)])
     items: list[Exchange | Event] = []
     for number, row in enumerate(rows):
         if number in due:
             with log.open("a") as file:
                 file.writelines(due[number])
-        items += source.push([row])
+        source.engine.push(row.data, row.ns, row.link, row.length)
+        items += source.sink.taken()
     with log.open("a") as file:
         file.writelines(line for number in due if number >= len(rows) for line in due[number])
-    yield source, items + source.finish()
+    source.engine.finish()
+    yield source, items + source.sink.taken()
 
 
 @pytest.mark.parametrize(("name", "lag"), [(name, lag) for name in CAPTURES for lag in (1, 5, 20)] + [("1.2", 60)])
@@ -92,8 +98,8 @@ def test_secrets_of_one_direction_are_no_decryption(kept: str, tmp_path: Path) -
     other = {"CLIENT": "SERVER_TRAFFIC", "SERVER": "CLIENT_TRAFFIC"}[kept]
     lines = [line for line in keys.read_text().splitlines(keepends=True) if not line.startswith(other)]
     log.write_text("".join(line for line in lines if not line.startswith(("CLIENT_RANDOM", "RSA"))))
-    source = CaptureDecoder([str(capture)], key_logs=[str(log)])
-    items = [item for some in source.pieces() for item in some]
+    source = as_values([str(capture)], key_logs=[str(log)])
+    items = [item for some in pieces(source) for item in some]
     reasons = [item.reason for item in items if isinstance(item, Event) and item.kind == "not-kafka"]
     assert any(f"the secret of the {kept.lower()}'s direction alone" in reason for reason in reasons)
     assert source.tally.decrypted == 0

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tls.keylog import KeyLog
 from tests.capture import messages
+from tests.capture.decoding import as_lines, as_values, pieces
 from tests.capture.tls.conftest import Decrypting
 from tests.capture.tls.traffic import SUITES_12, Talk, sealed, updated
 from tests.capture.truth import compare
@@ -202,7 +202,7 @@ def test_secrets_may_stand_behind_the_first_packets(engine: str, tmp_path: Path)
         + b"".join(secrets_block(each.key_log.read_bytes()) for each in (first, second))
         + pcapng(rest)
     )
-    items = [item for piece in CaptureDecoder([str(path)]).pieces() for item in piece]
+    items = [item for piece in pieces(as_values([str(path)])) for item in piece]
     assert len(items) == 12 and all(isinstance(item, Exchange) for item in items)
 
 
@@ -295,8 +295,10 @@ def test_the_core_writes_what_its_oracle_does(tmp_path: Path, suite: str | None)
 def test_the_core_reads_what_was_decrypted(tmp_path: Path, suite: str | None) -> None:
     made = talk(tmp_path, count=20, mtu=700, suite=suite)
     (tmp_path / "made.pcap").write_bytes(pcap(made.wire.close().packets))
-    source = CaptureDecoder([str(tmp_path / "made.pcap")], text=True, key_logs=[str(made.key_log)])
-    source.lines(lambda text: None)
+    source = as_lines([str(tmp_path / "made.pcap")], key_logs=[str(made.key_log)])
+    source.sink.write = lambda text: None
+    for _ in source.read():
+        pass
     assert source.engine.exchanges == 20
 
 

@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.handover import Handover
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Lines
 from kcli.grammar import frames, messages
+from tests.capture.decoding import as_lines, as_values, pieces
 from tests.capture.messages import metadata, produce
 from tests.capture.wires import MILLISECOND, START, Wire, frame, pcap
 
@@ -27,18 +30,20 @@ def chat(count: int) -> Wire:
     return wire
 
 
-def run(tmp_path: Path, wire: Wire, **options: object) -> tuple[list[bytes], CaptureDecoder]:
+def run(tmp_path: Path, wire: Wire, **options: object) -> tuple[list[bytes], CaptureDecoder[Lines]]:
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(wire.packets))
     out = io.BytesIO()
-    source = CaptureDecoder([str(path)], text=True, **options)  # type: ignore[arg-type]
-    source.lines(out.write)
+    source = as_lines([str(path)], **options)
+    source.sink.write = out.write
+    for _ in source.read():
+        pass
     return out.getvalue().splitlines(), source
 
 
 def test_steady_exchanges_become_lines_without_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CaptureDecoder, "exchanged", lambda *_: pytest.fail("an object was made"))
-    monkeypatch.setattr(CaptureDecoder, "connect", lambda *_: pytest.fail("a connection was made"))
+    monkeypatch.setattr(Handover, "exchanged", lambda *_: pytest.fail("an object was made"))
+    monkeypatch.setattr(Handover, "connect", lambda *_: pytest.fail("a connection was made"))
     lines, source = run(tmp_path, chat(5).close())
     assert len(lines) == 5
     assert (source.engine.exchanges, source.engine.answered, source.engine.counts()) == (5, 5, {3: 5})
@@ -144,10 +149,12 @@ def test_one_connection_alone_or_all_but_it(alone: bool, tmp_path: Path) -> None
     wires = [chat(3), Wire(client=("10.0.0.7", 41000)).open().client(metadata(9)[0])]
     path = tmp_path / "two.pcap"
     path.write_bytes(pcap([packet for wire in wires for packet in wire.packets]))
-    source = CaptureDecoder([str(path)], text=True)
+    source = as_lines([str(path)])
     source.engine.choose(hash_of(ends_of(wires[0], tmp_path)), alone)
     out = io.BytesIO()
-    source.lines(out.write)
+    source.sink.write = out.write
+    for _ in source.read():
+        pass
     exchanges = [line for line in out.getvalue().splitlines() if b'"event"' not in line]
     assert len(exchanges) == (3 if alone else 1)
     assert source.engine.packets == len(wires[0 if alone else 1].packets)
@@ -158,7 +165,7 @@ def ends_of(wire: Wire, tmp_path: Path) -> bytes:
     """As the core tells a connection from others."""
     from kcli.core.capture.packets import PacketReader
 
-    source = CaptureDecoder([], text=True)
+    source = as_lines([])
     source.engine.run(PacketReader(), pcap(wire.packets), (1 << 64) - 1)
     ((ends, *_),) = source.engine.dump()
     return bytes(ends)
@@ -171,7 +178,7 @@ def test_a_connection_is_in_step_between_its_packets() -> None:
     wire = chat(3)
     missing = wire.packets.pop(-2)
     packets = [*wire.packets, missing, *Wire.close(wire).packets[-3:]]
-    source = CaptureDecoder([], text=True)
+    source = as_lines([])
     reader, steps = PacketReader(), []
     source.engine.run(reader, pcap([]), 0)
     for packet in packets:
@@ -210,8 +217,8 @@ def test_envelopes_become_the_lines_that_objects_write(tmp_path: Path) -> None:
         asked, answer = enveloped(number, rng)
         wire.client(asked).server(answer)
     lines, source = run(tmp_path, wire.close())
-    values = CaptureDecoder([str(tmp_path / "made.pcap")])
-    items = [item for items in values.pieces() for item in items if isinstance(item, Exchange)]
+    values = as_values([str(tmp_path / "made.pcap")])
+    items = [item for items in pieces(values) for item in items if isinstance(item, Exchange)]
     assert lines == [item.line().rstrip(b"\n") for item in items] and len(lines) == 400
     assert source.engine.exchanges > 300  # the rest is odd: text that is no UTF-8, longer varints
     whole = [json.loads(line) for line in lines if b"responseHeader" in line]

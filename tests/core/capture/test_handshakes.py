@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.io import ranges
+from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import ACK, DATA, SYN, Packet, Wire, pcap
 
 TLS = DATA / "tls-1.2-suites.pcap", [str(DATA / "tls-1.2-suites.keys")]
@@ -18,8 +18,8 @@ MOVED = {"SYN": (SYN,), "its answer": (SYN | ACK,), "both": (SYN, SYN | ACK), "a
 
 def counts(path: Path, packets: list[Packet], keys: list[str]) -> tuple[int, int, int, dict[str, int]]:
     path.write_bytes(pcap(packets, nano=True))
-    source = CaptureDecoder([str(path)], key_logs=keys)
-    for _ in source.pieces():
+    source = as_values([str(path)], key_logs=keys)
+    for _ in pieces(source):
         pass
     assert source.tally.unaccounted(source.engine) == 0
     return source.tally.exchanges, source.tally.mid_stream, source.tally.decrypted, dict(source.tally.events)

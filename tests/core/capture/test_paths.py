@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
+from tests.capture.decoding import as_values, pieces
 from tests.capture.messages import metadata
 from tests.capture.tunnels import TUNNELS, erspan2, vlan, vxlan
 from tests.capture.wires import Packet, Wire, block, pcap, pcapng
@@ -29,8 +29,8 @@ def wire(count: int, seq: int) -> Wire:
 def read(path: Path, data: bytes) -> tuple[int, int, dict[str, int]]:
     """(exchanges with an answer, connections, events by kind)."""
     path.write_bytes(data)
-    source = CaptureDecoder([str(path)])
-    for _ in source.pieces():
+    source = as_values([str(path)])
+    for _ in pieces(source):
         pass
     assert source.tally.unaccounted(source.engine) == 0
     return source.tally.answered, source.engine.connections, dict(source.tally.events)

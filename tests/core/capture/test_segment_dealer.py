@@ -11,7 +11,9 @@ import pytest
 pytest.importorskip("kcli.core.capture.segment_dealer")
 
 from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.sink import Lines
 from kcli.core.capture.segment_dealer import SegmentDealer
+from tests.capture.decoding import as_lines
 from tests.capture.wires import SAMPLES, packets_of
 
 TIME, DEALT, PAYLOAD = struct.Struct("=Q"), 1 << 63, 56  # where a dealt segment has the count of its captured bytes
@@ -19,13 +21,13 @@ HEAD = 80  # bytes in front of these
 TXN = SAMPLES / "java44-txn.pcap"
 
 
-def deal(path: Path, count: int, size: int = 1 << 22) -> tuple[SegmentDealer, list[bytes], CaptureDecoder]:
+def deal(path: Path, count: int, size: int = 1 << 22) -> tuple[SegmentDealer, list[bytes], CaptureDecoder[Lines]]:
     """What each process but the first is dealt."""
-    dealer, source = SegmentDealer(count), CaptureDecoder([str(path)], text=True)
+    dealer, source = SegmentDealer(count), as_lines([str(path)])
     rooms = [bytearray(size) for _ in range(1, count)]
     source.engine.share(count, dealer)
     dealer.open(rooms)
-    for _ in source.read():
+    for _ in source.pieces(lambda count: None):
         pass
     return dealer, [bytes(room[:used]) for room, used in zip(rooms, dealer.sizes(), strict=True)], source
 
@@ -96,19 +98,19 @@ def test_who_has_more_to_do_gets_fewer_connections() -> None:
     path = SAMPLES / "java44-txn.pcap"
     made = {}
     for spent in ([1, 2], [2, 1]):
-        dealer, source, room = SegmentDealer(2), CaptureDecoder([str(path)], text=True), bytearray(1 << 20)
+        dealer, source, room = SegmentDealer(2), as_lines([str(path)]), bytearray(1 << 20)
         source.engine.share(2, dealer)
         dealer.open([room])
         for _ in range(64):
             dealer.balance(spent)
-        for _ in source.read():
+        for _ in source.pieces(lambda count: None):
             pass
         made[spent[0]] = source.engine.exchanges
     assert made[2] < made[1]
 
 
 def test_shares_follow_what_is_spent_however_many_connections_there_were() -> None:
-    dealer, source = SegmentDealer(2), CaptureDecoder([], text=True)
+    dealer, source = SegmentDealer(2), as_lines([])
     source.engine.share(2, dealer)
     packet, count = bytearray(packets_of(TXN)[0].data), 10_000
     for number in range(2 * count):
@@ -125,7 +127,7 @@ def test_shares_follow_what_is_spent_however_many_connections_there_were() -> No
 def test_other_bytes_are_refused() -> None:
     whole = next(segment for _, segment in segments(deal(TXN, 2)[1][0]) if segment is not None)
     for data in (whole[:-1], whole[:40], bytes(7), b"\xff" * 100):
-        source = CaptureDecoder([str(TXN)], text=True)
+        source = as_lines([str(TXN)])
         source.engine.share(2)
         with pytest.raises(ValueError, match="no dealt segments"):
             source.engine.receive_dealt(data)

@@ -13,27 +13,35 @@ import pytest
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Values
 from kcli.core.codec.values import uuid_text
 from kcli.core.columns.exchange_columns import ExchangeRows
 from kcli.pipeline.projections import layout
+from tests.capture.decoding import write_lines
 from tests.capture.messages import metadata, produce, request, response
 from tests.capture.wires import Wire, pcap
 
 ID, KEPT = "LiM8oXcTSBWR3XF1qnjt6A", "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
-class Owner(CaptureDecoder):
-    """A source with a sink of rows."""
+class Owner(Values):
+    """A sink with rows for its compiled half."""
 
     options: ClassVar[dict[str, Any]] = {}
 
-    def choose_engine(self, ports: Any) -> Any:
+    def __init__(self, paths: list[str]) -> None:
+        super().__init__()
         self.learnt: list[tuple[Any, ...]] = []
         self.forwarded: list[tuple[Any, ...]] = []
         self.walked: list[tuple[Any, ...]] = []
         self.flushes = 0
-        self.sink = ExchangeRows(self, forwarded=(12,), rows=4, **self.options)
-        return super().choose_engine(ports)
+        self.capture = CaptureDecoder(paths, self)
+        self.read, self.engine, self.tally = self.capture.read, self.capture.engine, self.capture.tally
+
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        super().begin(capture)
+        self.bodies = capture.bodies
+        self.compiled = self.rows = ExchangeRows(self, forwarded=(12,), rows=4, **self.options)
 
     def layout(self, _key: int, _version: int) -> None:
         return None
@@ -71,8 +79,8 @@ def ran(wire: Wire, tmp_path: Path) -> tuple[Owner, dict[str, Any]]:
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(wire.packets))
     owner = Owner([str(path)])
-    owner.slow = [item for items in owner.pieces() for item in items]  # type: ignore[attr-defined]
-    return owner, owner.sink.take_columns()
+    list(owner.read())
+    return owner, owner.rows.take_columns()
 
 
 def texts(column: tuple[bytes, Any]) -> list[str]:
@@ -96,7 +104,7 @@ def test_rows_have_the_text_of_lines(tmp_path: Path) -> None:
     owner, taken = ran(wire.close(), tmp_path)
     rows = numbers(taken["numbers"], 14)
     lines: list[bytes] = []
-    CaptureDecoder([str(tmp_path / "made.pcap")], text=True).lines(lambda data: lines.append(bytes(data)))
+    write_lines([str(tmp_path / "made.pcap")], lambda data: lines.append(bytes(data)))
     want = [json.loads(line) for line in b"".join(lines).splitlines()]
     for name, key in ("header", "requestHeader"), ("request", "request"), ("response", "response"):
         assert [json.loads(text) for text in texts(taken[name])] == [line[key] for line in want]
@@ -121,7 +129,7 @@ def test_requests_at_other_times_have_no_row_but_teach_names(tmp_path: Path, mon
     assert codes(kept["errors"]) == [[], []] and [each[1] for each in owner.learnt] == [3]
     monkeypatch.setattr(Owner, "options", {"since": times[3] + 1})
     owner, kept = ran(wire, tmp_path)
-    assert (kept["numbers"], owner.sink.count, len(owner.learnt)) == (b"", 0, 1)
+    assert (kept["numbers"], owner.rows.count, len(owner.learnt)) == (b"", 0, 1)
 
 
 def test_what_only_the_slower_way_can_leaves_no_trace(tmp_path: Path) -> None:
@@ -130,7 +138,7 @@ def test_what_only_the_slower_way_can_leaves_no_trace(tmp_path: Path) -> None:
     owner, taken = ran(wire, tmp_path)
     assert not any(taken[name] for name in ("numbers", "fetched", "produced"))
     assert not any(texts(taken[name]) or taken[name][1] for name in ("header", "request", "response", "errors"))
-    assert len(owner.slow) == 2  # type: ignore[attr-defined]
+    assert len(owner.items) == 2
 
 
 def test_errors_are_noted(tmp_path: Path) -> None:
@@ -177,8 +185,8 @@ def test_what_one_exchange_of_apiversions_led_to_the_same_leads_to_again(tmp_pat
     calls = []
     owner = Owner([str(path)])
     owner.heard = lambda link, voice, *_: calls.append(link) or 7  # type: ignore[method-assign,func-returns-value]
-    list(owner.pieces())
-    ended = owner.sink.take_columns(last=True)["ended"]
+    list(owner.read())
+    ended = owner.rows.take_columns(last=True)["ended"]
     assert [(link, voice, count) for link, _, voice, _, _, count in numbers(ended["uses"], 6)] == [(0, 7, 1), (1, 7, 1)]
     assert list(ended["voices"].values()) == [7, 7]
     assert len(calls) == 1
@@ -192,24 +200,24 @@ def test_connections_share_ends(tmp_path: Path) -> None:
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap([packet for wire in wires for packet in wire.packets]))
     owner = Owner([str(path)])
-    list(owner.pieces())
-    taken = owner.sink.take_columns()
+    list(owner.read())
+    taken = owner.rows.take_columns()
     assert taken["ended"] is None
     links = numbers(taken["numbers"], 14)[::2, 8].tolist()
     assert [texts(taken["ends"])[place] for place in links] == ["10.0.0.1:40002", "10.0.0.1:40003"]
     server_of = numpy.frombuffer(taken["server_of"], numpy.int32)
     assert [texts(taken["servers"])[server_of[place]] for place in links] == ["10.0.0.2:9092", "10.0.0.3:9092"]
-    assert texts(owner.sink.take_columns()["links"]) == []
+    assert texts(owner.rows.take_columns()["links"]) == []
     asked, answer = request(18, 3, 1, {}), response(18, 3, 1, {})
     link = Link("[fe80::2]:9092", "[fe80::1]:4")
-    owner.sink.hear(Exchange(link, 1, asked[4:], 2, answer[4:], owner.bodies))
-    ended = owner.sink.take_columns(last=True)["ended"]
+    owner.rows.hear(Exchange(link, 1, asked[4:], 2, answer[4:], owner.bodies))
+    ended = owner.rows.take_columns(last=True)["ended"]
     assert texts(ended["servers"]) == ["10.0.0.2:9092", "10.0.0.3:9092", "[fe80::2]:9092"]
     assert (texts(ended["addresses"]), len(texts(ended["links"]))) == (["10.0.0.1", "fe80::1"], 3)
     assert numpy.frombuffer(ended["address_of"], numpy.int32).tolist() == [0, 0, 1]
     assert ended["voices"] == {"[fe80::2]:9092-[fe80::1]:4": 1}
     assert numbers(ended["uses"], 6)[:, 5].tolist() == [2, 2]
-    assert texts(owner.sink.take_columns(last=True)["ended"]["links"]) == []
+    assert texts(owner.rows.take_columns(last=True)["ended"]["links"]) == []
 
 
 def test_ids_without_a_name_and_errors_of_partitions(tmp_path: Path) -> None:
@@ -225,8 +233,8 @@ def test_ids_without_a_name_and_errors_of_partitions(tmp_path: Path) -> None:
         pcap(wire.client(request(1, 13, 2, asked)).server(response(1, 13, 2, {"errorCode": 71})).close().packets)
     )
     owner = LayoutOwner([str(path)])
-    list(owner.pieces())
-    taken = owner.sink.take_columns()
+    list(owner.read())
+    taken = owner.rows.take_columns()
     assert codes(taken["errors"]) == [[6], [71]]
     assert sorted(map(uuid_text, owner.bodies.names.missing())) == sorted(ids)
     assert (owner.forwarded, len(taken["fetched"]) // (19 * 8)) == ([], 4)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kcli.cli.decode.pcap.rows import RowDecoder
+from kcli.capture.decoder import CaptureDecoder
+from kcli.cli.decode.pcap.rows import TableSink
 from kcli.cli.decode.pcap.table import Table
 from kcli.records import build_batch
 from tests.capture.messages import metadata, request, response
@@ -25,7 +26,7 @@ def rows(path: Path, reader: str) -> list[str]:
     """The table of a capture, by the core's words or from the oracle's values."""
     lines: list[str] = []
     with READERS[reader]():
-        source = RowDecoder([str(path)])
+        source = CaptureDecoder([str(path)], TableSink()).sink
     for _ in source.show(Table(lambda *parts: lines.append("".join(parts)))):
         pass
     return lines

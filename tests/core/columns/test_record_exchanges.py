@@ -7,13 +7,20 @@ from typing import Any
 
 import pytest
 
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.filters import Filter
-from kcli.capture.kafka.record_fields import CapturedField, RecordDecoder
+from kcli.capture.kafka.record_fields import CapturedField, RecordSink
 from tests.capture.messages import metadata, produce, request, response
 from tests.capture.wires import DATA, SAMPLES, Wire, pcap
 from tests.oracle.captures import READERS
 
 CAPTURES = sorted([*SAMPLES.glob("*.pcap*"), *DATA.glob("*.pcap*")])
+
+
+def record_source(
+    paths: list[str], topic: str | None = None, partition: int | None = None, **options: Any
+) -> RecordSink:
+    return CaptureDecoder(paths, RecordSink(topic, partition), DecodeOptions(**options)).sink
 
 
 def shown(fields: list[CapturedField]) -> list[Any]:
@@ -23,7 +30,7 @@ def shown(fields: list[CapturedField]) -> list[Any]:
 def found(path: Path, reader: str, **options: Any) -> tuple[list[Any], list[str]]:
     """The records fields of a capture, and the topics that have records; by the core's choice, or the oracle's."""
     with READERS[reader]():
-        source = RecordDecoder([str(path)], **options)
+        source = record_source([str(path)], **options)
     fields = shown(list(source.fields()))
     return fields, sorted(source.topics)
 
@@ -50,12 +57,12 @@ def test_no_object_is_made_for_what_is_not_wanted(tmp_path: Path, monkeypatch: p
         asked, answer = produce(number, records=b"x" * 99)
         wire.client(asked).server(answer)
     path.write_bytes(pcap(wire.close().packets))
-    [*every] = RecordDecoder([str(path)]).fields()
+    [*every] = record_source([str(path)]).fields()
     assert len(every) == 5
-    monkeypatch.setattr(RecordDecoder, "picked", lambda *_: pytest.fail("an object was made"))
-    source = RecordDecoder([str(path)], topic="another")
+    monkeypatch.setattr(RecordSink, "picked", lambda *_: pytest.fail("an object was made"))
+    source = record_source([str(path)], topic="another")
     assert not [*source.fields()] and [*source.topics] == [every[0].field.label]
-    assert not [*RecordDecoder([str(path)], partition=77).fields()]
+    assert not [*record_source([str(path)], partition=77).fields()]
 
 
 def test_names_are_learnt_from_what_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,10 +71,10 @@ def test_names_are_learnt_from_what_is_passed_over(tmp_path: Path, monkeypatch: 
     for number in range(2):
         wire.client(metadata(number)[0]).server(metadata(number)[1])
     path.write_bytes(pcap(wire.close().packets))
-    source = RecordDecoder([str(path)])
-    monkeypatch.setattr(RecordDecoder, "emit", lambda *_: pytest.fail("an object was made"))
-    assert not [*source.fields()] and source.tally.apis == {3: 2}
-    assert source.bodies.names.get(bytes(15) + b"\1") == '"orders"'
+    source = record_source([str(path)])
+    monkeypatch.setattr(RecordSink, "exchange", lambda *_: pytest.fail("an object was made"))
+    assert not [*source.fields()] and source.capture.tally.apis == {3: 2}
+    assert source.capture.bodies.names.get(bytes(15) + b"\1") == '"orders"'
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -15,7 +15,7 @@ from kcli.redact.track import PUSH, Place
 from tests.oracle.redact.draft import CAPTURED, OPENING, Draft
 from tests.oracle.redact.headers import blank_packet
 from tests.oracle.redact.places import Places
-from tests.oracle.tcp.engine import IGNORED, Owner, ReferenceEngine
+from tests.oracle.tcp.engine import IGNORED, ReferenceEngine
 from tests.oracle.tcp.flows import End, Flow
 from tests.oracle.tcp.out_of_order import FlowSegment
 from tests.oracle.tcp.packets import Packet
@@ -25,8 +25,8 @@ from tests.oracle.tcp.streams import Streams
 FEW = 64  # connections that are over and need not be forgotten at once
 
 
-class DraftOwner(Owner, Protocol):
-    """Makes the readers of connections, and is told of their ends."""
+class DraftOwner(Protocol):
+    """Is told of the ends of connections."""
 
     def connection_over(self, places: Place, ns: int, ignored: bool) -> None:
         """A connection is over. ignored: its port was none of those asked for."""
@@ -38,10 +38,9 @@ class ReferenceDraftEngine(ReferenceEngine):
     current: the connection whose bytes are read.
     """
 
-    owner: DraftOwner
-
-    def draft(self, draft: Draft, names: Pseudonyms, keep: bool) -> None:
+    def draft(self, owner: DraftOwner, draft: Draft, names: Pseudonyms, keep: bool) -> None:
         """See CaptureEngine.draft. names: for the addresses of packets; keep: addresses stay."""
+        self.draft_owner = owner
         self.file, self.names, self.keep = draft, names, keep
         self.streams = WatchedStreams(self)
         self.known: dict[int, Places] = {}  # by id of the flow, which they hold
@@ -103,7 +102,7 @@ class ReferenceDraftEngine(ReferenceEngine):
         places, ignored = self.places(flow), flow.talk is IGNORED
         super().ended(flow, ns)
         if ignored or places.track is not None:
-            self.owner.connection_over(places, ns, ignored)
+            self.draft_owner.connection_over(places, ns, ignored)
         places.forget()
 
 

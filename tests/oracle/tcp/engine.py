@@ -26,17 +26,12 @@ JUMP: tuple[Kind, str] = ("gap", "sequence numbers jump: how much is missing can
 
 
 class Owner(Protocol):
-    """Makes the readers of connections, which hand it what they find.
-
-    connection_ended(link, round trip (ns, -1: not known), segments that were sent again): where it wants to know.
-    """
-
-    connection_ended: Callable[[str, int, int], None] | None
+    """Makes the readers of connections, which hand it what they find."""
 
     def connect(
         self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]
     ) -> CapturedConnection | TlsLayer:
-        """See `CaptureDecoder.connect`."""
+        """See `Handover.connect`."""
 
 
 class ReferenceEngine:
@@ -55,12 +50,14 @@ class ReferenceEngine:
         owner: Owner,
         ports: Sequence[int] = (),
         memory: int = 1 << 28,
+        connection_end: Callable[[str, int, int], None] | None = None,
     ) -> None:
-        """memory: bytes that connections may hold."""
+        """memory: bytes that connections may hold. connection_end(link, round trip (ns, -1: not known), segments that
+        were sent again): where somebody wants to know."""
         self.streams = Streams(self)
         self.talks_size = 0  # bytes of memory that the readers of connections hold
         self.memory = memory
-        self.owner = owner
+        self.owner, self.connection_end = owner, connection_end
         self.ports = frozenset(ports)
         self.lines: list[bytes] = []
         self.packets = self.wire_bytes = self.others = self.cuts = self.fragments = self.unknown_links = 0
@@ -249,10 +246,10 @@ class ReferenceEngine:
         closed = any(side.closed for side in flow.sides)
         why = "the connection was reset" if flow.reset else "the connection ends" if closed else "the capture ends"
         flow.talk.close(ns, WHY_GIVEN_UP if self.streams.bytes.relieving else why)
-        if self.owner.connection_ended is not None:
+        if self.connection_end is not None:
             trip = -1 if flow.round_trip is None else flow.round_trip
             again = sum(side.retransmitted for side in flow.sides)
-            self.owner.connection_ended(str(flow.talk.link), trip, again)
+            self.connection_end(str(flow.talk.link), trip, again)
         flow.talk = IGNORED
         self.weigh(flow)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture import decoder
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.connection import CapturedConnection
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from tests.capture.decoding import as_lines, as_values
 from tests.capture.messages import metadata, produce
 from tests.capture.wires import SAMPLES, START, Packet, Wire, ethernet, ip4, pcap, segment
 from tests.oracle.captures import each_reader
@@ -76,7 +76,7 @@ def clients(count: int) -> list[Wire]:
 
 
 def lines(path: Path, memory: int) -> tuple[list[bytes], int]:
-    source = decoder.CaptureDecoder([str(path)], memory=memory)
+    source = as_values([str(path)], memory=memory)
     most, found = 0, []
     reader = source.new_reader()
     data = memoryview(path.read_bytes())
@@ -85,8 +85,9 @@ def lines(path: Path, memory: int) -> tuple[list[bytes], int]:
         used = source.engine.run(reader, data[at : at + step], 2**63)[0]
         at, step = at + used, 2000 if used else 2 * step
         most = max(most, source.engine.held)
-        found += [item.line() for item in source.taken()]
-    found += [item.line() for item in source.finish()]
+        found += [item.line() for item in source.sink.taken()]
+    source.engine.finish()
+    found += [item.line() for item in source.sink.taken()]
     assert source.tally.unaccounted(source.engine) == 0
     return found, most
 
@@ -147,9 +148,11 @@ def test_what_is_held_is_bounded(wires: Callable[[], list[Wire]], said: bytes | 
 @pytest.mark.parametrize("name", ["java44-txn", "java44-consume-classic", "sasl-plain-scram"])
 def test_little_memory_loses_nothing_in_silence(name: str, memory: int) -> None:
     def read(memory: int) -> tuple[list[bytes], int]:
-        source = decoder.CaptureDecoder([str(SAMPLES / f"{name}.pcap")], text=True, memory=memory)
+        source = as_lines([str(SAMPLES / f"{name}.pcap")], memory=memory)
         said = bytearray()
-        source.lines(said.extend)
+        source.sink.write = said.extend
+        for _ in source.read():
+            pass
         assert source.tally.unaccounted(source.engine) == 0
         return bytes(said).splitlines(), source.engine.duplicate + source.engine.stray
 

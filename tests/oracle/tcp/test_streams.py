@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.decoder import decode
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Sink
 from tests.capture.messages import metadata, produce
 from tests.capture.wires import ACK, MILLISECOND, RST, SAMPLES, SYN, Packet, Wire, packets_of, pcap, rebuilt, split
 from tests.oracle.tcp.reassembly import ahead
@@ -193,13 +194,12 @@ def ends_of(path: Path) -> Ends:
     """Of a capture whose connections have one handshake each."""
     found: Ends = {}
 
-    class Ended(CaptureDecoder):
-        def connection_ended(self, connection: str, round_trip: int, retransmissions: int) -> None:
+    class Ended(Sink):
+        def connection_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
             assert connection not in found
             found[connection] = round_trip, retransmissions
 
-    for _ in Ended([str(path)]).read():
-        pass
+    decode([str(path)], Ended())
     return found
 
 

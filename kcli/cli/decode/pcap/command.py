@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from kcli.capture.decoder import CaptureDecoder
-from kcli.capture.filters import Filter
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.bodies import RECORDS
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Lines as JsonLines
+from kcli.capture.sink import Sink, Values
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
 from kcli.cli.options.inputs import (
@@ -35,8 +35,13 @@ from kcli.cli.terminal.output import open_output, output_option
 from kcli.cli.terminal.streams import write_all
 from kcli.errors import InputError, UsageError
 
+if TYPE_CHECKING:
+    from kcli.capture.tables.arrow import ArrowSink
+    from kcli.cli.decode.pcap.rows import TableSink
+
 TIMES = ("relative", "absolute")  # the first one on a terminal, the second elsewhere
 FORMATS = ("table", "jsonl", "tree", "parquet")
+Moved = Callable[[int], None]
 
 
 @click.command(cls=FilterCommand)
@@ -94,19 +99,11 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
     if options["embedded"] and options["format_"] not in ("jsonl", "tree"):
         raise UsageError("--embedded: needs --format jsonl (a tree has them always)")
     chosen = filter_of(options, files)
-    source = source_class(options["format_"], chosen, files, options["jobs"], options["key_logs"])(
-        files,
-        ports=options["ports"],
-        dialect=options["dialect"],
-        records=options["records"],
-        memory=options["memory"],
-        key_logs=options["key_logs"],
-        chosen=chosen,
-        secrets=options["secrets"],
-    )
+    read = {name: options[name] for name in ("ports", "dialect", "records", "memory", "key_logs", "secrets")}
+    source = CaptureDecoder(files, sink_of(options["format_"]), DecodeOptions(**read, chosen=chosen))
     with open_output(output, (*files, *options["key_logs"])) as out, reading(files, options["quiet"]) as moved:
         watched = WatchedOutput(out)
-        WRITERS[options["format_"]](source, watched, moved, options)  # type: ignore[arg-type]
+        WRITERS[options["format_"]](source, watched, moved, options)
     if watched.used or (source.chosen.takes_all and not options["ports"]):
         return 0
     say_what_there_is(files, source.chosen, options)
@@ -160,7 +157,7 @@ def reading(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], Non
 
 
 @contextlib.contextmanager
-def summed_up(source: CaptureDecoder, options: dict[str, Any], table: Any = None) -> Iterator[None]:
+def summed_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any = None) -> Iterator[None]:
     """The closing summary on standard error, when everything was read, damaged files included."""
     try:
         yield
@@ -170,7 +167,7 @@ def summed_up(source: CaptureDecoder, options: dict[str, Any], table: Any = None
     sum_up(source, options, table)
 
 
-def sum_up(source: CaptureDecoder, options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
+def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
     if options["quiet"] or not source.engine.packets:
         return
     from kcli.cli.decode.pcap.closing import closing
@@ -181,25 +178,38 @@ def sum_up(source: CaptureDecoder, options: dict[str, Any], table: Any, *, inter
         note(line)
 
 
-def write_lines(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+def write_lines(source: CaptureDecoder[JsonLines], out: WatchedOutput, moved: Moved, options: dict[str, Any]) -> None:
     """Lines of JSON, at the engine's own speed; it does the filtering."""
-    assert isinstance(out, WatchedOutput)
-    with summed_up(source, options):
-        if not options["embedded"]:
-            gathered = GatheredOutput(out)
-            source.lines(gathered.write, moved, gathered.flush)
-            return
+    sink = source.sink
+    if options["embedded"]:
         from kcli.cli.decode.pcap.embedded import EmbeddedLines
 
-        flush = out.flush if "-" in source.paths else None
-        source.lines(EmbeddedLines(out.write, options["dialect"]).write, moved, flush)
+        sink.write = EmbeddedLines(out.write, options["dialect"]).write
+        sink.flush = out.flush if "-" in source.paths else None
+    else:
+        gathered = GatheredOutput(out)
+        sink.write, sink.flush = gathered.write, gathered.flush
+    with summed_up(source, options):
+        for _ in reader_of(source, options["jobs"])(moved):
+            pass
 
 
-def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
-    from kcli.cli.decode.pcap.rows import RowDecoder
+def reader_of(source: CaptureDecoder[JsonLines], jobs: int) -> Callable[[Moved], Iterator[None]]:
+    """Return what reads captures: as many processes as are asked for, where they can."""
+    if jobs > 1:
+        from kcli.capture.parallel.processes import can_share
+
+        if can_share([*map(str, source.paths)], source.chosen, source.options.key_logs):
+            from kcli.capture.parallel.pcap_jobs import SharedLines
+
+            return SharedLines(source, jobs).read
+    return source.read
+
+
+def write_table(source: CaptureDecoder[TableSink], out: BinaryIO, moved: Moved, options: dict[str, Any]) -> None:
     from kcli.cli.decode.pcap.table import Table, opening
 
-    assert isinstance(source, RowDecoder)
+    sink = source.sink
     room = terminal_room(options["output"])
     colour = options["output"] is None and shows_colour(sys.stdout)
 
@@ -215,68 +225,54 @@ def write_table(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], No
             for line in record_lines(exchange, options["records"]):
                 write(line)
 
-        source.beside = show_records
+        sink.beside = show_records
     with summed_up(source, options, table):
         try:
-            for _ in source.show(table, moved, opening(source.file_names) if room else ""):
+            for _ in sink.show(table, moved, opening(source.file_names) if room else ""):
                 lines.flush()
                 out.flush()
         finally:
             lines.flush()
 
 
-def write_tree(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+def write_tree(source: CaptureDecoder[Values], out: BinaryIO, moved: Moved, options: dict[str, Any]) -> None:
     from kcli.cli.decode.pcap.tree import tree
     from kcli.cli.decode.slip_hints import SlipNamer, message_text
 
     write, slips = Lines(out).lines, SlipNamer(message_text)
     with summed_up(source, options):
-        for items in source.wanted(moved):
-            for item in items:
+        for _ in source.read(moved):
+            for item in source.sink.taken():
                 write(tree(item, slips))
             out.flush()
 
 
-def write_parquet(source: CaptureDecoder, out: BinaryIO, moved: Callable[[int], None], options: dict[str, Any]) -> None:
+def write_parquet(source: CaptureDecoder[ArrowSink], out: WatchedOutput, moved: Moved, options: dict[str, Any]) -> None:
     """A row for each exchange and event, a row group for each batch of them."""
-    from kcli.capture.tables.arrow import TableDecoder
     from kcli.tables.parquet import parquet_file, parquet_writer
-
-    assert isinstance(source, TableDecoder) and isinstance(out, WatchedOutput)
 
     def write(batch: Any) -> None:
         writer().write_batch(batch)
         out.used = True
 
-    with summed_up(source, options), parquet_file(out.out, source.schema, parquet_writer) as writer:
-        source.write(write, moved)
+    with summed_up(source, options), parquet_file(out.out, source.sink.schema, parquet_writer) as writer:
+        source.sink.write(write, moved)
 
 
-def source_class(
-    format_: str, chosen: Filter, files: tuple[str, ...], jobs: int, key_logs: tuple[str, ...]
-) -> Callable[..., CaptureDecoder]:
-    """What reads captures for that format."""
+def sink_of(format_: str) -> Sink:
+    """Make what takes the contents of captures for that format."""
     if format_ == "parquet":
-        from kcli.capture.tables.arrow import TableDecoder
+        from kcli.capture.tables.arrow import ArrowSink
 
-        return partial(TableDecoder, for_file=True)
+        return ArrowSink(for_file=True)
     if format_ == "table":
-        from kcli.cli.decode.pcap.rows import RowDecoder
+        from kcli.cli.decode.pcap.rows import TableSink
 
-        return RowDecoder
-    if format_ == "tree":
-        return CaptureDecoder
-    if jobs > 1:
-        from kcli.capture.parallel.processes import can_share
-
-        if can_share(files, chosen, key_logs):
-            from kcli.capture.parallel.pcap_jobs import SharedDecoder
-
-            return partial(SharedDecoder, jobs=jobs)
-    return partial(CaptureDecoder, text=True)
+        return TableSink()
+    return Values() if format_ == "tree" else JsonLines()
 
 
-WRITERS: dict[str, Callable[[CaptureDecoder, BinaryIO, Callable[[int], None], dict[str, Any]], None]] = {
+WRITERS: dict[str, Callable[..., None]] = {
     "jsonl": write_lines,
     "table": write_table,
     "tree": write_tree,

@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kcli.capture.decoder import CaptureDecoder, Item, with_failures
+from kcli.capture.decoder import with_failures
+from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Item, Sink
 from kcli.cli.decode.pcap.table import MOST_SPEAKERS, Said, Speaker, Table, sizes, words_of
 from kcli.errors import UsageError
 from kcli.grammar import messages
 from kcli.schemas.apikeys import FETCH, PRODUCE
 
 if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
     from kcli.grammar.codec import MessageCodec
 
 # What the core reads of each side of Produce and Fetch: its rows have these columns, in this order.
@@ -36,8 +39,8 @@ PATHS = {
 SLICED = ("records", TOPIC)
 
 
-class RowDecoder(CaptureDecoder):
-    """A capture whose exchanges and events go to a table that passes the filter. options: as for `CaptureDecoder`.
+class TableSink(Sink):
+    """Shows exchanges and events in a table, as soon as they come.
 
     With `records` other than "none" each exchange becomes a value; `beside` then gets those that were shown.
     """
@@ -46,14 +49,15 @@ class RowDecoder(CaptureDecoder):
     opening = ""
     beside: Callable[[Exchange], None] | None = None
 
-    def choose_engine(self, ports: Sequence[int]) -> tuple[Any, Callable[[], Any]]:
-        """The engine, with a sink that makes words, where neither records nor a condition need values."""
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        """Make words within the core, where neither records nor a condition need values."""
+        self.capture, self.bodies, self.chosen = capture, capture.bodies, capture.chosen
         self.apis, self.takes_all = self.bodies.apis, self.chosen.takes_all
+        self.speaker = lru_cache(MOST_SPEAKERS)(self.make_speaker)
         if self.bodies.form["records"] == "none" and self.chosen.where is None:
             from kcli.core.columns.exchange_summaries import ExchangeSummaries
 
-            self.sink = ExchangeSummaries(self)
-        return super().choose_engine(ports)
+            self.compiled = ExchangeSummaries(self)
 
     def show(
         self, table: Table, moved: Callable[[int], None] = lambda count: None, opening: str = ""
@@ -61,23 +65,25 @@ class RowDecoder(CaptureDecoder):
         """Read the files piece by piece into the table. opening: see `Table.begin`. InputError at the end for damaged
         files."""
         self.table, self.opening = table, opening
-        self.speaker = lru_cache(MOST_SPEAKERS)(self.make_speaker)
-        return self.read(moved)
+        return self.capture.read(moved)
 
-    def meet(self, connection: str) -> None:
+    def connection(self, name: str) -> None:
         """Label a connection."""
-        self.table.label(connection)
+        self.table.label(name)
 
     # Exchanges as values
 
-    def emit(self, item: Item) -> None:
-        """Take an exchange or event that comes as a value."""
-        self.learn_names(item)
-        if item.connection is not None:
-            self.table.label(item.connection)
-        if not self.chosen.wants(item):
-            return
-        self.begin()
+    def exchange(self, exchange: Exchange) -> None:
+        """See Sink."""
+        self.put(exchange)
+
+    def event(self, event: Event) -> None:
+        """See Sink."""
+        self.put(event)
+
+    def put(self, item: Item) -> None:
+        """Show an exchange, with the events about its bodies, or an event."""
+        self.head()
         is_unknown = isinstance(item, Exchange) and item.bodies.api(item.api_key) is None
         for each in with_failures(item):
             if is_unknown and each is not item:
@@ -86,10 +92,10 @@ class RowDecoder(CaptureDecoder):
             if self.beside is not None and isinstance(each, Exchange):
                 self.beside(each)
 
-    def begin(self) -> None:
-        """The headings, before the first row."""
-        if self.table.start is None and self.engine.first_ns is not None:
-            self.table.begin(self.engine.first_ns, self.opening)
+    def head(self) -> None:
+        """Show the headings, before the first row."""
+        if self.table.start is None and self.capture.engine.first_ns is not None:
+            self.table.begin(self.capture.engine.first_ns, self.opening)
 
     # Called by the core
 
@@ -109,7 +115,7 @@ class RowDecoder(CaptureDecoder):
 
     def summary(self, link: bytes, *exchange: Any) -> Said | None:
         """The words for an exchange; None: it has to be shown as a value."""
-        made = self.exchange_of(link, *exchange)
+        made = self.capture.handover.exchange_of(link, *exchange)
         said = words_of(made)
         if made.failures:
             return None
@@ -138,7 +144,7 @@ class RowDecoder(CaptureDecoder):
         if not self.takes_all and not (fits and chosen.fits(ns, answered, key, speaker.client, speaker.connection)):
             return
         if table.start is None:
-            self.begin()
+            self.head()
         table.failed += failed
         latency = None if answered is None else (answered - ns) // 1000 / 1000
         size, colour = sizes(asked_size, answered_size), "red" if failed else None

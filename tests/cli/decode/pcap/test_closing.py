@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.cli.decode.pcap.closing import closing, span_text
 from kcli.cli.decode.pcap.table import Table
+from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES
 
 
 def summary_of(path: Path) -> list[str]:
     """The closing summary behind a capture's table."""
     shown = Table(lambda *parts: None)
-    source = CaptureDecoder([str(path)])
-    for items in source.pieces():
+    source = as_values([str(path)])
+    for items in pieces(source):
         for item in items:
             shown.show(item)
     return closing(source.tally, source.engine, shown, (str(path),))
@@ -38,8 +38,8 @@ def test_the_closing_summary_says_what_is_odd() -> None:
     assert summary[0] == "0 exchanges on 5 connections; 50 cut short (140 kB); 49 not decodable (1.6 kB);"
     summary = summary_of(DATA / "mid-stream.pcap.zst")
     assert "3 connections began before the capture" in summary[0]
-    source = CaptureDecoder([str(SAMPLES / "ipv6.pcapng")])
-    for _ in source.pieces():
+    source = as_values([str(SAMPLES / "ipv6.pcapng")])
+    for _ in pieces(source):
         pass
     assert closing(source.tally, source.engine, None, ())[0].startswith(
         "37 exchanges on 9 connections (ApiVersions 9, Metadata 7, Fetch 6"
@@ -47,8 +47,8 @@ def test_the_closing_summary_says_what_is_odd() -> None:
 
 
 def test_a_missing_byte_would_be_said() -> None:
-    source = CaptureDecoder([str(SAMPLES / "ipv6.pcapng")])
-    for _ in source.pieces():
+    source = as_values([str(SAMPLES / "ipv6.pcapng")])
+    for _ in pieces(source):
         pass
     source.tally.exchange_bytes -= 5
     assert "5 bytes NOT accounted for" in closing(source.tally, source.engine, None, ())[1]

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder, with_failures
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions, with_failures
 from kcli.capture.filters import Filter, chosen
-from kcli.cli.decode.pcap.rows import RowDecoder
+from kcli.cli.decode.pcap.rows import TableSink
 from kcli.cli.decode.pcap.table import Table
+from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES
 
 TXN = SAMPLES / "java44-txn.pcap"
@@ -32,8 +33,8 @@ FILTERS = [
 def rows(path: Path, asked: Filter) -> list[str]:
     """The table's lines, without the headings."""
     lines: list[str] = []
-    source = RowDecoder([str(path)], chosen=asked)
-    for _ in source.show(Table(lambda *parts: lines.append("".join(parts)))):
+    source = CaptureDecoder([str(path)], TableSink(), DecodeOptions(chosen=asked))
+    for _ in source.sink.show(Table(lambda *parts: lines.append("".join(parts)))):
         pass
     return lines[1:]
 
@@ -42,8 +43,8 @@ def rows(path: Path, asked: Filter) -> list[str]:
 @pytest.mark.parametrize("asked", FILTERS)
 def test_a_filter_leaves_out_lines_and_changes_none(path: Path, asked: Filter) -> None:
     every = rows(path, Filter())
-    kept = CaptureDecoder([str(path)], chosen=asked)
-    count = sum(1 for items in kept.wanted() for item in items for _ in with_failures(item))
+    kept = as_values([str(path)], chosen=asked)
+    count = sum(1 for items in pieces(kept) for item in items for _ in with_failures(item))
     some = rows(path, asked)
     assert len(some) == count
     rest = iter(every)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.kafka.events import Event
 from kcli.cli.decode.pcap.table import Table, opening, words_of
 from kcli.legible import legible
+from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import DATA, SAMPLES
 
 
@@ -24,8 +24,8 @@ def table(path: Path, width: int | None = None, colour: bool = False) -> list[st
     """The lines of a capture."""
     lines: list[str] = []
     shown = Table(writer(lines), width=width, colour=colour)
-    source = CaptureDecoder([str(path)])
-    for items in source.pieces():
+    source = as_values([str(path)])
+    for items in pieces(source):
         for item in items:
             shown.show(item)
     return lines
@@ -49,7 +49,7 @@ def test_a_terminal_has_columns() -> None:
 @pytest.mark.parametrize("name", ["java44-admin.pcap.gz", "mid-stream.pcap.zst", "kraft-boot.pcap.zst"])
 def test_no_word_is_broken(width: int, name: str) -> None:
     lines = table(DATA / name, width=width)[1:]
-    items = [item for items in CaptureDecoder([str(DATA / name)]).pieces() for item in items]
+    items = [item for items in pieces(as_values([str(DATA / name)])) for item in items]
     texts = [item.reason if isinstance(item, Event) else words_of(item).text for item in items]
     words = {legible(word) for text in texts for word in text.split()}
     assert max(map(len, lines)) <= width
@@ -61,7 +61,7 @@ def test_times_are_those_of_the_clock_where_that_is_asked_for() -> None:
     def times(width: int | None) -> list[str]:
         shown: list[str] = []
         made = Table(writer(shown), width=width, absolute=True)
-        for items in CaptureDecoder([str(SAMPLES / "java44-txn.pcap")]).pieces():
+        for items in pieces(as_values([str(SAMPLES / "java44-txn.pcap")])):
             for item in items:
                 made.show(item)
         return [line.split()[0] for line in shown[1:]]

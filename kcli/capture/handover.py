@@ -1,0 +1,89 @@
+"""What passes between the core and the slower way, which reads connections that are odd.
+
+The core hands a connection over with all that it knows of it (`restore`), gives its bytes to the reader that it gets,
+and takes it back once it is `steady` again (`release`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.counters import Tally
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Event, Link
+from kcli.capture.kafka.exchange import UNTIMED, Exchange, Timing
+
+if TYPE_CHECKING:
+    from kcli.capture.tls.keylog import KeyLog
+    from kcli.capture.tls.layer import TlsLayer
+
+Ends = tuple[str, str]
+Started = tuple[bool, bool]  # whether the beginning of each direction was seen
+Layer = Callable[[Ends, int | None, Started], "TlsLayer"]
+
+
+class Handover:
+    """Gives the core (kcli.core.capture.engine) readers for odd connections, and takes what comes as values.
+
+    layer(ends, client, started): makes such a reader; a sink may have its own.
+    secrets_met: called when a capture has a part of a key log.
+    """
+
+    def __init__(
+        self, bodies: Bodies, tally: Tally, key_logs: Sequence[str], receive: Callable[[Exchange | Event], None]
+    ) -> None:
+        """key_logs: files with the secrets of TLS connections. receive: takes exchanges and events."""
+        self.bodies, self.tally, self.key_logs, self.receive = bodies, tally, key_logs, receive
+        self.layer: Layer = self.new_layer
+        self.secrets_met: Callable[[], None] = lambda: None
+        if key_logs:
+            _ = self.keys  # what is no key log is refused before anything is read
+
+    @cached_property
+    def keys(self) -> KeyLog:
+        """The secrets of all TLS connections. InputError: a key log can't be read, or is none."""
+        from kcli.capture.tls.keylog import KeyLog  # most captures need none
+
+        return KeyLog(self.key_logs)
+
+    def add_secrets(self, block: bytes) -> None:
+        """Take in a part of a key log that stands in a capture."""
+        self.secrets_met()
+        self.keys.add(block)
+
+    # Called by the core
+
+    def connect(self, ends: Ends, client: int | None, started: Started) -> TlsLayer:
+        """Make what reads a connection that the core does not read by itself."""
+        return self.layer(ends, client, started)
+
+    def exchanged(self, link: bytes, *exchange: Any) -> None:
+        """Take an exchange that the core read by itself; see `exchange_of`."""
+        self.receive(self.exchange_of(link, *exchange))
+
+    # As values
+
+    def new_layer(self, ends: Ends, client: int | None, started: Started) -> TlsLayer:
+        """Make a connection, and what stands between it and TCP."""
+        from kcli.capture.kafka.connection import CapturedConnection  # most captures need none
+        from kcli.capture.tls.layer import TlsLayer
+
+        make = partial(CapturedConnection, ends, client, started, self.bodies, self.receive)
+        return TlsLayer(make, started, self.keys, self.tally.add_decrypted)
+
+    def exchange_of(
+        self,
+        link: bytes,
+        _key: int,
+        _version: int,
+        ns: int,
+        request: bytes,
+        answered: int | None,
+        response: bytes | None,
+        timing: tuple[Any, ...] = UNTIMED,
+    ) -> Exchange:
+        """Make an exchange of the core's values: times in ns, frames without their length."""
+        server, _, client = link.decode().partition("-")
+        return Exchange(Link(server, client), ns, request, answered, response, self.bodies, Timing(*timing))

@@ -1,0 +1,131 @@
+"""What takes the contents of a capture: a `Sink`, which a `kcli.capture.decoder.CaptureDecoder` fills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
+    from kcli.core.codec.sink import Sink as CompiledSink
+
+Item = Exchange | Event
+
+
+class Sink:
+    """Takes exchanges and events in the order in which they come out; this one drops them all.
+
+    compiled: takes exchanges within the core, before they become values; what it leaves comes to `exchange`
+    connection_end(link, round trip (ns, -1: not known), segments sent again): called at each connection's end
+    kept: how many exchanges it was given that the filter wants
+    """
+
+    compiled: CompiledSink | None = None
+    connection_end: Callable[[str, int, int], None] | None = None
+    as_text = False  # the core writes lines of JSON by itself
+    asks_condition = False  # it asks the filter's condition itself
+    learns = True  # topic names are learnt from values even where there is no filter
+    overhears: frozenset[int] = frozenset()  # APIs of which `overlook` gets what the filter's condition leaves out
+    kept = 0
+
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        """Meet the decoder, before anything is read. `compiled` may be made here."""
+
+    def exchange(self, exchange: Exchange) -> None:
+        """Take an exchange that the filter wants."""
+
+    def event(self, event: Event) -> None:
+        """Take an event that the filter wants."""
+
+    def overlook(self, item: Item) -> None:
+        """Take an exchange or event that the filter does not want."""
+
+    def connection(self, name: str) -> None:
+        """Note a connection of an exchange or event, whether that is wanted or not. It may come again."""
+
+    def next_file(self, number: int) -> None:
+        """Note that what comes next is of another file: that of this number."""
+
+    def pause(self) -> None:
+        """Hand on what has come so far: a piece of the files has been read."""
+
+    @property
+    def passed(self) -> int:
+        """How many exchanges passed the filter, those of the compiled half too."""
+        return self.kept
+
+
+class Values(Sink):
+    """Keeps exchanges and events as values until they are `taken`."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        """See Sink."""
+        self.kept = 0
+
+    def exchange(self, exchange: Exchange) -> None:
+        """See Sink."""
+        self.kept += 1
+        self.items.append(exchange)
+
+    def event(self, event: Event) -> None:
+        """See Sink."""
+        self.items.append(event)
+
+    def taken(self) -> list[Item]:
+        """Return what has come and was not yet taken. An exchange's own events are in its `failures`."""
+        taken = self.items[:]
+        self.items.clear()
+        return taken
+
+
+class Lines(Sink):
+    """Writes exchanges and events as lines of JSON. The core writes what it reads by itself; the rest goes between.
+
+    write, flush: called after each piece of the files; what was written is valid until `flush`.
+    """
+
+    as_text = True
+    learns = False  # writing a line does
+
+    def __init__(self, write: Callable[[memoryview], Any] = id, flush: Callable[[], None] | None = None) -> None:
+        self.write, self.flush = write, flush
+
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        """See Sink."""
+        self.capture, self.kept = capture, 0
+
+    def exchange(self, exchange: Exchange) -> None:
+        """See Sink."""
+        self.put(line_of(exchange), True)
+
+    def event(self, event: Event) -> None:
+        """See Sink."""
+        self.put(event.line(), False)
+
+    def put(self, line: bytes, exchange: bool) -> None:
+        """Put a line, of an exchange or an event, behind those that the core has written."""
+        self.kept += exchange
+        self.capture.engine.write(line)
+
+    def pause(self) -> None:
+        """See Sink."""
+        self.capture.engine.drain_text(self.write)
+        if self.flush is not None:
+            self.flush()
+
+    @property
+    def passed(self) -> int:
+        """See Sink."""
+        return self.kept + int(getattr(self.capture.engine, "kept", 0))
+
+
+def line_of(exchange: Exchange) -> bytes:
+    """Return an exchange's line, behind those of the events about its own bodies."""
+    line = exchange.line()
+    return b"".join(failure.line() for failure in exchange.failures) + line
