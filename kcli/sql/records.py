@@ -7,7 +7,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.exchange import Exchange
@@ -22,6 +22,10 @@ from kcli.tables.captured import CAPTURED
 from kcli.tables.definition import schema_of
 from kcli.topic_names import partition_of
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+ENCODED = 3 << 20  # bytes that are written as base64 at a time
 CHUNK = 4 << 20  # bytes of batches in a record batch
 # Characters that make a value no text, as in kcli's JSON: controls other than tab, line feed and carriage return.
 STEERS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"  # for Arrow (RE2)
@@ -61,14 +65,19 @@ def record_batches(
     messages = None if places[0].message is None else numpy.repeat([place.message for place in places], counts)
     seen = {name: pyarrow.array([place.values.get(name) for place in places], schema.field(name).type) for name in SEEN}
     for arrays, of_batch in record_arrays(memoryview(data), "", found, secrets, messages):
-        made = {SNAKE.get(name, name): array for name, array in arrays.items()}
-        arrays.clear()
         which = pyarrow.array(place_of[of_batch])
-        made |= {name: values.take(which) for name, values in seen.items()}
-        made["timestamp_ms"] = made["timestamp"].cast("int64")
-        made["timestamp"] = within_calendar(made["timestamp"])
-        fitted = [as_text(made.pop(field.name)).cast(field.type) for field in schema]
-        yield pyarrow.record_batch(fitted, schema=schema)
+        yield fitted(arrays, {name: values.take(which) for name, values in seen.items()}, schema)
+
+
+def fitted(arrays: dict[str, Any], seen: dict[str, Any], schema: Any) -> Any:
+    """Make a record batch of the arrays, which are let go of: a value may have a hundred megabytes."""
+    import pyarrow
+
+    made = {SNAKE.get(name, name): array for name, array in arrays.items()} | seen
+    arrays.clear()
+    made["timestamp_ms"] = made["timestamp"].cast("int64")
+    made["timestamp"] = within_calendar(made["timestamp"])
+    return pyarrow.record_batch([as_text(made.pop(field.name)).cast(field.type) for field in schema], schema=schema)
 
 
 def as_text(array: Any) -> Any:
@@ -98,14 +107,19 @@ def texts(array: Any) -> Any:
             return made
     except pyarrow.ArrowInvalid:
         pass
-    return pyarrow.array((text_of(value.as_py()) for value in array), pyarrow.binary()).cast(pyarrow.string())
+    made = (text_of(value.as_buffer()) if value.is_valid else None for value in array)
+    return pyarrow.array(made, pyarrow.binary()).cast(pyarrow.string())
 
 
-def text_of(value: bytes | None) -> bytes | None:
+def text_of(value: Buffer) -> bytes | bytearray:
     """Return a value's text as UTF-8. It may have a hundred megabytes, which are not held more often than needed."""
-    if value is None or (STEERING.search(value) is None and is_utf8(value)):
-        return value
-    return b"".join((b'{"base64":"', b64encode(value), b'"}'))
+    if STEERING.search(value) is None and is_utf8(made := bytes(value)):
+        return made
+    data, text = memoryview(value), bytearray(b'{"base64":"')
+    for start in range(0, len(data), ENCODED):
+        text += b64encode(data[start : start + ENCODED])
+    text += b'"}'
+    return text
 
 
 def is_utf8(value: bytes) -> bool:
