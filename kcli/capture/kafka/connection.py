@@ -198,6 +198,5 @@ class CapturedConnection(ConnectionState):
 
 
 def start_text(start: bytes | bytearray) -> str:
-    """What a connection begins with that is not Kafka's."""
-    name = protocol_of(start)
-    return f"{name}, begins with {bytes(start[:12])!r}" if name else f"begins with {bytes(start[:12])!r}"
+    """Name what a connection begins with that is not Kafka's: none of its bytes, which may be a password."""
+    return protocol_of(start) or "begins with no request of Kafka's"

@@ -108,10 +108,10 @@ HELLO = b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03" + bytes(32)
         (
             b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
             b"HTTP/1.1 200 OK\r\n\r\n",
-            "HTTP (a request), begins with b'GET / HTTP/1'",
+            "HTTP (a request)",
         ),
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\0\0\0\4\0\0\0\0\0", "HTTP (a request), begins with b'PRI * HTTP/2'"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", "SSH, begins with b'SSH-2.0-Open'"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\0\0\0\4\0\0\0\0\0", "HTTP (a request)"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", "SSH"),
         (b"\0\0\0\x20\0\3\0\0user\0me\0database\0mine\0\0\0\0", b"R\0\0\0\x08\0\0\0\0", None),
         (metadata(1)[0][:-2] + b"\xff\xff", b"", "nothing in it decodes to its last byte as Kafka's"),
     ],
