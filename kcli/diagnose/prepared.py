@@ -143,7 +143,8 @@ WHERE latency_ms IS NOT NULL
     # Connections of TCP, with the client that Kafka's requests name.
     "conns": f"""
 SELECT t.*, l.client_id, l.requests, l.unanswered, coalesce(l.inner_client, false) AS inner_client,
-       {address_sql("t.client")} AS host, coalesce(l.request_bytes, 0) AS request_bytes,
+       {address_sql("t.client")} AS host, {address_sql("t.server")} AS broker_host, coalesce(l.request_bytes, 0)
+              AS request_bytes,
        coalesce(l.response_bytes, 0) AS response_bytes
 FROM tcp t LEFT JOIN links l ON t.connection = l.connection
 """,

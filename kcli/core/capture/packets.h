@@ -11,6 +11,7 @@
 
 enum { KC_NOT_TCP = 0, KC_TCP = 1, KC_CUT = 2, KC_FRAGMENT = 3, KC_LINK_UNKNOWN = 4 };
 enum { KC_FIN = 1, KC_SYN = 2, KC_RST = 4, KC_ACK = 16 };
+enum { KC_NO_SACK = 0, KC_SACK = 1, KC_DSACK = 2 };   /* selective acknowledgement: a hole, or bytes that came twice */
 
 typedef struct {
     uint64_t ts;              /* nanoseconds since 1970 */
@@ -35,6 +36,7 @@ typedef struct {
     int from;                 /* which end sent it: 0 or 1 */
     uint32_t seq, ack;
     uint8_t flags;
+    uint8_t sack;
     uint16_t window;             /* as it stands in the header, before any scale */
     const uint8_t *data;
     uint32_t captured, length;   /* of the payload: bytes here, bytes on the wire */
@@ -83,6 +85,23 @@ static inline uint64_t kc_hash_ends(const kc_ends *e) {
     return kc_mix(h + ((uint64_t)e->port[0] << 32 | (uint64_t)e->port[1] << 16 | e->version));
 }
 
+/* What the SACK option says (RFC 2018, 2883): its first block is behind what is acknowledged, or below it. */
+static inline uint8_t kc_sack_of(const uint8_t *p, uint32_t n, uint32_t ack) {
+    for (uint32_t at = 20; at + 1 < n && p[at];) {
+        if (p[at] == 1) { at++; continue; }
+        uint32_t size = p[at + 1];
+        if (size < 2 || at + size > n) break;
+        if (p[at] == 5 && size >= 10) {
+            uint32_t left = kc_be32(p + at + 2), right = kc_be32(p + at + 6);
+            if ((int32_t)(right - ack) <= 0) return KC_DSACK;
+            if (size >= 18 && (int32_t)(left - kc_be32(p + at + 10)) >= 0 && (int32_t)(right - kc_be32(p + at + 14)) <= 0) return KC_DSACK;
+            return KC_SACK;
+        }
+        at += size;
+    }
+    return KC_NO_SACK;
+}
+
 static inline int kc_dissect_tcp(const uint8_t *p, uint32_t n, uint32_t length, kc_segment *s) {
     if (n < 20) return KC_CUT;
     uint32_t header = (uint32_t)(p[12] >> 4) * 4;
@@ -91,6 +110,7 @@ static inline int kc_dissect_tcp(const uint8_t *p, uint32_t n, uint32_t length, 
     s->ack = kc_be32(p + 8);
     s->flags = p[13];
     s->window = kc_be16(p + 14);
+    s->sack = header > 32 && n >= header ? kc_sack_of(p, header, s->ack) : KC_NO_SACK;   /* 32: with no more than a time stamp */
     s->length = length - header;
     s->captured = n > header ? n - header : 0;
     if (s->captured > s->length) s->captured = s->length;   /* padding of the link */

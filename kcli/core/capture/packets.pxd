@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 cdef extern from "packets.h" nogil:
     enum: KC_NOT_TCP, KC_TCP, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN
     enum: KC_FIN, KC_SYN, KC_RST, KC_ACK
+    enum: KC_NO_SACK, KC_SACK, KC_DSACK
     enum: KC_END_ROOM
 
     ctypedef struct Packet "kc_packet":
@@ -29,6 +30,7 @@ cdef extern from "packets.h" nogil:
         uint32_t seq
         uint32_t ack
         uint8_t flags
+        uint8_t sack
         uint16_t window
         const uint8_t* data
         uint32_t captured

@@ -34,7 +34,7 @@ cdef struct Sender:
     uint32_t last_seq, last_ack, last_length
     uint16_t last_window
     uint64_t last_ts, data_ts, window_ts, syn_ts, fin_ts, rst_ts
-    uint64_t segments, bytes, data_segments, resent, holes, out_of_order, duplicate_acks, zero_windows, zero_ns
+    uint64_t segments, bytes, data_segments, resent, holes, out_of_order, duplicate_acks, sacks, repeats, zero_windows, zero_ns
     uint64_t resent_wait_ns    # the longest pause before a segment was sent again
     uint64_t unacked_ts        # since when nothing that it sends is acknowledged
     uint64_t unacked_silence_ns, unacked_resent    # how long the connection was silent before that; what was sent again since

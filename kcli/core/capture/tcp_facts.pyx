@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp
 
-from kcli.core.capture.packets cimport KC_ACK, KC_END_ROOM, KC_FIN, KC_RST, KC_SYN, Ends, Segment, hash_ends, put_end
+from kcli.core.capture.packets cimport KC_ACK, KC_END_ROOM, KC_DSACK, KC_FIN, KC_RST, KC_SACK, KC_SYN, Ends, Segment, hash_ends, put_end
 from kcli.core.codec.messages cimport out_free, out_put
 from kcli.core.columns.json_columns cimport text
 
@@ -19,7 +19,7 @@ cdef enum:
     TWICE_NS = 500000       # a segment that comes again sooner was captured twice, not sent twice
     REORDER_NS = 3000000    # a hole that is filled sooner was packets out of order on their way
     TALK_WIDTH = 6
-    SENDER_WIDTH = 26
+    SENDER_WIDTH = 28
     ALERT = 0x15            # the type of a TLS record
 
 # The columns of a row: TALK, then SENDER for its first end and for its second.
@@ -27,7 +27,7 @@ TALK = ("first_ns", "last_ns", "client", "syns", "answered", "established_ns")
 SENDER = (
     "segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows", "zero_window_ns",
     "syn_ns", "fin_ns", "rst_ns", "resent_wait_ns", "unacked_ns", "unacked_silence_ns", "unacked_resent", "alert", "alert_ns",
-    "first_bytes", "first_size", "first_ns", "last_ns", "rtt_samples", "rtt_min_ns", "rtt_p50_ns", "rtt_p99_ns",
+    "first_bytes", "first_size", "first_ns", "last_ns", "rtt_samples", "rtt_min_ns", "rtt_p50_ns", "rtt_p99_ns", "sacks", "repeats",
 )
 
 
@@ -179,6 +179,7 @@ cdef int put_sender(Out* numbers, Sender* by) except -1:
     row[12], row[13], row[14], row[15] = by.resent_wait_ns, by.unacked_ts, by.unacked_silence_ns, by.unacked_resent
     row[16], row[17], row[18], row[19], row[20] = by.alert, by.alert_ts, by.first_bytes, by.first_size, by.first_ts
     row[21], row[22], row[23], row[24], row[25] = by.last_ts, by.sampled, by.least_ns, quantile(by, 50), quantile(by, 99)
+    row[26], row[27] = by.sacks, by.repeats
     if out_put(numbers, row, sizeof(row)):
         raise MemoryError
     return 0
@@ -261,7 +262,7 @@ cdef void note_repeated(Sender* own, const Segment* s, uint32_t end) noexcept:
     for i in range(own.gap_count):
         if ahead(s.seq, own.gaps[i].end) >= 0 or ahead(end, own.gaps[i].start) <= 0:
             continue
-        wait = s.ts - own.gaps[i].ts
+        wait = s.ts - own.gaps[i].ts if s.ts > own.gaps[i].ts else 0
         if ahead(s.seq, own.gaps[i].start) <= 0 and ahead(end, own.gaps[i].end) >= 0:
             own.gap_count -= 1
             own.gaps[i] = own.gaps[own.gap_count]
@@ -274,7 +275,7 @@ cdef void note_repeated(Sender* own, const Segment* s, uint32_t end) noexcept:
         else:
             count_resent(own, wait)
         return
-    count_resent(own, s.ts - own.data_ts if own.data_ts else 0)
+    count_resent(own, s.ts - own.data_ts if own.data_ts and s.ts > own.data_ts else 0)
     own.data_ts = s.ts
 
 
@@ -320,6 +321,8 @@ cdef void note_alert(Sender* own, const Segment* s) noexcept:
 cdef void note_ack(Sender* own, Sender* other, const Segment* s) noexcept:
     """What of the other end's bytes has come."""
     cdef int32_t distance = ahead(s.ack, other.acked) if other.heard else 1
+    own.sacks += s.sack == KC_SACK
+    own.repeats += s.sack == KC_DSACK
     if other.heard and distance == 0 and not s.length and not s.flags & KC_FIN and s.window == own.last_window and other.unacked_ts:
         own.duplicate_acks += own.last_ack == s.ack
     if distance <= 0 and other.heard:

@@ -214,6 +214,8 @@ ack_ms         float64? from the SYN-ACK to its acknowledgement: between this ca
             ("rtt_min_ms", "float64?", "the shortest of them"),
             ("rtt_p50_ms", "float64?", "their median"),
             ("rtt_p99_ms", "float64?", "of 99 in 100"),
+            ("sacks", "int64", "acknowledgements that tell of a hole (SACK)"),
+            ("repeats", "int64", "acknowledgements that tell of bytes that came twice (D-SACK)"),
         )
     ),
     dated=False,

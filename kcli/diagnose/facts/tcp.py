@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Any
 
+from kcli.capture.tables.arrays import integers, texts
 from kcli.core.capture.tcp_facts import SENDER, TALK
 from kcli.diagnose.facts.definitions import DIAGNOSIS_FACTS
-from kcli.tables.arrays import integers, texts
 from kcli.tables.definition import schema_of
 
 MS = 1_000_000
@@ -83,6 +83,8 @@ def columns_of(by: dict[str, Any]) -> Iterator[Any]:
     yield integers(by["rtt_samples"], "int64")
     for name in ("rtt_min_ns", "rtt_p50_ns", "rtt_p99_ns"):
         yield milliseconds(by[name], by[name] < 0)
+    yield integers(by["sacks"], "int64")
+    yield integers(by["repeats"], "int64")
 
 
 def milliseconds(ns: Any, missing: Any = None) -> Any:

@@ -12,7 +12,8 @@ RULE = Rule(
 WITH usual AS (SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed WHERE NOT awaits_replicas
        GROUP BY api),
      plain AS (SELECT t.*, own_ms > 100 AND own_ms > 10 * usual_ms AS late
-               FROM timed t JOIN usual USING (api) WHERE own_ms IS NOT NULL AND NOT awaits_replicas),
+               FROM timed t JOIN usual USING (api) WHERE own_ms IS NOT NULL AND NOT awaits_replicas
+                 AND NOT inner_client),
      by_server AS (SELECT server, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers,
                           count(DISTINCT CASE WHEN late THEN floor(completed_ns / 250000000) END) AS bursts,
                           count(DISTINCT CASE WHEN late THEN client_id END) AS waiting,
@@ -34,6 +35,7 @@ FROM compared c JOIN brokers b ON c.server = b.server CROSS JOIN span
 WHERE answers >= 20 AND (
         (late_answers >= 5 AND bursts >= 3 AND links >= 2 AND (c.last_ns - c.first_ns) / 1e9 > 1.5
          AND CASE WHEN others > 0 THEN late_answers / answers > 5.0 * (other_late + 1) / (other_answers + 1)
+                                       AND late_ms / links / 1e3 > 0.03 * seconds
                   ELSE late_ms / links / 1e3 > 0.1 * seconds END)
         OR (others > 0 AND median_ms > 20 AND median_ms > 5 * other_median_ms AND other_answers >= 20))
 """,

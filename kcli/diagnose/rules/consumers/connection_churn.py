@@ -13,7 +13,8 @@ SELECT client_id, count(*) AS connections, count(*) / greatest((max(first_ns) - 
        sum(requests) / count(*) AS requests_per_connection, percentile_approx(lived, 0.5) AS median_seconds,
        (max(first_ns) - min(first_ns)) / 1e9 AS seconds, count(*) AS weight
 FROM each GROUP BY client_id
-HAVING count(*) >= 10 AND count(*) / greatest((max(first_ns) - min(first_ns)) / 1e9, 1) >= 0.8
+HAVING count(*) >= 15 AND (max(first_ns) - min(first_ns)) / 1e9 >= 5
+       AND count(*) / greatest((max(first_ns) - min(first_ns)) / 1e9, 1) >= 1
    AND sum(requests) / count(*) <= 12 AND percentile_approx(lived, 0.5) <= 3
 """,
     subject={"client": "client_id"},

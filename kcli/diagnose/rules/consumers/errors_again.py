@@ -12,7 +12,7 @@ WITH met AS (SELECT client_id, api, explode(errors) AS error, ns, server FROM ca
                         array_agg(DISTINCT server) AS servers FROM met m
                  WHERE error NOT IN ('NONE', 'MEMBER_ID_REQUIRED', 'CONCURRENT_TRANSACTIONS', 'REBALANCE_IN_PROGRESS')
                    AND NOT (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION')
-                   AND error NOT LIKE 'COORDINATOR_%'
+                   AND error NOT LIKE 'COORDINATOR_%' AND NOT (api LIKE '%DESCRIBE%' AND error = 'GROUP_ID_NOT_FOUND')
                  GROUP BY m.client_id, m.api, m.error)
 SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 * answers / requests AS percent,
        answers AS weight

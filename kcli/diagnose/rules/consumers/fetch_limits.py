@@ -16,13 +16,16 @@ WITH full_answers AS (SELECT f.client_id, f.topic, f.partition, f.ns, f.connecti
                        min_by(behind, ns) AS first_behind, max_by(behind, ns) AS last_behind, max(max_bytes)
                               AS max_bytes,
                        avg(records_bytes) AS bytes_per_answer, greatest((max(ns) - min(ns)) / 1e9, 0.001) AS seconds
-                              FROM full_answers GROUP BY client_id, topic)
+                              FROM full_answers GROUP BY client_id, topic),
+     pace AS (SELECT client_id, sum(greatest(pause_ms, 0)) / 1e3 AS paused_seconds FROM (
+                SELECT client_id, (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e6 AS pause_ms
+                FROM calls WHERE api = 'FETCH') AS asks GROUP BY client_id)
 SELECT s.client_id, s.topic, g.groups, answers, limited, first_behind, last_behind, max_bytes, bytes_per_answer,
        seconds, limited AS weight,
        CASE WHEN last_behind > first_behind THEN 'warning' ELSE 'info' END AS severity
-FROM summed s LEFT JOIN client_groups g ON s.client_id = g.client_id
+FROM summed s JOIN pace p ON s.client_id = p.client_id LEFT JOIN client_groups g ON s.client_id = g.client_id
 WHERE s.client_id NOT IN (SELECT client_id FROM inner_clients) AND limited >= 20 AND limited >= 0.6 * answers
-       AND seconds >= 3 AND max_bytes <= 262144 AND last_behind > 100
+  AND seconds >= 3 AND max_bytes <= 262144 AND last_behind > 100 AND paused_seconds < 0.3 * seconds
 """,
     subject={"client": "client_id", "topic": "topic", "group": "groups"},
     evidence=("answers", "limited", "max_bytes", "bytes_per_answer", "first_behind", "last_behind", "seconds"),

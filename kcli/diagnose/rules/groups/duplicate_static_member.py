@@ -23,7 +23,8 @@ SELECT f.group_id, f.instance_id, f.fenced, f.apis, count(j.connection) AS joins
        coalesce(array_agg(DISTINCT j.client_id) FILTER (WHERE j.client_id IS NOT NULL), max(f.clients)) AS clients,
               f.fenced AS weight
 FROM fenced f LEFT JOIN joins j ON f.group_id = j.group_id AND f.instance_id = j.instance_id
-GROUP BY f.group_id, f.instance_id, f.fenced, f.apis HAVING f.fenced >= 1
+GROUP BY f.group_id, f.instance_id, f.fenced, f.apis HAVING f.fenced >= 2 OR sum(CASE WHEN before IS NOT NULL
+       AND before != connection THEN 1 ELSE 0 END) >= 2
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=("instance_id", "fenced", "apis", "joins", "member_ids", "connections", "in_turn", "clients"),

@@ -38,7 +38,7 @@ SELECT g.group_id, g.clients, generations, first_generation, last_generation, jo
               ELSE 'nobody says why it leaves' END AS why
 FROM groups g JOIN busiest b ON g.group_id = b.group_id LEFT JOIN leaves l ON g.group_id = l.group_id
        LEFT JOIN failed f ON g.group_id = f.group_id
-WHERE generations >= 5 AND most_joins >= 5 AND (g.last_ns - g.first_ns) / 1e9 >= 4
+WHERE generations >= 4 AND most_joins >= 4 AND (g.last_ns - g.first_ns) / 1e9 >= 4
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=(

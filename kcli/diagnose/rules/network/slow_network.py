@@ -15,7 +15,7 @@ WITH trips AS (SELECT host, client_id, connection, inner_client,
                                  greatest(CASE WHEN s_rtt_samples >= 5 THEN s_rtt_min_ms ELSE 0 END, CASE
                                         WHEN c_rtt_samples >= 5 THEN c_rtt_min_ms ELSE 0 END) END) AS trip_ms,
                       greatest(coalesce(syn_ms, 0), 0) AS server_ms, greatest(coalesce(ack_ms, 0), 0) AS client_ms
-               FROM conns WHERE requests >= 3 OR (c_data_segments >= 5 AND s_data_segments >= 5)),
+               FROM conns WHERE requests >= 3),
      hosts AS (SELECT host, min(trip_ms) AS trip_ms, percentile_approx(trip_ms, 0.5) AS median_trip_ms, count(*)
             AS connections,
                       array_agg(DISTINCT client_id) FILTER (WHERE client_id IS NOT NULL AND client_id != '') AS clients

@@ -16,9 +16,9 @@ WITH taken AS (SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes,
                       sum(CASE WHEN written THEN 1 ELSE 0 END) AS written FROM taken
                GROUP BY client_id, topic, partition, crc, size_in_bytes
                HAVING count(*) > 1 AND count(DISTINCT concat(connection, correlation_id)) > 1)
-SELECT client_id, topic, count(*) AS batches, sum((sent - 1) * records) AS records, sum(sent - 1) AS weight,
+SELECT client_id, topic, count(*) AS batches, sum((written - 1) * records) AS records, sum(written - 1) AS weight,
        array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
-FROM twice WHERE written >= 1 AND topic IS NOT NULL
+FROM twice WHERE written >= 2 AND topic IS NOT NULL
 GROUP BY client_id, topic HAVING count(*) >= 3
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},

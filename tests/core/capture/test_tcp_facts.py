@@ -1,0 +1,50 @@
+"""TCP connections, counted: against what tshark says of the same packets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kcli.capture.decoder import CaptureDecoder
+from kcli.core.capture.tcp_facts import SENDER, TALK, TcpFacts
+
+LOSSY = Path(__file__).parent / "data" / "lossy-line.pcap.zst"  # 3 of 100 packets were dropped between two hosts
+
+
+def counted(path: Path, most: int = 1 << 14) -> list[dict[str, int]]:
+    """The sums over both ends of each row."""
+    source, facts = CaptureDecoder([str(path)]), TcpFacts(most)
+    source.engine.count_tcp(facts)
+    for _ in source.read():
+        pass
+    ends, data = facts.take(True)
+    numbers = memoryview(data).cast("q").tolist()
+    width = len(TALK) + 2 * len(SENDER)
+    assert len(numbers) == len(ends) * width
+    rows = [numbers[at : at + width] for at in range(0, len(numbers), width)]
+    first, second = len(TALK), len(TALK) + len(SENDER)
+    return [
+        {name: row[first + at] + row[second + at] for at, name in enumerate(SENDER)}
+        | dict(zip(TALK, row, strict=False))
+        for row in rows
+    ]
+
+
+def test_a_line_that_loses_packets() -> None:
+    """tshark: 16 retransmissions, 46 acknowledgements with SACK, 4 of them D-SACK."""
+    [row] = counted(LOSSY)
+    assert 1195 <= row["segments"] <= 1200 and row["syns"] == 1 and row["answered"] == 1
+    assert abs(row["resent"] - 16) <= 4
+    assert row["repeats"] == 4 and row["sacks"] == 42
+
+
+def test_all_connections_become_rows_however_few_are_counted_at_a_time(samples: Path) -> None:
+    path = samples / "kcat-codecs.pcap"
+    whole, bounded = counted(path), counted(path, most=2)
+    for name in ("segments", "bytes", "data_segments"):
+        assert sum(row[name] for row in bounded) == sum(row[name] for row in whole)
+    assert len(bounded) >= len(whole) > 2
+
+
+def test_loopback_that_repeats_without_losing_is_told_apart(samples: Path) -> None:
+    rows = counted(samples / "kcat-codecs.pcap")
+    assert not sum(row["resent"] + row["holes"] + row["sacks"] for row in rows)
