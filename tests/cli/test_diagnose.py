@@ -19,7 +19,7 @@ def test_a_finding_takes_three_lines_and_the_end_says_what_was_checked(capsys: C
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("warning   busy-fetch  pricing-cache-1: ")
     assert "ruled out:" in lines[1] and "do: fetch.max.wait.ms 500" in lines[1]
-    assert lines[2].strip().startswith("see: kcli stats busy-fetch-pricing.pcap.zst")
+    assert lines[2].strip() == f"see: kcli stats {BAD} --by client --by api"
     assert "checks over" in lines[3] and lines[3].endswith(": 1 warning.")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Any
 
-from kcli.capture.tables.arrays import integers, texts
 from kcli.core.capture.tcp_facts import SENDER, TALK
 from kcli.diagnose.facts.definitions import DIAGNOSIS_FACTS
+from kcli.tables.arrays import integers, texts
 from kcli.tables.definition import schema_of
 
 MS = 1_000_000
