@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.sink import Sink
 from kcli.core.capture.tcp_facts import SENDER, TALK, TcpFacts
 
 LOSSY = Path(__file__).parent / "data" / "lossy-line.pcap.zst"  # 3 of 100 packets were dropped between two hosts
@@ -12,7 +13,7 @@ LOSSY = Path(__file__).parent / "data" / "lossy-line.pcap.zst"  # 3 of 100 packe
 
 def counted(path: Path, most: int = 1 << 14) -> list[dict[str, int]]:
     """The sums over both ends of each row."""
-    source, facts = CaptureDecoder([str(path)]), TcpFacts(most)
+    source, facts = CaptureDecoder([str(path)], Sink()), TcpFacts(most)
     source.engine.count_tcp(facts)
     for _ in source.read():
         pass
