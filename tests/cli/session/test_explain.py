@@ -87,9 +87,10 @@ def test_captures_and_ports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     write_capture(path, sessions=3, partitions=20, fetches=60, changes=2)
     assert main([*EXPLAIN, *JSONL, str(path)]) == 0
     assert [json.loads(line)["fetches"] for line in capsys.readouterr().out.splitlines()] == [20, 20, 20]
-    for other in (str(path), EVICTION):
-        assert main([*EXPLAIN, *JSONL, "--port", "9", other]) == 0
-        assert capsys.readouterr().out == ""
+    for other, code in ((str(path), 3), (EVICTION, 0)):
+        assert main([*EXPLAIN, *JSONL, "--port", "9", other]) == code
+        out, err = capsys.readouterr()
+        assert out == "" and ("on other ports than --port" in err) == (code == 3)
     assert main([*EXPLAIN, *JSONL, "--port", "21270", EVICTION]) == 0
     assert capsys.readouterr().out.count("\n") > 22
 
