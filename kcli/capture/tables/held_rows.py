@@ -8,7 +8,7 @@ from typing import Any
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.clock import instant
 from kcli.capture.kafka.events import Link
-from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.exchange import Exchange, Timing
 from kcli.tables.rows import Rows
 
 
@@ -38,8 +38,17 @@ class HeldRows:
         answered = self.answers[place]
         request, response = bytes_at(self.requests, place), bytes_at(self.responses, place)
         if answered < 0:
-            return Exchange(ends, asked, request, None, None, self.bodies)
-        return Exchange(ends, asked, request, answered, response, self.bodies)
+            return Exchange(ends, asked, request, None, None, self.bodies, self.timing(row, asked, None))
+        return Exchange(ends, asked, request, answered, response, self.bodies, self.timing(row, asked, answered))
+
+    def timing(self, row: int, asked: int, answered: int | None) -> Timing:
+        """When its messages began to come."""
+        sent, came, pause, in_flight = (
+            int(each[row])
+            for each in (self.rows.request_transfer, self.rows.response_transfer, self.rows.pause, self.rows.in_flight)
+        )
+        began = asked - sent if sent >= 0 else None
+        return Timing(began, answered - came if answered is not None and came >= 0 else None, pause, in_flight)
 
     def line(self, row: int) -> bytes:
         """As one line of JSON, with the topic names that were known when it came."""

@@ -284,7 +284,7 @@ cdef class ExchangeRows(Sink):
         if parted and e.key > FETCH:
             self.partitions.put_batch_rows(self.count)
         elif parted:
-            self.partitions.put_rows(self.count, e.key == FETCH, link)
+            self.partitions.put_rows(self.count, e.key == FETCH, text_hash(&self.connections.links, link))
             if e.response != NULL and not self.partitions.failed:
                 self.runs.put(self.partitions, link, client, e.key, e.ts, e.answered)
         self.count += 1

@@ -6,6 +6,16 @@ cdef enum:
     FETCHED = 1           # APIs of batches
     SHARED = 2
 
+cdef extern from "interner.h" nogil:
+    ctypedef struct HashedText "kc_text":
+        uint64_t hash
+
+
+cdef inline uint64_t text_hash(Texts* texts, uint32_t number) noexcept:
+    """A text's hash, which it keeps when numbers begin anew."""
+    return (<HashedText*>&texts.texts[number - 1]).hash
+
+
 cdef tuple NOTHING = (None,) * COLUMNS     # what a side says that does not name a partition
 
 cdef extern from *:
@@ -66,7 +76,7 @@ cdef class Partitions:
     cdef list given                   # what the partitions in hand were loaded from; None: they were read
     cdef dict hints                   # ... "host:port" by node
     cdef Out fetched, produced, batches      # rows
-    cdef Map positions                # by connection and partition: numbers of `stands`, from 1 on
+    cdef Map positions                # by hashes of connection and partition: numbers of `stands`, from 1 on
     cdef Out stands                   # of Position
 
     def __dealloc__(self):
@@ -244,7 +254,7 @@ cdef class Partitions:
     # Rows
 
     cdef int put_rows(self, int64_t row, bint fetch, uint64_t link) except -1:
-        """link: the connection's number."""
+        """link: the hash of the connection's text."""
         cdef size_t i
         cdef Position* position
         cdef Part* part
@@ -273,14 +283,15 @@ cdef class Partitions:
         cdef Position made
         cdef Position* found
         cdef int64_t* c = part.columns
-        cdef uint64_t a = link << 32 | <uint64_t>(part.id or part.name), b = <uint64_t>c[INDEX]
-        cdef uint64_t at = map_find(&self.positions, a, b)
+        cdef uint64_t topic = text_hash(&self.texts, part.id or part.name) * 0x9e3779b97f4a7c15ULL + <uint64_t>c[INDEX]
+        cdef uint64_t at = map_find(&self.positions, link, topic)
         if not at:
             if self.stands.size >= MOST_POSITIONS * sizeof(Position):
-                self.forget_positions()
+                map_free(&self.positions)
+                self.stands.size = 0
             made.effective = made.high_seen = made.start_seen = MISSING
             at = self.stands.size // sizeof(Position) + 1
-            if out_put(&self.stands, &made, sizeof(made)) or map_put(&self.positions, a, b, at):
+            if out_put(&self.stands, &made, sizeof(made)) or map_put(&self.positions, link, topic, at):
                 raise MemoryError
         found = <Position*>self.stands.data + at - 1
         if part.asked and c[OFFSET] != MISSING:
@@ -290,10 +301,6 @@ cdef class Partitions:
         if part.reported and c[START] != MISSING and c[START] >= 0:
             found.start_seen = c[START]
         return found
-
-    cdef void forget_positions(self) noexcept:
-        map_free(&self.positions)
-        self.stands.size = 0
 
     cdef int put_batch_rows(self, int64_t row) except -1:
         """Of a ShareFetch: its batches alone."""
@@ -373,6 +380,5 @@ cdef class Partitions:
         return known
 
     cdef void forget(self) noexcept:
-        """No text is needed any more, nor what goes by the numbers of texts and connections."""
+        """No text is needed any more."""
         texts_free(&self.texts)
-        self.forget_positions()
