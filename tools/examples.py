@@ -138,10 +138,10 @@ def run_program(program: Program, namespace: dict[str, Any]) -> str:
 
 def workplace(folder: Path) -> Path:
     """Make a folder ready for examples to run in."""
-    for name in ("samples", "README.md"):
+    for name, source in (("samples", "samples"), ("README.md", "README.md"), ("incidents", "tests/diagnose/data")):
         link = folder / name
         if not link.exists():
-            link.symlink_to(ROOT / name)
+            link.symlink_to(ROOT / source)
     return folder
 
 
