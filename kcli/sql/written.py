@@ -111,7 +111,7 @@ def record_source(path: str) -> Source:
 
 CAMEL = (
     "baseOffset", "timestampType", "isTransactional", "partitionLeaderEpoch", "producerId", "producerEpoch",
-    "baseSequence",
+    "baseSequence", "timestampMs",
 )  # fmt: skip
 
 

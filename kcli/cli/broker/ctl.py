@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kcli.cli.options.inputs import quiet_option
 from kcli.cli.terminal.lines import print_line
 from kcli.client.address import parse_bootstrap
 from kcli.errors import NetworkError, UsageError
@@ -22,7 +23,8 @@ PATIENCE_SECONDS = 30.0
 @click.argument("address", metavar="ADDRESS")
 @click.argument("command", metavar="[COMMAND]", required=False)
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
-def ctl(address: str, command: str | None, arguments: tuple[str, ...]) -> None:
+@quiet_option("Print no result.")
+def ctl(address: str, command: str | None, arguments: tuple[str, ...], quiet: bool) -> None:
     """Control an embedded broker from outside, by the admin port of `kcli broker serve --admin-port`.
 
     ADDRESS is HOST:PORT. What a COMMAND needs is given as NAME=VALUE: VALUE is JSON, or else a text; `@-` stands for
@@ -43,7 +45,9 @@ def ctl(address: str, command: str | None, arguments: tuple[str, ...]) -> None:
         for name in ask(address, "GET", "/", None, patience)["commands"]:
             print_line(name)
         return
-    print_line(dumps(ask(address, "POST", f"/{command}", given, patience)["result"]))
+    result = ask(address, "POST", f"/{command}", given, patience)["result"]
+    if not quiet:
+        print_line(dumps(result))
 
 
 def argument(text: str) -> tuple[str, Any]:

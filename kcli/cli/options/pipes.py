@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,6 +46,9 @@ def become_input(file: str) -> None:
 
 def copied(file: str) -> str:
     """Copy what a pipe holds. Returns the copy's name."""
+    import shutil  # with tempfile: a start without pipes is spared both
+    import tempfile
+
     folder = tempfile.mkdtemp(prefix="kcli-pipe-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = Path(folder) / Path(file).name

@@ -41,7 +41,6 @@ def test_lines_of_json(capsys: Capture) -> None:
         (["--topic", "pay-out"], 4),
         (["--api", "Fetch", "--topic", "pay-in"], 2),
         (["--port", "21000"], 78),
-        (["--port", "9092"], 0),
         (["--since", "2026-11-21T01:22:00.3Z"], 13),
         (["--until", "2026-11-21T01:21:58.9Z"], 1),
     ],
