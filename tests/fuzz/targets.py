@@ -15,6 +15,7 @@ from tests import messages as made
 from tests.fuzz.commands import COMMANDS, command
 from tests.fuzz.damage import damaged
 from tests.fuzz.lines import LINES, lines
+from tests.fuzz.networks import late_keys, proxy_headers, tunnels
 from tests.fuzz.pipeline import installed, reader
 from tests.fuzz.proxying import proxying
 from tests.fuzz.redacting import redacting
@@ -82,6 +83,9 @@ TARGETS = [
     Target("message", message),
     Target("request", request),
     Target("tls", tls),
+    Target("late-keys", late_keys),
+    Target("tunnels", tunnels),
+    Target("proxy-headers", proxy_headers),
     Target("proxy", proxying),
     Target("redact", redacting()),
     *(Target(name, command(name)) for name in COMMANDS),

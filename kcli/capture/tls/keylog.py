@@ -24,6 +24,7 @@ CLIENT_TRAFFIC, SERVER_TRAFFIC = "CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECR
 MOST = 100_000  # secrets that are remembered
 MOST_TICKETS = 10_000
 LONGEST = 4096  # bytes of a line
+DERIVATION = 1 << 13  # bytes that could be decrypted while keys are derived
 SIZES = (32, 48)  # bytes of a secret: SHA-256's, SHA-384's and TLS 1.2's
 
 
@@ -37,6 +38,10 @@ class Effort:
         """Whether a try on so many bytes is still allowed."""
         self.left -= count + 256
         return self.left > 0
+
+    def derive(self) -> bool:
+        """Whether keys may still be derived from a secret to try them."""
+        return self.spend(DERIVATION)
 
     def earn(self, count: int) -> None:
         """So many more bytes were read."""

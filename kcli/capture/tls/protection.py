@@ -97,4 +97,6 @@ def guesses(agreed: Handshake, log: KeyLog, from_client: bool | None) -> Iterato
             secret = secrets.get(TRAFFIC_LABELS[not is_client])
             for number, suite in suites:
                 if secret is not None and len(secret) == (48 if suite.hash == "sha384" else 32):
+                    if not log.effort.derive():
+                        return
                     yield random, number, is_client, of_traffic(suite, secret, True)

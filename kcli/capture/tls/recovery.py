@@ -107,6 +107,8 @@ class Recovery:
         client's random."""
         for random, _ in self.session.log.unused(b""):
             self.session.agreed.client_random = random
+            if not self.session.effort.derive():
+                break
             if self.session.effort.spend(len(payload)) and self.session.find_keys(d, end) and end.keys is not None:
                 found = end.keys.open(header, payload)
                 if found is not None:

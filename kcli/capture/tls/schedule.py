@@ -3,7 +3,7 @@ uses it (RFC 8446, 7)."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from kcli.capture.tls.suites import Suite
@@ -11,6 +11,7 @@ from kcli.grammar.files.tls import LABEL
 
 Keys = tuple[bytes, bytes, bytes]  # (MAC key, key, IV) of one direction
 
+REMEMBERED = 1 << 14  # traffic secrets whose keys are kept: connections without a handshake try the same ones
 # Bytes of the IV that the key block gives (RFC 5288, 6655 and 7905); CBC takes its from each record.
 SALTS = {"GCM": 4, "CCM": 4, "CCM_8": 4, "CHACHA20": 12, "CBC": 0}
 
@@ -59,6 +60,7 @@ def info(label: bytes, size: int) -> bytes:
     return bytes(LABEL.build({"length": size, "label": {"name": label}}))
 
 
+@lru_cache(REMEMBERED)
 def keys_of_traffic(suite: Suite, secret: bytes) -> Keys:
     """The keys that a traffic secret of TLS 1.3 gives."""
     key = expand_label(suite.hash, secret, b"key", suite.key_size)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kcli.capture.tls import protection
 from kcli.capture.tls.handshake import Handshake
-from kcli.capture.tls.keylog import Effort, KeyLog
+from kcli.capture.tls.keylog import DERIVATION, Effort, KeyLog
 from kcli.errors import InputError
 from tests.capture.wires import DATA
 
@@ -78,3 +79,13 @@ def test_vain_tries_have_a_bound() -> None:
     assert tries == 28
     effort.earn(1000)
     assert effort.spend(100)
+
+
+def test_derivations_count_as_effort(tmp_path: Path) -> None:
+    """Where it is spent no more keys are derived, however many secrets there are."""
+    path = tmp_path / "many.keys"
+    path.write_text("".join(f"CLIENT_TRAFFIC_SECRET_0 {number:064x} {number:064x}\n" for number in range(100)))
+    log = KeyLog([str(path)])
+    log.effort = Effort(10 * (DERIVATION + 256) + 1)
+    assert len(list(protection.guesses(Handshake(), log, True))) == 10
+    assert list(protection.guesses(Handshake(), log, True)) == []
