@@ -126,7 +126,7 @@ def test_without_a_compiler_nothing_is_built(source: Path, wheel: Path, tmp_path
     assert wheel.exists()
     for made in (source / "kcli/core").rglob("*.so"):
         made.unlink()
-    with pytest.raises(AssertionError, match="false' failed"):
+    with pytest.raises(AssertionError, match="'false'"):
         build("--wheel", source, tmp_path, CC="false", CXX="false")
     assert not list(tmp_path.iterdir())
 
