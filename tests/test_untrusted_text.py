@@ -33,6 +33,7 @@ JAAS = 'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule
 # Arguments by command; {words} stand for what the test has. Each is tried in every --format and with every --records.
 CASES: dict[str, list[str]] = {
     "audit": ["{capture}", "{garbage}", "{name}", "{capture} --against {name}", "{capture} --schema {dialect}"],
+    "broker ctl": ["{name}", "127.0.0.1:1 {name}", "127.0.0.1:{port} {name}"],
     "broker move-leader": ["topic --to 1 " + LOGIN, "topic --to 1 --bootstrap {name}"],
     "broker serve": [
         "--topic {name}", "--config {name}=1", "--fault {name}", "--from {garbage} --port 0", "--release {name}",
@@ -60,6 +61,7 @@ CASES: dict[str, list[str]] = {
     "decode segment": [
         "{segment}", "{offsets}", "{segment} --verify", "{garbage}", "{world}", "{segment} --topic {name}",
     ],
+    "diagnose": ["{capture}", "{garbage}", "{name}", "{capture} --client {name}"],
     "diff batch": ["{segment} {segment}", "{segment} {garbage}", "{name} {name}"],
     "diff message": [
         "{requests} {requests}", "{requests} {garbage}", "{name} {name}",
@@ -114,6 +116,7 @@ CASES: dict[str, list[str]] = {
     "snapshot check": ["{first}", "{world}", "{garbage}", "{name}", "{first} --against {name}"],
     "snapshot create": ["--log {world} -o {out}/{name} --at-offset 5", "--log {name}"],
     "snapshot diff": ["{first} {second}", "{first} {garbage}", "{first} {name}", "{first} {second} --secrets"],
+    "snapshot doctor": ["{name}", "{world}", "{name}:1"],
     "snapshot drift": ["{world} {world}", "{world} {name}", "{name} {name}"],
     "snapshot extract": ["{capture} -o {out}", "{garbage} -o {out}", "{name} -o {out}/{name}"],
     "snapshot fetch": ["-o {out}/{name} " + LOGIN, "-o {out} --snapshot {name} --bootstrap x:1"],
