@@ -18,6 +18,7 @@ READERS = {
     "audit": ["-q"],
     "fetch-session explain": ["--format", "jsonl", "-q"],
     "fetch-session lint": [],
+    "diagnose": ["--format", "json", "-q"],
 }
 ELSEWHERE = {
     "sql",
