@@ -91,7 +91,7 @@ capture_file.PIECE = 4096
 before = CaptureDecoder.pieces
 def pieces(self, *moved):
     for each in before(self, *moved):
-        time.sleep(0.2)
+        time.sleep(0.6)
         yield each
         print("counted", file=sys.stderr, flush=True)
 CaptureDecoder.pieces = pieces
