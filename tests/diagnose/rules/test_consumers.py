@@ -26,8 +26,10 @@ def test_what_a_client_does(capture: str, finding: str, subject: dict[str, str])
 
 def test_hanging_up_explains_the_rounds_of_its_group() -> None:
     """Each new connection joins anew."""
-    explained = {each.finding: each.explained_by for each in diagnosed("request-timeout-alerts").explained}
-    assert explained.get("connection-churn") == "request-timeout-too-short"
+    found = diagnosed("request-timeout-alerts")
+    assert [each.finding for each in found.findings] == ["request-timeout-too-short"]
+    explained = {each.finding: each.explained_by for each in found.explained}
+    assert explained == {"rebalance-storm": "request-timeout-too-short"}
 
 
 def test_a_batch_job_a_long_poll_and_a_deployment_are_healthy() -> None:
