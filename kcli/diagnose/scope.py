@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kcli.counting import counted
 from kcli.diagnose.store import FactStore
 
 SHORT_S = 5.0  # what happens again and again, or changes, needs longer
@@ -78,7 +79,3 @@ def short(store: FactStore) -> Iterator[Unjudged]:
             yield Unjudged(
                 f"what takes longer than these {row['seconds']:.1f} s to show", "a capture of a minute or more"
             )
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
