@@ -19,6 +19,7 @@ def test_exit_codes() -> None:
     codes = {name: getattr(errors, name).exit_code for name in CLASSES}
     assert codes == {
         "BrokerError": 4,
+        "CoreMissingError": 3,
         "DecodeError": 3,
         "EncodeError": 3,
         "InputError": 3,
@@ -47,7 +48,7 @@ def test_the_tree_is_the_one_drawn_on_top() -> None:
     for name in CLASSES:
         error = getattr(errors, name)
         assert f"{name} " in (errors.__doc__ or "")
-        assert error is errors.KcliError or f"{error.__base__.__name__} " in (errors.__doc__ or "")
+        assert error is errors.KcliError or f"{error.__bases__[0].__name__} " in (errors.__doc__ or "")
 
 
 def test_errors_of_grammars_are_constructs_without_loading_it() -> None:

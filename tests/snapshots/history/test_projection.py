@@ -7,7 +7,7 @@ DAY, HOUR = 86_400_000, 3_600_000
 LOG = LogSpan(
     0, size=1000, records=20, types={"A": [1, 100], "B": [9, 700]}, first_ms=DAY, last_ms=2 * DAY, epoch=1, end=20
 )
-SETTINGS = dict(zip(DEFAULTS, (3000, HOUR, 1, 1, 10_000, 7 * DAY), strict=True))
+SETTINGS = dict(zip(DEFAULTS, (3000, HOUR, 1, 1, 10_000, 7 * DAY, 0, 7 * DAY), strict=True))
 
 
 def test_growth() -> None:
