@@ -84,4 +84,5 @@ def is_text(line: Sequence[str]) -> bool:
     """Whether standard output is text. JSON is, and escapes more than it must."""
     if line[0] == "encode":
         return "hex" in line or "base64" in line
-    return line[0] != "down-convert" and "parquet" not in line
+    recorded = "--record" in line and line[line.index("--record") + 1] == "-"
+    return line[0] != "down-convert" and "parquet" not in line and not recorded

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -167,7 +168,9 @@ def replay_command(
                     if history is not None:
                         history.close()
         seconds = time.monotonic() - begun
-    show(outcome, format_, seen.requests * repeat * clients, seconds)
+    # Standard output is the capture's where the recording goes there.
+    with redirect_stdout(sys.stderr) if record == "-" else nullcontext():
+        show(outcome, format_, seen.requests * repeat * clients, seconds)
     if not quiet:
         notify_end(outcome)
     conclude(problems, quiet)

@@ -142,6 +142,17 @@ def test_filled_topics_and_a_capture_of_the_replay(tmp_path: Path, capsys: Captu
     assert sum(rows.values()) == sum(row["exchanges"] for row in saved) == 49
 
 
+def test_a_capture_of_the_replay_has_standard_output_for_itself(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    out = tmp_path / "out.pcapng"
+    main(["replay", KCAT, "--speed", "max", "--record", "-"])
+    written, said = capsysbinary.readouterr()
+    assert b"requests sent" in said
+    out.write_bytes(written)
+    assert main(["stats", str(out), "-q"]) == 0
+
+
 def test_a_capture_is_not_written_over_itself(capsys: Capture) -> None:
     code, _, err = run(capsys, KCAT, "--record", KCAT)
     assert code == 2
