@@ -10,6 +10,7 @@ import pytest
 
 from kcli.broker.acceptance import Verdict, batch_verdict, request_verdicts
 from kcli.grammar import frames
+from kcli.grammar.batches import LENGTH_END, SIZE_AT
 from kcli.records import build_batch, build_message_set
 from kcli.schemas.errors import error_name
 from tests.broker.talk import batch, run, talking
@@ -140,3 +141,10 @@ def test_a_compact_length_that_is_one_short() -> None:
 def test_a_transactional_batch_needs_a_producer() -> None:
     verdict = batch_verdict(build_batch([(NOW, None, b"v", ())], transactional=True), 9, "4.4", NOW)
     assert verdict.error == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+
+
+def test_an_incomplete_batch_behind_a_whole_one_is_left_out() -> None:
+    """A length past the end, with another batch behind it."""
+    whole = build_batch([(NOW, None, b"v", ())])
+    longer = whole[:SIZE_AT] + (len(whole) * 3).to_bytes(4, "big") + whole[LENGTH_END:]
+    assert batch_verdict(whole + longer + whole, 7, "4.4", NOW).taken
