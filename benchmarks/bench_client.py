@@ -30,7 +30,7 @@ from kcli.client.calls import call
 from kcli.client.cluster import Client
 from kcli.client.consumer import Consumer
 from kcli.client.properties import ClientConfig
-from kcli.client.replay.target import find_topics
+from kcli.client.topics import find_topics
 from kcli.records import build_batch, scan
 
 ROUNDS = 5

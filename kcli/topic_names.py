@@ -14,6 +14,8 @@ from kcli.errors import InputError
 
 # The metadata log: no client can create it, nor write to it.
 CLUSTER_METADATA = "__cluster_metadata"
+# It by name and by id: a broker's listener does not serve it to clients.
+RAFT_TOPICS = frozenset([CLUSTER_METADATA, "AAAAAAAAAAAAAAAAAAAAAQ"])
 # Topics that only the broker itself writes to.
 CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_STATE = "__consumer_offsets", "__transaction_state", "__share_group_state"
 INTERNAL = frozenset([CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_STATE])

@@ -188,7 +188,9 @@ def test_nothing_is_obeyed(
         pytest.skip(f"needs {needed}")
     if name == "pipeline report":
         answer_by_hand(monkeypatch)
-    monkeypatch.setattr("kcli.replay.connection.PAUSE", 0.001)  # before it asks again for what no broker has, 50 times
+    monkeypatch.setattr(
+        "kcli.replay.traffic.connection.PAUSE", 0.001
+    )  # before it asks again for what no broker has, 50 times
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)

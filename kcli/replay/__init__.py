@@ -1,1 +1,1 @@
-"""All traffic of captures run again: requests rewritten for a live cluster, answers laid beside the captured ones."""
+"""Captures run again: one engine, with all traffic or the fetch sessions alone as its policies."""

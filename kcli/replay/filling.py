@@ -18,7 +18,7 @@ from kcli.broker.rebuilt.captured_topics import SeenPartition
 from kcli.broker.rebuilt.record_spans import CutBatch
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
-from kcli.client.replay.target import Replicas, create_topics, is_missing, list_offsets
+from kcli.client.topics import Replicas, create_topics, is_missing, list_offsets
 from kcli.core.records.crc import crc32c
 from kcli.counting import counted
 from kcli.errors import BrokerError, DecodeError, NetworkError

@@ -1,11 +1,52 @@
-"""Topics as the capture and as the live cluster name them, by name and by id."""
+"""Topics as the capture and as the live cluster name them, by name and by id, and as the user maps them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from kcli.client.replay.names import TopicNames
+from kcli.errors import UsageError
+from kcli.schemas.apikeys import FETCH, METADATA
 from kcli.sessions.trace import NO_UUID
+from kcli.topic_names import lawful_name, name_fault
+
+# Api key -> the list of topics in its response that holds names beside ids.
+TOPIC_LISTS = {METADATA: "topics", 19: "topics", 20: "responses", 75: "topics"}
+
+
+class TopicNames:
+    """Topic names by id, learnt from the exchanges of a capture in any order."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+
+    def learn(self, api_key: int, request: Mapping[str, Any] | None, response: Mapping[str, Any] | None) -> None:
+        """Learn names from a response with names and ids, or from `_topicName` in a line of `decode pcap`.
+
+        TypeError: one is no text.
+        """
+        listed = TOPIC_LISTS.get(api_key)
+        if response is not None and listed is not None:
+            for topic in response.get(listed) or ():
+                self._put(topic.get("topicId"), topic.get("name"))
+        elif api_key == FETCH:
+            for message, field in ((request, "topics"), (response, "responses")):
+                for topic in (message or {}).get(field) or ():
+                    self._put(topic.get("topicId"), topic.get("_topicName"))
+
+    def _put(self, topic_id: str | None, name: str | None) -> None:
+        for stray in {type(each) for each in (topic_id, name) if each} - {str}:
+            raise TypeError(f"a {stray.__name__} where a topic's id or name is expected")
+        if topic_id and name and topic_id != NO_UUID:
+            self.names[topic_id] = name
+
+    def live_name(self, captured: str, mapping: Mapping[str, str]) -> str:
+        """The live topic for a captured id or name: as mapped, else its name; an id without a name stands for itself.
+
+        A name that Kafka refuses is replaced by a valid one.
+        """
+        name = self.names.get(captured, captured)
+        return mapping.get(captured) or mapping.get(name) or lawful_name(name)
 
 
 class LiveTopics:
@@ -42,3 +83,15 @@ class LiveTopics:
         else:
             name = self.captured.live_name(captured, self.mapping)
         return self.ids.get(name, captured)
+
+
+def parse_topic_map(texts: Iterable[str]) -> dict[str, str]:
+    """`--topic-map CAPTURED=LIVE`: captured name or id to live name. UsageError."""
+    mapping: dict[str, str] = {}
+    for text in texts:
+        for pair in text.split(","):
+            captured, equals, live = pair.strip().partition("=")
+            if not equals or not captured or name_fault(live):
+                raise UsageError(f"--topic-map {pair.strip()!r}: CAPTURED=LIVE expected, LIVE a topic's name")
+            mapping[captured] = live
+    return mapping

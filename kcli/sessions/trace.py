@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 SESSIONS_SINCE = 7
 TOPIC_IDS_SINCE = 13
@@ -106,6 +106,18 @@ class FetchExchange:
         self.answered = answered
         if answered:
             self.throttle_ms, self.error, self.granted, self.reported = response
+        return self
+
+
+class Captured(FetchExchange):
+    """A captured fetch with its limits: the longest wait (ms), and sizes (bytes)."""
+
+    __slots__ = ("max_wait_ms", "min_bytes")
+
+    def read(self, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> Self:
+        self.max_wait_ms: int = request.get("maxWaitMs", 0)
+        self.min_bytes: int = request.get("minBytes", 0)
+        super().read(request, response)
         return self
 
 

@@ -5,7 +5,7 @@ from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 from kcli.sessions.trace import FetchExchange
 from kcli.sessions.values import FetchRequest, Position
-from tests.client.replay.made import fetch
+from tests.replay.sessions.made import fetch
 
 ID = "aaaaaaaaaaaaaaaaaaaaaQ"
 VERSIONS = range(catalog().apis[1].versions.lo, catalog().apis[1].versions.hi + 1)

@@ -9,11 +9,11 @@ from functools import partial
 
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
-from kcli.client.replay.names import TopicNames
-from kcli.client.replay.plan import ReplayPlan
-from kcli.client.replay.target import find_topics
+from kcli.client.topics import find_topics
 from kcli.errors import BrokerError
 from kcli.records import build_batch
+from kcli.replay.sessions.plan import ReplayPlan
+from kcli.replay.topics import TopicNames
 from kcli.schemas.errors import error_name
 
 __all__ = ["fill", "needed"]

@@ -14,9 +14,9 @@ import pytest
 
 from kcli.cli.session.replay import read_fetches
 from kcli.client.oauth import unsecured_token
-from kcli.client.replay.names import TopicNames
-from kcli.client.replay.plan import make_plan
 from kcli.grammar import frames
+from kcli.replay.sessions.plan import make_plan
+from kcli.replay.topics import TopicNames
 from tests.greeting import GREET, greeting
 from tests.real import keys
 from tests.real.fill import fill, needed

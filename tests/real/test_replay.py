@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.session.replay import read_fetches
-from kcli.client.replay.names import TopicNames
-from kcli.client.replay.plan import make_plan
+from kcli.replay.sessions.plan import make_plan
+from kcli.replay.topics import TopicNames
 from tests.real.fill import fill, needed
 from tests.real.lab import Cluster
 
 TESTS = Path(__file__).parents[1]
 SAMPLES = TESTS.parent / "samples"
 # A consumer's short life with a session, by topic id; and one that began before its capture, by topic name.
-CAPTURES = [str(SAMPLES / "java44-txn.pcap"), str(TESTS / "client/replay/data/mid-stream.pcap")]
+CAPTURES = [str(SAMPLES / "java44-txn.pcap"), str(TESTS / "replay/sessions/data/mid-stream.pcap")]
 # Every sample: several topics, IPv6, logins, versions with topic ids and with names, old ones without sessions.
 # That of TLS has no Fetch in the clear.
 SAMPLED = sorted(each.name for each in SAMPLES.glob("*.pcap*") if each.name != "tls.pcap")

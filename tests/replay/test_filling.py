@@ -15,7 +15,7 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
 from kcli.records import build_batch, build_marker, build_message_set, scan
 from kcli.replay.filling import BATCH, Filled, fill_all, pieces, reachable, writable
-from tests.replay.test_replaying import logs
+from tests.replay.traffic.test_replaying import logs
 
 ROWS = [(1_000 + at, b"k", b"v%d" % at, ()) for at in range(3)]
 

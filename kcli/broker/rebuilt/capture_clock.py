@@ -26,10 +26,9 @@ from kcli.broker.rebuilt.captured_partition import NOTHING_YET, Fetched, Partiti
 from kcli.broker.rebuilt.captured_sessions import CapturedSessions, place_of
 from kcli.broker.rebuilt.record_spans import Span
 from kcli.broker.rebuilt.session_capacity import Place
-from kcli.client.replay.plan import Captured
 from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.epochs import FULL_EPOCH
-from kcli.sessions.trace import Key, Reported
+from kcli.sessions.trace import Captured, Key, Reported
 from kcli.sessions.values import Position
 from kcli.topic_names import lawful_name
 
@@ -50,7 +49,7 @@ class FetcherState:
 
 
 class CapturedState:
-    """The brokers of a capture, as a replay asks them (`kcli.client.replay.conducting.CapturedBrokers`)."""
+    """The brokers of a capture, as a replay asks them (`kcli.replay.sessions.conducting.CapturedBrokers`)."""
 
     def __init__(self, broker: Broker, history: CaptureHistory) -> None:
         self.broker, self.history = broker, history

@@ -32,9 +32,9 @@ from kcli.schemas.apikeys import (
     PRODUCE,
 )
 from kcli.sessions.trace import Key, topic_of
+from kcli.topic_names import RAFT_TOPICS
 
 NO_ID = "A" * 22
-RAFT_TOPICS = frozenset(["__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"])
 LATEST, EARLIEST = -1, -2
 LONGEST = (1 << 31) - 1
 NEWEST = 1 << 15

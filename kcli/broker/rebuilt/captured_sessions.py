@@ -13,10 +13,9 @@ from kcli.broker.broker import Broker
 from kcli.broker.node import Node
 from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.broker.rebuilt.session_capacity import Place
-from kcli.client.replay.plan import Captured
 from kcli.sessions.cached_session import CachedSession
 from kcli.sessions.epochs import FULL_EPOCH, ID_NOT_FOUND
-from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
+from kcli.sessions.trace import TOPIC_IDS_SINCE, Captured, Key
 from kcli.sessions.values import FetchRequest, Position
 from kcli.topic_names import lawful_name
 

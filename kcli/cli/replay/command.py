@@ -30,17 +30,17 @@ from kcli.cli.terminal.lines import print_line
 from kcli.cli.terminal.output import open_output
 from kcli.cli.terminal.streams import standard_input
 from kcli.client.properties import ClientConfig
-from kcli.client.replay.names import parse_topic_map
-from kcli.client.replay.runner import parse_speed
 from kcli.counting import counted
 from kcli.errors import INTERRUPTED, InputError
 from kcli.jsontext import dumps
 from kcli.proxy.recording import Recorder
-from kcli.replay.choice import Choice
-from kcli.replay.comparison import LEVELS, Level
-from kcli.replay.outcome import Difference, Outcome
-from kcli.replay.replaying import Options, replay
-from kcli.replay.survey import Survey, survey
+from kcli.replay.sessions.runner import parse_speed
+from kcli.replay.topics import parse_topic_map
+from kcli.replay.traffic.choice import Choice
+from kcli.replay.traffic.comparison import LEVELS, Level
+from kcli.replay.traffic.outcome import Difference, Outcome
+from kcli.replay.traffic.replaying import Options, replay
+from kcli.replay.traffic.survey import Survey, survey
 from kcli.schemas.catalog import catalog
 
 

@@ -9,7 +9,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.terminal.console import console
 from kcli.cli.terminal.screen import shown
 from kcli.counting import counted
-from kcli.replay.outcome import ApiOutcome, Difference, Outcome, Pace, Side
+from kcli.replay.traffic.outcome import ApiOutcome, Difference, Outcome, Pace, Side
 
 LISTED = 20  # lines of differences
 HEADINGS = ("API", "", "exchanges", "errors", "asked", "answered", "records", "p50 ms", "p99 ms")

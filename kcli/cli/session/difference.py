@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from kcli.cli.terminal.console import console
 from kcli.cli.terminal.screen import shown
-from kcli.client.replay.outcome import Pair
-from kcli.client.replay.plan import Captured
+from kcli.replay.sessions.outcome import Pair
 from kcli.schemas.errors import error_name
 from kcli.sessions.comparison import Difference
-from kcli.sessions.trace import Key
+from kcli.sessions.trace import Captured, Key
 
 
 def show_differences(found: list[Pair], most: int, names: Mapping[str, str], *, stderr: bool = False) -> None:

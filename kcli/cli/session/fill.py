@@ -10,10 +10,10 @@ from kcli.capture.api import read_capture
 from kcli.cli.options.exchange_sources import holds_rows
 from kcli.cli.terminal.console import warn
 from kcli.client.properties import ClientConfig
-from kcli.client.replay.names import TopicNames
-from kcli.client.replay.plan import ReplayPlan
-from kcli.client.replay.runner import Options
 from kcli.errors import UsageError
+from kcli.replay.sessions.plan import ReplayPlan
+from kcli.replay.sessions.runner import Options
+from kcli.replay.topics import TopicNames
 
 
 def fill_topics(

@@ -27,17 +27,18 @@ from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.client.properties import ClientConfig
-from kcli.client.replay.names import TopicNames, parse_topic_map
-from kcli.client.replay.outcome import Pair, pairs, set_apart, take_out_internal
-from kcli.client.replay.plan import Captured, ReplayPlan, make_plan
-from kcli.client.replay.positions import MODES
-from kcli.client.replay.runner import Options, Replayed, parse_speed, replay
-from kcli.client.replay.source import fetch_of_exchange, fetch_of_row
 from kcli.counting import counted
 from kcli.errors import INTERRUPTED, InputError, UsageError
 from kcli.jsontext import dumps
+from kcli.replay.sessions.outcome import Pair, pairs, set_apart, take_out_internal
+from kcli.replay.sessions.plan import ReplayPlan, make_plan
+from kcli.replay.sessions.positions import MODES
+from kcli.replay.sessions.runner import Options, Replayed, parse_speed, replay
+from kcli.replay.sessions.source import fetch_of_exchange, fetch_of_row
+from kcli.replay.topics import TopicNames, parse_topic_map
 from kcli.sessions.comparison import LEVELS, Level, shown
 from kcli.sessions.draft_trace import DIALECT
+from kcli.sessions.trace import Captured
 
 if TYPE_CHECKING:
     from kcli.broker.rebuilt.rebuild import RebuiltBroker

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from kcli.cli.terminal.console import console
 from kcli.cli.terminal.screen import shown
-from kcli.client.replay.outcome import Pair
 from kcli.counting import counted
+from kcli.replay.sessions.outcome import Pair
 
 # Up to so many fetchers are shown in full, and so many lines of differences and problems.
 DETAILED = 3

@@ -6,9 +6,9 @@ from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.broker.rebuilt.captured_sessions import CapturedSessions
 from kcli.broker.rebuilt.rebuild import RebuiltBroker
 from kcli.broker.rebuilt.session_capacity import Place, SessionSlots
-from kcli.client.replay.plan import Captured
+from kcli.sessions.trace import Captured
 from tests.broker.talk import run, talking
-from tests.client.replay.made import fetch
+from tests.replay.sessions.made import fetch
 
 WIDTH = (2**31 - 1) // 8
 MS = 10**6

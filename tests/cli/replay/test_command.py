@@ -112,7 +112,7 @@ def test_an_interrupt_shows_what_was_seen_so_far() -> None:
     command = [sys.executable, "-m", "kcli.cli", "replay", KCAT, "--speed", "0.01", "--format", "json"]
     code = (
         "import signal, sys\n"
-        "from kcli.replay.outcome import Outcome\n"
+        "from kcli.replay.traffic.outcome import Outcome\n"
         "add = Outcome.add\n"
         "def first(self, *given):\n"
         "    add(self, *given)\n"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kcli.cli.session.difference import show_differences
-from kcli.client.replay.live_fetch import LiveFetch
-from kcli.client.replay.outcome import Pair
-from kcli.client.replay.plan import ReplayStep
+from kcli.replay.sessions.live_fetch import LiveFetch
+from kcli.replay.sessions.outcome import Pair
+from kcli.replay.sessions.plan import ReplayStep
 from kcli.sessions.comparison import Difference
 from kcli.sessions.report import Recorder
-from tests.client.replay.made import fetch
+from tests.replay.sessions.made import fetch
 
 T0 = ("t", 0)
 

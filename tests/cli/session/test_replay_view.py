@@ -1,10 +1,10 @@
 import pytest
 
 from kcli.cli.session.replay_view import SHOWN, show_pairs
-from kcli.client.replay.outcome import Pair
+from kcli.replay.sessions.outcome import Pair
 from kcli.sessions.comparison import Difference, compare
 from kcli.sessions.report import Recorder
-from tests.client.replay.made import fetch
+from tests.replay.sessions.made import fetch
 
 T0 = ("t", 0)
 

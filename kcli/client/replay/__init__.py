@@ -1,1 +1,0 @@
-"""Replays captured fetch sessions against a live broker."""

@@ -1,0 +1,173 @@
+"""Topics of a live cluster: found, or made as they are needed, and the offsets that they hold."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kcli.client.cluster import Client
+from kcli.counting import counted
+from kcli.errors import BrokerError, NetworkError
+from kcli.schemas.apikeys import CREATE_TOPICS, LIST_OFFSETS
+from kcli.schemas.errors import error_name, is_retriable
+from kcli.sessions.trace import Key
+
+UNKNOWN_TOPIC, TOPIC_EXISTS = 3, 36
+# Node ids by topic and partition, leaders first.
+Replicas = Mapping[str, Sequence[Sequence[int]]]
+EARLIEST, LATEST = -2, -1
+# Partitions: of those made for a replay a capture may name so many, and Kafka makes so many for one request.
+MOST_MADE = 100_000
+MADE_AT_ONCE = 10_000
+
+
+class Bounds(NamedTuple):
+    """The live offsets of a partition: its first, and the one after its last."""
+
+    earliest: int
+    latest: int
+
+
+async def find_topics(
+    client: Client,
+    sizes: Mapping[str, int],
+    create: bool,
+    notify: Callable[[str], None],
+    replicas: Replicas = MappingProxyType({}),
+) -> None:
+    """Find topics with as many partitions, or make them. NetworkError: one is not there, or has too few.
+
+    replicas: of topics that are made, as for `create_topics`
+    """
+    if not sizes:
+        return
+    await client.refresh(sizes)
+    missing = [name for name in sizes if is_missing(client, name)]
+    if missing and not create:
+        raise NetworkError(
+            f"the cluster has no topic {', '.join(missing)} (--topic-map, or without --no-create-topics)"
+        )
+    if missing:
+        await create_topics(client, {name: sizes[name] for name in missing}, replicas=replicas)
+        for name in missing:
+            notify(f"made topic {name} with {counted(sizes[name], 'partition')}: the cluster had none of that name")
+    for name in sizes:
+        await client.describe_topic(name)
+        have = client.metadata.topics[name].partitions
+        if have < sizes[name]:
+            raise NetworkError(
+                f"topic {name} has {counted(have, 'partition')} on the cluster, "
+                f"the capture needs {sizes[name]} (--topic-map)"
+            )
+
+
+def batches(sizes: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+    """Split topics to be made into what one request may make. NetworkError: they are too many."""
+    for name, count in sizes.items():
+        if count > MADE_AT_ONCE:
+            raise NetworkError(
+                f"topic {name} can't be made: the capture names partition {count - 1}, "
+                f"and at most {counted(MADE_AT_ONCE, 'partition')} are made (--topic-map)"
+            )
+    if (total := sum(sizes.values())) > MOST_MADE:
+        raise NetworkError(f"{counted(total, 'partition')} would have to be made: at most {MOST_MADE:,} are")
+    some: dict[str, int] = {}
+    for name, count in sizes.items():
+        if sum(some.values()) + count > MADE_AT_ONCE:
+            yield some
+            some = {}
+        some[name] = count
+    if some:
+        yield some
+
+
+def is_missing(client: Client, name: str) -> bool:
+    """Whether the cluster lacks a topic, as far as metadata knows."""
+    topic = client.metadata.topics.get(name)
+    return topic is None or topic.error == UNKNOWN_TOPIC
+
+
+async def create_topics(
+    client: Client,
+    sizes: Mapping[str, int],
+    configs: Mapping[str, str] = MappingProxyType({}),
+    *,
+    replicas: Replicas = MappingProxyType({}),
+) -> None:
+    """Create topics with these configs. NetworkError: they have too many partitions, or the cluster refuses one.
+
+    replicas: the nodes of each partition, its leader first, for topics where that matters
+    """
+    for some in batches(sizes):
+        await create_at_once(client, some, configs, replicas)
+
+
+async def create_at_once(
+    client: Client, sizes: Mapping[str, int], configs: Mapping[str, str], replicas: Replicas
+) -> None:
+    """Create topics by one request. The broker forwards it to the controller; before 2.4 it goes there."""
+    session = await client.any_session()
+    version = session.versions.best(CREATE_TOPICS)
+    topics: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "numPartitions": -1 if name in replicas else count,
+            # -1, the broker's own default, is understood from v4 on.
+            "replicationFactor": -1 if version >= 4 or name in replicas else 1,
+            "assignments": [
+                {"partitionIndex": index, "brokerIds": list(nodes)}
+                for index, nodes in enumerate(replicas.get(name, ()))
+            ],
+            "configs": [{"name": key, "value": value} for key, value in configs.items()],
+        }
+        for name, count in sizes.items()
+    ]
+    timeout = client.config["request.timeout.ms"]
+    node = client.metadata.controller if client.metadata.controller in client.metadata.nodes else None
+    answer = await client.call(CREATE_TOPICS, {"topics": topics, "timeoutMs": timeout}, node=node, version=version)
+    for each in answer["topics"]:
+        if each["errorCode"] not in (0, TOPIC_EXISTS):
+            text = each.get("errorMessage") or ""
+            reason = f"topic {each['name']} can't be made" + (f": {text}" if text else "")
+            raise BrokerError(each["errorCode"], error_name(each["errorCode"]), reason)
+
+
+async def list_offsets(client: Client, partitions: Iterable[Key]) -> dict[Key, Bounds]:
+    """The first offset of each partition (by topic name), and the one after its last."""
+    partitions = list(partitions)
+
+    async def work() -> dict[Key, Bounds]:
+        earliest, latest = await asyncio.gather(*(ask_offsets(client, partitions, when) for when in (EARLIEST, LATEST)))
+        return {key: Bounds(earliest[key], latest[key]) for key in partitions}
+
+    return await client.retrying(work)
+
+
+async def ask_offsets(client: Client, partitions: Iterable[Key], when: int) -> dict[Key, int]:
+    by_node: dict[int, dict[str, list[dict[str, int]]]] = {}
+    for topic, index in partitions:
+        leader = client.leader(topic, index)
+        if leader is None:
+            raise NetworkError(f"{topic}[{index}] has no leader now")
+        by_node.setdefault(leader.node, {}).setdefault(topic, []).append({"partitionIndex": index, "timestamp": when})
+    offsets: dict[Key, int] = {}
+    for node, topics in by_node.items():
+        listed = [{"name": name, "partitions": parts} for name, parts in topics.items()]
+        version = (await client.session(node)).versions.best(LIST_OFFSETS, low=1)
+        answer = await client.call(LIST_OFFSETS, {"replicaId": -1, "topics": listed}, node=node, version=version)
+        await take_offsets(client, answer, offsets)
+    return offsets
+
+
+async def take_offsets(client: Client, answer: Mapping[str, Any], offsets: dict[Key, int]) -> None:
+    for topic in answer["topics"]:
+        for part in topic["partitions"]:
+            code = part["errorCode"]
+            if code:
+                if is_retriable(code):
+                    await client.refresh([topic["name"]])
+                where = f"offsets of {topic['name']}[{part['partitionIndex']}]"
+                raise BrokerError(code, error_name(code), where)
+            offsets[topic["name"], part["partitionIndex"]] = part["offset"]

@@ -1,0 +1,138 @@
+"""When each fetch of a replay is sent: at its captured time or, with brokers rebuilt from the capture, in its order.
+
+Against live brokers time is all there is. The captured brokers themselves, rebuilt, can do better: every request begins
+and every answer is made in the order in which the capture shows them, one after the other, each as of its captured
+moment. What comes out is then the same in every run and at any speed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from kcli.replay.sessions.plan import Fetcher, ReplayPlan, ReplayStep
+from kcli.sessions.trace import Captured, Key
+from kcli.sessions.values import Position
+
+
+class CapturedBrokers(Protocol):
+    """The brokers of a capture, rebuilt. label: names the fetcher, so that each gets the answers that it got then."""
+
+    def rewind(self) -> None:
+        """Start over: drop all sessions and what was reported in them."""
+        ...
+
+    def node(self, captured: Captured) -> int | None:
+        """The node that this fetch was sent to; None: the capture does not show it."""
+        ...
+
+    def carry(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> Mapping[Key, Position]:
+        """Prepare a session that is older than the capture. Returns its position in each partition."""
+        ...
+
+    def key(self, captured: Key) -> Key:
+        """A captured partition as these brokers name it."""
+        ...
+
+    def arrival(self, captured: Captured) -> int:
+        """When the broker took this request in (ns), not before it was sent."""
+        ...
+
+    def departure(self, captured: Captured) -> int:
+        """When the broker made this answer (ns), not after it was received."""
+        ...
+
+    def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
+        """Why the capture does not tell how a fetch is answered, "" where it does (see `CapturedState.unknown`)."""
+        ...
+
+    def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:
+        """Set up a session that is older than the capture in its broker."""
+        ...
+
+    def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
+        """Expect this fetch next; `begun` is called when it has arrived."""
+        ...
+
+    def release(self, label: str, captured: Captured) -> None:
+        """Answer the fetch now, with the state at the captured time."""
+        ...
+
+
+class Rhythm:
+    """Runs steps at their captured times, divided by `scale` (None: at once)."""
+
+    def __init__(self, scale: float | None) -> None:
+        self.scale = scale
+        self.start = asyncio.get_running_loop().time()
+
+    async def turn(self, step: ReplayStep) -> None:
+        """Wait until the time of a step."""
+        await self._until(step.seconds)
+
+    def sending(self, step: ReplayStep) -> None:
+        """The step's request is sent now."""
+
+    def done(self, step: ReplayStep) -> None:
+        """The step has a response, or failed."""
+
+    async def _until(self, seconds: float) -> None:
+        """Wait until `seconds` of captured time have passed."""
+        if self.scale is not None:
+            await asyncio.sleep(self.start + seconds / self.scale - asyncio.get_running_loop().time())
+
+
+class Beat(NamedTuple):
+    """An event of the capture: a request arrived, or its response was sent. fetcher, step: their numbers."""
+
+    ns: int
+    fetcher: int
+    step: int
+    answers: bool
+
+
+class Conductor(Rhythm):
+    """Runs steps in the captured order of requests and responses; `run` is a task beside the fetchers."""
+
+    def __init__(self, scale: float | None, plan: ReplayPlan, brokers: CapturedBrokers) -> None:
+        super().__init__(scale)
+        self.plan, self.brokers = plan, brokers
+        self.labels = {id(step): fetcher.label for fetcher in plan.fetchers for step in fetcher.steps}
+        self.turns, self.begun, self.finished = ({number: asyncio.Event() for number in self.labels} for _ in range(3))
+
+    async def turn(self, step: ReplayStep) -> None:
+        await self.turns[id(step)].wait()
+
+    def sending(self, step: ReplayStep) -> None:
+        self.brokers.expect(self.labels[id(step)], step.captured, self.begun[id(step)].set)
+
+    def done(self, step: ReplayStep) -> None:
+        # A request that is refused at once begins and ends in one.
+        self.begun[id(step)].set()
+        self.finished[id(step)].set()
+
+    async def run(self) -> None:
+        """Release each request and each response at its captured time, divided by the speed."""
+        beats = sorted(
+            beat for number, each in enumerate(self.plan.fetchers) for beat in beats_of(number, each, self.brokers)
+        )
+        for beat in beats:
+            await self._until((beat.ns - beats[0].ns) / 1e9)
+            step = self.plan.fetchers[beat.fetcher].steps[beat.step]
+            if beat.answers:
+                self.brokers.release(self.labels[id(step)], step.captured)
+                await self.finished[id(step)].wait()
+            else:
+                self.turns[id(step)].set()
+                await self.begun[id(step)].wait()
+
+
+def beats_of(number: int, fetcher: Fetcher, brokers: CapturedBrokers) -> Iterator[Beat]:
+    """A fetcher's own, one fetch after the other: a broker reads a connection's next request after its answer."""
+    last = 0
+    for at, step in enumerate(fetcher.steps):
+        came = max(brokers.arrival(step.captured), last)
+        last = max(brokers.departure(step.captured), came)
+        yield Beat(came, number, at, False)
+        yield Beat(last, number, at, True)

@@ -1,0 +1,285 @@
+"""Replays one fetcher at live brokers: its sessions, the request of each step, and the response.
+
+A captured fetcher speaks to one broker. Where the live partitions have several leaders, it has a session with each,
+and what they answer is put together again for the comparison. Before the captured brokers themselves, rebuilt, each
+fetch goes to the broker that it went to, and says who asks and which leader epochs it knows, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kcli.client.calls import call, call_of
+from kcli.client.fetch_wire import Limits, request_body, session_response
+from kcli.client.offsets import next_offset
+from kcli.client.properties import ClientConfig
+from kcli.errors import NetworkError
+from kcli.replay.sessions.conducting import CapturedBrokers, Rhythm
+from kcli.replay.sessions.live_fetch import LiveFetch, merged
+from kcli.replay.sessions.live_keys import LiveKeys
+from kcli.replay.sessions.nodes import Nodes
+from kcli.replay.sessions.plan import Fetcher, ReplayStep
+from kcli.replay.sessions.positions import Positions
+from kcli.replay.sessions.target import Target
+from kcli.replay.sessions.wants import SessionMachine, Wants
+from kcli.schemas.apikeys import FETCH
+from kcli.sessions.client import ClientSession
+from kcli.sessions.epochs import FINAL_EPOCH, NO_SESSION
+from kcli.sessions.rules import SessionState
+from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, Captured, Key
+from kcli.sessions.values import FetchRequest, Position
+
+NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH = 6, 74, 75
+MOVED = (NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH)
+# Not what a captured client asks for: when it names such a partition itself, that is always news to the session.
+CARRIED_BYTES = (1 << 20) + 1
+
+
+class Fetching:
+    """The fetches of one captured client, sent again.
+
+    scale: waits of the capture are divided by it; None: don't wait. full: no sessions, whatever the capture had.
+    brokers: the brokers rebuilt from the capture, where these answer.
+    """
+
+    dialect: str | None = None
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        target: Target,
+        positions: Positions,
+        config: ClientConfig,
+        *,
+        scale: float | None = 1.0,
+        full: bool = False,
+        brokers: CapturedBrokers | None = None,
+        notify: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.fetcher, self.target, self.positions, self.config = fetcher, target, positions, config
+        self.scale, self.full, self.brokers = scale, full, brokers
+        self.nodes = Nodes(target.client, config, self.dialect, notify)
+        self.keys = LiveKeys(target)
+        self.wants = Wants()
+        self.started = False
+
+    async def close(self) -> None:
+        """End the connections; sessions stay with their brokers."""
+        await self.nodes.close()
+
+    async def finish(self) -> None:
+        """Close the sessions that the capture left open, so that they take no slot of the broker; not reported."""
+        if not self.fetcher.steps or self.brokers is not None:
+            return
+        version_of = self.fetcher.steps[-1].captured.version
+        for node in self.nodes.by_number.values():
+            if node.link is not None and node.link.connection.error is None and node.session.session_id:
+                node.session.close()
+                version = self.nodes.version(node, version_of)
+                body = request_body(node.session.build(topic_ids=version >= TOPIC_IDS_SINCE), version, Limits(0))
+                with contextlib.suppress(NetworkError):
+                    await call(node.link.connection, FETCH, version, body)
+
+    async def run_step(self, step: ReplayStep, rhythm: Rhythm) -> LiveFetch:
+        """Send the captured fetch, translated to live partitions, and process the response."""
+        if step.reconnect:
+            await self.close()
+        await self.link_nodes(step)
+        if step is self.fetcher.steps[0] and not step.is_full:
+            await self.open_sessions(step)
+        self.update_wants(step)
+        rhythm.sending(step)
+        results = await asyncio.gather(*(self.fetch(number, step) for number in self.involved()))
+        live = merged([live for live, _ in results], step.is_full)
+        await self.follow_leaders(live)
+        return LiveFetch(step, live, "; ".join(problem for _, problem in results if problem))
+
+    async def open_sessions(self, step: ReplayStep) -> None:
+        """Open a session with the partitions that one older than the capture must have had."""
+        for key in self.fetcher.carried:
+            self.wants.want(key, Position(self.positions.carried(key), -1, CARRIED_BYTES))
+        if self.brokers is not None and not self.positions.follows_live:
+            steps = [each.captured for each in self.fetcher.steps]
+            carried = self.brokers.carry(self.fetcher.label, steps, self.fetcher.carried)
+            for key, where in carried.items():
+                self.wants.want(key, where._replace(max_bytes=CARRIED_BYTES))
+        await asyncio.gather(*(self.fetch(number, step) for number in self.nodes.by_number))
+
+    # --- connections and versions
+
+    async def link_nodes(self, step: ReplayStep) -> None:
+        """Connect to each broker that this step needs."""
+        first = None if self.brokers is None else self.brokers.node(step.captured)
+        if not self.started:
+            self.started = True
+            for key in self.fetcher.carried:
+                self.wants.settle(key, self.home(key, first))
+        for key, _ in step.captured.asked:
+            if key not in self.wants.homes:
+                self.wants.settle(key, self.home(key, first))
+        needed = (
+            self.wants.home_nodes
+            or set(self.nodes.by_number)
+            or {await self.nodes.any_number() if first is None else first}
+        )
+        for number in needed:
+            await self.nodes.open(number, step.captured.replica_id if self.brokers is not None else -1)
+
+    def home(self, key: Key, captured: int | None) -> int:
+        """The broker to fetch a partition from."""
+        return self.target.leader(key) if captured is None else captured
+
+    # --- what to fetch
+
+    def update_wants(self, step: ReplayStep) -> None:
+        """Move on to the partitions and positions of this step."""
+        captured = step.captured
+        if step.is_close:
+            return
+        if step.is_full and captured.asked:
+            self.wants.keep({key for key, _ in captured.asked})
+        for key in captured.forgotten:
+            self.wants.drop(key)
+        epochs = {key: asked[3:] for key, asked in captured.asked} if self.brokers is not None else {}
+        for key, offset, max_bytes in self.positions.asked(captured):
+            self.wants.want(key, Position(offset, -1, max_bytes, *epochs.get(key, ())))
+        if self.positions.follows_live:
+            for key in self.wants.partitions():
+                position = self.wants.of(self.wants.homes[key])[key]
+                self.wants.want(key, position._replace(fetch_offset=self.positions.current(key)))
+
+    def involved(self) -> list[int]:
+        """The brokers to fetch from, one at least: leaders of wanted partitions, and those with a session to continue
+        or to close."""
+        live = [
+            number
+            for number, node in self.nodes.by_number.items()
+            if node.session.state in (SessionState.LIVE, SessionState.REOPENING)
+        ]
+        return sorted(self.wants.nodes.union(live)) or [min(self.nodes.by_number)]
+
+    def request(self, number: int, step: ReplayStep, version: int) -> tuple[FetchRequest, ClientSession | None]:
+        """The next request to a broker, and its session; None: the request is outside of any session."""
+        node = self.nodes.by_number[number]
+        by_ids = version >= TOPIC_IDS_SINCE
+        wanted, captured = self.wants.of(number), step.captured
+        if self.full or version < SESSIONS_SINCE or captured.version < SESSIONS_SINCE:
+            positions = {self.keys.live(key, version): position for key, position in wanted.items()}
+            return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, (), by_ids, node.session.replica_id), None
+        if step.is_close:
+            node.session.close()
+        elif captured.session_epoch == FINAL_EPOCH:
+            # A client that never had a session has none to close.
+            asked = [key for key, _ in captured.asked if key in wanted]
+            positions = {self.keys.live(key, version): wanted[key] for key in asked}
+            return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, (), by_ids, node.session.replica_id), None
+        else:
+            self.prepare_session(number, step, version)
+        return node.session.build(topic_ids=by_ids), node.session
+
+    def prepare_session(self, number: int, step: ReplayStep, version: int) -> None:
+        """Bring the node's fetch session to what the step fetches: partitions wanted and forgotten."""
+        node = self.nodes.by_number[number]
+        session = node.session
+        if session.state in (SessionState.CLOSING, SessionState.CLOSED):
+            session = node.session = ClientSession(replica_id=session.replica_id)
+        self.update_machine(number, session, version)
+        if step.is_full and session.state is SessionState.LIVE:
+            # The captured client began anew: so does this one, as if its last request had been lost.
+            session.lose(session.build(topic_ids=session.topic_ids))
+
+    def update_machine(self, number: int, machine: SessionMachine, version: int) -> None:
+        """Give a session machine the partitions that are wanted of a node; a current one gets only the changes."""
+        node, wanted = self.nodes.by_number[number], self.wants.of(number)
+        changed, by_ids = self.wants.changed(number), version >= TOPIC_IDS_SINCE
+        if node.current != (machine, by_ids):
+            node.current = machine, by_ids
+            kept = {self.keys.live(key, version) for key in wanted}
+            for live in [live for live in machine.partitions if live not in kept]:
+                machine.forget(live)
+            changed = list(wanted)
+        for key in changed:
+            live, position = self.keys.live(key, version), wanted.get(key)
+            if position is None:
+                machine.forget(live)
+            else:
+                machine.want(live, position)
+
+    # --- sending and taking in
+
+    async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
+        """Send one request to one broker. Returns the exchange in captured partitions, and what was wrong with it."""
+        version = self.nodes.version(self.nodes.by_number[number], step.captured.version)
+        request, session = self.request(number, step, version)
+        live, response, problem = await self.exchange(number, step.captured, request, version)
+        if response is None:
+            if session is not None:
+                session.lose(request)
+        else:
+            problem = self.take_in(request, session, live)
+            self.take_records(response, live)
+        self.keys.translate(live)
+        return live, problem
+
+    async def exchange(
+        self, number: int, captured: Captured, request: FetchRequest, version: int
+    ) -> tuple[Captured, dict[str, Any] | None, str]:
+        """Send a request with the captured limits. Returns the exchange, its response, and why there is none."""
+        link = self.nodes.by_number[number].link
+        assert link is not None
+        body = request_body(request, version, self.limits(captured))
+        made = call_of(FETCH, version)
+        correlation = link.connection.next_correlation()
+        frame = made.encode(correlation, self.config["client.id"], body)
+        header = {"requestApiVersion": version, "correlationId": correlation, "clientId": self.config["client.id"]}
+        live = Captured(str(link.connection.address), captured.connection, header, time.time_ns(), None)
+        try:
+            answer = await link.connection.exchange(frame, correlation, made.what)
+            response = made.decode(answer)
+        except NetworkError as error:
+            return live.read(body, None), None, str(error)
+        live.response_ns = time.time_ns()
+        live.request_bytes, live.response_bytes = len(frame) + 4, len(answer) + 4
+        return live.read(body, response), response, ""
+
+    def limits(self, captured: Captured) -> Limits:
+        """The limits of a captured fetch, its longest wait divided by the speed."""
+        wait = 0 if self.scale is None else round(captured.max_wait_ms / self.scale)
+        return Limits(wait, captured.min_bytes, captured.max_bytes, captured.isolation)
+
+    @staticmethod
+    def take_in(request: FetchRequest, session: ClientSession | None, live: Captured) -> str:
+        """Give the response to the session. Returns why it can't be used, "" where it can."""
+        if session is None:
+            return ""
+        closing = session.state is SessionState.CLOSING
+        accepted = session.accept(request, session_response(live))
+        return "" if accepted.usable or closing else accepted.problem
+
+    def take_records(self, response: Mapping[str, Any], live: Captured) -> None:
+        """Take hints of leaders that moved (KIP-951), and move the positions that follow live records."""
+        endpoints = response.get("nodeEndpoints", ())
+        for part, key in self.keys.parts_of(response):
+            if part["errorCode"] in MOVED:
+                name = self.target.names[key[0]]
+                self.target.client.metadata.take_hint(name, key[1], part.get("currentLeader", {}), endpoints)
+            elif self.positions.follows_live and part.get("records"):
+                self.positions.move(key, next_offset(part["records"], self.positions.current(key)))
+
+    async def follow_leaders(self, live: Captured) -> None:
+        """Fetch partitions whose leader moved from the new one: by its hint, else by fresh metadata."""
+        if self.brokers is not None:
+            return
+        moved = [key for key, reported in live.reported if reported[0] in MOVED]
+        if not moved:
+            return
+        if any(self.target.leader(key) == self.wants.homes[key] for key in moved):
+            await self.target.client.refresh({self.target.names[key[0]] for key in moved})
+            for node in self.nodes.by_number.values():
+                node.current = None  # a topic may have another id now
+        for key in moved:
+            self.wants.settle(key, self.target.leader(key))

@@ -1,0 +1,32 @@
+"""The live exchange of one step of a replay; the responses of several brokers to it, merged."""
+
+from __future__ import annotations
+
+from kcli.replay.sessions.plan import ReplayStep
+from kcli.sessions.trace import Captured
+
+
+class LiveFetch:
+    """One step at live brokers. live: its exchange, in captured partitions; problem: what was wrong, in words."""
+
+    def __init__(self, step: ReplayStep, live: Captured, problem: str = "") -> None:
+        self.step, self.live, self.problem = step, live, problem
+
+
+def merged(parts: list[Captured], full: bool) -> Captured:
+    """Fetches of one step from several brokers as one: all partitions, the first error, bytes summed.
+
+    full: whether the captured fetch was a full one. A live one of that kind gives the kind: with a leader that comes in
+    later the session begins in full, while those with the others go on.
+    """
+    first, *others = sorted(parts, key=lambda part: (part.session_epoch <= 0) != full)
+    for other in others:
+        first.asked += other.asked
+        first.reported += other.reported
+        first.forgotten += other.forgotten
+        first.request_bytes += other.request_bytes
+        first.response_bytes += other.response_bytes
+        first.error = first.error or other.error
+        if other.response_ns is not None and first.response_ns is not None:
+            first.response_ns = max(first.response_ns, other.response_ns)
+    return first

@@ -1,0 +1,74 @@
+"""A fetcher's brokers: a connection and a fetch session with each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kcli.client.address import Address
+from kcli.client.cluster import Client
+from kcli.client.handshake import Session, connect
+from kcli.client.properties import ClientConfig
+from kcli.errors import NetworkError
+from kcli.replay.sessions.wants import SessionMachine
+from kcli.schemas.apikeys import FETCH
+from kcli.sessions.client import ClientSession
+
+
+class Node:
+    """One broker. session: the fetch session with it; link: the connection.
+
+    current: the session machine that wants what the fetcher does, but for what changed since, and whether it names
+    topics by id.
+    """
+
+    def __init__(self, replica_id: int = -1) -> None:
+        self.session = ClientSession(replica_id=replica_id)
+        self.link: Session | None = None
+        self.current: tuple[SessionMachine, bool] | None = None
+
+
+class Nodes:
+    """by_number: the brokers by their id. notify: takes a line where a version is not the captured one."""
+
+    def __init__(
+        self, client: Client, config: ClientConfig, dialect: str | None, notify: Callable[[str], None]
+    ) -> None:
+        self.client, self.config, self.dialect, self.notify = client, config, dialect, notify
+        self.by_number: dict[int, Node] = {}
+
+    async def open(self, number: int, replica_id: int) -> None:
+        """Connect to a broker. Raises NetworkError: no such broker, or it does not answer."""
+        node = self.by_number.setdefault(number, Node(replica_id))
+        if node.link is None or node.link.connection.error is not None:
+            node.link = await connect(await self.address(number), self.config, self.dialect)
+
+    async def close(self) -> None:
+        """End the connections."""
+        for node in self.by_number.values():
+            if node.link is not None:
+                await node.link.connection.close()
+
+    async def address(self, number: int) -> Address:
+        """Where a broker listens. NetworkError: the cluster has none of that number."""
+        if number not in self.client.metadata.nodes:
+            await self.client.refresh()
+        if number not in self.client.metadata.nodes:
+            raise NetworkError(f"the cluster has no broker {number} now (it has {sorted(self.client.metadata.nodes)})")
+        return self.client.metadata.nodes[number]
+
+    async def any_number(self) -> int:
+        """The id of some broker of the cluster. NetworkError: it names none."""
+        nodes = self.client.metadata.nodes or (await self.client.refresh()).nodes
+        if not nodes:
+            raise NetworkError("the cluster names no broker")
+        return next(iter(nodes))
+
+    def version(self, node: Node, captured: int) -> int:
+        """The captured version, or the nearest that the broker takes."""
+        assert node.link is not None
+        versions = node.link.versions
+        theirs = versions.ranges.get(FETCH)
+        chosen = theirs.lo if theirs and theirs.lo > captured else versions.best(FETCH, high=captured)
+        if chosen != captured:
+            self.notify(f"Fetch v{captured} in the capture, v{chosen} here: {versions.who} takes {theirs}")
+        return chosen

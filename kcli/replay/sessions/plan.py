@@ -1,0 +1,184 @@
+"""The plan of a replay: the fetches of a capture with their times, in order, for each fetcher.
+
+A fetcher is one captured connection. A connection whose first fetch names a session that was granted on another one
+continues that one (a client that reconnected).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from kcli.sessions.epochs import FINAL_EPOCH, NO_SESSION
+from kcli.sessions.trace import Captured, FetchExchange, Key
+from kcli.topic_names import RAFT_TOPICS
+
+RECORDS_BYTES = 4  # of what is reported of a partition
+# Why a fetch of the capture is not replayed.
+METADATA_LOG = "of the metadata log"
+METADATA_PART = "of the metadata log, in part,"
+UNANSWERED = "without a response"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayStep:
+    """One fetch. seconds: since the plan's first fetch; reconnect: whether it was the first on another connection."""
+
+    seconds: float
+    captured: Captured
+    reconnect: bool = False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it names every wanted partition, and not only changes."""
+        return self.captured.session_epoch <= 0
+
+    @property
+    def is_close(self) -> bool:
+        """Whether it only closes a session."""
+        captured = self.captured
+        return captured.session_epoch == FINAL_EPOCH and captured.session_id != NO_SESSION and not captured.asked
+
+
+@dataclass
+class Fetcher:
+    """What one client fetches, in order.
+
+    label: its client id and its connections in the capture. carried: partitions that were in its session before the
+    capture began: the responses have them, and no request in the capture adds them; or a request adds nothing for a
+    partition that a new session would have to add.
+    """
+
+    label: str
+    client_id: str
+    steps: list[ReplayStep] = field(default_factory=list)
+    carried: set[Key] = field(default_factory=set)
+
+    def partitions(self) -> Iterator[Key]:
+        """Every partition in its requests and responses, once for each."""
+        yield from self.carried
+        for step in self.steps:
+            for key, _ in step.captured.asked:
+                yield key
+
+
+@dataclass
+class ReplayPlan:
+    """left_out: how many fetches are not replayed, by reason; followers: how many were made by brokers."""
+
+    fetchers: list[Fetcher]
+    left_out: Counter[str]
+    followers: int = 0
+
+    @property
+    def fetches(self) -> int:
+        """How many fetches all fetchers make."""
+        return sum(len(fetcher.steps) for fetcher in self.fetchers)
+
+    @property
+    def has_drafts(self) -> bool:
+        """Whether there are fetches of KIP-227's third draft."""
+        return any(step.captured.draft for each in self.fetchers for step in each.steps)
+
+    def partitions(self) -> dict[str, int]:
+        """By topic (id or name as captured), how many partitions it must have."""
+        counts: dict[str, int] = {}
+        for fetcher in self.fetchers:
+            for topic, index in dict.fromkeys(fetcher.partitions()):
+                counts[topic] = max(counts.get(topic, 0), index + 1)
+        return counts
+
+    def delivering(self) -> set[Key]:
+        """The partitions that gave records."""
+        steps = (step for fetcher in self.fetchers for step in fetcher.steps)
+        return {key for step in steps for key, reported in step.captured.reported if reported[RECORDS_BYTES] > 0}
+
+
+def make_plan(exchanges: Iterable[Captured], wants: Callable[[Captured], bool] | None = None) -> ReplayPlan:
+    """The plan for a capture's fetches, in any order of completion. wants: only sessions with a fetch that it takes."""
+    plan = ReplayPlan([], Counter())
+    wanted = [each for each in sorted(exchanges, key=lambda each: each.ns) if is_replayed(each, plan.left_out)]
+    start = wanted[0].ns if wanted else 0
+    by_connection: dict[str, Fetcher] = {}
+    by_session: dict[tuple[str, int], Fetcher] = {}
+    for each in wanted:
+        fetcher = by_connection.get(each.connection)
+        reconnect = False
+        if fetcher is None:
+            fetcher = by_session.get((each.server, each.session_id)) if each.session_id else None
+            reconnect = fetcher is not None
+            if fetcher is None:
+                fetcher = Fetcher(f"{each.client_id or '-'} {each.connection}", each.client_id)
+                plan.fetchers.append(fetcher)
+            by_connection[each.connection] = fetcher
+        fetcher.steps.append(ReplayStep((each.ns - start) / 1e9, each, reconnect))
+        if each.granted:
+            by_session[each.server, each.granted] = fetcher
+    if wants is not None:
+        choose_sessions(plan, wants)
+    for fetcher in plan.fetchers:
+        fetcher.carried = carried_partitions(fetcher)
+        plan.followers += sum(step.captured.replica_id >= 0 for step in fetcher.steps)
+    return plan
+
+
+def choose_sessions(plan: ReplayPlan, wants: Callable[[Captured], bool]) -> None:
+    """Leave out sessions without a fetch that is wanted. A session has all its fetches: without its start, none of the
+    others would be answered as captured."""
+    for fetcher in plan.fetchers:
+        sessions = [each for each in sessions_of(fetcher) if any(wants(step.captured) for step in each)]
+        fetcher.steps = [step for session in sessions for step in session]
+    plan.fetchers = [each for each in plan.fetchers if each.steps]
+    start = min((each.steps[0].seconds for each in plan.fetchers), default=0.0)
+    for fetcher in plan.fetchers:
+        fetcher.steps = [replace(step, seconds=step.seconds - start) for step in fetcher.steps]
+
+
+def sessions_of(fetcher: Fetcher) -> list[list[ReplayStep]]:
+    """A fetcher's steps, from full fetch to full fetch."""
+    sessions: list[list[ReplayStep]] = []
+    for step in fetcher.steps:
+        if not sessions or (step.is_full and not step.is_close):
+            sessions.append([])
+        sessions[-1].append(step)
+    return sessions
+
+
+def is_replayed(exchange: FetchExchange, left_out: Counter[str]) -> bool:
+    if not exchange.answered:
+        left_out[UNANSWERED] += 1
+        return False
+    topics = {topic for (topic, _), _ in exchange.asked}
+    if topics and topics <= RAFT_TOPICS:
+        left_out[METADATA_LOG] += 1
+        return False
+    if topics.isdisjoint(RAFT_TOPICS):
+        return True
+    left_out[METADATA_PART] += 1
+    exchange.asked = [each for each in exchange.asked if each[0][0] not in RAFT_TOPICS]
+    exchange.reported = [each for each in exchange.reported if each[0][0] not in RAFT_TOPICS]
+    exchange.forgotten = [key for key in exchange.forgotten if key[0] not in RAFT_TOPICS]
+    return True
+
+
+def carried_partitions(fetcher: Fetcher) -> set[Key]:
+    """Partitions that a response has, or a request forgets, before any request has added them: the session is older
+    than the capture."""
+    known: set[Key] = set()
+    carried: set[Key] = set()
+    older = True
+    for step in fetcher.steps:
+        if step.is_full:
+            older = False
+            known.clear()
+        asked = {key for key, _ in step.captured.asked}
+        if not step.is_full:
+            reported = {key for key, _ in step.captured.reported}.union(step.captured.forgotten)
+            carried |= reported - asked - known
+            if older and not step.captured.error:
+                carried |= asked - reported - known
+            known |= reported
+        known |= asked
+        known.difference_update(step.captured.forgotten)
+    return carried

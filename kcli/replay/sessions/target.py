@@ -1,0 +1,77 @@
+"""The live topics of a replay of fetch sessions, found or made: their ids and offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kcli.client.cluster import Client
+from kcli.client.topics import Bounds, find_topics, list_offsets
+from kcli.errors import NetworkError
+from kcli.replay.sessions.plan import ReplayPlan
+from kcli.replay.topics import TopicNames
+from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
+from kcli.topic_names import name_fault, renaming
+
+
+@dataclass(frozen=True)
+class Target:
+    """names: live topic by captured topic (id or name); bounds: live offsets by captured partition."""
+
+    client: Client
+    names: Mapping[str, str]
+    bounds: dict[Key, Bounds]
+
+    def live_key(self, captured: Key, version: int) -> Key:
+        """The partition as a Fetch of that version names it."""
+        name = self.names[captured[0]]
+        if version < TOPIC_IDS_SINCE:
+            return name, captured[1]
+        topic_id = self.client.metadata.topic_id(name)
+        if topic_id is None:
+            raise NetworkError(f"topic {name} has no id on the cluster, and Fetch v{version} goes by ids")
+        return topic_id, captured[1]
+
+    def leader(self, captured: Key) -> int:
+        """The node that leads a partition now."""
+        leader = self.client.leader(self.names[captured[0]], captured[1])
+        if leader is None:
+            raise NetworkError(f"{self.names[captured[0]]}[{captured[1]}] has no leader now")
+        return leader.node
+
+
+async def find_target(
+    client: Client,
+    plan: ReplayPlan,
+    names: TopicNames,
+    mapping: Mapping[str, str],
+    *,
+    create: bool = True,
+    notify: Callable[[str], None] = lambda _: None,
+) -> Target:
+    """Find the plan's topics on the cluster, create those that are missing, and list their offsets.
+
+    notify: called with one line for each topic that is created, or has another name than in the capture.
+        Raises NetworkError for a topic that is not there or has too few partitions.
+    """
+    wanted = plan.partitions()
+    live = {captured: names.live_name(captured, mapping) for captured in wanted}
+    refused = [name for each in wanted if (name := names.names.get(each, each)) and name_fault(name)]
+    if refused:
+        notify(renaming(refused))
+    sizes: dict[str, int] = {}
+    for captured, name in live.items():
+        sizes[name] = max(sizes.get(name, 0), wanted[captured])
+        if captured not in names.names and name == captured and client.metadata.topic_id(name) is None:
+            notify_unnamed(captured, notify)
+    await find_topics(client, sizes, create, notify)
+    keys = {key for fetcher in plan.fetchers for key in fetcher.partitions()}
+    offsets = await list_offsets(client, {(live[topic], index) for topic, index in keys})
+    return Target(client, live, {(topic, index): offsets[live[topic], index] for topic, index in keys})
+
+
+def notify_unnamed(captured: str, notify: Callable[[str], None]) -> None:
+    if len(captured) == 22:
+        notify(
+            f"nothing in the capture names topic id {captured}: taken for a name as it is (--topic-map {captured}=NAME)"
+        )

@@ -1,0 +1,111 @@
+"""Which exchanges of a capture a replay makes again, and what of their order it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from kcli.capture.filters import matches
+from kcli.capture.kafka.exchange import Exchange
+from kcli.redact.fields import words
+from kcli.schemas.apikeys import (
+    ADD_PARTITIONS_TO_TXN,
+    API_VERSIONS,
+    CREATE_TOPICS,
+    FETCH,
+    JOIN_GROUP,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+    SYNC_GROUP,
+)
+from kcli.schemas.lookup import Catalog
+from kcli.topic_names import INTERNAL, RAFT_TOPICS
+
+LOGIN = frozenset([SASL_HANDSHAKE, SASL_AUTHENTICATE])
+# What brokers say to each other on listeners of clients: replication's own, markers of transactions, verification.
+OF_BROKERS = words(
+    "LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown WriteTxnMarkers Vote BeginQuorumEpoch"
+    " EndQuorumEpoch AlterPartition Envelope FetchSnapshot BrokerRegistration BrokerHeartbeat AllocateProducerIds"
+    " ControllerRegistration AssignReplicasToDirs UpdateRaftVoter InitializeShareGroupState ReadShareGroupState"
+    " WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary"
+)
+BY_BROKERS_SINCE = 4  # the version of AddPartitionsToTxn from which on it is brokers that send it (KIP-890)
+# What changes a cluster and not only its data.
+ADMIN = words(
+    "CreateTopics DeleteTopics DeleteRecords CreateAcls DeleteAcls AlterConfigs AlterReplicaLogDirs"
+    " CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DeleteGroups ElectLeaders"
+    " IncrementalAlterConfigs AlterPartitionReassignments OffsetDelete AlterClientQuotas"
+    " AlterUserScramCredentials UpdateFeatures UnregisterBroker AddRaftVoter RemoveRaftVoter"
+    " AlterShareGroupOffsets DeleteShareGroupOffsets UnregisterController StreamsGroupTopologyDescriptionUpdate"
+)
+# Requests whose answers change nothing: nobody waits for them but their own connection.
+READS = words(
+    "Fetch ShareFetch FetchSnapshot IncrementalFetch ListOffsets OffsetFetch ApiVersions OffsetForLeaderEpoch"
+    " DescribeGroups ListGroups DescribeAcls DescribeConfigs DescribeLogDirs DescribeDelegationToken"
+    " ListPartitionReassignments DescribeClientQuotas DescribeUserScramCredentials DescribeQuorum DescribeCluster"
+    " DescribeProducers DescribeTransactions ListTransactions ConsumerGroupDescribe GetTelemetrySubscriptions"
+    " PushTelemetry ListConfigResources DescribeTopicPartitions ShareGroupDescribe StreamsGroupDescribe"
+    " DescribeShareGroupOffsets"
+)
+# Requests that brokers answer when others have come: what follows one is sent a moment behind it.
+HELD = frozenset([JOIN_GROUP, SYNC_GROUP])
+GROUP_APIS = frozenset([*HELD, 8, 12, 13])  # and OffsetCommit, Heartbeat, LeaveGroup
+# What changes groups and transactions, and what their coordinators answer when they are not ready.
+OF_COORDINATORS = words(
+    "JoinGroup SyncGroup Heartbeat LeaveGroup OffsetCommit InitProducerId AddPartitionsToTxn AddOffsetsToTxn EndTxn"
+    " TxnOffsetCommit ConsumerGroupHeartbeat ShareGroupHeartbeat StreamsGroupHeartbeat"
+)
+NOT_READY = words(
+    "NOT_COORDINATOR COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE CONCURRENT_TRANSACTIONS"
+    " OPERATION_NOT_ATTEMPTED"
+)
+
+
+def was_refused(exchange: Exchange) -> bool:
+    """Whether the captured coordinator was not ready, so that nothing changed; here it would (a member that waits)."""
+    return exchange.api in OF_COORDINATORS and set() < set(exchange.errors) <= NOT_READY
+
+
+@dataclass(frozen=True)
+class Choice:
+    """only, skip: API keys; client_id: a name or pattern; admin: also what changes the cluster."""
+
+    known: Catalog
+    only: Collection[int] = ()
+    skip: Collection[int] = ()
+    client_id: str | None = None
+    admin: bool = False
+
+    def reason(self, exchange: Exchange) -> str | None:
+        """Why an exchange is not made again, "" for what the user left out; None: it is."""
+        key = exchange.api_key
+        if (self.only and key not in self.only) or key in self.skip:
+            return ""
+        if self.client_id is not None and not matches(exchange.client_id, self.client_id):
+            return ""
+        api = self.known.api(key)
+        if api is None or exchange.api_version not in api.versions:
+            return "unknown to kcli"
+        if key in LOGIN:
+            return "logins (--config has the replay's own)"
+        if api.name in OF_BROKERS or (key == ADD_PARTITIONS_TO_TXN and exchange.api_version >= BY_BROKERS_SINCE):
+            return "of brokers among themselves"
+        if api.name in ADMIN and not self.admin:
+            return "that change the cluster (--admin)"
+        if exchange.request is None:
+            return "that can't be decoded"
+        if key == CREATE_TOPICS and set() < {each["name"] for each in exchange.request["topics"]} <= INTERNAL:
+            return "of brokers among themselves"
+        if key == FETCH and is_of_metadata(exchange):
+            return "of the metadata log"
+        return None
+
+    def is_write(self, exchange: Exchange) -> bool:
+        """Whether others may wait for its answer."""
+        return exchange.api not in READS and exchange.api_key != API_VERSIONS
+
+
+def is_of_metadata(exchange: Exchange) -> bool:
+    """Whether a Fetch reads the log of KRaft, which listeners of brokers don't serve."""
+    topics = exchange.request.get("topics") or ()
+    return any((each.get("topicId") or each.get("topic")) in RAFT_TOPICS for each in topics)

@@ -1,0 +1,96 @@
+"""The live cluster before a run: its topics found or made, and coordinators ready."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from kcli.client.address import Address
+from kcli.client.cluster import Client
+from kcli.client.topics import MADE_AT_ONCE, Replicas, find_topics, list_offsets
+from kcli.replay.topics import LiveTopics
+from kcli.replay.traffic.destinations import Destinations, by_rank, coordinator
+from kcli.replay.traffic.survey import SeenTopic, Survey
+from kcli.sessions.comparison import shown
+from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
+
+
+def live_replicas(survey: Survey, mapping: Mapping[str, str], client: Client) -> Replicas:
+    """The nodes of partitions in topics that are made, so that the leaders are those of the capture; {}: one node."""
+    nodes, live = by_rank(survey, client), sorted(client.metadata.nodes)
+    if len(live) < 2:
+        return {}
+    by_address = {address: node for node, address in survey.nodes.items()}
+    made: dict[str, list[list[int]]] = {}
+    for captured, seen in survey.needed().items():
+        if seen.partitions > MADE_AT_ONCE:
+            continue
+        name = mapping.get(captured) or survey.names.live_name(captured, mapping)
+        made[name] = []
+        for index in range(seen.partitions):
+            known = seen.replicas.get(index) or [by_address.get(seen.servers.get(index, ""), -1)]
+            there = dict.fromkeys(nodes[each] for each in known if each in nodes)
+            made[name].append(list(there) or [live[index % len(live)]])
+    return made
+
+
+def live_sizes(survey: Survey, mapping: Mapping[str, str], client: Client) -> dict[str, int]:
+    """How many partitions the live topics must have that are there before the run, by name."""
+    sizes: dict[str, int] = {}
+    alone = len(client.metadata.nodes) < 2
+    for captured, seen in survey.needed().items():
+        name = mapping.get(captured) or survey.names.live_name(captured, mapping)
+        if captured not in (*INTERNAL, CLUSTER_METADATA) and not is_left(seen, alone) and not name_fault(name):
+            sizes[name] = max(sizes.get(name, 0), seen.partitions)
+    return sizes
+
+
+async def prepare(
+    client: Client,
+    survey: Survey,
+    mapping: Mapping[str, str],
+    dialect: str | None,
+    *,
+    suffixes: Sequence[str],
+    create: bool,
+    notify: Callable[[str], None],
+) -> tuple[LiveTopics, Destinations]:
+    """Find or make what the captures' requests need. suffixes: of clients, behind their groups and transactions.
+
+    NetworkError: a topic is not there, or has too few partitions.
+    """
+    topics = LiveTopics(survey.names, mapping)
+    await client.refresh([])
+    sizes = live_sizes(survey, mapping, client)
+    replicas = live_replicas(survey, mapping, client)
+    await find_topics(client, sizes, create, notify, replicas)
+    for name, topic in client.metadata.topics.items():
+        topics.put(name, topic.id or "")
+    await note_lacking(client, survey, topics, notify)
+    coordinators: dict[tuple[int, str], Address] = {}
+    for kind, key in sorted((kind, key + suffix) for kind, key in survey.coordinated for suffix in suffixes):
+        address = await coordinator(client, kind, key)
+        if address is not None:
+            coordinators[kind, key] = address
+    return topics, Destinations(client, topics, survey, coordinators, replicas, dialect)
+
+
+async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notify: Callable[[str], None]) -> None:
+    """Say once where fetches of the captures found records that the cluster does not have. NetworkError."""
+    wanted = {
+        (topics.live_name(name), index): seen.read[index]
+        for name, seen in survey.needed().items()
+        for index in seen.presumed
+        if client.leader(topics.live_name(name), index) is not None
+    }
+    bounds = await list_offsets(client, wanted)
+    lacking = [f"{name}[{index}]" for (name, index), offset in wanted.items() if bounds[name, index].latest <= offset]
+    if lacking:
+        notify(f"the cluster lacks records that the capture's fetches found, in {shown(lacking)} (--fill writes them)")
+
+
+def is_left(seen: SeenTopic, alone: bool) -> bool:
+    """Whether the replay itself makes a topic: by CreateTopics, or as a broker does for a client that asks for it.
+
+    alone: there is one broker; of several any might lead what is made for a client.
+    """
+    return seen.is_late and (seen.is_made or (alone and seen.partitions == 1))

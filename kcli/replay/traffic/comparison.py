@@ -1,0 +1,122 @@
+"""A captured answer and the live one to the same request: where they differ, in Kafka's field names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from kcli.errors import DecodeError
+from kcli.records.batches import scan
+from kcli.redact.fields import words
+from kcli.replay.traffic.fields import FieldPlan, plan_of
+from kcli.replay.traffic.identities import Identities, Scope
+from kcli.replay.traffic.mapping import aligned, scope_in
+from kcli.schemas.apikeys import API_VERSIONS, DESCRIBE_CLUSTER, FETCH, METADATA, SHARE_FETCH
+from kcli.schemas.catalog import catalog
+
+Level = Literal["none", "errors", "shape", "strict"]
+LEVELS: tuple[Level, ...] = ("none", "errors", "shape", "strict")
+Body = Mapping[str, Any]
+
+# What an answer says of the cluster and its clock, and not of the request.
+OF_CLUSTER = words(
+    "throttleTimeMs host port rack clusterId controllerId brokers nodeEndpoints logAppendTimeMs timestamp"
+    " replicaNodes isrNodes offlineReplicas leaderId nodeId leaderEpoch epoch eligibleLeaderReplicas lastKnownElr"
+    " endpoints preferredReadReplica sessionLifetimeMs errorMessage batchIndexErrorMessage metadata clientHost"
+    " timeoutMs supportedFeatures finalizedFeatures finalizedFeaturesEpoch zkMigrationReady"
+    " sessionId topicAuthorizedOperations clusterAuthorizedOperations highWatermark lastStableOffset"
+)
+# Which partitions an answer of these brings is decided by the moment: their sums are compared, by API.
+OF_THE_MOMENT = frozenset([FETCH, SHARE_FETCH])
+# Whose answers name what the cluster has besides.
+OF_THE_WHOLE = frozenset([API_VERSIONS, METADATA, DESCRIBE_CLUSTER])
+
+
+def differences(
+    api_key: int, captured: Body, live: Body, identities: Identities, level: Level, dialect: str | None = None
+) -> Iterator[str]:
+    """How two answers of one API in their common form differ: "topics.partitions.errorCode: 0, live 3".
+
+    shape: errors, and what is answered at all. strict: every value but the cluster's own.
+    """
+    if level not in ("shape", "strict") or api_key == API_VERSIONS:
+        return
+    plan = plan_of(catalog(dialect).known(api_key).response, dialect)
+    comparer = Comparer(identities, strict=level == "strict", partial=api_key in OF_THE_MOMENT | OF_THE_WHOLE)
+    yield from comparer.compare(captured, live, plan, Scope(), "")
+
+
+class Comparer:
+    """partial: entries may be on one side only."""
+
+    def __init__(self, identities: Identities, *, strict: bool, partial: bool) -> None:
+        self.identities, self.strict, self.partial = identities, strict, partial
+
+    def compare(self, captured: Body, live: Body, plan: FieldPlan | None, outer: Scope, path: str) -> Iterator[str]:
+        scope = outer if plan is None else scope_in(captured, plan, outer, self.identities)
+        for name, one in captured.items():
+            if name not in live or name in OF_CLUSTER or name.startswith("_"):
+                continue
+            other, place = live[name], f"{path}{name}"
+            what = None if plan is None else plan.fields.get(name)
+            if isinstance(one, dict) and isinstance(other, dict):
+                yield from self.compare(one, other, what if isinstance(what, FieldPlan) else None, scope, f"{place}.")
+            elif isinstance(one, list) and isinstance(other, list):
+                yield from self.compare_lists(one, other, what, scope, place)
+            elif name.endswith("rrorCode"):
+                if one != other:
+                    yield f"{place}: {one}, live {other}"
+            elif self.strict:
+                yield from self.compare_values(one, other, what, scope, place)
+
+    def compare_lists(
+        self, one: list[Any], other: list[Any], what: str | FieldPlan | None, scope: Scope, place: str
+    ) -> Iterator[str]:
+        if not self.partial and len(one) != len(other):
+            yield f"{place}: {len(one)} entries, live {len(other)}"
+        below = what if isinstance(what, FieldPlan) else None
+        for left, right in aligned(one, other, self.identities):
+            if isinstance(left, dict) and isinstance(right, dict):
+                yield from self.compare(left, right, below, scope, f"{place}.")
+            elif self.strict:
+                yield from self.compare_values(left, right, what, scope, place)
+
+    def compare_values(self, one: Any, other: Any, what: Any, scope: Scope, place: str) -> Iterator[str]:
+        if what == "records":
+            if not self.partial and content_of(one) != content_of(other):
+                yield f"{place}: other records"
+            return
+        if what in ("inside", "node", "leader epoch"):
+            return
+        expected = one if what is None or one is None else self.identities.live(what, one, scope)
+        if expected != other:
+            yield f"{place}: {brief(expected)}, live {brief(other)}"
+
+
+def brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def content_of(data: Any) -> list[tuple[Any, ...]]:
+    """Keys, values and headers of a records field."""
+    if not data:
+        return []
+    try:
+        return [(row.key, row.value, row.headers) for batch in scan(data, check=False, damages=[])
+                for row in batch.records()]  # fmt: skip
+    except DecodeError:
+        return [(bytes(data),)]
+
+
+def records_in(body: Body, plan: FieldPlan) -> Iterator[bytes]:
+    """Every records field of a message that holds any."""
+    for name, what in plan.fields.items():
+        item = body.get(name)
+        if not item:
+            continue
+        if what == "records":
+            yield item
+        elif isinstance(what, FieldPlan):
+            for each in item if isinstance(item, list) else (item,):
+                yield from records_in(each, what)

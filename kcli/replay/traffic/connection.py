@@ -1,0 +1,258 @@
+"""One captured connection as a live one: its requests one after the other, each when it is its turn."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Link
+from kcli.capture.kafka.exchange import Exchange
+from kcli.client.calls import call
+from kcli.client.handshake import Session
+from kcli.client.properties import ClientConfig
+from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
+from kcli.proxy.recording import Recorder
+from kcli.replay.records import producers_of
+from kcli.replay.traffic.choice import was_refused
+from kcli.replay.traffic.destinations import MOVED
+from kcli.replay.traffic.fetch_sessions import LOST
+from kcli.replay.traffic.identities import Identities
+from kcli.replay.traffic.live_lines import FROM_CLIENT, FROM_SERVER, Line, LiveLines
+from kcli.replay.traffic.outcome import PASSING, UNREADY, Outcome
+from kcli.replay.traffic.positions import LivePositions
+from kcli.replay.traffic.requests import Learnt, Requests
+from kcli.replay.traffic.rounds import Rounds
+from kcli.replay.traffic.steps import Step
+from kcli.replay.traffic.transactions import Transactions, marked
+from kcli.replay.traffic.versions import common, nearest
+from kcli.schemas.apikeys import END_TXN, FETCH, INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
+
+TRANSACTION = 1  # FindCoordinator's keyType
+MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come before
+SETTLE = 0.01  # seconds behind a request that a broker holds back
+RETRIES, PAUSE = 50, 0.1
+JOINS = 10  # how often a member joins again as its round was too small
+UNKNOWN_ID = "UNKNOWN_TOPIC_ID"
+
+
+class Shared(Learnt, Protocol):
+    """What all connections of one client share."""
+
+    config: ClientConfig
+    dialect: str | None
+    transactions: Transactions
+    rounds: Rounds
+    recorder: Recorder | None
+    outcome: Outcome
+    bodies: Bodies
+    ended: Callable[[Step], None]
+
+
+class LiveConnection:
+    """Takes steps by `put`, sends them in order, and ends behind the last (`None`)."""
+
+    def __init__(self, name: str, shared: Shared) -> None:
+        self.name, self.shared = name, shared
+        self.positions = LivePositions(shared.mapper.topics, may_lag=shared.free)
+        self.requests = Requests(shared, self.positions)
+        self.queue: asyncio.Queue[Step | None] = asyncio.Queue()
+        self.lines = LiveLines(name, shared.suffix, shared.config, shared.dialect, shared.destinations, shared.recorder)
+        self.answers: set[asyncio.Task[None]] = set()
+        self.lasting: set[tuple[int, frozenset[str]]] = set()  # errors by API that were asked again in vain
+
+    async def run(self) -> None:
+        """Until the last step is answered."""
+        try:
+            while (step := await self.queue.get()) is not None:
+                await self.turn(step)
+                try:
+                    await self.send(step)
+                except (NetworkError, SchemaError, EncodeError, DecodeError) as error:
+                    self.shared.outcome.skip(step.exchange, str(error))
+                    self.end(step)
+            if self.answers:
+                await asyncio.wait(self.answers)
+        finally:
+            for task in self.answers:
+                task.cancel()
+            await self.lines.close()
+
+    def end(self, step: Step) -> None:
+        """Nothing more comes of a step."""
+        step.end()
+        self.shared.ended(step)
+
+    def leave_out(self, step: Step, reason: str) -> None:
+        """Send nothing for a step, and have it counted apart."""
+        self.shared.outcome.lack(step.exchange, None, reason)
+        self.end(step)
+
+    async def turn(self, step: Step) -> None:
+        """Wait until a step is due, and what it depends on has come."""
+        await self.shared.clock.until(step.seconds)
+        waited = [each for each in (*step.own, *step.after) if not each.done()]
+        if waited:
+            _, missing = await asyncio.wait(waited, timeout=MOST_WAIT)
+            self.shared.outcome.late += bool(missing)
+        for each in step.behind:
+            await asyncio.wait([each.sent], timeout=MOST_WAIT)
+            await asyncio.sleep(each.sent_at + SETTLE - asyncio.get_running_loop().time())
+
+    async def send(self, step: Step) -> None:
+        """Send a step's request. What comes back is taken when it comes."""
+        exchange = step.exchange
+        if was_refused(exchange):
+            self.leave_out(step, UNREADY)
+            return
+        line = await self.lines.to(exchange)
+        session = line.session
+        version = nearest(session.versions, exchange.api_key, exchange.api_version)
+        if version is None:
+            self.leave_out(step, "the broker does not have this API")
+            return
+        await self.adopt(exchange, session)
+        body = self.requests.body(exchange, version, session)
+        if exchange.api_key == PRODUCE and exchange.request["topicData"] and not body["topicData"]:
+            self.leave_out(step, UNREADY)
+            return
+        await self.shared.transactions.prepare(
+            exchange.api_key, exchange.api_version, version, body, await self.coordinating(body, session)
+        )
+        frame = self.requests.framed(exchange, version, session, body)
+        await session.connection.drain()
+        self.shared.clock.sent(step.seconds)
+        loop = asyncio.get_running_loop()
+        begun = time.time_ns()
+        if exchange.api_key == PRODUCE and exchange.request.get("acks") == 0:
+            session.connection.send_only(frame)
+            line.record(FROM_CLIENT, frame)
+            self.shared.outcome.add(exchange, self.live(exchange, session, begun, frame, None, None), self.identities)
+            step.leave(loop.time())
+            self.end(step)
+            return
+        answer = self.ask(exchange, version, frame, line)
+        step.leave(loop.time())
+        task = asyncio.create_task(self.take(step, version, line, begun, frame, answer))
+        self.answers.add(task)
+        task.add_done_callback(self.answers.discard)
+
+    @property
+    def identities(self) -> Identities:
+        """The pairs of ids that the client has learnt."""
+        return self.shared.mapper.identities
+
+    async def coordinating(self, body: Mapping[str, Any], session: Session) -> Session:
+        """A connection to the coordinator of a request's transaction: this one, where there is no other."""
+        key = TRANSACTION, body.get("transactionalId") or ""
+        there = self.shared.destinations.coordinators.get(key)
+        if there is None or there == session.connection.address:
+            return session
+        return await self.shared.destinations.client.session_at(there)
+
+    def ask(self, exchange: Exchange, version: int, frame: bytes, line: Line) -> asyncio.Future[bytes]:
+        """Send a request's frame; the future gets its answer's."""
+        line.record(FROM_CLIENT, frame)
+        correlation = int.from_bytes(frame[4:8], "big", signed=True)
+        seconds = self.shared.config.seconds("request.timeout.ms")
+        if exchange.api_key == JOIN_GROUP:  # a broker holds it until the others have come
+            seconds += max(exchange.request.get("rebalanceTimeoutMs", 0), exchange.request["sessionTimeoutMs"]) / 1000
+        return line.session.connection.exchange(frame, correlation, f"{exchange.api} v{version}", seconds=seconds)
+
+    async def adopt(self, exchange: Exchange, session: Session) -> None:
+        """Have the broker give an id to each producer of a request that began before the capture. NetworkError."""
+        if exchange.api_key == INIT_PRODUCER_ID:
+            return
+        request = exchange.request
+        transaction = request.get("transactionalId") or request.get("v3AndBelowTransactionalId")
+        for producer in sorted(each for each in producers_of(request) if not self.shared.producers.is_known(each)):
+            body = {
+                "transactionalId": transaction + self.shared.suffix if transaction else None,
+                "transactionTimeoutMs": 60_000,
+            }
+            version = session.versions.best(INIT_PRODUCER_ID, high=2)
+            answer = await call(session.connection, INIT_PRODUCER_ID, version, body, dialect=session.dialect)
+            if not answer["errorCode"]:
+                self.shared.producers.adopt(producer, answer["producerId"], answer["producerEpoch"])
+
+    async def take(
+        self, step: Step, version: int, line: Line, begun: int, frame: bytes, answer: asyncio.Future[bytes]
+    ) -> None:
+        """Take the answer to a request; ask again where the captured cluster was ready and this one is not yet."""
+        exchange, outcome = step.exchange, self.shared.outcome
+        joined: Exchange | None = None
+        try:
+            for again in range(RETRIES + 1):
+                data = await answer
+                line.record(FROM_SERVER, data)
+                live = self.live(exchange, line.session, begun, frame, time.time_ns(), bytes(data))
+                if joined is not None and live.errors:  # it has left meanwhile
+                    live = joined
+                    break
+                if again == RETRIES or not await self.goes_on(exchange, live, again):
+                    break
+                joined = live if exchange.api_key == JOIN_GROUP and not live.errors else None
+                line = await self.lines.to(exchange)
+                frame, begun = self.requests.again(frame, exchange, version, line.session), time.time_ns()
+                answer = self.ask(exchange, version, frame, line)
+            self.learn(exchange, live)
+            outcome.add(exchange, live, self.identities)
+            if exchange.api_key == END_TXN and not live.errors:
+                await marked(live.request["transactionalId"], line.session)
+        except NetworkError as error:
+            live = self.live(exchange, line.session, begun, frame, None, None)
+            if exchange.response_frame is None:
+                outcome.add(exchange, live, self.identities)
+            else:
+                outcome.fail(exchange, live, str(error))
+        finally:
+            self.end(step)
+
+    async def goes_on(self, exchange: Exchange, live: Exchange, again: int) -> bool:
+        """Whether to ask again: the captured cluster was ready, and this one is not yet. NetworkError."""
+        if exchange.response_frame is None:
+            return False
+        joined = live.response if exchange.api_key == JOIN_GROUP and again < JOINS else None
+        if joined is not None and await self.shared.rounds.is_small(exchange, joined):
+            self.learn(exchange, live)
+            self.shared.outcome.retried += 1
+            await asyncio.sleep(PAUSE)
+            return True
+        if not PASSING.intersection(live.errors).difference(exchange.errors):
+            return False
+        return await self.may_pass(exchange, live.errors, again)
+
+    async def may_pass(self, exchange: Exchange, errors: list[str], again: int) -> bool:
+        """Make ready to ask again after these errors; False: they did not pass last time. NetworkError."""
+        kind = exchange.api_key, frozenset(errors)
+        if kind in self.lasting:
+            return False
+        if again == RETRIES - 1:
+            self.lasting.add(kind)
+        self.shared.outcome.retried += 1
+        if LOST.intersection(errors):
+            self.shared.mapper.sessions.lose(exchange.link.server, exchange.request)
+        await asyncio.sleep(PAUSE)
+        if UNKNOWN_ID in errors:
+            await self.shared.destinations.find_ids()
+        elif MOVED.intersection(errors):
+            await self.shared.destinations.find_again(exchange, self.shared.suffix)
+        return True
+
+    def learn(self, exchange: Exchange, live: Exchange) -> None:
+        """Take in the live ids of an answer."""
+        captured, answer, key = exchange.response, live.response, exchange.api_key
+        if key == FETCH and answer is not None:
+            self.positions.answer(captured, answer)
+        if captured is not None and answer is not None:
+            one, other = common(key, captured), common(key, answer)
+            self.shared.mapper.learn(key, exchange.request, one, other, exchange.link.server)
+
+    def live(
+        self, exchange: Exchange, session: Session, begun: int, frame: bytes, ended: int | None, answer: bytes | None
+    ) -> Exchange:
+        """What was sent, and what came. begun, ended: ns since 1970."""
+        link = Link(str(session.connection.address), exchange.link.client)
+        return Exchange(link, begun, frame, ended, answer, self.shared.bodies)

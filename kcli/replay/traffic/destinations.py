@@ -1,0 +1,132 @@
+"""Where each captured request leads on the live cluster: to the coordinator or the leader of what it names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.client.address import Address
+from kcli.client.cluster import Client
+from kcli.errors import NetworkError
+from kcli.replay.topics import LiveTopics
+from kcli.replay.traffic.survey import Route, Survey, coordinator_keys, names_of, text_of
+from kcli.schemas.apikeys import FIND_COORDINATOR
+
+READY_SECONDS = 30.0  # for a cluster's first coordinator, whose topic has to be made
+PAUSE = 0.1
+NOT_READY = (14, 15)  # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE
+# What a broker answers that is not, or not any more, the one for a request.
+MOVED = frozenset(["NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"])
+
+
+@dataclass
+class Destinations:
+    """Of the requests of all clients. A request that names nothing goes where its connection goes: to the coordinator
+    or leader of what the first request on it is about, else to the broker of the captured one's rank.
+
+    coordinators: by FindCoordinator's keyType and the live key. replicas: as `live_replicas` gives them.
+    """
+
+    client: Client
+    topics: LiveTopics
+    survey: Survey
+    coordinators: MutableMapping[tuple[int, str], Address]
+    replicas: Mapping[str, Sequence[Sequence[int]]]
+    dialect: str | None = None
+
+    def nodes(self) -> dict[int, int]:
+        """Live ids of brokers by captured id, by rank."""
+        return by_rank(self.survey, self.client)
+
+    def address(self, exchange: Exchange, suffix: str) -> Address:
+        """The live broker for a captured request of the clients with that suffix."""
+        known = self.client.metadata.nodes
+        nodes = [known[node] for node in sorted(known)] or list(self.client.bootstrap)
+        if len(nodes) == 1:
+            return nodes[0]
+        found = self.of_request(exchange, suffix)
+        if found is None and (route := self.survey.routes.get(exchange.connection)) is not None:
+            found = self.routed(route, suffix)
+        if found is not None:
+            return found
+        servers, server = sorted(self.survey.servers), exchange.link.server
+        return nodes[servers.index(server) % len(nodes) if server in servers else 0]
+
+    def of_request(self, exchange: Exchange, suffix: str) -> Address | None:
+        """The coordinator of a request's group or transaction, or who leads most of its partitions; None: nobody."""
+        named = names_of(exchange, self.dialect)
+        if exchange.api_key != FIND_COORDINATOR:
+            for key in coordinator_keys(exchange.api_key, exchange.request, named):
+                return self.routed(Route(*key), suffix)
+        routes = (Route(-1, text_of(topic), index) for topic, index in named.partitions if index is not None)
+        leaders = Counter(found for each in routes if (found := self.routed(each, suffix)) is not None)
+        return max(leaders, key=leaders.__getitem__, default=None)
+
+    def routed(self, route: Route, suffix: str) -> Address | None:
+        """Where a coordinator or a leader is now; None: nowhere that is known."""
+        if route.kind >= 0:
+            return self.coordinators.get((route.kind, route.name + suffix))
+        name = self.topics.live_name(self.topics.captured_name(route.name))
+        leader = self.client.leader(name, route.partition)
+        return None if leader is None else self.client.metadata.nodes.get(leader.node)
+
+    async def find_ids(self) -> None:
+        """Take in the ids and the leaders of topics, also of those made since. NetworkError."""
+        await self.client.refresh(None)
+        for name, topic in self.client.metadata.topics.items():
+            self.topics.put(name, topic.id or "")
+
+    async def find_again(self, exchange: Exchange, suffix: str) -> None:
+        """Take in where what a request names is now. NetworkError."""
+        await self.find_ids()
+        named = names_of(exchange, self.dialect)
+        for kind, key in coordinator_keys(exchange.api_key, exchange.request, named):
+            address = await coordinator(self.client, kind, key + suffix)
+            if address is not None:
+                self.coordinators[kind, key + suffix] = address
+
+    def placed(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """A copy of a live CreateTopics that has the partitions led where the captured connections to them lead."""
+        return {**request, "topics": [self.assigned(each) for each in request["topics"]]}
+
+    def assigned(self, topic: Mapping[str, Any]) -> dict[str, Any]:
+        """A topic to be made, with its replicas, where the request leaves them to the cluster."""
+        count, factor = topic["numPartitions"], topic["replicationFactor"]
+        wanted = self.replicas.get(topic["name"], ())
+        live = sorted(self.client.metadata.nodes)
+        if topic["assignments"] or not 0 < len(wanted) <= count or not 0 < factor <= len(live):
+            return dict(topic)
+        made = []
+        for index in range(count):
+            first = wanted[index] if index < len(wanted) else [live[index % len(live)]]
+            nodes = list(dict.fromkeys([*first, *live[index % len(live) :], *live]))[:factor]
+            made.append({"partitionIndex": index, "brokerIds": nodes})
+        return {**topic, "numPartitions": -1, "replicationFactor": -1, "assignments": made}
+
+
+def by_rank(survey: Survey, client: Client) -> dict[int, int]:
+    """Live ids of brokers by captured id: the lowest for the lowest."""
+    live = sorted(client.metadata.nodes)
+    return {captured: live[rank % len(live)] for rank, captured in enumerate(sorted(survey.nodes)) if live}
+
+
+async def coordinator(client: Client, kind: int, key: str) -> Address | None:
+    """Where a group or transaction is coordinated; None: nowhere. It waits for a cluster that has to make ready."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + READY_SECONDS
+    while True:
+        try:
+            body = {"key": key, "keyType": kind, "coordinatorKeys": [key]}
+            answer = await client.call(FIND_COORDINATOR, body)
+        except NetworkError:
+            return None
+        found = (answer.get("coordinators") or [answer])[0]
+        if not found["errorCode"]:
+            return Address(found["host"], found["port"])
+        if found["errorCode"] not in NOT_READY or loop.time() > until:
+            return None
+        await asyncio.sleep(PAUSE)

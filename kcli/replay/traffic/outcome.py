@@ -1,0 +1,335 @@
+"""What a replay came to, by API: captured and live exchanges side by side, in memory that does not grow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, NamedTuple
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.redact.fields import words
+from kcli.replay.records import counted
+from kcli.replay.topics import LiveTopics
+from kcli.replay.traffic.choice import READS
+from kcli.replay.traffic.comparison import Level, differences, records_in
+from kcli.replay.traffic.fields import plan_of
+from kcli.replay.traffic.identities import Identities
+from kcli.replay.traffic.versions import common
+from kcli.schemas.apikeys import API_VERSIONS, FETCH
+from kcli.schemas.catalog import catalog
+from kcli.topic_names import INTERNAL
+
+# What passes by itself, and clients ask again for: a cluster that gets ready, a leader that moves, a transaction that
+# still ends, a session that is opened anew.
+PASSING = words(
+    "UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_TOPIC_ID LEADER_NOT_AVAILABLE NOT_LEADER_OR_FOLLOWER NOT_ENOUGH_REPLICAS"
+    " NOT_COORDINATOR COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE CONCURRENT_TRANSACTIONS"
+    " OUT_OF_ORDER_SEQUENCE_NUMBER RESOURCE_NOT_FOUND FETCH_SESSION_ID_NOT_FOUND INVALID_FETCH_SESSION_EPOCH"
+    " FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"
+)
+# Of captured answers also what a group's moment decides: that another member has come or gone.
+OF_THE_TIME = PASSING | {"REBALANCE_IN_PROGRESS"}
+# What a cluster answers that has not what a request is about: no authorizer, a feature that is not switched on.
+LACKING = words("SECURITY_DISABLED UNSUPPORTED_VERSION DELEGATION_TOKEN_AUTH_DISABLED")
+# What a group answers to one that is no member of it.
+STRANGERS = words("UNKNOWN_MEMBER_ID ILLEGAL_GENERATION FENCED_MEMBER_EPOCH STALE_MEMBER_EPOCH GROUP_ID_NOT_FOUND")
+UNREADY = "the captured cluster was not ready"
+OLD_MEMBER = "the member joined before the capture"
+SAMPLES = 10_000  # latencies that are kept of each API, drawn evenly
+
+
+class Latencies:
+    """Percentiles of many latencies, of a sample of them where there are more than are kept."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.kept: list[float] = []
+        self.random = Random(0)
+
+    def add(self, milliseconds: float) -> None:
+        self.count += 1
+        if len(self.kept) < SAMPLES:
+            self.kept.append(milliseconds)
+        elif (at := self.random.randrange(self.count)) < SAMPLES:
+            self.kept[at] = milliseconds
+
+    def percentile(self, part: float) -> float | None:
+        """None: there are none."""
+        if not self.kept:
+            return None
+        rising = sorted(self.kept)
+        return round(rising[min(int(part * len(rising)), len(rising) - 1)], 3)
+
+
+@dataclass
+class Pace:
+    """How fast requests were sent. asked: seconds that they take in the rhythm that was asked for; None: there is none.
+
+    late: of each request, by how many milliseconds it was sent behind its moment.
+    """
+
+    sent: int = 0
+    seconds: float = 0.0
+    asked: float | None = None
+    late: Latencies = field(default_factory=Latencies)
+
+    def add(self, late: float | None) -> None:
+        """A request was sent. late: seconds behind its moment; None: it had none."""
+        self.sent += 1
+        if late is not None:
+            self.late.add(max(0.0, 1000 * late))
+
+    def end(self, seconds: float, asked: float | None) -> None:
+        """A run has taken that long."""
+        self.seconds += seconds
+        if asked is not None:
+            self.asked = (self.asked or 0.0) + asked
+
+    @property
+    def asked_rate(self) -> float | None:
+        """Requests a second that were asked for; None: as many as go."""
+        return round(self.sent / self.asked, 1) if self.asked else None
+
+    @property
+    def rate(self) -> float | None:
+        """Requests a second; None: none were sent."""
+        return round(self.sent / self.seconds, 1) if self.seconds and self.sent else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        late = {f"late_p{part}_ms": self.late.percentile(part / 100) for part in (50, 99)}
+        return {"sent": self.sent, "asked_rate": self.asked_rate, "rate": self.rate, **late}
+
+
+@dataclass
+class Side:
+    """Exchanges of one API, captured or live. records: of Produce those sent, of Fetch those that came."""
+
+    exchanges: int = 0
+    unanswered: int = 0
+    request_bytes: int = 0
+    response_bytes: int = 0
+    records: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    latencies: Latencies = field(default_factory=Latencies)
+
+    def add(self, exchange: Exchange, dialect: str | None, *, judged: bool = True) -> None:
+        """Take in an exchange. judged: its errors count."""
+        self.exchanges += 1
+        self.request_bytes += exchange.request_bytes
+        self.response_bytes += exchange.response_bytes or 0
+        if exchange.response_frame is None:
+            self.unanswered += 1
+        if judged:
+            self.errors.update(exchange.errors)
+        if exchange.latency_ms is not None:
+            self.latencies.add(exchange.latency_ms)
+        api = catalog(dialect).known(exchange.api_key)
+        for body, message in ((exchange.request, api.request), (exchange.response, api.response)):
+            if body is not None:
+                self.records += sum(counted(each) for each in records_in(body, plan_of(message, dialect)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "exchanges": self.exchanges,
+            "unanswered": self.unanswered,
+            "errors": dict(sorted(self.errors.items())),
+            "request_bytes": self.request_bytes,
+            "response_bytes": self.response_bytes,
+            "records": self.records,
+            "p50_ms": self.latencies.percentile(0.5),
+            "p99_ms": self.latencies.percentile(0.99),
+        }
+
+
+class Difference(NamedTuple):
+    """A pair of exchanges that differ. live: None where nothing was sent, or no answer came."""
+
+    api: str
+    text: str
+    captured: Exchange
+    live: Exchange | None
+
+
+@dataclass
+class ApiOutcome:
+    """skipped: requests that were not sent, by reason; problems: sent ones without an answer, by reason.
+
+    lacking: exchanges that are not compared, as the cluster has not what they are about, by reason. excused: errors of
+    captured answers that passed by themselves, and of live ones (negative) that came in their stead.
+    """
+
+    api: str
+    captured: Side = field(default_factory=Side)
+    live: Side = field(default_factory=Side)
+    skipped: Counter[str] = field(default_factory=Counter)
+    problems: Counter[str] = field(default_factory=Counter)
+    lacking: Counter[str] = field(default_factory=Counter)
+    excused: Counter[str] = field(default_factory=Counter)
+    differences: Counter[str] = field(default_factory=Counter)
+
+    def verdicts(self, level: Level) -> Iterator[str]:
+        """What differs, at that level, in the sums of the API."""
+        if level == "none":
+            return
+        captured = self.captured.errors.copy()
+        captured.subtract(self.excused)
+        if +captured != self.live.errors:
+            yield f"errors: {worded(self.captured.errors)}, live {worded(self.live.errors)}"
+        if self.live.unanswered > self.captured.unanswered:
+            yield f"without an answer: {self.captured.unanswered}, live {self.live.unanswered}"
+        for text, count in self.skipped.items():
+            yield f"{count} not sent: {text}"
+        if level != "errors" and self.captured.records != self.live.records:
+            yield f"records: {self.captured.records:,}, live {self.live.records:,}"
+
+    def as_dict(self, level: Level) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "api": self.api,
+            "captured": self.captured.as_dict(),
+            "live": self.live.as_dict(),
+            "skipped": dict(self.skipped),
+            "problems": dict(self.problems),
+            "lacking": dict(self.lacking),
+            "differences": [*self.verdicts(level), *(f"{text} ({n})" for text, n in self.differences.items())],
+        }
+
+
+def worded(errors: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(errors.items())) or "none"
+
+
+def groups_in(request: Mapping[str, Any]) -> Iterator[str]:
+    """The groups that a request is about."""
+    for each in (request, *(request.get("groups") or ())):
+        if isinstance(each, Mapping) and each.get("groupId"):
+            yield each["groupId"]
+
+
+def is_of_brokers(response: Mapping[str, Any] | None, topics: LiveTopics) -> bool:
+    """Whether a live Fetch failed in topics alone that only brokers write to."""
+    failed = {
+        topics.names.get(topic.get("topicId", ""), topic.get("topic"))
+        for topic in (response or {}).get("responses", ())
+        if any(part["errorCode"] for part in topic["partitions"])
+    }
+    return bool(failed) and failed <= INTERNAL
+
+
+def members_in(exchange: Exchange) -> Iterator[str]:
+    """The ids of members that a request names."""
+    request = exchange.request
+    for each in (request, *(request.get("members") or ())):
+        if isinstance(each, Mapping) and each.get("memberId"):
+            yield each["memberId"]
+
+
+class Outcome:
+    """Of a whole replay. shown: how many pairs of exchanges are kept of each kind of difference."""
+
+    def __init__(self, level: Level, shown: int = 0, dialect: str | None = None) -> None:
+        self.level, self.shown, self.dialect = level, shown, dialect
+        self.apis: dict[str, ApiOutcome] = {}
+        self.kept: list[Difference] = []
+        self.kinds: Counter[tuple[str, str]] = Counter()
+        self.retried = self.late = 0
+        self.pace = Pace()
+        self.lost: dict[str, str] = {}  # captured groups that are not the same here, and why
+
+    def api(self, exchange: Exchange) -> ApiOutcome:
+        """The outcome of an exchange's API."""
+        return self.apis.setdefault(exchange.api, ApiOutcome(exchange.api))
+
+    def add(self, captured: Exchange, live: Exchange, identities: Identities) -> None:
+        """Take in a captured exchange and the live one."""
+        if reason := self.reason_of_lack(captured, live, identities):
+            self.lack(captured, live, reason)
+            return
+        api = self.api(captured)
+        api.captured.add(captured, self.dialect)
+        api.live.add(live, self.dialect, judged=captured.response_frame is not None)
+        if OF_THE_TIME.intersection(captured.errors).difference(live.errors):
+            api.excused.update(captured.errors)
+            api.excused.subtract(live.errors)
+            return
+        one, other = captured.response, live.response
+        if one is None or other is None:
+            if captured.response_frame is not None and other is None:
+                self.differ(captured, live, "no answer", counts=False)
+            return
+        texts = list(
+            differences(
+                captured.api_key,
+                common(captured.api_key, one),
+                common(captured.api_key, other),
+                identities,
+                self.level,
+                self.dialect,
+            )
+        )
+        for text in texts:
+            self.differ(captured, live, text)
+        if not texts and captured.errors != live.errors:
+            self.differ(captured, live, f"errors {captured.errors}, live {live.errors}", counts=False)
+
+    def reason_of_lack(self, captured: Exchange, live: Exchange, identities: Identities) -> str:
+        """Why two exchanges can't be compared; "" where they can."""
+        if live.errors == captured.errors:
+            return ""
+        if captured.api_key == API_VERSIONS:
+            return "the clusters have other versions"
+        for who, one, other in (("cluster answers", live, captured), ("captured cluster answered", captured, live)):
+            if lacks := LACKING.intersection(one.errors).difference(other.errors):
+                return f"the {who} {', '.join(sorted(lacks))}"
+        if captured.api_key == FETCH and is_of_brokers(live.response, identities.topics):
+            return "what brokers keep in internal topics is the cluster's own"
+        if self.lost:
+            for group in groups_in(captured.request):
+                if group in self.lost:
+                    return self.lost[group]
+        if STRANGERS.issuperset(live.errors) and any(each not in identities.members for each in members_in(captured)):
+            return OLD_MEMBER
+        return ""
+
+    def lack(self, captured: Exchange, live: Exchange | None, reason: str) -> None:
+        """Take in a captured exchange that the cluster can't make again. live: where the request was sent."""
+        api = self.api(captured)
+        api.captured.add(captured, self.dialect, judged=False)
+        if live is not None:
+            api.live.add(live, self.dialect, judged=False)
+        api.lacking[reason] += 1
+        if reason != UNREADY and captured.api not in READS:
+            why = "began before the capture" if reason == OLD_MEMBER else "could not form"
+            self.lost = {group: f"group {group} {why}" for group in groups_in(captured.request)} | self.lost
+        self.differ(captured, live, reason, counts=False)
+
+    def skip(self, captured: Exchange, reason: str) -> None:
+        """Take in a captured exchange whose request can't be sent."""
+        api = self.api(captured)
+        api.captured.add(captured, self.dialect)
+        api.skipped[reason] += 1
+        self.differ(captured, None, reason, counts=False)
+
+    def fail(self, captured: Exchange, live: Exchange, reason: str) -> None:
+        """Take in one whose live request got no answer."""
+        api = self.api(captured)
+        api.captured.add(captured, self.dialect)
+        api.live.add(live, self.dialect)
+        api.problems[reason] += 1
+        self.differ(captured, live, reason, counts=False)
+
+    def differ(self, captured: Exchange, live: Exchange | None, text: str, *, counts: bool = True) -> None:
+        """Note a difference of one pair. counts: it is one by itself; else only where the sums differ."""
+        if counts:
+            self.api(captured).differences[text] += 1
+        self.kinds[captured.api, text] += 1
+        if self.kinds[captured.api, text] == 1 and len(self.kept) < self.shown:
+            self.kept.append(Difference(captured.api, text, captured, live))
+
+    def has_differences(self) -> bool:
+        """Whether anything differs at the level that is asked for."""
+        return any(each.differences or any(each.verdicts(self.level)) for each in self.apis.values())

@@ -1,0 +1,243 @@
+"""What captures need of a cluster before they can run again: a first reading of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.tables.field_paths import Named, names_in
+from kcli.client.address import Address
+from kcli.replay.topics import TopicNames
+from kcli.replay.traffic.choice import Choice
+from kcli.replay.traffic.fields import FieldPlan, plan_of
+from kcli.replay.traffic.rounds import Round
+from kcli.schemas.apikeys import (
+    CREATE_TOPICS,
+    FETCH,
+    FIND_COORDINATOR,
+    JOIN_GROUP,
+    METADATA,
+    PRODUCE,
+    SHARE_ACKNOWLEDGE,
+    SHARE_FETCH,
+)
+from kcli.schemas.catalog import catalog
+from kcli.topic_names import INTERNAL
+
+Body = Mapping[str, Any]
+UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = 3, 5
+GROUP, TRANSACTION = 0, 1  # FindCoordinator's keyType
+# What goes to the leader of partitions, whatever group or transaction it names.
+OF_LEADERS = frozenset([PRODUCE, SHARE_FETCH, SHARE_ACKNOWLEDGE])
+
+
+class Route(NamedTuple):
+    """What a connection is for, by its first request that says so: a coordinator's key, or a partition.
+
+    kind: as FindCoordinator's keyType, -1 for a partition. name: the key, or the captured topic by name or id.
+    """
+
+    kind: int
+    name: str
+    partition: int = -1
+
+
+@dataclass
+class SeenTopic:
+    """partitions: how many it has at least. is_late: it was not there at first, and requests that are made again have
+    it made; is_made: by CreateTopics.
+
+    By partition: replicas, the captured nodes at first, the leader before the others; servers, who served it first;
+    read, the lowest offset of records that fetches were answered with; produced, the lowest one that a Produce was
+    answered with which is made again.
+    """
+
+    partitions: int = 0
+    is_late: bool = False
+    is_made: bool = False
+    replicas: dict[int, list[int]] = field(default_factory=dict)
+    servers: dict[int, str] = field(default_factory=dict)
+    read: dict[int, int] = field(default_factory=dict)
+    produced: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def presumed(self) -> set[int]:
+        """The partitions in which fetches found records that were there before."""
+        return {index for index, offset in self.read.items() if offset < self.produced.get(index, offset + 1)}
+
+
+@dataclass
+class Survey:
+    """Of the exchanges that a replay makes again. topics: by captured name or id, those that requests name and that the
+    capture shows to exist. connections: requests on each. left_out: how many exchanges, by reason.
+
+    coordinated: (keyType, key) of groups and transactions. rounds: how many members joined a generation together.
+    nodes: addresses that brokers announce, by captured id; servers: those that were spoken to.
+    """
+
+    names: TopicNames = field(default_factory=TopicNames)
+    topics: dict[str, SeenTopic] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
+    connections: Counter[str] = field(default_factory=Counter)
+    routes: dict[str, Route] = field(default_factory=dict)
+    coordinated: set[tuple[int, str]] = field(default_factory=set)
+    rounds: dict[Round, int] = field(default_factory=dict)
+    nodes: dict[int, str] = field(default_factory=dict)
+    servers: set[str] = field(default_factory=set)
+    left_out: Counter[str] = field(default_factory=Counter)
+    requests: int = 0
+    first_ns: int = 0
+
+    def needed(self) -> dict[str, SeenTopic]:
+        """The topics that the requests need, by captured name; of an id that has no name that id."""
+        found: dict[str, SeenTopic] = {}
+        for each in self.asked:
+            name = self.names.names.get(each, each)
+            seen = [self.topics[key] for key in {each, name} if key in self.topics and self.topics[key].partitions]
+            for one in seen:
+                known = found.setdefault(name, SeenTopic())
+                known.partitions = max(known.partitions, one.partitions)
+                known.is_late, known.is_made = known.is_late or one.is_late, known.is_made or one.is_made
+                known.replicas |= one.replicas
+                known.servers |= one.servers
+                known.read |= one.read
+                known.produced |= one.produced
+        return found
+
+
+def survey(exchanges: Iterable[Exchange], choice: Choice, dialect: str | None = None) -> Survey:
+    """Read exchanges, in the order in which they were answered."""
+    made = Survey()
+    for each in exchanges:
+        reason = choice.reason(each)
+        take(made, each, dialect, wanted=reason is None)
+        if reason:
+            made.left_out[reason] += 1
+    return made
+
+
+def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool) -> None:
+    """Take in an exchange. wanted: it is made again; others only tell of topics and brokers."""
+    request, response = exchange.request, exchange.response
+    if request is None:
+        return
+    made.names.learn(exchange.api_key, request, response)
+    for body in (request, response or {}):
+        learn_annotated(made.names, body)
+    if response is not None:
+        see(made, exchange, response, dialect, wanted=wanted)
+    if not wanted:
+        return
+    made.requests += 1
+    made.first_ns = min(made.first_ns or exchange.request_ns, exchange.request_ns)
+    made.connections[exchange.connection] += 1
+    made.servers.add(exchange.link.server)
+    named = names_of(exchange, dialect)
+    made.asked.update(text_of(topic) for topic in named.topics)
+    keys = coordinator_keys(exchange.api_key, request, named)
+    made.coordinated.update(keys)
+    if exchange.connection not in made.routes and exchange.api_key != FIND_COORDINATOR:
+        if keys:
+            made.routes[exchange.connection] = Route(*keys[0])
+            return
+        for topic, index in named.partitions:
+            name = text_of(topic)
+            # Who leads what brokers keep for themselves is the live cluster's affair.
+            if index is not None and made.names.names.get(name, name) not in INTERNAL:
+                made.routes[exchange.connection] = Route(-1, name, index)
+                break
+
+
+def names_of(exchange: Exchange, dialect: str | None) -> Named:
+    """What a captured request names."""
+    named = Named({}, {}, {})
+    names_in(catalog(dialect).known(exchange.api_key).request, dialect, exchange.request, named)
+    return named
+
+
+def text_of(topic: str | tuple[str]) -> str:
+    """A topic's name, or its id, as messages name it."""
+    return topic if isinstance(topic, str) else topic[0]
+
+
+def learn_annotated(names: TopicNames, body: Body) -> None:
+    """Names that stand beside ids (`_topicName`), of any message."""
+    for item in body.values():
+        if isinstance(item, list) and item and isinstance(item[0], dict) and "topicId" in item[0]:
+            for each in item:
+                if each.get("_topicName"):
+                    names.names.setdefault(each["topicId"], each["_topicName"])
+
+
+def coordinator_keys(api_key: int, request: Body, named: Named) -> list[tuple[int, str]]:
+    """(keyType, key) of the groups and transactions of a request that goes to their coordinator."""
+    if api_key in OF_LEADERS:
+        return []
+    if api_key == FIND_COORDINATOR:
+        keys = request.get("coordinatorKeys") or [request.get("key")]
+        return [(request.get("keyType", 0), key) for key in keys if key and request.get("keyType", 0) in (0, 1)]
+    transaction = request.get("transactionalId") or request.get("v3AndBelowTransactionalId")
+    if transaction and "topics" not in request:
+        return [(TRANSACTION, transaction)]
+    return [(GROUP, group) for group in named.groups if group]
+
+
+def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *, wanted: bool) -> None:
+    """What an answer shows of topics and brokers. wanted: its request is made again, and may make a topic again."""
+    if exchange.api_key == METADATA:
+        made.nodes |= {each["nodeId"]: str(Address(each["host"], each["port"])) for each in response["brokers"]}
+        for topic in response["topics"]:
+            see_metadata(made, topic, wanted=wanted)
+    elif exchange.api_key == CREATE_TOPICS:
+        for topic in response["topics"]:
+            if not topic["errorCode"]:
+                seen = made.topics.setdefault(topic["name"], SeenTopic(is_late=wanted))
+                seen.is_made = seen.is_made or (wanted and seen.is_late)
+    elif exchange.api_key == JOIN_GROUP and response["members"]:
+        made.rounds[exchange.request["groupId"], response["generationId"]] = len(response["members"])
+    plan = plan_of(catalog(dialect).known(exchange.api_key).response, dialect)
+    for name, index, part in partitions_in(response, plan, ""):
+        seen = made.topics.setdefault(name, SeenTopic())
+        seen.partitions = max(seen.partitions, index + 1)
+        if exchange.api_key in (FETCH, PRODUCE):
+            seen.servers.setdefault(index, exchange.link.server)
+        offset = part.get("baseOffset", -1)
+        if wanted and offset >= 0:
+            seen.produced[index] = min(seen.produced.get(index, offset), offset)
+        records = part.get("records")
+        if records and exchange.api_key == FETCH:
+            offset = max(int.from_bytes(bytes(records[:8]), "big", signed=True), 0)
+            seen.read[index] = min(seen.read.get(index, offset), offset)
+
+
+def see_metadata(made: Survey, topic: Body, *, wanted: bool) -> None:
+    name = topic.get("name") or topic.get("topicId")
+    if not name:
+        return
+    if topic["errorCode"] in (UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE):
+        made.topics.setdefault(name, SeenTopic(is_late=wanted))
+    elif not topic["errorCode"]:
+        seen = made.topics.setdefault(name, SeenTopic())
+        seen.partitions = max(seen.partitions, len(topic["partitions"]))
+        for part in topic["partitions"]:
+            leader = part["leaderId"]
+            others = [each for each in part["replicaNodes"] or () if each != leader]
+            if leader >= 0:
+                seen.replicas.setdefault(part["partitionIndex"], [leader, *others])
+
+
+def partitions_in(value: Body, plan: FieldPlan, topic: str) -> Iterator[tuple[str, int, Body]]:
+    """(topic, index, entry) of each partition that an answer reports without an error."""
+    scopes = {part: value[name] for part, name in plan.scopes if value.get(name) not in (None, "")}
+    topic = scopes.get("topic", topic)
+    index = scopes.get("partition")
+    if topic and index is not None and index >= 0 and value.get("errorCode") == 0:
+        yield topic, index, value
+    for name, below in plan.fields.items():
+        if isinstance(below, FieldPlan):
+            item = value.get(name)
+            for each in item if isinstance(item, list) else (item,) if item else ():
+                yield from partitions_in(each, below, topic)

@@ -1,0 +1,61 @@
+"""What is made again, and what waits for what."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.replay.traffic.choice import ADMIN, OF_BROKERS, READS, Choice
+from kcli.schemas.apikeys import API_VERSIONS, CREATE_TOPICS, FETCH, HEARTBEAT, SASL_AUTHENTICATE
+from kcli.schemas.catalog import catalog
+from tests.replay.traffic.made import exchange
+
+BEAT = exchange(HEARTBEAT, 0, {"groupId": "g", "generationId": 1, "memberId": "m"}, client_id="web-1")
+TOPICS = exchange(CREATE_TOPICS, 0, {"topics": [], "timeoutMs": 1})
+LOGIN = exchange(SASL_AUTHENTICATE, 0, {"authBytes": b"secret"})
+RAFT = exchange(FETCH, 12, {"topics": [{"topic": "__cluster_metadata", "partitions": []}]})
+OWN_TOPIC = exchange(CREATE_TOPICS, 2, {"topics": [{"name": "__consumer_offsets"}], "timeoutMs": 1})
+MARKERS = exchange(27, 1, {"markers": []})
+VERIFY = exchange(24, 4, {"transactions": []})
+
+
+@pytest.mark.parametrize(
+    ("of", "options", "reason"),
+    [
+        (BEAT, {}, None),
+        (BEAT, {"only": {FETCH}}, ""),
+        (BEAT, {"skip": {HEARTBEAT}}, ""),
+        (BEAT, {"client_id": "web-*"}, None),
+        (BEAT, {"client_id": "app"}, ""),
+        (TOPICS, {}, "that change the cluster (--admin)"),
+        (TOPICS, {"admin": True}, None),
+        (OWN_TOPIC, {"admin": True}, "of brokers among themselves"),
+        (LOGIN, {}, "logins (--config has the replay's own)"),
+        (RAFT, {}, "of the metadata log"),
+        (MARKERS, {}, "of brokers among themselves"),
+        (VERIFY, {}, "of brokers among themselves"),
+    ],
+)
+def test_the_reason_to_leave_one_out(of: object, options: dict[str, object], reason: str | None) -> None:
+    assert Choice(catalog(None), **options).reason(of) == reason  # type: ignore[arg-type]
+
+
+def test_a_version_that_kcli_does_not_know_is_left_out() -> None:
+    frame = bytearray(BEAT.request_frame)
+    frame[3] = 99
+    odd = type(BEAT)(BEAT.link, 0, bytes(frame), None, None, BEAT.bodies)
+    assert Choice(catalog(None)).reason(odd) == "unknown to kcli"
+
+
+def test_the_lists_name_apis_that_there_are() -> None:
+    names = {api.name for api in catalog(None).apis.values()}
+    assert names >= ADMIN
+    assert names >= OF_BROKERS
+    assert READS - {"IncrementalFetch"} <= names
+    assert not READS & ADMIN
+
+
+def test_writes_are_what_others_wait_for() -> None:
+    choice = Choice(catalog(None))
+    assert choice.is_write(BEAT)
+    assert not choice.is_write(RAFT)
+    assert not choice.is_write(exchange(API_VERSIONS, 0, {}))
