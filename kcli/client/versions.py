@@ -7,8 +7,12 @@ from typing import Any
 
 from kcli.client.dialects import is_shown
 from kcli.errors import NetworkError
+from kcli.schemas.apikeys import FETCH, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.ranges import Range
+
+# Brokers from 4.0 on name versions of Produce that they don't have, for librdkafka's sake (KIP-896).
+FETCH_SINCE_4_0, PRODUCE_SINCE_4_0 = 4, 3
 
 
 class ApiVersions:
@@ -47,3 +51,14 @@ class ApiVersions:
             wanted = f"v{max(low, known.versions.lo)}" + (f"-{high}" if high < 32_767 else "")
             raise NetworkError(f"{self.who} accepts {known.name} v{theirs.lo}-{theirs.hi}, not the {wanted} wanted")
         return newest
+
+    def nearest(self, api_key: int, version: int) -> int | None:
+        """Return that version, or the nearest that the broker and the tables have; None: they have none in common."""
+        theirs, known = self.ranges.get(api_key), catalog(self.dialect).api(api_key)
+        if theirs is None or known is None:
+            return None
+        low, high = max(theirs.lo, known.versions.lo), min(theirs.hi, known.versions.hi)
+        fetch = self.ranges.get(FETCH)
+        if api_key == PRODUCE and fetch is not None and fetch.lo >= FETCH_SINCE_4_0:
+            low = max(low, PRODUCE_SINCE_4_0)
+        return None if low > high else min(max(version, low), high)

@@ -2,6 +2,8 @@ import pytest
 
 from kcli.client.versions import ApiVersions
 from kcli.errors import NetworkError, UsageError
+from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, METADATA, PRODUCE
+from kcli.schemas.catalog import catalog
 
 
 def versions(low: int, high: int) -> ApiVersions:
@@ -41,3 +43,18 @@ def test_features() -> None:
         "finalizedFeatures": [{"name": "group.version", "maxVersionLevel": 1, "minVersionLevel": 1}],
     }
     assert ApiVersions("b", answer).features == {"group.version": 1}
+
+
+def named(**ranges: tuple[int, int]) -> ApiVersions:
+    keys = [(catalog().api_key(name), low, high) for name, (low, high) in ranges.items()]
+    return ApiVersions("b", {"apiKeys": [{"apiKey": k, "minVersion": a, "maxVersion": b} for k, a, b in keys]})
+
+
+def test_the_nearest_version() -> None:
+    broker = named(Produce=(0, 11), Fetch=(4, 17), Metadata=(0, 12))
+    assert broker.nearest(FETCH, 18) == 17
+    assert broker.nearest(FETCH, 1) == 4
+    assert broker.nearest(METADATA, 5) == 5
+    assert broker.nearest(LIST_OFFSETS, 1) is None
+    assert broker.nearest(PRODUCE, 0) == 3  # 4.x names versions that it does not take
+    assert named(Produce=(0, 11), Fetch=(0, 17)).nearest(PRODUCE, 0) == 0

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
-import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, redirect_stdout
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -23,23 +22,22 @@ from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.exchange_sources import name_of
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
-from kcli.cli.replay.progress import counting, ignore
+from kcli.cli.replay.running import counting, ignore, interrupted, standing
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.cli.terminal.output import open_output
 from kcli.cli.terminal.streams import standard_input
-from kcli.client.properties import ClientConfig
 from kcli.counting import counted
 from kcli.errors import INTERRUPTED, InputError
 from kcli.jsontext import dumps
 from kcli.proxy.recording import Recorder
-from kcli.replay.sessions.runner import parse_speed
+from kcli.replay.engine import parse_speed
 from kcli.replay.topics import parse_topic_map
 from kcli.replay.traffic.choice import Choice
 from kcli.replay.traffic.comparison import LEVELS, Level
 from kcli.replay.traffic.outcome import Difference, Outcome
-from kcli.replay.traffic.replaying import Options, replay
+from kcli.replay.traffic.replaying import Setting, TrafficOptions, replay
 from kcli.replay.traffic.survey import Survey, survey
 from kcli.schemas.catalog import catalog
 
@@ -85,31 +83,7 @@ from kcli.schemas.catalog import catalog
 @port_option
 @reading_options
 @quiet_option("No progress, no notes.")
-def replay_command(
-    files: tuple[str, ...],
-    bootstrap: str | None,
-    settings: tuple[str, ...],
-    speed: str,
-    free: bool,
-    repeat: int,
-    clients: int,
-    only: tuple[str, ...],
-    skip: tuple[str, ...],
-    client: str | None,
-    admin: bool,
-    topics: tuple[str, ...],
-    create: bool,
-    level: Level,
-    shown: int,
-    fill: bool,
-    record: str | None,
-    format_: str,
-    ports: tuple[int, ...],
-    dialect: str | None,
-    key_logs: tuple[str, ...],
-    memory: int,
-    quiet: bool,
-) -> int:
+def replay_command(files: tuple[str, ...], **given: Any) -> int:
     """Run all requests in FILE... again, against a cluster, and lay its answers beside the captured ones by API.
 
     Without --bootstrap the cluster is an embedded broker in this process, empty at first.
@@ -126,57 +100,109 @@ def replay_command(
     kcli replay night.pcap --bootstrap localhost:9092
     kcli replay night.pcap --bootstrap localhost:9092 --clients 20 --speed max --free-running
     """
-    config = configure(bootstrap, settings, quiet=quiet)
-    options = Options(parse_speed(speed), repeat, clients, parse_topic_map(topics), create, max(memory >> 2, 1), free)
-    if free and click.get_current_context().get_parameter_source("level") is ParameterSource.DEFAULT:
-        level = "none"
-    known = catalog(dialect)
-    choice = Choice(known, keys(only, known.api_key), keys(skip, known.api_key), client, admin)
-    outcome = Outcome(level, shown, dialect)
+    quiet, repeat, clients = given["quiet"], given["repeat"], given["clients"]
+    config = configure(given["bootstrap"], given["settings"], quiet=quiet)
+    options = TrafficOptions(
+        scale=parse_speed(given["speed"]),
+        repeat=repeat,
+        topics=parse_topic_map(given["topics"]),
+        create=given["create"],
+        clients=clients,
+        memory=max(given["memory"] >> 2, 1),
+        free=given["free"],
+    )
+    outcome = Outcome(level_of(given), given["shown"], given["dialect"])
+    choice = choice_of(given)
     problems: list[InputError] = []
     with tempfile.TemporaryDirectory(prefix="kcli-replay-") if "-" in files else nullcontext("") as folder:
-        reading: dict[str, Any] = {"ports": ports, "dialect": dialect, "memory": memory, "key_logs": key_logs}
-        written = [spooled(folder)] if "-" in files else []
-        paths = [written[0] if file == "-" else file for file in dict.fromkeys(files)]
-
-        def read(kept: list[InputError] | None = None) -> Iterable[object]:
-            """The captures anew. kept: gets what is wrong with them."""
-            try:
-                yield from read_capture(paths, **reading)
-            except InputError as error:
-                if kept is not None:
-                    error.file = name_of("-") if error.file in written else error.file
-                    kept.append(error)
-
-        seen = survey(read(problems), choice, dialect)  # type: ignore[arg-type]
-        notify(seen, quiet)
+        written = spooled(folder) if "-" in files else None
+        captures = Captures(files, written, {name: given[name] for name in ("ports", "dialect", "memory", "key_logs")})
+        seen = survey(captures.read(problems), choice, given["dialect"])  # type: ignore[arg-type]
+        if not quiet:
+            notify(seen)
         if not seen.requests:
             raise (
                 problems[0]
                 if problems
                 else InputError(f"{', '.join(map(name_of, files))}: no request that can be replayed")
             )
-        begun = time.monotonic()
-        with counting(seen.requests * repeat * clients, quiet, "requests") as done:
-            say = ignore if quiet else warn
-            with recording(record, files) as save:
-                history = CaptureHistory.of(read_capture(paths, **reading), lambda _: None) if fill else None
-                extra = Extra(dialect, say, done, save, history)
-                try:
-                    finished = asyncio.run(work(read, seen, choice, config, options, outcome, extra))
-                finally:
-                    if history is not None:
-                        history.close()
+        total, begun = seen.requests * repeat * clients, time.monotonic()
+        with (
+            counting(total, quiet, "requests") as done,
+            recording(given["record"], files) as recorder,
+            captures.history(given["fill"]) as history,
+        ):
+            setting = Setting(
+                survey=seen,
+                choice=choice,
+                config=config,
+                options=options,
+                outcome=outcome,
+                dialect=given["dialect"],
+                notify=ignore if quiet else warn,
+                done=done,
+                recorder=recorder,
+                history=history,
+            )
+            was_interrupted = interrupted(run(captures, setting))
         seconds = time.monotonic() - begun
     # Standard output is the capture's where the recording goes there.
-    with redirect_stdout(sys.stderr) if record == "-" else nullcontext():
-        show(outcome, format_, seen.requests * repeat * clients, seconds)
+    with redirect_stdout(sys.stderr) if given["record"] == "-" else nullcontext():
+        show(outcome, given["format_"], total, seconds)
     if not quiet:
         notify_end(outcome)
     conclude(problems, quiet)
-    if not finished:
+    if was_interrupted:
         return INTERRUPTED
     return 1 if outcome.has_differences() else 0
+
+
+def level_of(given: Mapping[str, Any]) -> Level:
+    """Return how equal answers must be: a load test compares nothing, unless it is asked to."""
+    level: Level = given["level"]
+    source = click.get_current_context().get_parameter_source("level")
+    return "none" if given["free"] and source is ParameterSource.DEFAULT else level
+
+
+def choice_of(given: Mapping[str, Any]) -> Choice:
+    """Return which requests are sent again. UsageError: there is no such API."""
+    known = catalog(given["dialect"])
+    only, skip = keys(given["only"], known.api_key), keys(given["skip"], known.api_key)
+    return Choice(known, only, skip, given["client"], given["admin"])
+
+
+@dataclass(frozen=True)
+class Captures:
+    """The captures of a replay, which are read several times. written: what standard input held; reading: as
+    `read_capture` takes it."""
+
+    files: tuple[str, ...]
+    written: str | None
+    reading: dict[str, Any]
+
+    @property
+    def paths(self) -> list[str]:
+        """The files to read, each once."""
+        return [self.written or file if file == "-" else file for file in dict.fromkeys(self.files)]
+
+    def read(self, problems: list[InputError] | None = None) -> Iterable[object]:
+        """Read the captures anew. problems: gets what is wrong with them."""
+        try:
+            yield from read_capture(self.paths, **self.reading)
+        except InputError as error:
+            if problems is not None:
+                error.file = name_of("-") if self.written and error.file == self.written else error.file
+                problems.append(error)
+
+    @contextmanager
+    def history(self, wanted: bool) -> Iterator[CaptureHistory | None]:
+        """Give the records that the captures show, where they are wanted."""
+        made = CaptureHistory.of(read_capture(self.paths, **self.reading), lambda _: None) if wanted else None
+        try:
+            yield made
+        finally:
+            if made is not None:
+                made.close()
 
 
 def keys(names: Iterable[str], key_of: Callable[[str], int]) -> frozenset[int]:
@@ -192,78 +218,38 @@ def spooled(folder: str) -> str:
     return str(path)
 
 
-class Extra(NamedTuple):
-    """What a run needs besides. say: takes notes; done: called after each request; save: takes blocks of a capture."""
-
-    dialect: str | None
-    say: Callable[[str], None]
-    done: Callable[[], None]
-    save: Callable[[bytes], Any] | None
-    history: CaptureHistory | None
-
-
 @contextmanager
-def recording(file: str | None, inputs: Iterable[str]) -> Iterator[Callable[[bytes], Any] | None]:
-    """What writes the replay's own capture; None: none is wanted. UsageError: it is one of the inputs."""
+def recording(file: str | None, inputs: Iterable[str]) -> Iterator[Recorder | None]:
+    """Give what writes the replay's own capture; None: none is wanted. UsageError: it is one of the inputs."""
     if file is None:
         yield None
         return
     with open_output(file, inputs, private=True) as out:
-        yield out.write
-
-
-async def work(
-    read: Callable[[], Iterable[object]],
-    seen: Survey,
-    choice: Choice,
-    config: ClientConfig,
-    options: Options,
-    outcome: Outcome,
-    extra: Extra,
-) -> bool:
-    """Whether the replay came to its end: Ctrl-C ends it with what was seen so far."""
-    async with cluster(config, extra.dialect) as broker:
-        if broker is not None:
-            config = config.replace(bootstrap_servers=tuple(broker.bootstrap.split(",")))
-        recorder = None if extra.save is None else Recorder(extra.save, "kcli replay")
-        more: dict[str, Any] = {"notify": extra.say, "done": extra.done, "dialect": extra.dialect}
-        more |= {"recorder": recorder, "history": extra.history}
-        task = asyncio.ensure_future(replay(read, seen, choice, config, options, outcome, **more))
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, task.cancel)
+        write: Callable[[bytes], Any] = out.write
+        recorder = Recorder(write, "kcli replay")
         try:
-            await task
-        except asyncio.CancelledError:
-            return False
+            yield recorder
         finally:
-            loop.remove_signal_handler(signal.SIGINT)
-            if recorder is not None:
-                recorder.flush()
-        return True
+            recorder.flush()
 
 
-def cluster(config: ClientConfig, dialect: str | None) -> AbstractAsyncContextManager[Any]:
-    """An embedded broker where no cluster is named; it is empty and ends with the replay."""
-    from kcli.cli.broker.serve import allow_files
+async def run(captures: Captures, setting: Setting) -> None:
+    """Run the captures at the cluster; where none is named, at an embedded broker, which is empty."""
+    from kcli.broker.broker import Broker
 
-    allow_files()  # each captured connection is one here
-    if config["bootstrap.servers"]:
-        return nullcontext()
-    from kcli.broker import Broker
-
-    return Broker(dialect=dialect)
+    broker = None if setting.config["bootstrap.servers"] else Broker(dialect=setting.dialect)
+    async with standing(broker, setting.config) as config:
+        await replay(captures.read, replace(setting, config=config))
 
 
-def notify(seen: Survey, quiet: bool) -> None:
-    """What of the captures is not replayed, and why."""
-    if quiet:
-        return
+def notify(seen: Survey) -> None:
+    """Say what of the captures is not replayed, and why."""
     for reason, count in seen.left_out.items():
         warn(f"left out: {counted(count, 'exchange')} {reason}")
 
 
 def notify_end(outcome: Outcome) -> None:
-    """What went otherwise than captured, and is no difference."""
+    """Say what went otherwise than captured, and is no difference."""
     if outcome.retried:
         warn(f"asked again: {counted(outcome.retried, 'request')} that the cluster was not ready for")
     if outcome.late:

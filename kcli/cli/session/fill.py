@@ -12,7 +12,7 @@ from kcli.cli.terminal.console import warn
 from kcli.client.properties import ClientConfig
 from kcli.errors import UsageError
 from kcli.replay.sessions.plan import ReplayPlan
-from kcli.replay.sessions.runner import Options
+from kcli.replay.sessions.runner import FetchOptions
 from kcli.replay.topics import TopicNames
 
 
@@ -21,7 +21,7 @@ def fill_topics(
     plan: ReplayPlan,
     names: TopicNames,
     config: ClientConfig,
-    options: Options,
+    options: FetchOptions,
     quiet: bool,
     **reading: Any,
 ) -> None:

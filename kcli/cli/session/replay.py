@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +20,7 @@ from kcli.cli.options.inputs import (
     quiet_option,
     reading_options,
 )
-from kcli.cli.replay.progress import counting, ignore
+from kcli.cli.replay.running import counting, ignore, interrupted, standing
 from kcli.cli.session.fill import fill_topics
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
@@ -30,10 +29,11 @@ from kcli.client.properties import ClientConfig
 from kcli.counting import counted
 from kcli.errors import INTERRUPTED, InputError, UsageError
 from kcli.jsontext import dumps
+from kcli.replay.engine import parse_speed
 from kcli.replay.sessions.outcome import Pair, pairs, set_apart, take_out_internal
 from kcli.replay.sessions.plan import ReplayPlan, make_plan
 from kcli.replay.sessions.positions import MODES
-from kcli.replay.sessions.runner import Options, Replayed, parse_speed, replay
+from kcli.replay.sessions.runner import FetchOptions, Replayed, replay
 from kcli.replay.sessions.source import fetch_of_exchange, fetch_of_row
 from kcli.replay.topics import TopicNames, parse_topic_map
 from kcli.sessions.comparison import LEVELS, Level, shown
@@ -81,27 +81,7 @@ if TYPE_CHECKING:
 @time_options
 @reading_options
 @quiet_option("No progress, no notes.")
-def replay_command(
-    files: tuple[str, ...],
-    bootstrap: str | None,
-    settings: tuple[str, ...],
-    topics: tuple[str, ...],
-    create: bool,
-    fill: bool,
-    offsets: str,
-    speed: str | None,
-    mode: str,
-    repeat: int,
-    level: Level | None,
-    shown_kinds: int,
-    format_: str,
-    since: str | None,
-    until: str | None,
-    dialect: str | None,
-    key_logs: tuple[str, ...],
-    memory: int,
-    quiet: bool,
-) -> int:
+def replay_command(files: tuple[str, ...], **given: Any) -> int:
     """Run the fetch sessions in FILE... against a broker, and lay what it answers beside what was captured.
 
     Without --bootstrap the brokers are those of the captures, rebuilt in this process. They go through the captures
@@ -122,73 +102,58 @@ def replay_command(
     kcli fetch-session replay night.pcap
     kcli fetch-session replay night.pcap --bootstrap localhost:9092 --speed max
     """
-    config = configure(bootstrap, settings, quiet=quiet)
+    quiet, mode = given["quiet"], given["mode"]
+    config = configure(given["bootstrap"], given["settings"], quiet=quiet)
     rebuilt = not config["bootstrap.servers"]
-    speed = speed or ("max" if rebuilt else "1")
-    options = Options(offsets, parse_speed(speed), mode, repeat, parse_topic_map(topics), create)
-    level = level or ("shape" if mode == "incremental" else "none")
+    options = FetchOptions(
+        scale=parse_speed(given["speed"] or ("max" if rebuilt else "1")),
+        repeat=given["repeat"],
+        topics=parse_topic_map(given["topics"]),
+        create=given["create"],
+        offsets=given["offsets"],
+        mode=mode,
+    )
     names = TopicNames()
     problems: list[InputError] = []
-    chosen = filter_of_times({"since": since, "until": until}, files)
-    fetches = read_fetches(files, names, problems, dialect=dialect, memory=memory, key_logs=key_logs)
+    reading = {name: given[name] for name in ("dialect", "memory", "key_logs")}
+    chosen = filter_of_times(given, files)
+    fetches = read_fetches(files, names, problems, **reading)
     plan = make_plan(fetches, None if chosen.takes_all else lambda each: chosen.in_time(each.ns))
     notify_plan(plan, quiet, rebuilt=rebuilt)
     if not plan.fetches and not chosen.takes_all and not problems:
         captures = [file for file in files if not holds_rows(file)]
-        reading = {"ports": (), "dialect": dialect, "memory": memory, "key_logs": key_logs, "quiet": quiet}
-        say_what_there_is(captures or ["-"], chosen, reading)
+        say_what_there_is(captures or ["-"], chosen, {**reading, "ports": (), "quiet": quiet})
         return 1
     if not plan.fetches:
         raise (
             problems[0] if problems else InputError(f"{', '.join(map(name_of, files))}: no fetch that can be replayed")
         )
-    replayed = Replayed([])
+    broker = None
     if rebuilt:
-        broker = rebuilt_broker(
-            files, quiet, dialect=DIALECT if mode == "draft" else dialect, memory=memory, key_logs=key_logs
-        )
-        interrupted = run_embedded(replayed, broker, plan, names, config, options, quiet)
-    else:
-        broker = None
-        if fill:
-            fill_topics(files, plan, names, config, options, quiet, memory=memory, key_logs=key_logs, dialect=dialect)
-        interrupted = run(replayed, plan, names, config, options, quiet)
+        broker = rebuilt_broker(files, quiet, **reading | ({"dialect": DIALECT} if mode == "draft" else {}))
+    elif given["fill"]:
+        fill_topics(files, plan, names, config, options, quiet, **reading)
+    replayed = Replayed([])
+    was_interrupted = interrupted(run(replayed, broker, plan, names, config, options, quiet))
     if replayed.clamped and not quiet:
         partitions = counted(replayed.clamped, "partition")
         warn(f"{partitions} without all captured offsets: clamped to what is there (--offsets)")
+    level: Level = given["level"] or ("shape" if mode == "incremental" else "none")
     found = list(pairs(replayed, names.names, level))
     if broker is not None:
         set_apart(found, broker.captured.unknown)
     elif (internal := take_out_internal(found)) and not quiet:
         warn(f"not compared: {shown(internal)}: no client can write what the brokers keep there")
-    show(found, format_, shown_kinds, names)
-    if interrupted:
+    show(found, given["format_"], given["shown_kinds"], names)
+    if was_interrupted:
         warn(f"interrupted: {sum(len(each.fetches) for each in found):,} of {plan.fetches * options.repeat:,} fetches")
         return INTERRUPTED
     conclude(problems, quiet)
     return 1 if any(each.differences for each in found) else 0
 
 
-def run(
-    into: Replayed, plan: ReplayPlan, names: TopicNames, config: ClientConfig, options: Options, quiet: bool
-) -> bool:
-    """Against the brokers of `config`. Returns whether it was interrupted."""
-    with counting(plan.fetches * options.repeat, quiet) as done:
-        notify = ignore if quiet else warn
-        return interrupted(replay(plan, names, config, options, notify=notify, done=done, outcome=into))
-
-
-def interrupted(work: Coroutine[Any, Any, object]) -> bool:
-    """Run something to its end, or until Ctrl-C. Returns whether that came."""
-    try:
-        asyncio.run(work)
-    except KeyboardInterrupt:
-        return True
-    return False
-
-
 def rebuilt_broker(files: Sequence[str], quiet: bool, **options: Any) -> RebuiltBroker:
-    """The captures' brokers, which stand at each fetch as the captured one stood."""
+    """Rebuild the captures' brokers, which stand at each fetch as the captured one stood."""
     if "-" in files or any(holds_rows(file) for file in files):
         raise UsageError("a broker can be rebuilt from capture files only: --bootstrap HOST:PORT for anything else")
     from kcli.broker.rebuilt.rebuild import rebuild
@@ -201,31 +166,28 @@ def rebuilt_broker(files: Sequence[str], quiet: bool, **options: Any) -> Rebuilt
     return broker
 
 
-def run_embedded(
+async def run(
     into: Replayed,
-    broker: RebuiltBroker,
+    broker: RebuiltBroker | None,
     plan: ReplayPlan,
     names: TopicNames,
     config: ClientConfig,
-    options: Options,
+    options: FetchOptions,
     quiet: bool,
-) -> bool:
-    """Against a rebuilt broker, in this process. Returns whether it was interrupted."""
-    from kcli.cli.broker.serve import allow_files
-
-    # Each captured connection is one here, with both of its ends in this process.
-    allow_files()
-
-    async def work() -> Replayed:
-        async with broker:
-            there = config.replace(bootstrap_servers=tuple(broker.bootstrap.split(",")))
-            notify = ignore if quiet else warn
-            return await replay(
-                plan, names, there, options, brokers=broker.captured, notify=notify, done=done, outcome=into
-            )
-
+) -> None:
+    """Run a plan at a rebuilt broker in this process, or at the brokers of `config`."""
     with counting(plan.fetches * options.repeat, quiet) as done:
-        return interrupted(work())
+        async with standing(broker, config) as there:
+            await replay(
+                plan,
+                names,
+                there,
+                options,
+                brokers=None if broker is None else broker.captured,
+                notify=ignore if quiet else warn,
+                done=done,
+                outcome=into,
+            )
 
 
 def read_fetches(

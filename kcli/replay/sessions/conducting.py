@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from kcli.replay.engine import Rhythm
 from kcli.replay.sessions.plan import Fetcher, ReplayPlan, ReplayStep
 from kcli.sessions.trace import Captured, Key
 from kcli.sessions.values import Position
@@ -60,29 +61,6 @@ class CapturedBrokers(Protocol):
         ...
 
 
-class Rhythm:
-    """Runs steps at their captured times, divided by `scale` (None: at once)."""
-
-    def __init__(self, scale: float | None) -> None:
-        self.scale = scale
-        self.start = asyncio.get_running_loop().time()
-
-    async def turn(self, step: ReplayStep) -> None:
-        """Wait until the time of a step."""
-        await self._until(step.seconds)
-
-    def sending(self, step: ReplayStep) -> None:
-        """The step's request is sent now."""
-
-    def done(self, step: ReplayStep) -> None:
-        """The step has a response, or failed."""
-
-    async def _until(self, seconds: float) -> None:
-        """Wait until `seconds` of captured time have passed."""
-        if self.scale is not None:
-            await asyncio.sleep(self.start + seconds / self.scale - asyncio.get_running_loop().time())
-
-
 class Beat(NamedTuple):
     """An event of the capture: a request arrived, or its response was sent. fetcher, step: their numbers."""
 
@@ -92,7 +70,7 @@ class Beat(NamedTuple):
     answers: bool
 
 
-class Conductor(Rhythm):
+class Conductor(Rhythm[ReplayStep]):
     """Runs steps in the captured order of requests and responses; `run` is a task beside the fetchers."""
 
     def __init__(self, scale: float | None, plan: ReplayPlan, brokers: CapturedBrokers) -> None:
@@ -118,7 +96,7 @@ class Conductor(Rhythm):
             beat for number, each in enumerate(self.plan.fetchers) for beat in beats_of(number, each, self.brokers)
         )
         for beat in beats:
-            await self._until((beat.ns - beats[0].ns) / 1e9)
+            await self.until((beat.ns - beats[0].ns) / 1e9)
             step = self.plan.fetchers[beat.fetcher].steps[beat.step]
             if beat.answers:
                 self.brokers.release(self.labels[id(step)], step.captured)

@@ -6,17 +6,16 @@ moved. Any other set of partitions takes a full fetch. The exchanges are reporte
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from kcli.client.calls import Call, call_of
-from kcli.client.connection import Frame
 from kcli.client.fetch_wire import session_response
 from kcli.client.handshake import Session
+from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
-from kcli.replay.sessions.fetching import Fetching
-from kcli.replay.sessions.plan import ReplayStep
+from kcli.replay.sessions.fetching import Fetching, Stage
+from kcli.replay.sessions.plan import Fetcher, ReplayStep
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.sessions.draft import NO_UUID, DraftClient, DraftRequest, DraftResponse
 from kcli.sessions.draft_trace import DIALECT, FULL_VERSION, plain_response
@@ -29,8 +28,8 @@ class DraftFetching(Fetching):
 
     dialect = DIALECT
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, fetcher: Fetcher, config: ClientConfig, stage: Stage) -> None:
+        super().__init__(fetcher, config, stage)
         self.drafts: dict[int, DraftClient] = {}
 
     async def finish(self) -> None:
@@ -43,23 +42,11 @@ class DraftFetching(Fetching):
         draft = self.drafts.setdefault(number, DraftClient(client_id=self.config["client.id"]))
         request = self.next_request(number, draft)
         made, body = self.body(request, step.captured)
-        correlation = node.link.connection.next_correlation()
-        frame = made.encode(correlation, self.config["client.id"], body)
-        header = {
-            "requestApiVersion": FULL_VERSION,
-            "correlationId": correlation,
-            "clientId": self.config["client.id"],
-        }
-        live = Captured(str(node.link.connection.address), step.captured.connection, header, time.time_ns(), None)
-        try:
-            answer: Frame = await node.link.connection.exchange(frame, correlation, made.what)
-            response = made.decode(answer)
-        except NetworkError as error:
+        live, response, problem = await self.ask(number, step.captured, made, FULL_VERSION, body)
+        if response is None:
             draft.lose(request)
             self.keys.translate(live.read(in_final_terms(request, body), None))
-            return live, str(error)
-        live.response_ns = time.time_ns()
-        live.request_bytes, live.response_bytes = len(frame) + 4, len(answer) + 4
+            return live, problem
         reported = response if request.uuid is None else plain_response(response)
         uuid, error_code = response["uuid"], response.get("errorCode", 0)
         final = {**reported, "errorCode": error_code, "sessionId": int(uuid != NO_UUID)}

@@ -11,20 +11,22 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from kcli.client.calls import call, call_of
+from kcli.client.calls import Call, call, call_of
+from kcli.client.connection import Frame
 from kcli.client.fetch_wire import Limits, request_body, session_response
 from kcli.client.offsets import next_offset
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
-from kcli.replay.sessions.conducting import CapturedBrokers, Rhythm
+from kcli.replay.engine import Rhythm
+from kcli.replay.sessions.conducting import CapturedBrokers
 from kcli.replay.sessions.live_fetch import LiveFetch, merged
-from kcli.replay.sessions.live_keys import LiveKeys
 from kcli.replay.sessions.nodes import Nodes
 from kcli.replay.sessions.plan import Fetcher, ReplayStep
 from kcli.replay.sessions.positions import Positions
-from kcli.replay.sessions.target import Target
+from kcli.replay.sessions.target import LiveKeys, Target
 from kcli.replay.sessions.wants import SessionMachine, Wants
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.client import ClientSession
@@ -39,33 +41,44 @@ MOVED = (NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH)
 CARRIED_BYTES = (1 << 20) + 1
 
 
-class Fetching:
-    """The fetches of one captured client, sent again.
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """Where and how all fetchers of a run act. full: no sessions, whatever the capture had. done: called after each
+    step. brokers: the brokers rebuilt from the capture, where these answer."""
 
-    scale: waits of the capture are divided by it; None: don't wait. full: no sessions, whatever the capture had.
-    brokers: the brokers rebuilt from the capture, where these answer.
-    """
+    target: Target
+    positions: Positions
+    rhythm: Rhythm[ReplayStep]
+    full: bool = False
+    brokers: CapturedBrokers | None = None
+    notify: Callable[[str], None] = lambda _: None
+    done: Callable[[], None] = lambda: None
+
+
+class Fetching:
+    """The fetches of one captured client, sent again. results: what became of each."""
 
     dialect: str | None = None
 
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        target: Target,
-        positions: Positions,
-        config: ClientConfig,
-        *,
-        scale: float | None = 1.0,
-        full: bool = False,
-        brokers: CapturedBrokers | None = None,
-        notify: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self.fetcher, self.target, self.positions, self.config = fetcher, target, positions, config
-        self.scale, self.full, self.brokers = scale, full, brokers
-        self.nodes = Nodes(target.client, config, self.dialect, notify)
-        self.keys = LiveKeys(target)
+    def __init__(self, fetcher: Fetcher, config: ClientConfig, stage: Stage) -> None:
+        self.fetcher, self.config, self.stage = fetcher, config, stage
+        self.target, self.positions, self.rhythm, self.brokers = (
+            stage.target,
+            stage.positions,
+            stage.rhythm,
+            stage.brokers,
+        )
+        self.nodes = Nodes(self.target.client, config, self.dialect, stage.notify)
+        self.keys = LiveKeys(self.target)
         self.wants = Wants()
         self.started = False
+        self.results: list[LiveFetch] = []
+
+    async def play(self, step: ReplayStep) -> None:
+        """Make a step again, to its response."""
+        self.results.append(await self.run_step(step))
+        self.rhythm.done(step)
+        self.stage.done()
 
     async def close(self) -> None:
         """End the connections; sessions stay with their brokers."""
@@ -84,7 +97,7 @@ class Fetching:
                 with contextlib.suppress(NetworkError):
                     await call(node.link.connection, FETCH, version, body)
 
-    async def run_step(self, step: ReplayStep, rhythm: Rhythm) -> LiveFetch:
+    async def run_step(self, step: ReplayStep) -> LiveFetch:
         """Send the captured fetch, translated to live partitions, and process the response."""
         if step.reconnect:
             await self.close()
@@ -92,7 +105,7 @@ class Fetching:
         if step is self.fetcher.steps[0] and not step.is_full:
             await self.open_sessions(step)
         self.update_wants(step)
-        rhythm.sending(step)
+        self.rhythm.sending(step)
         results = await asyncio.gather(*(self.fetch(number, step) for number in self.involved()))
         live = merged([live for live, _ in results], step.is_full)
         await self.follow_leaders(live)
@@ -167,7 +180,7 @@ class Fetching:
         node = self.nodes.by_number[number]
         by_ids = version >= TOPIC_IDS_SINCE
         wanted, captured = self.wants.of(number), step.captured
-        if self.full or version < SESSIONS_SINCE or captured.version < SESSIONS_SINCE:
+        if self.stage.full or version < SESSIONS_SINCE or captured.version < SESSIONS_SINCE:
             positions = {self.keys.live(key, version): position for key, position in wanted.items()}
             return FetchRequest(NO_SESSION, FINAL_EPOCH, positions, (), by_ids, node.session.replica_id), None
         if step.is_close:
@@ -229,26 +242,34 @@ class Fetching:
         self, number: int, captured: Captured, request: FetchRequest, version: int
     ) -> tuple[Captured, dict[str, Any] | None, str]:
         """Send a request with the captured limits. Returns the exchange, its response, and why there is none."""
+        body = request_body(request, version, self.limits(captured))
+        live, response, problem = await self.ask(number, captured, call_of(FETCH, version), version, body)
+        return live.read(body, response), response, problem
+
+    async def ask(
+        self, number: int, captured: Captured, made: Call, version: int, body: dict[str, Any]
+    ) -> tuple[Captured, dict[str, Any] | None, str]:
+        """Make a call, as a Fetch of that version. Returns the exchange, into which nothing is read yet, the response,
+        and why there is none."""
         link = self.nodes.by_number[number].link
         assert link is not None
-        body = request_body(request, version, self.limits(captured))
-        made = call_of(FETCH, version)
         correlation = link.connection.next_correlation()
         frame = made.encode(correlation, self.config["client.id"], body)
         header = {"requestApiVersion": version, "correlationId": correlation, "clientId": self.config["client.id"]}
         live = Captured(str(link.connection.address), captured.connection, header, time.time_ns(), None)
         try:
-            answer = await link.connection.exchange(frame, correlation, made.what)
+            answer: Frame = await link.connection.exchange(frame, correlation, made.what)
             response = made.decode(answer)
         except NetworkError as error:
-            return live.read(body, None), None, str(error)
+            return live, None, str(error)
         live.response_ns = time.time_ns()
         live.request_bytes, live.response_bytes = len(frame) + 4, len(answer) + 4
-        return live.read(body, response), response, ""
+        return live, response, ""
 
     def limits(self, captured: Captured) -> Limits:
         """The limits of a captured fetch, its longest wait divided by the speed."""
-        wait = 0 if self.scale is None else round(captured.max_wait_ms / self.scale)
+        scale = self.rhythm.scale
+        wait = 0 if scale is None else round(captured.max_wait_ms / scale)
         return Limits(wait, captured.min_bytes, captured.max_bytes, captured.isolation)
 
     @staticmethod

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from kcli.client.address import Address
 from kcli.client.cluster import Client
-from kcli.client.handshake import Session, connect
+from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
+from kcli.replay.lines import Lines
 from kcli.replay.sessions.wants import SessionMachine
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.client import ClientSession
@@ -33,20 +34,19 @@ class Nodes:
     def __init__(
         self, client: Client, config: ClientConfig, dialect: str | None, notify: Callable[[str], None]
     ) -> None:
-        self.client, self.config, self.dialect, self.notify = client, config, dialect, notify
+        self.client, self.config, self.notify = client, config, notify
+        self.lines = Lines[int](dialect)
         self.by_number: dict[int, Node] = {}
 
     async def open(self, number: int, replica_id: int) -> None:
         """Connect to a broker. Raises NetworkError: no such broker, or it does not answer."""
         node = self.by_number.setdefault(number, Node(replica_id))
-        if node.link is None or node.link.connection.error is not None:
-            node.link = await connect(await self.address(number), self.config, self.dialect)
+        if self.lines.open_to(number) is None:
+            node.link = (await self.lines.open(number, await self.address(number), self.config)).session
 
     async def close(self) -> None:
         """End the connections."""
-        for node in self.by_number.values():
-            if node.link is not None:
-                await node.link.connection.close()
+        await self.lines.close()
 
     async def address(self, number: int) -> Address:
         """Where a broker listens. NetworkError: the cluster has none of that number."""
@@ -67,8 +67,10 @@ class Nodes:
         """The captured version, or the nearest that the broker takes."""
         assert node.link is not None
         versions = node.link.versions
-        theirs = versions.ranges.get(FETCH)
-        chosen = theirs.lo if theirs and theirs.lo > captured else versions.best(FETCH, high=captured)
+        chosen = versions.nearest(FETCH, captured)
+        if chosen is None:
+            chosen = versions.best(FETCH)  # raises
         if chosen != captured:
-            self.notify(f"Fetch v{captured} in the capture, v{chosen} here: {versions.who} takes {theirs}")
+            who, theirs = versions.who, versions.ranges[FETCH]
+            self.notify(f"Fetch v{captured} in the capture, v{chosen} here: {who} takes {theirs}")
         return chosen

@@ -1,16 +1,17 @@
-"""The live topics of a replay of fetch sessions, found or made: their ids and offsets."""
+"""The live topics of a replay of fetch sessions, found or made: their ids and offsets, and which partition is which."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kcli.client.cluster import Client
 from kcli.client.topics import Bounds, find_topics, list_offsets
 from kcli.errors import NetworkError
 from kcli.replay.sessions.plan import ReplayPlan
 from kcli.replay.topics import TopicNames
-from kcli.sessions.trace import TOPIC_IDS_SINCE, Key
+from kcli.sessions.trace import TOPIC_IDS_SINCE, Captured, Key
 from kcli.topic_names import name_fault, renaming
 
 
@@ -38,6 +39,36 @@ class Target:
         if leader is None:
             raise NetworkError(f"{self.names[captured[0]]}[{captured[1]}] has no leader now")
         return leader.node
+
+
+class LiveKeys:
+    """Remembers the captured partition of each live one that was asked for."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.captured: dict[Key, Key] = {}
+
+    def live(self, key: Key, version: int) -> Key:
+        """The live partition of a captured one, as Fetch of this version names it."""
+        live = self.target.live_key(key, version)
+        self.captured[live] = key
+        return live
+
+    def parts_of(self, response: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Key]]:
+        """Each partition of a live response, with its key in the capture."""
+        for topic in response["responses"]:
+            name = topic.get("topicId") or topic.get("topic")
+            for part in topic["partitions"]:
+                key = self.captured.get((name, part["partitionIndex"]))
+                if key is not None:
+                    yield part, key
+
+    def translate(self, live: Captured) -> None:
+        """Put captured partitions in the place of live ones."""
+        keys = self.captured
+        live.asked = [(keys.get(key, key), asked) for key, asked in live.asked]
+        live.reported = [(keys.get(key, key), reported) for key, reported in live.reported]
+        live.forgotten = [keys.get(key, key) for key in live.forgotten]
 
 
 async def find_target(

@@ -6,7 +6,6 @@ differs does not change what is asked next. So each difference is one of the bro
 
 from __future__ import annotations
 
-from kcli.replay.sessions.conducting import Rhythm
 from kcli.replay.sessions.fetching import Fetching
 from kcli.replay.sessions.live_fetch import LiveFetch
 from kcli.replay.sessions.plan import ReplayStep
@@ -20,7 +19,7 @@ class VerbatimFetching(Fetching):
     async def finish(self) -> None:
         """Sessions stay as the capture left them."""
 
-    async def run_step(self, step: ReplayStep, rhythm: Rhythm) -> LiveFetch:
+    async def run_step(self, step: ReplayStep) -> LiveFetch:
         captured = step.captured
         assert self.brokers is not None
         if step.reconnect:
@@ -33,7 +32,7 @@ class VerbatimFetching(Fetching):
             steps = [each.captured for each in self.fetcher.steps]
             self.brokers.adopt(self.fetcher.label, steps, self.fetcher.carried)
         version = self.nodes.version(self.nodes.by_number[number], captured.version)
-        rhythm.sending(step)
+        self.rhythm.sending(step)
         live, _, problem = await self.exchange(number, captured, self.captured_request(captured, version), version)
         self.keys.translate(live)
         return LiveFetch(step, live, problem)

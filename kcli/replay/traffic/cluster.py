@@ -47,21 +47,21 @@ def live_sizes(survey: Survey, mapping: Mapping[str, str], client: Client) -> di
 async def prepare(
     client: Client,
     survey: Survey,
-    mapping: Mapping[str, str],
+    topics: LiveTopics,
     dialect: str | None,
     *,
     suffixes: Sequence[str],
     create: bool,
     notify: Callable[[str], None],
-) -> tuple[LiveTopics, Destinations]:
-    """Find or make what the captures' requests need. suffixes: of clients, behind their groups and transactions.
+) -> Destinations:
+    """Find or make what the captures' requests need. topics: takes the live ids; suffixes: of clients, behind their
+    groups and transactions.
 
     NetworkError: a topic is not there, or has too few partitions.
     """
-    topics = LiveTopics(survey.names, mapping)
     await client.refresh([])
-    sizes = live_sizes(survey, mapping, client)
-    replicas = live_replicas(survey, mapping, client)
+    sizes = live_sizes(survey, topics.mapping, client)
+    replicas = live_replicas(survey, topics.mapping, client)
     await find_topics(client, sizes, create, notify, replicas)
     for name, topic in client.metadata.topics.items():
         topics.put(name, topic.id or "")
@@ -71,7 +71,7 @@ async def prepare(
         address = await coordinator(client, kind, key)
         if address is not None:
             coordinators[kind, key] = address
-    return topics, Destinations(client, topics, survey, coordinators, replicas, dialect)
+    return Destinations(client, topics, survey, coordinators, replicas, dialect)
 
 
 async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notify: Callable[[str], None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from kcli.capture.kafka.bodies import Bodies
@@ -15,24 +15,23 @@ from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
 from kcli.proxy.recording import Recorder
+from kcli.replay.lines import FROM_CLIENT, FROM_SERVER, Line
 from kcli.replay.records import producers_of
 from kcli.replay.traffic.choice import was_refused
 from kcli.replay.traffic.destinations import MOVED
 from kcli.replay.traffic.fetch_sessions import LOST
 from kcli.replay.traffic.identities import Identities
-from kcli.replay.traffic.live_lines import FROM_CLIENT, FROM_SERVER, Line, LiveLines
+from kcli.replay.traffic.live_lines import LiveLines
 from kcli.replay.traffic.outcome import PASSING, UNREADY, Outcome
 from kcli.replay.traffic.positions import LivePositions
 from kcli.replay.traffic.requests import Learnt, Requests
 from kcli.replay.traffic.rounds import Rounds
 from kcli.replay.traffic.steps import Step
 from kcli.replay.traffic.transactions import Transactions, marked
-from kcli.replay.traffic.versions import common, nearest
+from kcli.replay.traffic.versions import common
 from kcli.schemas.apikeys import END_TXN, FETCH, INIT_PRODUCER_ID, JOIN_GROUP, PRODUCE
 
 TRANSACTION = 1  # FindCoordinator's keyType
-MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come before
-SETTLE = 0.01  # seconds behind a request that a broker holds back
 RETRIES, PAUSE = 50, 0.1
 JOINS = 10  # how often a member joins again as its round was too small
 UNKNOWN_ID = "UNKNOWN_TOPIC_ID"
@@ -48,58 +47,42 @@ class Shared(Learnt, Protocol):
     recorder: Recorder | None
     outcome: Outcome
     bodies: Bodies
-    ended: Callable[[Step], None]
 
 
 class LiveConnection:
-    """Takes steps by `put`, sends them in order, and ends behind the last (`None`)."""
+    """Acts as a captured connection: it sends its requests in order, and takes answers when they come."""
 
     def __init__(self, name: str, shared: Shared) -> None:
         self.name, self.shared = name, shared
         self.positions = LivePositions(shared.mapper.topics, may_lag=shared.free)
         self.requests = Requests(shared, self.positions)
-        self.queue: asyncio.Queue[Step | None] = asyncio.Queue()
-        self.lines = LiveLines(name, shared.suffix, shared.config, shared.dialect, shared.destinations, shared.recorder)
+        self.lines = LiveLines(name, shared.suffix, shared.config, shared.destinations, shared.recorder)
         self.answers: set[asyncio.Task[None]] = set()
         self.lasting: set[tuple[int, frozenset[str]]] = set()  # errors by API that were asked again in vain
 
-    async def run(self) -> None:
-        """Until the last step is answered."""
+    async def play(self, step: Step) -> None:
+        """Send a step's request, or say why it can't be sent."""
         try:
-            while (step := await self.queue.get()) is not None:
-                await self.turn(step)
-                try:
-                    await self.send(step)
-                except (NetworkError, SchemaError, EncodeError, DecodeError) as error:
-                    self.shared.outcome.skip(step.exchange, str(error))
-                    self.end(step)
-            if self.answers:
-                await asyncio.wait(self.answers)
-        finally:
-            for task in self.answers:
-                task.cancel()
-            await self.lines.close()
+            await self.send(step)
+        except (NetworkError, SchemaError, EncodeError, DecodeError) as error:
+            self.shared.outcome.skip(step.exchange, str(error))
+            self.shared.rhythm.done(step)
 
-    def end(self, step: Step) -> None:
-        """Nothing more comes of a step."""
-        step.end()
-        self.shared.ended(step)
+    async def finish(self) -> None:
+        """Wait for the last answers."""
+        if self.answers:
+            await asyncio.wait(self.answers)
+
+    async def close(self) -> None:
+        """End the connections, and drop answers that are still to come."""
+        for task in self.answers:
+            task.cancel()
+        await self.lines.close()
 
     def leave_out(self, step: Step, reason: str) -> None:
         """Send nothing for a step, and have it counted apart."""
         self.shared.outcome.lack(step.exchange, None, reason)
-        self.end(step)
-
-    async def turn(self, step: Step) -> None:
-        """Wait until a step is due, and what it depends on has come."""
-        await self.shared.clock.until(step.seconds)
-        waited = [each for each in (*step.own, *step.after) if not each.done()]
-        if waited:
-            _, missing = await asyncio.wait(waited, timeout=MOST_WAIT)
-            self.shared.outcome.late += bool(missing)
-        for each in step.behind:
-            await asyncio.wait([each.sent], timeout=MOST_WAIT)
-            await asyncio.sleep(each.sent_at + SETTLE - asyncio.get_running_loop().time())
+        self.shared.rhythm.done(step)
 
     async def send(self, step: Step) -> None:
         """Send a step's request. What comes back is taken when it comes."""
@@ -109,7 +92,7 @@ class LiveConnection:
             return
         line = await self.lines.to(exchange)
         session = line.session
-        version = nearest(session.versions, exchange.api_key, exchange.api_version)
+        version = session.versions.nearest(exchange.api_key, exchange.api_version)
         if version is None:
             self.leave_out(step, "the broker does not have this API")
             return
@@ -123,18 +106,15 @@ class LiveConnection:
         )
         frame = self.requests.framed(exchange, version, session, body)
         await session.connection.drain()
-        self.shared.clock.sent(step.seconds)
-        loop = asyncio.get_running_loop()
+        self.shared.rhythm.sending(step)
         begun = time.time_ns()
         if exchange.api_key == PRODUCE and exchange.request.get("acks") == 0:
             session.connection.send_only(frame)
             line.record(FROM_CLIENT, frame)
             self.shared.outcome.add(exchange, self.live(exchange, session, begun, frame, None, None), self.identities)
-            step.leave(loop.time())
-            self.end(step)
+            self.shared.rhythm.done(step)
             return
         answer = self.ask(exchange, version, frame, line)
-        step.leave(loop.time())
         task = asyncio.create_task(self.take(step, version, line, begun, frame, answer))
         self.answers.add(task)
         task.add_done_callback(self.answers.discard)
@@ -208,7 +188,7 @@ class LiveConnection:
             else:
                 outcome.fail(exchange, live, str(error))
         finally:
-            self.end(step)
+            self.shared.rhythm.done(step)
 
     async def goes_on(self, exchange: Exchange, live: Exchange, again: int) -> bool:
         """Whether to ask again: the captured cluster was ready, and this one is not yet. NetworkError."""

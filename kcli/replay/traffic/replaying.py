@@ -1,10 +1,11 @@
-"""Runs captures again: reads them twice, as streams, and has every client send what it sent."""
+"""Runs all traffic again: reads captures twice, as streams, and has every client send what it sent."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from typing import Any
 
 from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.capture.kafka.bodies import Bodies
@@ -12,11 +13,11 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.proxy.recording import Recorder
+from kcli.replay.engine import Feed, ReplayOptions, act, together
 from kcli.replay.filling import fill
 from kcli.replay.topics import LiveTopics
 from kcli.replay.traffic.appends import Appends
 from kcli.replay.traffic.choice import Choice
-from kcli.replay.traffic.clock import Clock, Room
 from kcli.replay.traffic.cluster import live_replicas, live_sizes, prepare
 from kcli.replay.traffic.connection import LiveConnection
 from kcli.replay.traffic.destinations import Destinations
@@ -24,6 +25,7 @@ from kcli.replay.traffic.identities import Identities
 from kcli.replay.traffic.mapping import Mapper
 from kcli.replay.traffic.outcome import Outcome
 from kcli.replay.traffic.producers import Producers
+from kcli.replay.traffic.rhythm import CapturedRhythm, Room
 from kcli.replay.traffic.rounds import Rounds
 from kcli.replay.traffic.source import in_order
 from kcli.replay.traffic.steps import Order, Step
@@ -32,21 +34,40 @@ from kcli.replay.traffic.transactions import Transactions
 from kcli.topic_names import lawful_name
 
 
-@dataclass(frozen=True)
-class Options:
-    """scale: captured time over live time, None: as fast as it goes. clients: how often each captured client runs at
-    once. topics: captured to live name; create: make topics that are not there; memory: bytes that are held.
+@dataclass(frozen=True, kw_only=True)
+class TrafficOptions(ReplayOptions):
+    """clients: how often each captured client runs at once. memory: bytes of captures that are held.
 
     free: a load test: connections do not wait for what others did, and fetches wait less for records.
     """
 
-    scale: float | None = 1.0
-    repeat: int = 1
     clients: int = 1
-    topics: Mapping[str, str] = field(default_factory=dict)
-    create: bool = True
     memory: int = 1 << 26
     free: bool = False
+
+    @property
+    def suffixes(self) -> list[str]:
+        """What is put behind the groups and transactions of each client, so that it is another one."""
+        return [""] if self.clients == 1 else [f"-{number}" for number in range(1, self.clients + 1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What a replay of captures is made with. outcome: takes what comes; done: called after each step of each client.
+
+    recorder: gets what is said. history: has the records that topics are filled with before.
+    """
+
+    survey: Survey
+    choice: Choice
+    config: ClientConfig
+    options: TrafficOptions
+    outcome: Outcome
+    dialect: str | None = None
+    notify: Callable[[str], None] = lambda _: None
+    done: Callable[[], None] = lambda: None
+    recorder: Recorder | None = None
+    history: CaptureHistory | None = None
 
 
 class ReplayedClients:
@@ -55,106 +76,74 @@ class ReplayedClients:
     def __init__(
         self,
         suffix: str,
-        config: ClientConfig,
-        topics: LiveTopics,
+        setting: Setting,
         destinations: Destinations,
-        outcome: Outcome,
-        choice: Choice,
-        clock: Clock,
-        dialect: str | None,
-        ended: Callable[[Step], None],
-        recorder: Recorder | None,
+        rhythm: CapturedRhythm,
         appends: Appends | None,
-        *,
-        free: bool,
+        begin: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
-        self.suffix, self.config, self.dialect, self.recorder, self.free = suffix, config, dialect, recorder, free
-        self.destinations, self.outcome, self.clock, self.ended = destinations, outcome, clock, ended
-        identities = Identities(topics, suffix)
+        """begin: has a connection act."""
+        self.suffix, self.config, self.dialect = suffix, setting.config, setting.dialect
+        self.recorder, self.free = setting.recorder, setting.options.free
+        self.destinations, self.outcome, self.rhythm, self.begin = destinations, setting.outcome, rhythm, begin
+        identities = Identities(destinations.topics, suffix)
         identities.nodes = destinations.nodes()
         identities.cluster = destinations.client.metadata.cluster_id
-        self.mapper = Mapper(identities, dialect)
+        self.mapper = Mapper(identities, self.dialect)
         self.producers = Producers(identities)
         self.transactions = Transactions()
-        self.rounds = Rounds(destinations.survey.rounds)
-        self.bodies = Bodies(dialect, annotated=False)
-        self.order = Order(choice, destinations.survey.first_ns, appends, free=free)
-        self.left = dict(destinations.survey.connections)
-        self.connections: dict[str, LiveConnection] = {}
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.rounds = Rounds(setting.survey.rounds)
+        self.bodies = Bodies(self.dialect, annotated=False)
+        self.order = Order(setting.choice, setting.survey.first_ns, appends, free=self.free)
+        self.left = dict(setting.survey.connections)
+        self.feeds: dict[str, Feed[Step]] = {}
 
     def put(self, exchange: Exchange) -> None:
         """Have a connection make an exchange again, when it is its turn."""
         name = exchange.connection
-        connection = self.connections.get(name)
-        if connection is None:
-            connection = self.connections[name] = LiveConnection(name, self)
-            task = asyncio.create_task(connection.run())
-            self.tasks.add(task)
-            task.add_done_callback(self.tasks.discard)
-        connection.queue.put_nowait(self.order.step(exchange))
+        feed = self.feeds.get(name)
+        if feed is None:
+            feed = self.feeds[name] = Feed()
+            self.begin(act(LiveConnection(name, self), feed, self.rhythm))
+        feed.put(self.order.step(exchange))
         self.left[name] -= 1
         if not self.left[name]:
-            connection.queue.put_nowait(None)
+            feed.end()
             self.order.forget(name)
-            del self.connections[name]
+            del self.feeds[name]
 
-    async def finish(self) -> None:
-        """Wait for all connections."""
-        for each in self.connections.values():
-            each.queue.put_nowait(None)
-        if self.tasks:
-            await asyncio.gather(*self.tasks)
-
-    async def cancel(self) -> None:
-        """End at once."""
-        tasks = list(self.tasks)
-        for each in tasks:
-            each.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    def end(self) -> None:
+        """Say that no more exchanges come."""
+        for each in self.feeds.values():
+            each.end()
 
 
-async def replay(
-    read: Callable[[], Iterable[object]],
-    survey: Survey,
-    choice: Choice,
-    config: ClientConfig,
-    options: Options,
-    outcome: Outcome,
-    *,
-    dialect: str | None = None,
-    notify: Callable[[str], None] = lambda _: None,
-    done: Callable[[], None] = lambda: None,
-    recorder: Recorder | None = None,
-    history: CaptureHistory | None = None,
-) -> None:
-    """Run the exchanges that `read` gives anew each time, once for each repetition; `outcome` takes what comes.
+async def replay(read: Callable[[], Iterable[object]], setting: Setting) -> None:
+    """Run the exchanges that `read` gives anew each time, once for each repetition.
 
-    done: called after each step of each client. recorder: gets what is said. history: has the records
-    that topics are filled with before. NetworkError, UsageError: the run can't begin.
+    NetworkError, UsageError: the run can't begin.
     """
-    suffixes = [""] if options.clients == 1 else [f"-{number}" for number in range(1, options.clients + 1)]
-    async with Client(config, dialect, notify) as client:
-        if history is not None:
-            await fill_before(client, survey, options, history, notify)
-        topics, destinations = await prepare(
+    options = setting.options
+    async with Client(setting.config, setting.dialect, setting.notify) as client:
+        if setting.history is not None:
+            await fill_before(client, setting, setting.history)
+        destinations = await prepare(
             client,
-            survey,
-            options.topics,
-            dialect,
-            suffixes=suffixes,
+            setting.survey,
+            LiveTopics(setting.survey.names, options.topics),
+            setting.dialect,
+            suffixes=options.suffixes,
             create=options.create,
-            notify=notify,
+            notify=setting.notify,
         )
         for _ in range(options.repeat):
-            await run(read(), topics, destinations, choice, config, options, outcome, suffixes, dialect, done, recorder)
+            await run(read(), setting, destinations)
 
 
-async def fill_before(
-    client: Client, survey: Survey, options: Options, history: CaptureHistory, notify: Callable[[str], None]
-) -> None:
+async def fill_before(client: Client, setting: Setting, history: CaptureHistory) -> None:
     """Write what the topics held before the captures' own requests wrote to them. NetworkError."""
-    needed, mapping = survey.needed(), options.topics
+    survey, mapping = setting.survey, setting.options.topics
+    needed = survey.needed()
 
     def until(topic: str, index: int) -> int | None:
         return needed[topic].produced.get(index) if topic in needed else None
@@ -162,57 +151,33 @@ async def fill_before(
     await client.refresh([])
     sizes, replicas = live_sizes(survey, mapping, client), live_replicas(survey, mapping, client)
     done = await fill(client, history, lambda name: mapping.get(name) or lawful_name(name), sizes, until, replicas)
-    notify(str(done))
+    setting.notify(str(done))
 
 
-async def run(
-    items: Iterable[object],
-    topics: LiveTopics,
-    destinations: Destinations,
-    choice: Choice,
-    config: ClientConfig,
-    options: Options,
-    outcome: Outcome,
-    suffixes: list[str],
-    dialect: str | None,
-    done: Callable[[], None],
-    recorder: Recorder | None,
-) -> None:
-    room, clock = Room(options.clients), Clock(options.scale, outcome.pace)
-    # Of clients that are there several times, each batch comes several times: logs can't be as captured.
-    appends = Appends() if options.clients == 1 and not options.free else None
-    wanted = (each for each in items if isinstance(each, Exchange) and choice.reason(each) is None)
+async def run(items: Iterable[object], setting: Setting, destinations: Destinations) -> None:
+    """Run the exchanges among `items` once."""
+    choice, options = setting.choice, setting.options
+    room = Room(options.clients)
 
     def ended(step: Step) -> None:
         room.leave(step.exchange)
-        done()
+        setting.done()
 
-    copies = [
-        ReplayedClients(
-            suffix,
-            config,
-            topics,
-            destinations,
-            outcome,
-            choice,
-            clock,
-            dialect,
-            ended,
-            recorder,
-            appends,
-            free=options.free,
-        )
-        for suffix in suffixes
-    ]
+    rhythm = CapturedRhythm(options.scale, setting.outcome, ended)
+    # Of clients that are there several times, each batch comes several times: logs can't be as captured.
+    appends = Appends() if options.clients == 1 and not options.free else None
+    wanted = (each for each in items if isinstance(each, Exchange) and choice.reason(each) is None)
     try:
-        for exchange in in_order(appends.watch(wanted) if appends else wanted, options.memory):
+        async with together() as begin:
+            copies = [
+                ReplayedClients(suffix, setting, destinations, rhythm, appends, begin) for suffix in options.suffixes
+            ]
+            for exchange in in_order(appends.watch(wanted) if appends else wanted, options.memory):
+                for each in copies:
+                    await room.enter(exchange)
+                    each.put(exchange)
+                await asyncio.sleep(0)
             for each in copies:
-                await room.enter(exchange)
-                each.put(exchange)
-            await asyncio.sleep(0)
-        for each in copies:
-            await each.finish()
+                each.end()
     finally:
-        clock.stop()
-        for each in copies:
-            await each.cancel()
+        rhythm.stop()

@@ -9,11 +9,11 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.client.handshake import Session
 from kcli.grammar import frames
 from kcli.replay.records import renumbered, to_magic_2, without_refused
-from kcli.replay.traffic.clock import Clock
 from kcli.replay.traffic.destinations import Destinations
 from kcli.replay.traffic.mapping import Mapper
 from kcli.replay.traffic.positions import LivePositions
 from kcli.replay.traffic.producers import Producers
+from kcli.replay.traffic.rhythm import CapturedRhythm
 from kcli.replay.traffic.versions import converted
 from kcli.schemas.apikeys import CREATE_TOPICS, FETCH, JOIN_GROUP, PRODUCE
 
@@ -27,7 +27,7 @@ class Learnt(Protocol):
     mapper: Mapper
     producers: Producers
     destinations: Destinations
-    clock: Clock
+    rhythm: CapturedRhythm
     free: bool
 
 
@@ -45,7 +45,7 @@ class Requests:
         if key == FETCH:
             body = dict(body)
             if self.learnt.free:
-                scale = self.learnt.clock.scale
+                scale = self.learnt.rhythm.scale
                 body["maxWaitMs"] = int(body["maxWaitMs"] / scale) if scale else 0
             self.positions.request(exchange.request, body)
         if key == PRODUCE:

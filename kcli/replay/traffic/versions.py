@@ -8,36 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.client.versions import ApiVersions
 from kcli.errors import SchemaError
 from kcli.grammar import messages
 from kcli.grammar.words.arrays import Array, Optional
 from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.word import Word
 from kcli.replay.topics import LiveTopics
-from kcli.schemas.apikeys import FETCH, FIND_COORDINATOR, LEAVE_GROUP, LIST_OFFSETS, OFFSET_FETCH, PRODUCE
-from kcli.schemas.catalog import catalog
+from kcli.schemas.apikeys import FIND_COORDINATOR, LEAVE_GROUP, LIST_OFFSETS, OFFSET_FETCH
 from kcli.sessions.trace import NO_UUID
 
 Body = Mapping[str, Any]
 
 # From which version on a request names several groups, keys or members.
 BATCHED = {FIND_COORDINATOR: 4, OFFSET_FETCH: 8, LEAVE_GROUP: 3}
-# Brokers from 4.0 on name versions of Produce that they don't have, for librdkafka's sake (KIP-896).
-FETCH_SINCE_4_0, PRODUCE_SINCE_4_0 = 4, 3
 MEMBER_FIELDS = ("memberId", "groupInstanceId")
-
-
-def nearest(versions: ApiVersions, api_key: int, version: int) -> int | None:
-    """The version to send: the captured one, or the nearest that broker and tables have. None: they have none."""
-    theirs, known = versions.ranges.get(api_key), catalog(versions.dialect).api(api_key)
-    if theirs is None or known is None:
-        return None
-    low, high = max(theirs.lo, known.versions.lo), min(theirs.hi, known.versions.hi)
-    fetch = versions.ranges.get(FETCH)
-    if api_key == PRODUCE and fetch is not None and fetch.lo >= FETCH_SINCE_4_0:
-        low = max(low, PRODUCE_SINCE_4_0)
-    return None if low > high else min(max(version, low), high)
 
 
 def converted(api_key: int, body: Body, captured: int, version: int, topics: LiveTopics, dialect: str | None) -> Body:

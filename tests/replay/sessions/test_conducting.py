@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kcli.replay.sessions.outcome import pairs
 from kcli.replay.sessions.plan import make_plan
-from kcli.replay.sessions.runner import Options, replay
+from kcli.replay.sessions.runner import FetchOptions, replay
 from kcli.replay.topics import TopicNames
 from kcli.sessions.trace import Captured, Key
 from kcli.sessions.values import Position
@@ -65,7 +65,7 @@ def long(made: Captured, seconds: float) -> Captured:
     return made
 
 
-def run(captured: list[Captured], options: Options) -> tuple[Noting, FetchableBroker, list[list[str]]]:
+def run(captured: list[Captured], options: FetchOptions) -> tuple[Noting, FetchableBroker, list[list[str]]]:
     noting, broker = Noting(), FetchableBroker({"t": 2})
 
     async def work() -> list[list[str]]:
@@ -99,21 +99,21 @@ ORDER = [
 
 
 def test_requests_begin_and_answers_are_made_in_the_order_of_the_capture() -> None:
-    noting, broker, _ = run(TWO, Options(scale=None, repeat=2))
+    noting, broker, _ = run(TWO, FetchOptions(scale=None, repeat=2))
     assert noting.notes == [("rewind", "", 0), *ORDER] * 2
     assert sum(key == 1 for key, _, _ in broker.requests) == 10
 
 
 def test_the_rhythm_can_be_that_of_the_capture() -> None:
     started = time.monotonic()
-    noting, _, _ = run(TWO, Options(scale=20.0))
+    noting, _, _ = run(TWO, FetchOptions(scale=20.0))
     assert noting.notes[1:] == ORDER
     assert time.monotonic() - started > 6 / 20
 
 
 def test_other_offsets_take_a_session_of_their_own() -> None:
     captured = [fetch(0, {T0: 5}, {T0: 9, T1: 9}, session=(7, 3), granted=7, replica=4)]
-    noting, broker, _ = run(captured, Options(scale=None, offsets="relative"))
+    noting, broker, _ = run(captured, FetchOptions(scale=None, offsets="relative"))
     first, second = [body for key, _, body in broker.requests if key == 1]
     assert noting.carried == [T1]
     assert first["replicaId"] == second["replicaId"] == 4

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from kcli.replay.sessions.live_keys import LiveKeys
-from kcli.replay.sessions.target import Target
+from kcli.replay.sessions.target import LiveKeys, Target
 from kcli.sessions.trace import Key
 from tests.replay.sessions.made import fetch
 

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from kcli.errors import NetworkError, UsageError
+from kcli.errors import NetworkError
 from kcli.replay.sessions.outcome import Pair, pairs
 from kcli.replay.sessions.plan import make_plan
-from kcli.replay.sessions.runner import Options, parse_speed, replay
+from kcli.replay.sessions.runner import FetchOptions, replay
 from kcli.replay.topics import TopicNames
 from kcli.sessions.comparison import Level
 from kcli.sessions.trace import Captured
@@ -29,7 +29,7 @@ SESSION = [
 def run(
     broker: FetchableBroker,
     captured: list[Captured],
-    options: Options | None = None,
+    options: FetchOptions | None = None,
     *,
     names: dict[str, str] | None = None,
     level: Level = "shape",
@@ -44,7 +44,7 @@ def run(
                 make_plan(captured),
                 known,
                 broker.config(**settings),
-                options or Options(scale=None),
+                options or FetchOptions(scale=None),
                 notify=reported.append,
             )
         return list(pairs(done, known.names, level)), reported
@@ -89,11 +89,11 @@ def test_captured_topic_ids_become_live_ones() -> None:
 
 def test_topics_are_made_or_mapped() -> None:
     broker = FetchableBroker({"other": 2})
-    (pair,), reported = run(broker, SESSION, Options(scale=None, topics={"t": "other"}))
+    (pair,), reported = run(broker, SESSION, FetchOptions(scale=None, topics={"t": "other"}))
     assert pair.differences == []
     assert reported == ["made topic u with 1 partition: the cluster had none of that name"]
     with pytest.raises(NetworkError, match=r"has no topic t, u \(--topic-map"):
-        run(FetchableBroker({}), SESSION, Options(scale=None, create=False))
+        run(FetchableBroker({}), SESSION, FetchOptions(scale=None, create=False))
     with pytest.raises(NetworkError, match="topic t has 1 partition on the cluster, the capture needs 2"):
         run(FetchableBroker({"t": 1, "u": 1}), SESSION)
 
@@ -112,18 +112,18 @@ def test_offsets_that_are_not_there_are_clamped() -> None:
 def test_positions_can_follow_the_live_records() -> None:
     broker = FetchableBroker({"t": 2, "u": 1})
     broker.logs[T0] = 100, 110
-    run(broker, SESSION, Options("earliest", scale=None))
+    run(broker, SESSION, FetchOptions(offsets="earliest", scale=None))
     # The second partition moves on as well: it is read from its own beginning here.
     assert asked_offsets(broker) == [[100, 0], [103, 3], [106, 0, 6], [3, 9], []]
     broker = FetchableBroker({"t": 2, "u": 1})
-    run(broker, SESSION, Options("latest", scale=None))
+    run(broker, SESSION, FetchOptions(offsets="latest", scale=None))
     assert asked_offsets(broker) == [[10, 10], [], [10], [], []]
 
 
 def test_relative_offsets() -> None:
     broker = FetchableBroker({"t": 2, "u": 1})
     broker.logs[T0] = 100, 110
-    run(broker, SESSION, Options("relative", scale=None))
+    run(broker, SESSION, FetchOptions(offsets="relative", scale=None))
     asked = [
         part["fetchOffset"] for body in fetches(broker) for topic in body["topics"] for part in topic["partitions"]
     ]
@@ -132,7 +132,7 @@ def test_relative_offsets() -> None:
 
 def test_full_mode_has_no_sessions() -> None:
     broker = FetchableBroker({"t": 2, "u": 1})
-    (pair,), _ = run(broker, SESSION, Options(scale=None, mode="full"), level="none")
+    (pair,), _ = run(broker, SESSION, FetchOptions(scale=None, mode="full"), level="none")
     assert [(body["sessionId"], body["sessionEpoch"]) for body in fetches(broker)] == [(0, -1)] * 5
     assert [sum(len(topic["partitions"]) for topic in body["topics"]) for body in fetches(broker)] == [2, 2, 3, 2, 2]
     assert pair.live.granted == 0
@@ -229,7 +229,7 @@ def test_a_leader_that_moved_without_a_hint_is_asked_for() -> None:
 def test_fetchers_run_at_once_in_the_captured_rhythm_and_again() -> None:
     other = [fetch(0.02, {U0: 0}, {U0: 5}, connection="s:1-c:2")]
     broker = FetchableBroker({"t": 2, "u": 1})
-    found, _ = run(broker, [*SESSION, *other], Options(scale=0.5, repeat=2))
+    found, _ = run(broker, [*SESSION, *other], FetchOptions(scale=0.5, repeat=2))
     assert [(pair.run, pair.captured.label) for pair in found] == [
         (1, "c s:1-c:1"),
         (1, "c s:1-c:2"),
@@ -247,14 +247,3 @@ def test_strict_looks_at_each_response() -> None:
     (pair,), _ = run(FetchableBroker({"t": 2, "u": 1}), SESSION, level="strict")
     assert {each.fetch for each in pair.differences} >= {0, 1}
     assert pair.as_dict()["differences"][0]["session"] == "c s:1-c:1"
-
-
-@pytest.mark.parametrize(("text", "speed"), [("1", 1.0), ("10", 10.0), ("0.5", 0.5), ("max", None)])
-def test_speed(text: str, speed: float | None) -> None:
-    assert parse_speed(text) == speed
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "fast", "inf", "nan", ""])
-def test_what_is_no_speed(text: str) -> None:
-    with pytest.raises(UsageError, match="a number above 0, or max"):
-        parse_speed(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.replay.sessions.runner import Options
+from kcli.replay.sessions.runner import FetchOptions
 from tests.replay.sessions.made import fetch
 from tests.replay.sessions.test_conducting import run
 
@@ -18,7 +18,7 @@ def test_each_request_is_as_it_was() -> None:
         fetch(3, session=(8, -1), replica=4),
     ]
     captured[0].asked[2] = (T0, (5, 2, 100, 11, 10))
-    noting, broker, _ = run(captured, Options(scale=None))
+    noting, broker, _ = run(captured, FetchOptions(scale=None))
     sent = [body for key, _, body in broker.requests if key == 1]
     assert [(body["sessionId"], body["sessionEpoch"], body["replicaId"]) for body in sent] == [
         (0, 0, 4),
@@ -36,7 +36,7 @@ def test_each_request_is_as_it_was() -> None:
 
 
 def test_a_session_that_is_older_is_set_up_first() -> None:
-    noting, broker, _ = run([fetch(0, {T0: 5}, {T0: 9, T1: 9}, session=(7, 3), granted=7)], Options(scale=None))
+    noting, broker, _ = run([fetch(0, {T0: 5}, {T0: 9, T1: 9}, session=(7, 3), granted=7)], FetchOptions(scale=None))
     assert noting.adopted == [T1]
     (body,) = [body for key, _, body in broker.requests if key == 1]
     assert (body["sessionId"], body["sessionEpoch"]) == (7, 3)

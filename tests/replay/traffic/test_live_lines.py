@@ -27,11 +27,11 @@ def test_a_line_for_each_broker_opened_again_when_it_is_closed() -> None:
         async with Broker(nodes=2) as broker:
             nodes = parse_bootstrap(broker.bootstrap.split(","))
             wanted = list(nodes)
-            destinations: Any = SimpleNamespace(address=lambda *_: wanted[0])
+            destinations: Any = SimpleNamespace(address=lambda *_: wanted[0], dialect=None)
             written: list[bytes] = []
             recorder = Recorder(written.append)
             config = ClientConfig({"bootstrap.servers": broker.bootstrap})
-            lines = LiveLines("captured", "-1", config, None, destinations, recorder)
+            lines = LiveLines("captured", "-1", config, destinations, recorder)
             first, same = await asyncio.gather(lines.to(ASK), lines.to(ASK))
             assert first is same
             wanted.reverse()
@@ -50,8 +50,8 @@ def test_a_line_for_each_broker_opened_again_when_it_is_closed() -> None:
 def test_a_fetch_session_stays_where_it_was_opened() -> None:
     one, other = Address("live", 1), Address("live", 2)
     where = [one]
-    destinations: Any = SimpleNamespace(address=lambda *_: where[0])
-    lines = LiveLines("captured", "", ClientConfig({"bootstrap.servers": "x:1"}), None, destinations, None)
+    destinations: Any = SimpleNamespace(address=lambda *_: where[0], dialect=None)
+    lines = LiveLines("captured", "", ClientConfig({"bootstrap.servers": "x:1"}), destinations, None)
     assert lines.address(fetch(0)) == one
     where[0] = other
     assert [lines.address(fetch(epoch)) for epoch in (1, 2)] == [one, one]

@@ -20,7 +20,7 @@ from kcli.records import build_batch, scan
 from kcli.replay.traffic.choice import Choice
 from kcli.replay.traffic.comparison import Level
 from kcli.replay.traffic.outcome import Outcome
-from kcli.replay.traffic.replaying import Options, replay
+from kcli.replay.traffic.replaying import Setting, TrafficOptions, replay
 from kcli.replay.traffic.survey import survey
 from kcli.schemas.apikeys import (
     CONSUMER_GROUP_HEARTBEAT,
@@ -40,12 +40,18 @@ from kcli.topic_names import INTERNAL
 from tests.replay.traffic.made import exchange
 
 SAMPLES = Path(__file__).parents[3] / "samples"
-FAST = Options(scale=None)
+FAST = TrafficOptions(scale=None)
+
+
+def setting(
+    items: Iterable[Exchange], choice: Choice, config: ClientConfig, options: TrafficOptions, outcome: Outcome
+) -> Setting:
+    return Setting(survey=survey(items, choice), choice=choice, config=config, options=options, outcome=outcome)
 
 
 def run(
     items: Iterable[Exchange] | str,
-    options: Options = FAST,
+    options: TrafficOptions = FAST,
     level: Level = "errors",
     choice: Choice | None = None,
     **broker: Any,
@@ -57,7 +63,7 @@ def run(
 
 def run_for_logs(
     items: Iterable[Exchange] | str,
-    options: Options = FAST,
+    options: TrafficOptions = FAST,
     level: Level = "errors",
     choice: Choice | None = None,
     **broker: Any,
@@ -72,7 +78,7 @@ def run_for_logs(
     async def work() -> dict[str, dict[int, bytes]]:
         async with Broker(**broker) as there:
             config = ClientConfig({"bootstrap.servers": there.bootstrap})
-            await replay(read, survey(read(), choice), choice, config, options, outcome)
+            await replay(read, setting(read(), choice, config, options, outcome))
             return await logs(config)
 
     return outcome, asyncio.run(work())
@@ -124,7 +130,7 @@ def test_what_one_broker_did_is_done_by_several(file: str) -> None:
 
 
 def test_every_client_several_times_each_with_a_group_of_its_own() -> None:
-    outcome, found = run("kcat-codecs.pcap", Options(scale=None, clients=3), level="none")
+    outcome, found = run("kcat-codecs.pcap", TrafficOptions(scale=None, clients=3), level="none")
     assert outcome.apis["Produce"].live.exchanges == 21
     assert sum(map(len, found.values())) == 3000
     assert outcome.apis["JoinGroup"].live.errors == {"MEMBER_ID_REQUIRED": 3}
@@ -132,7 +138,7 @@ def test_every_client_several_times_each_with_a_group_of_its_own() -> None:
 
 
 def test_repeated_runs_follow_each_other() -> None:
-    outcome, found = run("kcat-codecs.pcap", Options(scale=None, repeat=2))
+    outcome, found = run("kcat-codecs.pcap", TrafficOptions(scale=None, repeat=2))
     assert outcome.apis["Produce"].live.exchanges == 14
     assert sum(map(len, found.values())) == 2000
 
@@ -288,7 +294,7 @@ def test_a_producers_id_and_epoch_are_the_live_ones() -> None:
         {"transactionalId": None, "transactionTimeoutMs": 1000},
         {"errorCode": 0, "producerId": 77, "producerEpoch": 2},
     )
-    outcome, found = run([init, *(idempotent(at, 10 + at) for at in range(5))], Options(scale=None, clients=2))
+    outcome, found = run([init, *(idempotent(at, 10 + at) for at in range(5))], TrafficOptions(scale=None, clients=2))
     assert not outcome.has_differences()
     assert sorted(found["t[0]"]) == sorted([b"v%d" % at for at in range(5)] * 2)
 
@@ -404,7 +410,7 @@ def test_the_captured_rhythm_is_kept() -> None:
         async with Broker() as there:
             config = ClientConfig({"bootstrap.servers": there.bootstrap})
             choice = Choice(catalog(None))
-            await replay(lambda: items, survey(items, choice), choice, config, Options(scale=2.0), Noting("none"))
+            await replay(lambda: items, setting(items, choice, config, TrafficOptions(scale=2.0), Noting("none")))
 
     begun = time.time()
     asyncio.run(work())
@@ -418,7 +424,7 @@ def test_a_broker_that_goes_away_ends_every_request() -> None:
         outcome, choice = Outcome("errors"), Choice(catalog(None))
         async with Broker(faults=["api=Produce,close=0"]) as there:
             config = ClientConfig({"bootstrap.servers": there.bootstrap})
-            await replay(lambda: items, survey(items, choice), choice, config, FAST, outcome)
+            await replay(lambda: items, setting(items, choice, config, FAST, outcome))
         return outcome
 
     outcome = asyncio.run(work())

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.client.versions import ApiVersions
 from kcli.errors import SchemaError
 from kcli.grammar import messages
-from kcli.replay.traffic.versions import common, converted, nearest
-from kcli.schemas.apikeys import FETCH, FIND_COORDINATOR, LEAVE_GROUP, LIST_OFFSETS, METADATA, OFFSET_FETCH, PRODUCE
+from kcli.replay.traffic.versions import common, converted
+from kcli.schemas.apikeys import FETCH, FIND_COORDINATOR, LEAVE_GROUP, LIST_OFFSETS, OFFSET_FETCH
 from kcli.schemas.catalog import catalog
 from tests.replay.traffic.test_identities import OTHER, identities
 
 TOPICS = identities().topics
-
-
-def versions(**ranges: tuple[int, int]) -> ApiVersions:
-    keys = [(catalog().api_key(name), low, high) for name, (low, high) in ranges.items()]
-    return ApiVersions("b", {"apiKeys": [{"apiKey": k, "minVersion": a, "maxVersion": b} for k, a, b in keys]})
-
-
-def test_the_nearest_version() -> None:
-    broker = versions(Produce=(0, 11), Fetch=(4, 17), Metadata=(0, 12))
-    assert nearest(broker, FETCH, 18) == 17
-    assert nearest(broker, FETCH, 1) == 4
-    assert nearest(broker, METADATA, 5) == 5
-    assert nearest(broker, LIST_OFFSETS, 1) is None
-    assert nearest(broker, PRODUCE, 0) == 3  # 4.x names versions that it does not take
-    assert nearest(versions(Produce=(0, 11), Fetch=(0, 17)), PRODUCE, 0) == 0
 
 
 @pytest.mark.parametrize("key", catalog().apis)

@@ -1,0 +1,142 @@
+"""The engine of every replay: captured clients act again, each step when its turn has come.
+
+What there is to do is a policy's. `kcli.replay.traffic` sends every captured request again, rewritten for the live
+cluster; `kcli.replay.sessions` fetches what the captured clients fetched, by fetch sessions of its own. A policy's
+actors make its steps, and its rhythm may know more of the captured order than the times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from kcli.errors import UsageError
+
+
+class TimedStep(Protocol):
+    """What a client did at once. seconds: since the first step of all, as captured."""
+
+    @property
+    def seconds(self) -> float: ...
+
+
+S = TypeVar("S", bound=TimedStep)
+Acting = TypeVar("Acting", bound=TimedStep, contravariant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOptions:
+    """scale: captured time over live time, None: as fast as it goes. repeat: how often all is run, one by one.
+
+    topics: captured to live topic. create: make topics that are not there.
+    """
+
+    scale: float | None = 1.0
+    repeat: int = 1
+    topics: Mapping[str, str] = field(default_factory=dict)
+    create: bool = True
+
+
+class Rhythm(Generic[S]):
+    """Runs steps at their captured times from now on, divided by `scale` (None: at once)."""
+
+    def __init__(self, scale: float | None) -> None:
+        self.scale = scale
+        self.start = asyncio.get_running_loop().time()
+
+    async def turn(self, step: S) -> None:
+        """Wait until it is a step's turn."""
+        await self.until(step.seconds)
+
+    def sending(self, step: S) -> None:
+        """Take note that the step's request is sent now."""
+
+    def done(self, step: S) -> None:
+        """Take note that the step has a response, or will get none."""
+
+    async def until(self, seconds: float) -> None:
+        """Wait until `seconds` of captured time have passed."""
+        if self.scale is not None:
+            await asyncio.sleep(seconds / self.scale - self.passed())
+
+    def passed(self) -> float:
+        """Return the seconds since it began."""
+        return asyncio.get_running_loop().time() - self.start
+
+
+class Actor(Protocol[Acting]):
+    """A captured client that acts again. It tells its rhythm when it sends, and when a step is done."""
+
+    async def play(self, step: Acting) -> None:
+        """Make a step again. The next one begins when this returns."""
+        ...
+
+    async def finish(self) -> None:
+        """Wait for what is still to come behind the last step."""
+        ...
+
+    async def close(self) -> None:
+        """End the connections, whatever has happened."""
+        ...
+
+
+class Feed(Generic[S]):
+    """Steps of one actor that come while it acts."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[S | None] = asyncio.Queue()
+
+    def put(self, step: S) -> None:
+        """Add the next step."""
+        self._queue.put_nowait(step)
+
+    def end(self) -> None:
+        """Say that no more come."""
+        self._queue.put_nowait(None)
+
+    async def __aiter__(self) -> AsyncIterator[S]:
+        while (step := await self._queue.get()) is not None:
+            yield step
+
+
+async def given(steps: Iterable[S]) -> AsyncIterator[S]:
+    """Yield steps that are all there."""
+    for step in steps:
+        yield step
+
+
+async def act(actor: Actor[S], steps: AsyncIterator[S] | Feed[S], rhythm: Rhythm[S]) -> None:
+    """Have an actor make all its steps, each in its turn."""
+    try:
+        async for step in steps:
+            await rhythm.turn(step)
+            await actor.play(step)
+        await actor.finish()
+    finally:
+        await actor.close()
+
+
+@asynccontextmanager
+async def together() -> AsyncIterator[Callable[[Coroutine[Any, Any, None]], object]]:
+    """Run what is begun together, to the end of all. The first that fails ends the others, and its error is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group.create_task
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+
+
+def parse_speed(text: str) -> float | None:
+    """Read `--speed`: a factor ("10" is ten times as fast as captured), or "max". UsageError."""
+    if text == "max":
+        return None
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = -1.0
+    if not 0 < speed < float("inf"):
+        raise UsageError(f"--speed {text}: a number above 0, or max, expected")
+    return speed

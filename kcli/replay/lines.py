@@ -1,0 +1,64 @@
+"""The live connections of one captured client: a line to each broker that its requests lead to."""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+from kcli.capture.io.packet_writing import Direction
+from kcli.client.address import Address
+from kcli.client.connection import Frame
+from kcli.client.handshake import Session, connect
+from kcli.client.properties import ClientConfig
+from kcli.proxy.recording import Recorder, Recording
+
+FROM_CLIENT: Direction = 0
+FROM_SERVER: Direction = 1
+Broker = TypeVar("Broker")
+
+
+class Line(NamedTuple):
+    """An open connection. recording: None where it is not saved."""
+
+    session: Session
+    recording: Recording | None
+
+    def record(self, direction: Direction, frame: Frame) -> None:
+        """Save what was said, where that is wanted."""
+        if self.recording is not None:
+            self.recording.data(direction, len(frame).to_bytes(4, "big") + frame)
+
+    async def close(self) -> None:
+        """End the connection, and what is saved of it."""
+        await self.session.connection.close()
+        if self.recording is not None:
+            self.recording.end(FROM_CLIENT)
+            self.recording.end(FROM_SERVER)
+
+
+class Lines(Generic[Broker]):
+    """Lines by broker, however brokers are told apart. comment: of each in what `recorder` saves."""
+
+    def __init__(self, dialect: str | None, recorder: Recorder | None = None, comment: str = "") -> None:
+        self.dialect, self.recorder, self.comment = dialect, recorder, comment
+        self.lines: dict[Broker, Line] = {}
+
+    def open_to(self, broker: Broker) -> Line | None:
+        """Return the line to a broker; None: there is none, or it was lost."""
+        line = self.lines.get(broker)
+        return line if line is not None and line.session.connection.error is None else None
+
+    async def open(self, broker: Broker, address: Address, config: ClientConfig) -> Line:
+        """Open a line to a broker, in the place of one that was lost. NetworkError."""
+        if broker in self.lines:
+            await self.lines.pop(broker).close()
+        session = await connect(address, config, self.dialect)
+        recording = (
+            None if self.recorder is None else self.recorder.begin(*session.connection.ends, comment=self.comment)
+        )
+        line = self.lines[broker] = Line(session, recording)
+        return line
+
+    async def close(self) -> None:
+        """End all."""
+        while self.lines:
+            await self.lines.popitem()[1].close()

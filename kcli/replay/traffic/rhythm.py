@@ -1,0 +1,76 @@
+"""When a replay sends: in the captured rhythm and order, and not too far ahead of what is still to be answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.replay.engine import Rhythm
+from kcli.replay.traffic.outcome import Outcome
+from kcli.replay.traffic.source import size_of
+from kcli.replay.traffic.steps import Step
+
+MOST_STEPS = 500  # of one client that are read ahead
+MOST_BYTES = 1 << 26  # of requests and answers among them
+MOST_WAIT = 10.0  # seconds for answers that the capture shows to have come before
+SETTLE = 0.01  # seconds behind a request that a broker holds back
+
+
+class CapturedRhythm(Rhythm[Step]):
+    """The captured times, and the order that steps know of. outcome: gets how punctual it is; ended: takes each step
+    that is done."""
+
+    def __init__(self, scale: float | None, outcome: Outcome, ended: Callable[[Step], None]) -> None:
+        super().__init__(scale)
+        self.outcome, self.ended = outcome, ended
+        self.last = 0.0  # moment of the capture that has been sent
+
+    async def turn(self, step: Step) -> None:
+        """Wait until a step is due, and what it depends on has come."""
+        await self.until(step.seconds)
+        waited = [each for each in (*step.own, *step.after) if not each.done()]
+        if waited:
+            _, missing = await asyncio.wait(waited, timeout=MOST_WAIT)
+            self.outcome.late += bool(missing)
+        for each in step.behind:
+            await asyncio.wait([each.sent], timeout=MOST_WAIT)
+            await asyncio.sleep(each.sent_at + SETTLE - asyncio.get_running_loop().time())
+
+    def sending(self, step: Step) -> None:
+        """Take in how late a step's request goes out."""
+        self.last = max(self.last, step.seconds)
+        self.outcome.pace.add(self.passed() - step.seconds / self.scale if self.scale is not None else None)
+        step.leave(asyncio.get_running_loop().time())
+
+    def done(self, step: Step) -> None:
+        """Let those go on that wait for a step."""
+        step.end()
+        self.ended(step)
+
+    def stop(self) -> None:
+        """Note how long the run has taken."""
+        self.outcome.pace.end(self.passed(), None if self.scale is None else self.last / self.scale)
+
+
+class Room:
+    """How far reading may be ahead of sending. clients: how many share it."""
+
+    def __init__(self, clients: int = 1) -> None:
+        self.most = MOST_STEPS * clients
+        self.steps = self.bytes = 0
+        self._free = asyncio.Event()
+
+    async def enter(self, exchange: Exchange) -> None:
+        """Wait for room for one more."""
+        while self.steps >= self.most or (self.bytes > MOST_BYTES and self.steps):
+            self._free.clear()
+            await self._free.wait()
+        self.steps += 1
+        self.bytes += size_of(exchange)
+
+    def leave(self, exchange: Exchange) -> None:
+        """Give the room of one back that is done."""
+        self.steps -= 1
+        self.bytes -= size_of(exchange)
+        self._free.set()
