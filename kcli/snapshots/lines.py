@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from kcli.core.snapshots.snapshot_json import JsonLines
 from kcli.errors import DecodeError, InputError
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
@@ -35,6 +36,7 @@ class RecordLines:
         self.secrets, self.names = secrets, names
         self.known: dict[tuple[int, str], bytes] = {}  # (type, id) -> what stands for it in the line of its removal
         self.problems: list[str] = []
+        self.kernel = JsonLines(self.node, CHUNK, secrets)  # knows the nodes of every type and version
         self.records = 0
         self.batch = b""  # what stands in each line of the batch, behind the offset
 
@@ -70,28 +72,13 @@ class RecordLines:
 
     def pieces(self, records: memoryview, batch: Batch, mapped: bool) -> Iterable[memoryview | bytes | Row]:
         """Finished text where the kernel makes it, rows for the rest."""
-        if batch.is_control or (fast := self.fast) is None:
+        if batch.is_control:
             return walk(records, batch)
         mapped = mapped and batch.compression == "none"
-        made: Iterable[memoryview | Row] = fast.lines(
+        made: Iterable[memoryview | Row] = self.kernel.lines(
             records, batch.base_offset, batch.record_count, mapped, self.batch
         )
         return made
-
-    @property
-    def fast(self) -> Any:
-        """The kernel, with the nodes of every type and version; None without the compiled core."""
-        if not hasattr(self, "kernel"):
-            self.kernel = self.make_kernel()
-        return self.kernel
-
-    def make_kernel(self) -> Any:
-        """The core's writer of lines; None where the core is not built."""
-        try:
-            from kcli.core.snapshots.snapshot_json import JsonLines
-        except ImportError:
-            return None
-        return JsonLines(self.node, CHUNK, self.secrets)
 
     def node(self, key: int, version: int) -> tuple[bytes, Any] | None:
         """What the kernel needs to write records of a type and version: the text in front, and the message's node."""

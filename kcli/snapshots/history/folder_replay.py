@@ -38,8 +38,8 @@ class FolderReplay:
         replay = Replay(folder, dialect)
         self.path, self.ids = replay.path, replay.ids
         self.loader = Loader(dialect, strict=False).judged()
-        self.is_sound = replay.first is not None and self.loader.changes is not None
-        if replay.first is not None and self.is_sound:
+        self.is_sound = replay.first is not None
+        if replay.first is not None:
             if replay.first in self.ids:
                 self.load(replay.first)
             self.ids = [each for each in replay.ids if each.end_offset > replay.first.end_offset]

@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.snapshots.snapshot import PartitionChanges
 from kcli.snapshots.image.diff import Change, row_change
 from kcli.snapshots.image.objects import SECRET_TABLES, Object, object_row, touched
 from kcli.snapshots.reading.framing import Batch
-from kcli.snapshots.reading.load import Loader, make_changes
+from kcli.snapshots.reading.load import Loader
 from kcli.snapshots.reading.walk import Row
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class HistoryLoader(Loader):
         watched: dict[Any, set[Any]] = {}
         for topic, number in partitions or ():
             watched.setdefault(topic, set()).add(number)
-        self.changes = None if partitions is None else make_changes(self.image, watched)
+        self.changes = None if partitions is None else PartitionChanges(self.image.topics, watched)
         self.batch: Batch | None = None  # of the log; None while a snapshot is read
 
     def take(self, row: Row, records: memoryview, batch: Batch) -> None:

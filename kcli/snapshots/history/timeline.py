@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from kcli.core.snapshots.snapshot import StateCounts
 from kcli.records.control import CONTROL_TYPES
 from kcli.snapshots.image.partitions import FACTS, id_bytes
-from kcli.snapshots.image.state_counts import new_counts
 from kcli.snapshots.reading.framing import Batch
 from kcli.snapshots.reading.load import Loader
 from kcli.snapshots.reading.log_spans import FRAME
 from kcli.snapshots.reading.walk import Row
-
-if TYPE_CHECKING:
-    from kcli.core.snapshots.snapshot import StateCounts
 
 MOST = 1000  # events and epochs that are kept, the newest
 LAST_MS = 253_402_300_799_999  # of the year 9999, the last one that has a date
@@ -118,7 +115,7 @@ class Timeline(Loader):
         if self.states is None:
             found = self.image.count_facts()
             self.before = [found[fact] for fact in STATES.values()]
-            self.states = new_counts(self.before)
+            self.states = StateCounts(self.before)
             if self.changes is not None:
                 self.changes.counts = self.states
         time = batch.append_timestamp

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.snapshots.image.image import Image, Partition
+from kcli.core.snapshots.snapshot import same_partition
+from kcli.snapshots.image.image import Image
 from kcli.snapshots.image.tables import TABLES, Table
 
 Row = dict[str, Any]
@@ -94,23 +95,13 @@ def diff_partitions(table: Table, before: Image, after: Image) -> Iterator[Chang
         if mine is yours or mine == yours:
             continue
         for number in sorted(mine.keys() | yours.keys()):
-            if number in mine and number in yours and is_same(mine[number], yours[number]):
+            one, two = mine.get(number), yours.get(number)
+            if one is not None and two is not None and (one == two or same_partition(one, two)):
                 continue
             row = row_of(before, identity, number)
             other = row_of(after, identity, number)
             if row != other:
                 yield row_change(table.name, row, other)
-
-
-def is_same(mine: bytes | Partition, yours: bytes | Partition) -> bool:
-    """Whether two partitions are known to be the same, without decoding them."""
-    if mine == yours:
-        return True
-    try:
-        from kcli.core.snapshots.snapshot import same_partition
-    except ImportError:
-        return False
-    return bool(same_partition(mine, yours))
 
 
 def name_of(identity: bytes, *images: Image) -> str:

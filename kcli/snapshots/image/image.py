@@ -6,10 +6,11 @@ million of them take a few hundred MB, and most questions need few.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.core.snapshots.snapshot import count_facts, partition_facts
 from kcli.counting import counted
 from kcli.snapshots.image.partitions import FACTS, facts_of, id_text
 from kcli.snapshots.rules.levels import FEATURE, level_name
@@ -169,7 +170,7 @@ class Image:
 
     def summary(self, partition: bytes | Partition) -> Summary:
         """A partition's facts, leader, replicas and ISR, without decoding the whole record."""
-        if isinstance(partition, bytes) and (fast := fast_summary(partition)) is not None:
+        if isinstance(partition, bytes) and (fast := partition_facts(partition)) is not None:
             return fast
         value = self.decoded(partition)
         return facts_of(value), value["leader"], tuple(value["replicas"]), tuple(value["isr"])
@@ -184,7 +185,7 @@ class Image:
         """{key of partitions.FACTS: how many partitions}."""
         totals = [0] * len(FACTS)
         for topic in self.topics.values():
-            for partition in fast_counts(topic.partitions, totals):
+            for partition in count_facts(topic.partitions, totals):
                 bits = facts_of(self.decoded(partition))
                 for index, bit in enumerate(FACTS.values()):
                     totals[index] += bool(bits & bit)
@@ -211,21 +212,3 @@ def normal_partition(record: Value) -> Partition:
         "leaderEpoch": record["leaderEpoch"],
         "partitionEpoch": record["partitionEpoch"],
     }
-
-
-def fast_summary(framed: bytes) -> Summary | None:
-    """The kernel's answer for a framed PartitionRecord; None where it has none."""
-    try:
-        from kcli.core.snapshots.snapshot import partition_facts
-    except ImportError:
-        return None
-    return partition_facts(framed)
-
-
-def fast_counts(partitions: dict[int, bytes | Partition], totals: list[int]) -> Iterable[bytes | Partition]:
-    """Let the kernel add to the totals. Returns the partitions that it leaves."""
-    try:
-        from kcli.core.snapshots.snapshot import count_facts
-    except ImportError:
-        return partitions.values()
-    return count_facts(partitions, totals)

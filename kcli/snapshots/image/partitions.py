@@ -1,16 +1,15 @@
 """Counts the partitions of a snapshot.
 
-The compiled kernel reads nearly all PartitionRecords in place; what it leaves (unknown tags, the layouts of 2.8, or no
-compiled core at all) is decoded and counted here, by the same rules.
+The kernel reads nearly all PartitionRecords in place; what it leaves (unknown tags, the layouts of 2.8) is decoded and
+counted here, by the same rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from kcli.core.snapshots.snapshot import Partitions
+from kcli.core.snapshots.snapshot import Partitions
 
 # The facts of a partition that its record shows, one bit each (the kernel has the same).
 FACTS = {
@@ -74,7 +73,7 @@ class PartitionTable:
     broken      the first `most` of Broken; broken_count counts them all
     tallies     {(apiKey, version): [count, bytes, most bytes, offset of that one, offset of the first]} of the `quiet`
                 types, and with `changes` of the PartitionChangeRecords that read well: the kernel counts them without
-                giving them out (without the kernel: empty, and they are given out)
+                giving them out
     store       {topic id: {partition: framed record, as bytes}} when given
     """
 
@@ -88,7 +87,7 @@ class PartitionTable:
         changes: bool = False,
     ) -> None:
         self.references, self.store, self.most = references, store, most
-        self.fast: Partitions | None = make_fast(references, store, most, quiet, changes)
+        self.fast: Partitions | None = Partitions(references, store, most, quiet, changes)
         self.tallies: dict[tuple[int, int], list[int]] = {}
         self.count = self.size = self.broken_count = 0
         self.by_version: dict[int, list[int]] = {}
@@ -157,16 +156,6 @@ class PartitionTable:
         for pair, offset in fast.pairs.items():
             self.pairs[pair] = min(self.pairs.get(pair, offset), offset)
         self.broken = sorted([*self.broken, *fast.broken], key=lambda each: each[0])[: self.most]
-
-
-def make_fast(
-    references: bool, store: dict[bytes, Any] | None, most: int, quiet: Iterable[int], changes: bool
-) -> Partitions | None:
-    try:
-        from kcli.core.snapshots.snapshot import Partitions
-    except ImportError:
-        return None
-    return Partitions(references, store, most, quiet, changes)
 
 
 def add_up(row: list[int], more: Sequence[int]) -> None:

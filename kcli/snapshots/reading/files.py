@@ -66,8 +66,10 @@ def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
         return
     import mmap
 
+    from kcli.core.snapshots.map_guard import MapGuard
+
     mapped = mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ)
-    data, guard = memoryview(mapped), make_guard(mapped)
+    data, guard = memoryview(mapped), MapGuard(mapped)
     try:
         try:
             yield OpenFile(path, name, data, mapped)
@@ -76,24 +78,14 @@ def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
             raise
         check_whole(stream, path, data, guard)
     finally:
-        if guard is not None:
-            guard.close()
+        guard.close()
         close(data, mapped)
 
 
-def make_guard(mapped: mmap.mmap) -> MapGuard | None:
-    """What lets a map be read whose file is cut off; None: there is no core."""
-    try:
-        from kcli.core.snapshots.map_guard import MapGuard
-    except ImportError:
-        return None
-    return MapGuard(mapped)
-
-
-def check_whole(stream: IO[bytes], path: str, data: memoryview, guard: MapGuard | None) -> None:
+def check_whole(stream: IO[bytes], path: str, data: memoryview, guard: MapGuard) -> None:
     """Raise OSError where a file does not have what was mapped any more: zeros may have been read in its place."""
     left = os.fstat(stream.fileno()).st_size
-    if left < len(data) or (guard is not None and guard.was_cut):
+    if left < len(data) or guard.was_cut:
         text = f"another program cut it off while it was read: from {len(data)} to {left} bytes"
         raise OSError(errno.EIO, text, path) from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
+from kcli.core.snapshots.snapshot import PartitionChanges
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
 from kcli.records.control import CONTROL_TYPES
@@ -16,7 +17,6 @@ from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum, rele
 from kcli.snapshots.reading.walk import PROBLEMS, Row, opened, walk
 
 if TYPE_CHECKING:
-    from kcli.core.snapshots.snapshot import PartitionChanges
     from kcli.snapshots.image.controller import Controller
 
 BEGIN, END, ABORT = 23, 24, 25
@@ -53,7 +53,8 @@ class Loader:
         self.split: tuple[int, int] | None = None  # the batch that `until` lies in: its first offset, the one after it
         self.reached = 0  # the log offset behind the last batch that was seen, sound or not
         self.table: PartitionTable | None = None  # of the snapshot being read
-        self.changes = make_changes(self.image)  # what a log makes of partitions, in the kernel
+        # What a log makes of partitions, in the kernel; None: every record is applied here.
+        self.changes: PartitionChanges | None = PartitionChanges(self.image.topics)
 
     def judged(self) -> Self:
         """Have a controller's rules judge each record, too: what it refuses goes to `refusals`."""
@@ -274,12 +275,3 @@ class Loader:
             self.records += changes.settle(id_bytes(value["topicId"]))
         elif name == "ClearElrRecord":
             self.settle()
-
-
-def make_changes(image: Image, watched: dict[str, set[int]] | None = None) -> PartitionChanges | None:
-    """The kernel that applies what a log says of partitions, but for those watched; None: there is no core."""
-    try:
-        from kcli.core.snapshots.snapshot import PartitionChanges
-    except ImportError:
-        return None
-    return PartitionChanges(image.topics, watched)

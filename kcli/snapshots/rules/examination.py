@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
+from kcli.core.codec.hash_set import HashSet
 from kcli.errors import DecodeError, InputError
 from kcli.snapshots.image.partitions import PartitionTable, id_bytes
 from kcli.snapshots.reading.decoding import Decoder
@@ -80,7 +81,7 @@ class Examiner:
         self.follower = follower
         self.decoder = decoder
         self.ends, self.times = (sorted(asked.ends), asked.times) if asked else ([], ())
-        self.seen = make_seen()
+        self.seen = HashSet().add
         self.configured: dict[str, int] = {}  # topic -> offset of its first config
         self.names: set[str] = set()
 
@@ -230,22 +231,6 @@ class Examiner:
             found.controllers[value["controllerId"]] = value
         elif key == 12:
             found.features[value["name"]] = value.get("featureLevel", value.get("maxFeatureLevel", 0))
-
-
-def make_seen() -> Callable[[int], bool]:
-    """Make a function that returns whether it was given a hash before."""
-    try:
-        from kcli.core.codec.hash_set import HashSet
-    except ImportError:
-        known: set[int] = set()
-
-        def add(value: int) -> bool:
-            before = value in known
-            known.add(value)
-            return before
-
-        return add
-    return HashSet().add
 
 
 def has_unknown_tags(value: Any) -> bool:

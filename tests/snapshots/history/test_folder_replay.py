@@ -143,12 +143,6 @@ def test_a_folder_without_a_log(folder: Path) -> None:
     assert not follows(folder)
 
 
-def test_partitions_that_the_kernel_does_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the core, `replay_folder` alone replays."""
-    monkeypatch.setattr("kcli.snapshots.reading.load.make_changes", lambda *_: None)
-    assert not follows(folder)
-
-
 def test_an_examination_lets_go_of_the_partitions(folder: Path) -> None:
     """What verify keeps of a file, for the rules on the folder, is small."""
     kept = []

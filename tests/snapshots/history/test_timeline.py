@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from kcli.snapshots.history.timeline import MOST, STATES, BrokerEvent, Timeline, broker_state
-from kcli.snapshots.image.state_counts import StateCounts
 from kcli.snapshots.reading.api import Wanted, load_image, take_log, take_snapshot
 from kcli.snapshots.reading.files import open_file
+from tests.oracle.snapshots import StateCounts
 from tests.snapshots.files import NODES, partition_folder
 from tests.snapshots.made import NAME, TOPIC_ID, broker, snapshot
 from tests.snapshots.quorums import FIRST, eventful, metadata_batch
@@ -72,14 +72,13 @@ def test_the_last_state_is_that_of_the_image(node: str) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_the_kernel_and_the_reference_note_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random records, of which many do not apply: counted by the core where it applies them, and in Python alone."""
-    pytest.importorskip("kcli.core.snapshots.snapshot")
     batches = list(History(seed).batches())
     noted = []
     for kernel in (True, False):
         found = Timeline(SECOND)
         if not kernel:
             found.changes = None
-            monkeypatch.setattr("kcli.snapshots.history.timeline.new_counts", StateCounts)
+            monkeypatch.setattr("kcli.snapshots.history.timeline.StateCounts", StateCounts)
         found.snapshot(memoryview(snapshot()), end_offset=100)
         for data in batches:
             found.segment(memoryview(data))

@@ -1,6 +1,7 @@
 import pytest
 
-from kcli.snapshots.image.image import MIGRATING, Image, fast_counts, fast_summary, normal_partition
+from kcli.core.snapshots.snapshot import count_facts, partition_facts
+from kcli.snapshots.image.image import MIGRATING, Image, normal_partition
 from kcli.snapshots.image.partitions import FACTS, id_bytes
 from kcli.snapshots.reading.load import load_snapshot
 from tests.snapshots.made import TOPIC_ID, image, partition, snapshot
@@ -32,7 +33,7 @@ def test_summaries_the_fast_way_and_the_slow() -> None:
     slow = [found.summary(found.decoded(each)) for each in topic.partitions.values()]
     assert fast == slow
     assert fast[2] == (FACTS["under-replicated"] | FACTS["with-elr"], 1, (1, 2, 3), (1,))
-    assert fast_summary(b"\1\2\0") is None
+    assert partition_facts(b"\1\2\0") is None
 
 
 def test_counting_mixes_bytes_and_values() -> None:
@@ -41,7 +42,7 @@ def test_counting_mixes_bytes_and_values() -> None:
     topic.partitions[3] = normal_partition(partition(3, leader=-1, isr=[]))
     counts = found.count_facts()
     assert (counts["under-replicated"], counts["offline"], found.partition_count()) == (2, 1, 4)
-    assert list(fast_counts(topic.partitions, [0] * 6)) == [topic.partitions[3]]
+    assert list(count_facts(topic.partitions, [0] * 6)) == [topic.partitions[3]]
 
 
 def test_a_partition_of_an_old_version_gets_every_field() -> None:

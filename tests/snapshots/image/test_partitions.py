@@ -8,7 +8,8 @@ import pytest
 from kcli.snapshots.image.partitions import BREAKS, FACTS, PartitionTable, breaks_of, facts_of, id_bytes, id_text
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.framing import Batch
-from kcli.snapshots.reading.walk import opened, walk, walk_interpreted
+from kcli.snapshots.reading.walk import opened, walk
+from tests.oracle.snapshots import walk_batch
 from tests.snapshots.files import log_file
 from tests.snapshots.made import TOPIC_ID, headers, partition
 
@@ -48,7 +49,7 @@ def feed(table: PartitionTable, framed: list[bytes], fast: bool) -> PartitionTab
         offset += 1
     batch = Batch(0, 0, 0, 0, 2, 0, 0, offset - 1, 0, 0, -1, -1, -1, offset)
     view = memoryview(bytes(body))
-    rows = walk(view, batch, table) if fast else walk_interpreted(view, batch)
+    rows = walk(view, batch, table) if fast else walk_batch(view, batch)
     for place, _, version, start, end, problem in rows:
         assert not problem
         assert not fast

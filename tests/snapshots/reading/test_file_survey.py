@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from kcli.snapshots.reading.file_survey import Survey, survey
+from tests.oracle.snapshots import by_oracle
 from tests.snapshots.files import LAST_431, TRUTH, damaged, log_file
 from tests.snapshots.made import NAME, image, partition, snapshot
 
@@ -61,11 +62,11 @@ def test_unknown_types_in_number_are_one_problem() -> None:
     assert "above 32767" in found.problems[0]
 
 
-def test_without_the_kernel_it_finds_the_same(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_the_oracle_finds_the_same() -> None:
     data = memoryview(log_file(LAST_431).read_bytes())
     fast = survey(data, "x")
-    monkeypatch.setitem(__import__("sys").modules, "kcli.core.snapshots.snapshot", None)
-    slow = survey(data, "x")
+    with by_oracle():
+        slow = survey(data, "x")
     assert (slow.facts, slow.partitions, slow.largest) == (fast.facts, fast.partitions, fast.largest)
     assert {kind: row[:2] for kind, row in slow.types.items()} == {kind: row[:2] for kind, row in fast.types.items()}
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as some
 
 from kcli.errors import InputError
 from kcli.snapshots.reading.framing import Batch
-from kcli.snapshots.reading.walk import PROBLEMS, SOFT, Entry, entries, opened, walk, walk_interpreted
+from kcli.snapshots.reading.walk import PROBLEMS, SOFT, Entry, entries, opened, walk
+from tests.oracle.snapshots import walk_batch
 from tests.snapshots.files import all_files, damaged
 from tests.snapshots.made import headers, raw_records, snapshot
 
@@ -18,7 +19,7 @@ BODY = raw_records(SNAPSHOT)
 
 
 def both(records: bytes, batch: Batch) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = [tuple(row) for row in walk_interpreted(memoryview(records), batch)]
+    rows: list[tuple[object, ...]] = [tuple(row) for row in walk_batch(memoryview(records), batch)]
     assert [tuple(row) for row in walk(memoryview(records), batch)] == rows
     return rows
 

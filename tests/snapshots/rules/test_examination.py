@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from kcli.snapshots.rules.evidence import Evidence
-from kcli.snapshots.rules.examination import examine, has_unknown_tags, make_seen
+from kcli.snapshots.rules.examination import examine, has_unknown_tags
 from tests.snapshots.files import LAST_431, damaged, log_file
 
 
@@ -48,14 +46,6 @@ def test_a_second_look_gives_every_record() -> None:
     file = log_file(LAST_431)
     found = examine(memoryview(file.read_bytes()), file.name)
     assert sum(1 for row, _ in found.rescan() if row[1] == 3) == 297
-
-
-def test_seen_the_fast_way_and_the_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    hashes = [hash(("x", number % 3000)) for number in range(6000)] + [0, 0, -1, -1]
-    fast = list(map(make_seen(), hashes))
-    monkeypatch.setitem(sys.modules, "kcli.core.codec.hash_set", None)
-    assert list(map(make_seen(), hashes)) == fast
-    assert fast.count(False) == 3002
 
 
 def test_tags_are_found_at_any_depth() -> None:
