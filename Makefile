@@ -22,7 +22,7 @@ export CCACHE_NOHASHDIR := 1
 endif
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*/*.$(kind)))
 
-.PHONY: help demo test check suite unit real bench fuzz sanitized soak churn layouts man dist format clean
+.PHONY: help demo test check suite unit real bench fuzz sanitized soak churn layouts man tables dist format clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -69,6 +69,9 @@ layouts: $(VENV)/built  ## Write the core's table of offsets anew from the gramm
 
 man: $(VENV)/built  ## Write man/ anew from the commands
 	$(BIN)/python tools/manpages.py man
+
+tables: $(VENV)/built  ## Write the page of all tables anew from their definitions
+	$(BIN)/python -m kcli.sql.reference > docs/reference/tables.md
 
 dist: $(VENV)/built $(VENV)/extra-dev  ## A wheel and an sdist in dist/
 	$(BIN)/python -m build --no-isolation

@@ -8,8 +8,6 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-import pytest
-
 import kcli
 
 ROOT = Path(__file__).parents[1]
@@ -32,50 +30,55 @@ CORE = sorted(
 )
 
 
-@pytest.mark.parametrize("package", [str(path.relative_to(ROOT)) for path in PACKAGES])
-def test_a_package_has_tests(package: str) -> None:
-    inside = Path(package).relative_to("kcli")
-    if package in TESTED_ELSEWHERE:
-        assert (ROOT / TESTED_ELSEWHERE[package]).exists()
-        return
-    folder = TESTS / inside
-    assert list(folder.rglob("test_*.py")) or (folder.parent / f"test_{inside.name}.py").exists(), (
-        f"{folder} has no test"
-    )
+def test_packages_have_tests() -> None:
+    for package in PACKAGES:
+        inside = package.relative_to(ROOT / "kcli")
+        if (elsewhere := TESTED_ELSEWHERE.get(f"kcli/{inside}")) is not None:
+            assert (ROOT / elsewhere).exists()
+            continue
+        folder = TESTS / inside
+        alone = folder.parent / f"test_{inside.name}.py"
+        assert alone.exists() or list(folder.rglob("test_*.py")), f"{folder} has no test"
 
 
-@pytest.mark.parametrize("folder", [str(path.relative_to(ROOT)) for path in PACKAGES])
-def test_a_folder_can_be_taken_in_at_a_glance(folder: str) -> None:
-    if folder not in REGISTRIES:
-        assert len(list((ROOT / folder).glob("*.py*"))) <= MOST_MODULES
+def test_folders_can_be_taken_in_at_a_glance() -> None:
+    many = {str(path.relative_to(ROOT)): len(list(path.glob("*.py*"))) for path in PACKAGES}
+    assert not {name: count for name, count in many.items() if count > MOST_MODULES and name not in REGISTRIES}
 
 
-@pytest.mark.parametrize("source", [str(path.relative_to(ROOT)) for path in SOURCES])
-def test_a_source_can_be_read_at_a_sitting(source: str) -> None:
-    lines = len((ROOT / source).read_text().splitlines())
-    assert lines <= MOST_LINES
+def test_sources_can_be_read_at_a_sitting() -> None:
+    lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in SOURCES}
+    assert not {name: count for name, count in lines.items() if count > MOST_LINES}
 
 
-@pytest.mark.parametrize("module", [str(path.relative_to(ROOT)) for path in MODULES if path.suffix == ".py"])
-def test_a_module_says_what_it_is(module: str) -> None:
-    tree = ast.parse((ROOT / module).read_text())
-    assert ast.get_docstring(tree), "no docstring"
-    names = [getattr(target, "id", "") for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
-    assert "__all__" not in names or module.endswith("__init__.py") or module in VOCABULARIES, "for packages"
+def test_a_module_says_what_it_is_and_packages_what_they_offer() -> None:
+    silent, offering = [], []
+    for path in MODULES:
+        if path.suffix != ".py":
+            continue
+        name, tree = str(path.relative_to(ROOT)), ast.parse(path.read_text())
+        if not ast.get_docstring(tree):
+            silent.append(name)
+        assigned = (node for node in tree.body if isinstance(node, ast.Assign))
+        names = [getattr(target, "id", "") for node in assigned for target in node.targets]
+        if "__all__" in names and path.name != "__init__.py" and name not in VOCABULARIES:
+            offering.append(name)
+    assert not silent and not offering
 
 
-@pytest.mark.parametrize("source", [str(path.relative_to(ROOT)) for path in CORE])
-def test_the_core_imports_nothing_from_above(source: str) -> None:
+def test_the_core_imports_nothing_from_above() -> None:
     """import-linter does not read Cython."""
-    found = re.findall(r"^\s*(?:from|c?import)\s+(kcli[\w.]*)", (ROOT / source).read_text(), re.MULTILINE)
-    assert not [name for name in found if not re.match(r"kcli(\.core|\.errors|\.jsontext)?(\.|$)", name)]
+    for path in CORE:
+        found = re.findall(r"^\s*(?:from|c?import)\s+(kcli[\w.]*)", path.read_text(), re.MULTILINE)
+        assert not [name for name in found if not re.match(r"kcli(\.core|\.errors|\.jsontext)?(\.|$)", name)], path
 
 
-@pytest.mark.parametrize("source", [str(path.relative_to(ROOT)) for path in CORE if path.suffix != ".py"])
-def test_loops_of_the_core_make_no_range(source: str) -> None:
+def test_loops_of_the_core_make_no_range() -> None:
     """Where the sign of a step is not written down, Cython makes a Python range for every run of the loop."""
-    steps = re.findall(r"\bin range\([^\n]*?,[^\n]*?,\s*([^\n]*?)\):", (ROOT / source).read_text())
-    assert not [step for step in steps if not re.match(r"-?\d+$|sizeof\(", step)]
+    for path in CORE:
+        if path.suffix != ".py":
+            steps = re.findall(r"\bin range\([^\n]*?,[^\n]*?,\s*([^\n]*?)\):", path.read_text())
+            assert not [step for step in steps if not re.match(r"-?\d+$|sizeof\(", step)], path
 
 
 def test_public_names_are_pinned() -> None:

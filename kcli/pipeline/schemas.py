@@ -1,4 +1,4 @@
-"""The tables' columns as Arrow and Spark have them, and as docs/reference/pipeline-tables.md shows them."""
+"""The tables' columns as Arrow and Spark have them."""
 
 from __future__ import annotations
 
@@ -29,21 +29,3 @@ def arrow_schema(name: str) -> pyarrow.Schema:
 def spark_columns(table: Table) -> tuple[tuple[str, str], ...]:
     """(name, type) of each column, as Spark's DDL has them."""
     return tuple((column.name, SPARK_TYPES[column.kind]) for column in table.columns)
-
-
-def document() -> str:
-    """The tables' page of the docs, in Markdown."""
-    parts = ["# The tables of `kcli pipeline run`\n", *(describe(each) for each in TABLES.values())]
-    return "\n".join(parts)
-
-
-def describe(each: Table) -> str:
-    rows = "\n".join(f"| `{column.name}` | {column.kind} | {column.text} |" for column in each.columns)
-    dated = " Partitioned by the day of `timestamp` (UTC)." if each.dated else ""
-    return f"## {each.name}\n\n{each.text}{dated}\n\n| column | type | |\n|---|---|---|\n{rows}\n"
-
-
-if __name__ == "__main__":
-    import sys
-
-    sys.stdout.write(document())

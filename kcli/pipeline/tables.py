@@ -1,4 +1,4 @@
-"""The pipeline's tables: every column, its type and meaning. docs/reference/pipeline-tables.md is made from this.
+"""The pipeline's tables: every column, its type and meaning (docs/reference/tables.md shows them).
 
 A kind is the name of an Arrow type; "instant" is a timestamp in microseconds, UTC (Spark reads no nanoseconds),
 "strings" a list of strings. Bytes are as on the wire unless a column says otherwise; -1 and null are Kafka's own

@@ -1,0 +1,62 @@
+"""The page of all tables (docs/reference/tables.md): every column with its type, its unit, and where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kcli.pipeline import tables as pipeline
+from kcli.sql.definitions import TABLES
+from kcli.tables.captured import PARQUET_COLUMNS
+from kcli.tables.definition import Column, Table
+
+SQL, PIPELINE, PARQUET = "`kcli sql`", "`kcli pipeline run`", "`decode pcap --format parquet`"
+HEAD = """\
+# Tables
+
+The tables of `kcli sql`, of `kcli pipeline run`, and of Parquet files. This page is made from their definitions
+(`make tables`).
+
+Types are Arrow's; `instant` is a timestamp in microseconds, UTC, `strings` a list of strings, `headers` a list of
+records' headers. A type with `?` may be null. Bytes are as on the wire unless a column says otherwise; -1 is Kafka's
+own where it has it. `kcli sql` gives every row its `file`.
+
+"""
+
+
+def document() -> str:
+    """Return the page, in Markdown."""
+    listed = "\n".join(f"- [`{name}`](#{name}): {table.text}" for name, table in TABLES.items())
+    return "\n".join([HEAD + listed + "\n", *map(describe, TABLES.values())])
+
+
+def describe(table: Table) -> str:
+    """Return the section of a table."""
+    found = places_of(table.name)
+    dated = table.name in pipeline.TABLES and pipeline.TABLES[table.name].dated
+    partitioned = " The pipeline partitions it by the day of `timestamp` (UTC)." if dated else ""
+    rows = "\n".join(row_of(column, found) for column in table.columns)
+    head = f"## {table.name}\n\n{table.text}\n\nIn {', '.join(found)}.{partitioned}\n\n"
+    return f"{head}| column | type | unit | | not in |\n|---|---|---|---|---|\n{rows}\n"
+
+
+def places_of(table: str) -> Mapping[str, frozenset[str]]:
+    """Return the columns that a table has at each place that has it."""
+    found = {SQL: frozenset(TABLES[table].names)}
+    if table in pipeline.TABLES:
+        found[PIPELINE] = frozenset(pipeline.TABLES[table].names)
+    if table in ("exchanges", "events"):
+        found[PARQUET] = frozenset(column.name for column in PARQUET_COLUMNS)
+    return found
+
+
+def row_of(column: Column, found: Mapping[str, frozenset[str]]) -> str:
+    """Return the line of a column."""
+    kind = f"{column.kind}?" if column.nullable else column.kind
+    lacking = ", ".join(place for place, names in found.items() if column.name not in names)
+    return f"| `{column.name}` | {kind} | {column.unit or ''} | {column.text} | {lacking} |"
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(document())
