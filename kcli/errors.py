@@ -8,6 +8,7 @@ KcliError                     exit 3 unless a class below says otherwise
 │   ├── EncodeError                    a value that its grammar has no bytes for
 │   └── SchemaError                    a message definition that contradicts itself
 └── NetworkError              exit 4   a connection that can't be made, kept or trusted
+    ├── CertificateError               a certificate that is not trusted
     └── BrokerError                    a broker that answered with an error code
 
 What Ctrl-C ends has exit code INTERRUPTED.
@@ -111,6 +112,10 @@ class NetworkError(KcliError):
     """A connection that can't be made, kept or trusted."""
 
     exit_code = 4
+
+
+class CertificateError(NetworkError):
+    """A certificate that is not trusted: expired, of another name, or of an authority that nobody named."""
 
 
 class BrokerError(NetworkError):

@@ -16,7 +16,6 @@ from kcli.client.address import Address
 from kcli.client.dialing import describe_failure, dial
 from kcli.client.framing import FrameProtocol
 from kcli.client.properties import ClientConfig
-from kcli.client.tls import describe_tls_error
 from kcli.errors import KcliError, NetworkError
 
 Frame = bytes | bytearray
@@ -200,8 +199,6 @@ class BrokerConnection:
         start = f"broker {self.address}"
         if isinstance(error, NetworkError):
             return NetworkError(f"{start}: {error}")
-        if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
-            return NetworkError(f"{start}: {describe_tls_error(error)}")
         if error is not None and not isinstance(error, (ConnectionError, ssl.SSLEOFError)):
             return describe_failure(self.address, error)
         text = f"{start} closed the connection"

@@ -11,7 +11,7 @@ from typing import TypeVar
 from kcli.client.address import Address
 from kcli.client.properties import ClientConfig
 from kcli.client.tls import describe_tls_error, tls_context
-from kcli.errors import NetworkError
+from kcli.errors import CertificateError, NetworkError
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
@@ -86,7 +86,8 @@ def describe_failure(address: Address, error: Exception, when: str = "") -> Netw
     if isinstance(error, NetworkError):
         return error
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
-        return NetworkError(f"broker {address}: {describe_tls_error(error)}")
+        kind = CertificateError if isinstance(error, ssl.SSLCertVerificationError) else NetworkError
+        return kind(f"broker {address}: {describe_tls_error(error)}")
     if isinstance(error, ConnectionRefusedError):
         return NetworkError(
             f"broker {address} refused the connection (is it running? `kcli broker serve` starts an embedded one)"

@@ -9,7 +9,7 @@ from kcli.client.address import Address
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.client.tls import describe_tls_error, pem_lines, tls_context
-from kcli.errors import InputError, NetworkError, UsageError
+from kcli.errors import CertificateError, InputError, NetworkError, UsageError
 from tests.client.fake import framed, hang, read_frame, server
 
 DATA = Path(__file__).parent / "data"
@@ -74,18 +74,18 @@ def test_a_client_certificate_that_is_missing() -> None:
 
 
 def test_an_expired_certificate() -> None:
-    with pytest.raises(NetworkError, match="its certificate is not trusted: certificate has expired") as caught:
+    with pytest.raises(CertificateError, match="its certificate is not trusted: certificate has expired") as caught:
         ask(config(ssl__truststore__location=str(DATA / "expired.pem")), server_context("expired"))
     assert caught.value.exit_code == 4
 
 
 def test_a_certificate_nobody_vouches_for() -> None:
-    with pytest.raises(NetworkError, match="its certificate is not trusted: self-signed certificate"):
+    with pytest.raises(CertificateError, match="its certificate is not trusted: self-signed certificate"):
         ask(config(ssl__truststore__location=str(DATA / "client.pem")), server_context())
 
 
 def test_another_name_than_the_certificates() -> None:
-    with pytest.raises(NetworkError, match=r"not trusted: .*certificate is not valid for '127.0.0.2'"):
+    with pytest.raises(CertificateError, match=r"not trusted: .*certificate is not valid for '127.0.0.2'"):
         asyncio.run(ask_by_name("127.0.0.2", config()))
     assert asyncio.run(ask_by_name("127.0.0.2", config(**{"ssl.endpoint.identification.algorithm": ""}))) == 14
 

@@ -221,15 +221,18 @@ class Cluster:
 
     def run(self, name: str, *arguments: str) -> str:
         """Run one of Kafka's command-line classes ("TopicCommand") to its end; its standard output. It must succeed."""
+        done = self.attempt(name, *arguments)
+        assert done.code == 0, f"{name} {arguments}: exit {done.code}\n{done.stdout!r}\n{done.stderr!r}"
+        return done.stdout.decode()
+
+    def attempt(self, name: str, *arguments: str) -> Ended:
+        """Run one of Kafka's command-line classes, which may fail."""
         jars, main = command(self.version, name)
         classpath = [logs.quiet(self.release), *jars]
         if self.release >= COMMANDS_SINCE:
-            done = commands(classpath).run(main, *arguments)
-        else:
-            alone = run_java(classpath, main, *arguments)
-            done = Ended(alone.returncode, alone.stdout, alone.stderr)
-        assert done.code == 0, f"{main} {arguments}: exit {done.code}\n{done.stdout!r}\n{done.stderr!r}"
-        return done.stdout.decode()
+            return commands(classpath).run(main, *arguments)
+        alone = run_java(classpath, main, *arguments)
+        return Ended(alone.returncode, alone.stdout, alone.stderr)
 
     def dump_log(self, *files: Path, options: Sequence[str] = ("--deep-iteration", "--print-data-log")) -> str:
         """What Kafka's own DumpLogSegments prints for segment files."""
@@ -330,12 +333,21 @@ class Cluster:
         self, home: Path, main: str, *arguments: str, heap: str, options: Sequence[str] = ()
     ) -> subprocess.Popen[bytes]:
         """A Java class that runs until it is stopped, or until this process ends; output in `home/out.log`."""
-        command = java([self.tether, home, *self.jars], "Tethered", main, *arguments, heap=heap, options=options)
+        words = java([self.tether, home, *self.jars], "Tethered", main, *arguments, heap=heap, options=options)
         with (home / "out.log").open("ab") as output:
             # A session of its own keeps a Ctrl-C at the terminal from it: the tests decide when it ends.
             return subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True, cwd=home
+                [*self.launcher(home), *words],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                cwd=home,
             )
+
+    def launcher(self, home: Path) -> list[str]:
+        """The words before the command line of a node, by its home."""
+        return []
 
     def wait(self, nodes: Sequence[int], wanted: int) -> None:
         """Wait until each of these nodes answers that it knows `wanted` brokers or more."""

@@ -71,6 +71,11 @@ def token(**values: Any) -> Record:
     return "DelegationTokenRecord", value | values
 
 
+def quota(*entity: tuple[str, str | None]) -> Record:
+    parts = [{"entityType": kind, "entityName": name} for kind, name in entity]
+    return "ClientQuotaRecord", {"entity": parts, "key": "producer_byte_rate", "value": 1.0, "remove": False}
+
+
 def remove(kind: str, **value: Any) -> Record:
     return f"{kind}Record", value
 
@@ -108,6 +113,11 @@ CASES: dict[str, tuple[list[Record], int | None]] = {
         [topic("other", TOPIC_ID), GONE, remove("ClearElr", topicName="orders")],
         2,
     ),
+    "clearing of the first name of an id with two": (
+        [topic("other", TOPIC_ID), remove("ClearElr", topicName="orders")],
+        None,
+    ),
+    "an entity with a type twice": ([quota(("ip", ""), ("ip", None)), quota(("ip", None), ("ip", "a"))], None),
     "clearing of all": ([remove("ClearElr", topicName="")], None),
     "clearing of nobody": ([remove("ClearElr", topicName="nobody")], 0),
     "partition again": ([part(0, leaderEpoch=5)], None),

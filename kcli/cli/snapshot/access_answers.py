@@ -18,6 +18,7 @@ from kcli.schemas.apikeys import (
     DESCRIBE_USER_SCRAM_CREDENTIALS,
 )
 from kcli.snapshots.image.diff import Change, row_change, row_key
+from kcli.snapshots.image.image import quota_entity
 from kcli.snapshots.image.tables import TABLES
 from kcli.snapshots.image.texts import (
     ACL_OPERATIONS,
@@ -87,8 +88,7 @@ def quota_changes(answer: Answer, image: Image) -> list[Change]:
 
 def entity_text(entity: Iterable[Row]) -> str:
     """As `tables.quota_rows` has it."""
-    parts = sorted((each["entityType"], each["entityName"]) for each in entity)
-    return ",".join(f"{kind}={'<default>' if name is None else name}" for kind, name in parts)
+    return ",".join(f"{kind}={'<default>' if name is None else name}" for kind, name in quota_entity(entity))
 
 
 def scram_changes(answer: Answer, image: Image) -> list[Change]:

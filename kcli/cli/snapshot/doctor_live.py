@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ssl
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from kcli.client.address import Address
 from kcli.client.calls import call
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
-from kcli.errors import NetworkError
+from kcli.errors import CertificateError, NetworkError
 from kcli.schemas.apikeys import DESCRIBE_CLUSTER, DESCRIBE_QUORUM, FETCH
 from kcli.snapshots.live.fetch_messages import find_body, first_partition
 from kcli.snapshots.quorum.answers import Answer
@@ -64,7 +63,7 @@ async def ask_one(client: Client, address: Address) -> Answer:
         answer.error = f"no answer in {PATIENCE:.0f} s"
     except NetworkError as error:
         answer.error = str(error).partition(" (is it running?")[0].removeprefix("broker ")
-        answer.is_certificate = isinstance(error.__cause__ or error.__context__, ssl.SSLCertVerificationError)
+        answer.is_certificate = isinstance(error, CertificateError)
     return answer
 
 

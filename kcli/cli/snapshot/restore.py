@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -121,6 +122,7 @@ def survivor_of(sources: tuple[str, ...], form: str, quiet: bool, dialect: str |
     if problems:
         raise all_of(problems)
     quorum = quorum_of(nodes)
+    quorum = replace(quorum, best=quorum.longest)
     for each in [survivor(quorum), *findings(quorum)] if not quiet else ():
         show(each, form)
     return quorum.best.path

@@ -87,7 +87,7 @@ class Controller:
     def aside(self) -> Controller:
         """Copy it, with its image."""
         image = copy.copy(self.image)
-        for name in ("features", "acls", "tokens"):
+        for name in ("features", "acls", "tokens", "former_names"):
             setattr(image, name, dict(getattr(image, name)))
         for name in ("brokers", "controllers", "configs", "quotas", "scram"):
             setattr(image, name, {key: dict(each) for key, each in getattr(image, name).items()})

@@ -6,7 +6,7 @@ million of them take a few hundred MB, and most questions need few.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +36,11 @@ class Provenance:
     end_offset: int = 0
     epoch: int = 0
     timestamp: int = -1
+
+
+def quota_entity(parts: Iterable[Mapping[str, Any]]) -> QuotaEntity:
+    """Return the entity of a quota by its record's parts; of a type that is named twice the last name counts."""
+    return tuple(sorted({each["entityType"]: each["entityName"] for each in parts}.items()))
 
 
 @dataclass(slots=True, repr=False)
@@ -70,6 +75,7 @@ class Image:
     kraft_version, voters   from the control records (KIP-853); None where there are none
     zk_migration_state      None, or the number in ZkMigrationStateRecord
     file_provenance   the snapshot's last metadata record by its place in the file, as kafka-metadata-shell shows it
+    former_names  {name: topic id}, of ids that have another name now; odd, but Kafka goes on to know them by it
     unread        {(apiKey, version): count} of records that could not be taken in
     """
 
@@ -90,6 +96,7 @@ class Image:
     provenance: Provenance = field(default_factory=Provenance)
     file_provenance: Provenance | None = None
     unread: dict[tuple[int, int], int] = field(default_factory=dict)
+    former_names: dict[str, bytes] = field(default_factory=dict, compare=False)
     decode: Callable[[bytes], Partition] | None = None
 
     def __repr__(self) -> str:
@@ -141,6 +148,11 @@ class Image:
             if topic.name == name:
                 found = topic
         return found
+
+    def cleared(self, name: str) -> list[Topic]:
+        """The topics that a ClearElrRecord is about: one, by a name that its id had before, too; "": all."""
+        former = self.former_names.get(name)
+        return [topic for topic in self.topics.values() if not name or topic.name == name or topic.id == former]
 
     def sorted_topics(self) -> list[Topic]:
         """All topics by name."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kcli.snapshots.image.image import Image, Topic
+from kcli.snapshots.image.image import Image, Topic, quota_entity
 from kcli.snapshots.image.partitions import id_bytes
 from kcli.snapshots.image.replay import TOPIC_CONFIG
 from kcli.snapshots.image.tables import TABLES
@@ -89,14 +89,12 @@ def partition(_: Image, value: Value) -> list[Object]:
 
 def cleared(image: Image, value: Value) -> list[Object]:
     """The partitions that may have eligible leaders: those of one topic, or all."""
-    name = value["topicName"]
-    topics = [topic for topic in image.topics.values() if not name or topic.name == name]
+    topics = image.cleared(value["topicName"])
     return [("partitions", (topic.id, number)) for topic in topics for number in sorted(topic.partitions)]
 
 
 def quota(_: Image, value: Value) -> list[Object]:
-    entity = tuple(sorted((each["entityType"], each["entityName"]) for each in value["entity"]))
-    return [("clientQuotas", (entity, value["key"]))]
+    return [("clientQuotas", (quota_entity(value["entity"]), value["key"]))]
 
 
 def credentials(_: Image, value: Value) -> list[Object]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.counting import counted
 from kcli.errors import InputError
-from kcli.snapshots.image.image import MIGRATING, Image, Partition, Topic, Value, normal_partition
+from kcli.snapshots.image.image import MIGRATING, Image, Partition, Topic, Value, normal_partition, quota_entity
 from kcli.snapshots.image.partitions import id_bytes
 
 TOPIC_CONFIG = 2  # ConfigResource.Type
@@ -140,6 +140,8 @@ def set_migration_state(image: Image, value: Value) -> None:
 @handles("TopicRecord")
 def create_topic(image: Image, value: Value) -> None:
     identity = id_bytes(value["topicId"])
+    if (known := image.topics.get(identity)) is not None:
+        image.former_names[known.name] = identity
     image.topics[identity] = Topic(identity, value["name"])
 
 
@@ -170,7 +172,7 @@ def change_partition(image: Image, value: Value) -> None:
 def clear_elr(image: Image, value: Value) -> None:
     """KIP-966: forget the eligible leaders of one topic, or of all where no topic is named."""
     name = value["topicName"]
-    topics = [topic for topic in image.topics.values() if not name or topic.name == name]
+    topics = image.cleared(name)
     if name and not topics:
         raise ReplayError(f"the clearing of topic {name}, which does not exist")
     emptied: Value = {"eligibleLeaderReplicas": [], "lastKnownElr": []}
@@ -225,8 +227,7 @@ def set_config(image: Image, value: Value) -> None:
 @handles("ClientQuotaRecord")
 @handles("QuotaRecord")  # its name in 2.8
 def set_quota(image: Image, value: Value) -> None:
-    entity = tuple(sorted((each["entityType"], each["entityName"]) for each in value["entity"]))
-    put_or_drop(image.quotas, entity, value["key"], None if value["remove"] else value["value"])
+    put_or_drop(image.quotas, quota_entity(value["entity"]), value["key"], None if value["remove"] else value["value"])
 
 
 @handles("UserScramCredentialRecord")

@@ -9,7 +9,7 @@ from typing import Any
 
 from kcli.counting import counted
 from kcli.snapshots.quorum.described import Described, stale_members
-from kcli.snapshots.quorum.findings import SEVERITIES, Finding
+from kcli.snapshots.quorum.findings import SEVERITIES, Finding, add_line
 
 
 @dataclass(slots=True)
@@ -43,13 +43,14 @@ class Answer:
 
 def judge_answers(answers: Sequence[Answer]) -> list[Finding]:
     """Return the findings on a live quorum, most important first."""
-    leader = next((each for each in answers if each.quorum is not None), None)
+    # One that was cut off from the others goes on to say that it leads, in an older epoch, until it gives up.
+    leader = max((each for each in answers if each.quorum is not None), key=lambda each: each.epoch, default=None)
     found = [*unreachable(answers, leader), *strangers(answers), *other_views(answers, leader)]
     if leader is None:
         found.append(no_leader(answers))
     else:
         assert leader.quorum is not None
-        found += stale_members(leader.quorum, leader.address)
+        found += [*bystanders(answers, leader.quorum, leader.address), *stale_members(leader.quorum, leader.address)]
     found.sort(key=lambda each: SEVERITIES.index(each.severity))
     if leader is not None and leader.quorum is not None:
         found.append(state(leader.quorum, leader, any(each.severity != "info" for each in found)))
@@ -99,6 +100,17 @@ def other_views(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Fi
         text = f"{each.name} knows {knows} in epoch {each.epoch}; node {true.leader} leads in epoch {true.epoch}"
         advice = "it does not hear from the leader: look at the network between them, and at its log"
         yield Finding("leader-unknown", "warning", each.subject, evidence, advice, text)
+
+
+def bystanders(answers: Sequence[Answer], quorum: Described, bootstrap: str) -> Iterator[Finding]:
+    """Controllers that answer and do not vote: as those whose disk was replaced, and the old voter removed."""
+    voters = [each.key.id for each in quorum.voters]
+    for each in answers:
+        if each.error or each.node is None or each.node in voters:
+            continue
+        text = f"{each.name} is none of the voters {', '.join(map(str, voters))}"
+        advice = f"if it is to vote, on the node: {add_line(bootstrap)}"
+        yield Finding("not-a-voter", "warning", each.subject, {"voters": voters}, advice, text)
 
 
 def no_leader(answers: Sequence[Answer]) -> Finding:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kcli.snapshots.quorum.findings import TOOL, Finding
+from kcli.snapshots.quorum.findings import ANYWHERE, Finding, add_line, remove_line
 
 NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"
 STALE_MS = 30_000  # since the last fetch; a replica that lives fetches every half second
@@ -86,20 +86,18 @@ def member(value: Mapping[str, Any]) -> Member:
     return Member(key, value["logEndOffset"], value.get("lastFetchTimestamp", -1))
 
 
-def stale_members(quorum: Described, bootstrap: str = "HOST:PORT") -> Iterator[Finding]:
+def stale_members(quorum: Described, bootstrap: str = ANYWHERE) -> Iterator[Finding]:
     """Find voters that do not fetch, nodes that fetch with another directory than they vote with, and old observers."""
-    tool = TOOL.replace("HOST:PORT", bootstrap)
     for voter in filter(quorum.is_stale, quorum.voters):
         node, directory = voter.key
         other = next((each for each in quorum.observers if each.key.id == node and not quorum.is_stale(each)), None)
-        remove = f"{tool} remove-controller --controller-id {node} --controller-directory-id {directory}"
+        remove = remove_line(node, directory, bootstrap)
         evidence: dict[str, Any] = {"directoryId": directory, "behind": quorum.end - voter.end}
         evidence["msSinceFetch"] = quorum.now - voter.fetched if voter.fetched >= 0 else None
         if other is not None:
             evidence["fetchesAs"] = other.key.directory
             text = f"voter {voter.key} does not fetch; node {node} fetches as an observer, in {other.key.directory}"
-            advice = f"where the disk was replaced: {remove}, then on the node: {tool} add-controller"
-            advice += " --command-config server.properties"
+            advice = f"where the disk was replaced: {remove}, then on the node: {add_line(bootstrap)}"
             yield Finding("directory-id-mismatch", "warning", {"node": node}, evidence, advice, text)
         else:
             text = f"voter {voter.key} does not fetch: it is {quorum.end - voter.end:,} records behind"

@@ -29,6 +29,12 @@ class Quorum:
     electable: tuple[int, ...]
 
     @property
+    def longest(self) -> QuorumNode:
+        """The longest log by epoch in the cluster, be its node a voter or not; of equal ones a voter's."""
+        members = [node for node in self.nodes if not self.is_stranger(node)]
+        return max(members, key=lambda node: (node.place, self.voter(node) is not None))
+
+    @property
     def majority(self) -> int:
         """How many votes it takes."""
         return len(self.voters) // 2 + 1

@@ -12,7 +12,7 @@ from kcli.snapshots.quorum.node import QuorumNode, common_end
 from kcli.snapshots.quorum.voters import VoterKey
 
 SEVERITIES = ("critical", "warning", "info")
-TOOL = "kafka-metadata-quorum --bootstrap-controller HOST:PORT"
+ANYWHERE = "HOST:PORT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def findings(quorum: Quorum, *, running: bool = False) -> list[Finding]:
 
     running: their logs grow while they are read, so that one which is behind the others may have been read first.
     """
-    found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *laggards(quorum, running)]
+    found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *doubles(quorum), *laggards(quorum, running)]
     found.sort(key=lambda each: SEVERITIES.index(each.severity))
     return [*found, election(quorum, any(each.severity != "info" for each in found))]
 
@@ -88,7 +88,19 @@ def removal(voter: VoterKey) -> str:
     """The command that removes a voter."""
     if voter.directory is None:
         return "in a static quorum its place stays: a new node with the same node.id, or other controller.quorum.voters"
-    return f"{TOOL} remove-controller --controller-id {voter.id} --controller-directory-id {voter.directory}"
+    return remove_line(voter.id, voter.directory)
+
+
+def remove_line(node: int, directory: str, controller: str = ANYWHERE) -> str:
+    """Return the command that removes a voter."""
+    named = f"--controller-id {node} --controller-directory-id {directory}"
+    return f"kafka-metadata-quorum --bootstrap-controller {controller} remove-controller {named}"
+
+
+def add_line(controller: str = ANYWHERE) -> str:
+    """Return the command that makes a node a voter, for the node itself; its properties stand before the verb."""
+    where = f"--bootstrap-controller {controller} --command-config server.properties"
+    return f"kafka-metadata-quorum {where} add-controller"
 
 
 def impostors(quorum: Quorum) -> Iterator[Finding]:
@@ -101,12 +113,30 @@ def impostors(quorum: Quorum) -> Iterator[Finding]:
             yield outsider(quorum, node)
             continue
         own = node.identity.directory_id
+        owner = next((voter for voter in quorum.voters if own is not None and voter.directory == own), None)
         evidence = {"directoryId": own, "voterDirectoryId": namesake.directory, "logEnd": node.end, "epoch": node.epoch}
-        text = f"{node.name} has directory id {own}, voter {node.id} has {namesake.directory}: it is not elected"
+        evidence |= {"directoryIdOf": owner.id} if owner else {}
+        whose = f", that of voter {owner.id}" if owner else ""
+        text = f"{node.name} has directory id {own}{whose}; voter {node.id} has {namesake.directory}: it is not elected"
         back = f"where the disk is the old one: directory.id={namesake.directory} in {node.path}/meta.properties"
-        new = f"where it is a new one, under a leader: {removal(namesake)}, then on the node: {TOOL} add-controller"
-        advice = f"{back}; {new} --command-config server.properties"
+        new = f"where it is a new one, under a leader: {removal(namesake)}, then on the node: {add_line()}"
+        advice = f"{back}; {new}"
         yield Finding("directory-id-mismatch", grave(quorum), subject_of(node), evidence, advice, text)
+
+
+def doubles(quorum: Quorum) -> Iterator[Finding]:
+    """Folders that are one and the same voter: a copy, or a meta.properties in the wrong place."""
+    seen: dict[VoterKey, QuorumNode] = {}
+    for node in quorum.nodes:
+        voter = quorum.voter(node)
+        if voter is None or quorum.is_stranger(node):
+            continue
+        first = seen.setdefault(voter, node)
+        if first is not node:
+            evidence = {"directoryId": node.identity.directory_id, "first": first.path}
+            text = f"{node.path} is {node.name}, as is {first.path}: they have one vote"
+            advice = f"give one of them; or {node.path}/meta.properties is that of another node"
+            yield Finding("same-identity", grave(quorum), subject_of(node), evidence, advice, text)
 
 
 def outsider(quorum: Quorum, node: QuorumNode) -> Finding:
@@ -114,7 +144,7 @@ def outsider(quorum: Quorum, node: QuorumNode) -> Finding:
     known = [voter.id for voter in quorum.voters]
     evidence = {"voters": known, "directoryId": node.identity.directory_id, "logEnd": node.end, "epoch": node.epoch}
     text = f"{node.name} is none of the voters {', '.join(map(str, known))}"
-    add = f"on the node, under a leader: {TOOL} add-controller --command-config server.properties"
+    add = f"on the node, under a leader: {add_line()}"
     if is_broker(node):
         advice = "a broker does not vote"
         return Finding("not-a-voter", "info", subject_of(node), evidence, advice, f"{text}: it is a broker")
@@ -150,7 +180,8 @@ def laggards(quorum: Quorum, running: bool = False) -> Iterator[Finding]:
             lacks = counted(best.end - node.end, "record")
             text = f"{node.name} ends at {node.end}, the best log, of {best.name}, at {best.end}: it lacks {lacks}"
             advice = f"start {best.name}, too: {node.name} catches up from a leader, and can't win against it"
-            severity = "info" if running else "warning"
+            # That a node which does not vote is behind is no matter for an election.
+            severity = "info" if running or quorum.voter(node) is None else "warning"
             yield Finding("log-behind", severity, subject_of(node), evidence, advice, text)
 
 

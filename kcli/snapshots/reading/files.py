@@ -62,7 +62,7 @@ def open_file(path: str | Stream) -> Iterator[OpenFile]:
 def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
     if stream.seek(0, 2) <= SMALL:
         stream.seek(0)
-        yield OpenFile(path, name, memoryview(stream.read()), None)
+        yield OpenFile(path, name, readable(memoryview(stream.read()), path), None)
         return
     import mmap
 
@@ -72,7 +72,7 @@ def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
     data, guard = memoryview(mapped), MapGuard(mapped)
     try:
         try:
-            yield OpenFile(path, name, data, mapped)
+            yield OpenFile(path, name, readable(data, path), mapped)
         except InputError:
             check_whole(stream, path, data, guard)
             raise
@@ -80,6 +80,15 @@ def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
     finally:
         guard.close()
         close(data, mapped)
+
+
+def readable(data: memoryview, path: str) -> memoryview:
+    """Return a file's bytes; InputError where they are of a release that nothing reads."""
+    from kcli.snapshots.reading.preview import REASON, is_preview
+
+    if is_preview(data):
+        raise InputError(REASON, file=path)
+    return data
 
 
 def check_whole(stream: IO[bytes], path: str, data: memoryview, guard: MapGuard) -> None:
@@ -101,10 +110,14 @@ def close(data: memoryview, mapped: mmap.mmap) -> None:
 
 def metadata_directory(path: str) -> Path:
     """The partition's directory: the one given, or its `__cluster_metadata-0`. InputError when it has no such files."""
+    from kcli.snapshots.reading.preview import FOLDER, REASON
+
     folder = Path(path)
     if not folder.is_dir():
         raise InputError("not a directory", file=path)
     inner = folder / "__cluster_metadata-0"
+    if not inner.is_dir() and (folder / FOLDER).is_dir():
+        raise InputError(REASON, file=path)
     return inner if inner.is_dir() else folder
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from kcli.snapshots.image.image import quota_entity
+
 Value = dict[str, Any]
 
 
 def quota_key(value: Value) -> Hashable:
-    entity = tuple(sorted((each["entityType"], each["entityName"] or "\0") for each in value["entity"]))
-    return entity, value["key"]
+    return quota_entity(value["entity"]), value["key"]
 
 
 # apiKey -> its key, for the types of which a snapshot holds one record an object.

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from kcli.cli.main import main
+from tests.client.fake import hang, server
+from tests.client.test_tls import DATA as CERTIFICATES
+from tests.client.test_tls import server_context
 from tests.snapshots.quorum.folders import make_node
 from tests.snapshots.quorums import metadata_batch
 
@@ -20,6 +24,20 @@ def test_findings_have_diagnose_s_form(tmp_path: Path, capfd: Captured) -> None:
     assert rows[0]["subject"]["node"] == 1
     assert f"kcli snapshot restore {node}" in rows[0]["advice"]
     assert rows[-1]["evidence"]["electable"] == []
+
+
+def test_a_controller_s_certificate_has_expired(capfd: Captured) -> None:
+    async def ask() -> int:
+        async with server(hang, server_context("expired")) as port:
+            settings = [f"ssl.truststore.location={CERTIFICATES / 'expired.pem'}", "ssl.truststore.type=PEM"]
+            words = [word for each in ["security.protocol=SSL", *settings] for word in ("--client-config", each)]
+            line = ["snapshot", "doctor", f"127.0.0.1:{port}", *words, "--format", "jsonl"]
+            return await asyncio.to_thread(main, line)
+
+    assert asyncio.run(ask()) == 1
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [row["finding"] for row in rows] == ["certificate", "no-leader"]
+    assert "certificate has expired" in rows[0]["evidence"]["error"]
 
 
 def test_text(tmp_path: Path, capfd: Captured) -> None:

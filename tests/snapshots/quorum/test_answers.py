@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from kcli.snapshots.quorum.answers import Answer, judge_answers
@@ -34,6 +35,28 @@ def test_nobody_leads() -> None:
 def test_a_controller_that_does_not_hear_the_leader() -> None:
     answers = [Answer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2)), Answer("c2:9", node=2, epoch=9)]
     assert judged(*answers) == [("leader-unknown", "warning", 2), ("leader", "info", 1)]
+
+
+def test_a_leader_that_was_cut_off_is_not_taken_for_the_leader() -> None:
+    old = replace(leading(1, 2, 3), epoch=4)
+    answers = [
+        Answer("c1:9", node=1, leader=1, epoch=4, quorum=old),
+        Answer("c2:9", node=2, leader=2, epoch=5, quorum=leading(2, 1, 3)),
+        Answer("c3:9", node=3, leader=2, epoch=5),
+    ]
+    assert judged(*answers) == [("leader-unknown", "warning", 1), ("leader", "info", 2)]
+
+
+def test_a_controller_that_does_not_vote() -> None:
+    answers = [
+        Answer("c1:9", node=1, leader=1, epoch=5, quorum=leading(1, 2)),
+        Answer("c2:9", node=2, leader=1, epoch=5),
+        Answer("c3:9", node=3, leader=1, epoch=5),
+    ]
+    assert judged(*answers) == [("not-a-voter", "warning", 3), ("leader", "info", 1)]
+    advice = judge_answers(answers)[0].advice
+    # In this order: kafka-metadata-quorum does not know the option behind the verb.
+    assert "--bootstrap-controller c1:9 --command-config server.properties add-controller" in advice
 
 
 def test_a_certificate_and_another_cluster() -> None:

@@ -104,3 +104,41 @@ def test_the_survivor_is_the_longest_log_by_epoch(tmp_path: Path) -> None:
         assert found.subject["node"] == 2
         assert found.evidence["onMajorityUpTo"] == 50
         assert found.evidence["loses"] == {"1": 20, "3": 10}
+
+
+def test_a_log_that_does_not_vote_may_be_the_longest(tmp_path: Path) -> None:
+    """It does not win, but is the one to begin a new quorum with."""
+    nodes = [read_node(make_node(tmp_path, number, (1, end))) for number, end in ((2, 50), (4, 60))]
+    quorum = quorum_of(nodes)
+    assert quorum.best.id == 2
+    assert quorum.longest.id == 4
+    equal = quorum_of([read_node(make_node(tmp_path / "equal", number, (1, 50))) for number in (4, 2)])
+    assert equal.longest.id == 2
+
+
+def test_the_same_identity_twice(tmp_path: Path) -> None:
+    one, two, three = (make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3))
+    (Path(three) / "meta.properties").write_bytes((Path(two) / "meta.properties").read_bytes())
+    found, electable = judged(one, two, three)
+    assert found[:2] == [("voter-missing", 3, "warning"), ("same-identity", 2, "warning")]
+    assert electable == [1, 2]
+    found, electable = judged(two, three)
+    assert ("same-identity", 2, "critical") in found
+    assert electable == []
+
+
+def test_directory_ids_mixed_up(tmp_path: Path) -> None:
+    """In a quorum of five two nodes have each other's."""
+    five = [1, 2, 3, 4, 5]
+    swapped = {2: DIRECTORIES[5], 5: DIRECTORIES[2]}
+    paths = [make_node(tmp_path, each, (1, 50), voters=five, directory=swapped.get(each)) for each in five]
+    quorum = quorum_of([read_node(path) for path in paths])
+    mixed = {each.subject["node"]: each for each in findings(quorum) if each.finding == "directory-id-mismatch"}
+    assert {node: each.evidence["directoryIdOf"] for node, each in mixed.items()} == {2: 5, 5: 2}
+    assert quorum.electable == (1, 3, 4)
+
+
+def test_the_lag_of_a_node_that_does_not_vote_is_no_fault(tmp_path: Path) -> None:
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3)]
+    found, _ = judged(*nodes, make_node(tmp_path, 4, (1, 40)))
+    assert ("log-behind", 4, "info") in found

@@ -16,6 +16,6 @@ def test_what_names_an_object() -> None:
         "entity": [{"entityType": "user", "entityName": None}, {"entityType": "ip", "entityName": "a"}],
         "key": "k",
     }
-    assert key_of(14, quota) == ((("ip", "a"), ("user", "\0")), "k")
+    assert key_of(14, quota) == ((("ip", "a"), ("user", None)), "k")
     assert key_of(15, {}) == key_of(15, {"nextProducerId": 1})
     assert key_of(9, {}) is None
