@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from kcli.pipeline.partition_columns import APIS
+from kcli.capture.tables.partition_tables import APIS
 from kcli.pipeline.writing import stored_schema
 from kcli.tables.arrays import Among, instants, integers, numbered, strings
 from kcli.tables.exchanges import KEYS, ExchangeArrays

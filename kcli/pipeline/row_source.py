@@ -164,7 +164,7 @@ class RowSource(Sink):
         ended = columns.taken["ended"]
         if ended is not None:
             self.rows.uses.remember_all(ended["voices"])
-            for table, batch in FactColumns(ended, self.rows.uses.voices, partitions.names).batches():
+            for table, batch in FactColumns(ended, self.rows.uses.voices, partitions.exchanges.topics).batches():
                 self.put_batch(table, -1, batch, False)
 
     def exchange(self, exchange: Exchange) -> None:

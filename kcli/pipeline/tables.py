@@ -9,36 +9,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kcli.capture.tables.partition_tables import (
+    DOWN_CONVERSIONS,
+    FETCH_PARTITIONS,
+    PRODUCE_PARTITIONS,
+    RECORD_BATCHES,
+    REMOTE_FETCHES,
+)
 from kcli.tables.captured import CAPTURED, PIPELINE_EXCHANGE_COLUMNS
 from kcli.tables.definition import Table, define
-from kcli.tables.exchanges import WHO
 
 TABLES: dict[str, Table] = {}
-
-PARTITION = """
-topic          string?  the topic's name, null where only its id is known
-topic_id       string?  the topic's id, null in versions that have none
-partition      int32    the partition's index
-"""
-BATCH = """
-base_offset    int64    offset of the first record
-last_offset    int64    offset of the last record
-magic          int8     format of the batch: 0, 1 or 2
-compression    string   none, gzip, snappy, lz4 or zstd
-timestamp_type string   CreateTime, LogAppendTime or NoTimestampType
-is_transactional bool   written in a transaction
-is_control     bool     a marker of a transaction, or of KRaft
-partition_leader_epoch int32 as the broker set it
-producer_id    int64    -1: no idempotent producer
-producer_epoch int16    -1: no idempotent producer
-base_sequence  int32    -1: no idempotent producer
-base_timestamp int64    ms since 1970; -1: none
-max_timestamp  int64    ms since 1970; -1: none
-count          int32    records that the batch says it has
-size_in_bytes  int32    of the whole batch, as stored
-crc            int64    the checksum it carries
-crc_valid      bool     whether its bytes give that checksum
-"""
 
 
 def without_file(table: Table) -> Table:
@@ -51,63 +32,7 @@ TABLES["exchanges"] = Table(
     "Every request with its response, as `kcli decode pcap --format jsonl` prints them.",
     PIPELINE_EXCHANGE_COLUMNS,
 )
-define(
-    TABLES,
-    "fetch_partitions",
-    "Every partition that a Fetch asked for or was answered about.",
-    WHO,
-    """
-session_id     int32    fetch session (KIP-227); 0: none
-session_epoch  int32    0: a full fetch, -1: a full fetch that ends the session
-""",
-    PARTITION,
-    """
-asked          bool     named in the request
-answered       bool     named in the response
-fetch_offset   int64?   where to read from, null where not asked
-max_bytes      int32?   partition_max_bytes of the request
-error          string?  name of the partition's error, null without one
-high_watermark int64?   of the response
-last_stable_offset int64? of the response; null before v4
-log_start_offset int64? of the response; null before v5
-records_bytes  int64?   bytes of records in the response
-batches        int32    batches in those records, cut ones not counted
-last_offset    int64?   offset of the last record in them, null without
-effective_offset int64? where it reads: fetch_offset, or what fetches before it on the connection said last
-high_watermark_seen int64? of the response, or of the latest before it on this connection that had one
-log_start_seen int64?   likewise the log start offset
-lag            int64?   high_watermark_seen - effective_offset; below 0: it reads behind the end
-""",
-)
-define(
-    TABLES,
-    "produce_partitions",
-    "Every partition that a Produce wrote to.",
-    WHO,
-    """
-acks           int16    0: none is awaited, 1: of the leader, -1: of all in sync
-timeout_ms     int32    how long the broker may wait for them
-""",
-    PARTITION,
-    """
-answered       bool     named in the response
-error          string?  name of the partition's error, null without one
-base_offset    int64?   of the response: offset of the first record; -1: none was written
-log_append_time_ms int64? of the response: ms since 1970, -1: the records keep their own; null before v2
-log_start_offset int64? of the response; null before v5
-records_bytes  int64    bytes of records in the request
-batches        int32    batches in those records
-""",
-)
-define(
-    TABLES,
-    "record_batches",
-    "Every record batch that was produced or fetched; the records in it are not kept.",
-    WHO,
-    "api            string   PRODUCE, FETCH or SHARE_FETCH\n",
-    PARTITION,
-    BATCH,
-)
+TABLES |= {each.name: each for each in (FETCH_PARTITIONS, PRODUCE_PARTITIONS, RECORD_BATCHES)}
 define(
     TABLES,
     "fetch_sessions",
@@ -172,20 +97,7 @@ release        string   of Kafka
 )
 for name in ("connections", "groups", "throttling"):
     TABLES[name] = without_file(CAPTURED[name])
-define(
-    TABLES,
-    "down_conversions",
-    "Fetches by clients too old for the stored format, which make the broker convert (KIP-283).",
-    WHO,
-    PARTITION,
-    """
-to_magic       int8     what the client can read: 0 or 1
-batches        int32    messages or wrappers of them in the answer
-converted_bytes int64   records of that partition in the answer
-eager_bytes    int64    held at once before KIP-283; a response holds the sum over its partitions
-lazy_bytes     int64    held at once in chunks of 128 KiB (KIP-283); a response holds the most over its partitions
-""",
-)
+TABLES["down_conversions"] = DOWN_CONVERSIONS
 define(
     TABLES,
     "leader_changes",
@@ -211,23 +123,7 @@ hint_saves_ms  float64  of it before the request that succeeded was sent: with a
 """,
     dated=False,
 )
-define(
-    TABLES,
-    "remote_fetches",
-    "Fetches far behind a partition's end, whose answers a bigger remote.max.partition.fetch.bytes would "
-    "enlarge (KIP-1018).",
-    WHO,
-    PARTITION,
-    """
-fetch_offset   int64    where it read
-high_watermark int64    the end it could read to
-behind         int64    records between the end of the answer and the high watermark
-max_bytes      int32    partition_max_bytes of the request
-records_bytes  int64    bytes of records in the answer
-requests_1mb   float64  requests of 1 MiB that these bytes take
-requests_4mb   float64  requests of 4 MiB that these bytes take
-""",
-)
+TABLES["remote_fetches"] = REMOTE_FETCHES
 define(
     TABLES,
     "quorum",

@@ -1,0 +1,317 @@
+"""The tables about partitions whose rows the core makes of single exchanges: each column once, with its array.
+
+A column here is one in the pipeline, in `kcli sql`, in diagnose's facts and in the documentation. A new one is one
+entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kcli.core.codec.values import uuid_text
+from kcli.jsontext import loads
+from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
+from kcli.records.codecs import CODECS
+from kcli.schemas.errors import error_name
+from kcli.tables.arrays import integers, numbered
+from kcli.tables.definition import Column, Table
+from kcli.tables.exchanges import WHO
+from kcli.tables.rows import Rows
+
+MISSING = -(1 << 63)
+LAZY_CHUNK = 128 * 1024
+MAGIC_2_SINCE, MAGIC_1_SINCE = 4, 2  # Fetch versions that take batches of magic 2 and 1 (KIP-98, KIP-31)
+MIB = 1 << 20
+APIS = ("PRODUCE", "FETCH", "SHARE_FETCH")  # by the core's numbers
+ID, QUOTED = 1, 2  # kinds of a topic's text, beside its name; an endpoint's is one too
+COMPRESSIONS = [*CODECS, *(f"unknown-{number}" for number in range(len(CODECS), 8))]
+TIMES = ("NoTimestampType", "CreateTime", "LogAppendTime")
+
+
+class Exchanges:
+    """The exchanges that rows are of. who: columns by name; versions: of their API; topics: texts by number."""
+
+    def __init__(self, taken: dict[str, Any], who: Sequence[Any], versions: Any) -> None:
+        """Take them as `ExchangeRows.take_columns` gives them. who: the columns of WHO."""
+        self.taken, self.versions = taken, versions
+        self.who = dict(zip((each.name for each in WHO), who, strict=True))
+        self.topics: list[str | None] = [None, *map(text_of, taken["topics"])]
+        self.known: dict[str, Rows] = {}
+
+    def rows(self, kind: str) -> Rows:
+        """Return the core's rows of a kind."""
+        if kind not in self.known:
+            self.known[kind] = Rows.of(self.taken, kind)
+        return self.known[kind]
+
+
+class PartitionArrays:
+    """What the columns of some rows are made of."""
+
+    def __init__(self, rows: Rows, exchanges: Exchanges) -> None:
+        self.rows, self.exchanges = rows, exchanges
+
+    @cached_property
+    def index(self) -> Any:
+        """The number of each row's exchange."""
+        return integers(self.rows.row, "int64")
+
+    @cached_property
+    def flags(self) -> Any:
+        """The attributes of batches whose bits mean what they mean in magic 2; 0 of others."""
+        return self.rows.attributes * (self.rows.magic >= 2)
+
+    def who(self, name: str) -> Any:
+        """A column of the exchange."""
+        return self.exchanges.who[name].take(self.index)
+
+    def topic(self, numbers: Any) -> Any:
+        """A topic's name or id."""
+        return numbered(self.exchanges.topics, numbers).dictionary()
+
+    def lag(self) -> Any:
+        """How far behind the end that was last seen fetches stand."""
+        import numpy
+
+        rows = self.rows
+        unknown = (rows.effective == MISSING) | (rows.high_seen == MISSING)
+        return integers(numpy.where(unknown, 0, rows.high_seen - rows.effective), "int64", unknown)
+
+    def lazy_bytes(self) -> Any:
+        """What is held at once of records that are converted in chunks."""
+        import numpy
+
+        return numpy.minimum(self.rows.size, numpy.maximum(LAZY_CHUNK, self.rows.first_size))
+
+    def timestamp_type(self) -> Any:
+        """Whose time a batch has: magic 0 has none."""
+        import numpy
+
+        times = numpy.where(self.rows.magic == 0, 0, 1 + (self.rows.attributes & APPEND_TIME > 0))
+        return numbered(TIMES, times).dictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionColumn(Column):
+    """make: gives it as an Arrow array."""
+
+    make: Callable[[PartitionArrays], Any] = lambda of: None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTable(Table):
+    """kind: of the core's rows that it is made of. chosen: selects of them, by the version of each row's exchange."""
+
+    kind: str = ""
+    chosen: Callable[[Rows, Any], Any] | None = None
+
+    def rows(self, exchanges: Exchanges) -> Rows:
+        """Return its rows."""
+        found = exchanges.rows(self.kind)
+        return found if self.chosen is None else found.where(self.chosen(found, exchanges.versions[found.row]))
+
+    def arrays(self, rows: Rows, exchanges: Exchanges) -> list[Any]:
+        """Return the columns of those rows."""
+        of = PartitionArrays(rows, exchanges)
+        return [each.make(of) for each in self.columns if isinstance(each, PartitionColumn)]
+
+
+def column(name: str, kind: str, text: str, make: Callable[[PartitionArrays], Any]) -> PartitionColumn:
+    """kind: of a Column, with ? behind it where it may be null."""
+    return PartitionColumn(name, kind.rstrip("?"), text, kind.endswith("?"), make)
+
+
+def number(name: str, kind: str, text: str, field: str) -> PartitionColumn:
+    """A column that is a field of the core's rows; with ? it is null where it is missing."""
+
+    def make(of: PartitionArrays) -> Any:
+        values = getattr(of.rows, field)
+        return integers(values, kind.rstrip("?"), values == MISSING if kind.endswith("?") else None)
+
+    return column(name, kind, text, make)
+
+
+def who(each: Column) -> PartitionColumn:
+    """A column of the exchange."""
+    return PartitionColumn(each.name, each.kind, each.text, each.nullable, lambda of: of.who(each.name))
+
+
+def error_names(codes: Any) -> Any:
+    """Names of error codes; null for 0."""
+    least = codes.min()
+    names = [error_name(code) if code else None for code in range(least, codes.max() + 1)]
+    return numbered(names, codes - least).dictionary()
+
+
+def text_of(topic: tuple[int, bytes]) -> str:
+    """Return a topic's text as the core gives it."""
+    kind, data = topic
+    return uuid_text(data) if kind == ID else str(loads(data)) if kind == QUOTED else data.decode()
+
+
+OF_EXCHANGE = tuple(map(who, WHO))
+PARTITION = (
+    column("topic", "string?", "the topic's name, null where only its id is known", lambda of: of.topic(of.rows.name)),
+    column(
+        "topic_id", "string?", "the topic's id, null in versions that have none", lambda of: of.topic(of.rows.id)
+    ),
+    number("partition", "int32", "the partition's index", "partition"),
+)  # fmt: skip
+ANSWERED = column("answered", "bool", "named in the response", lambda of: integers(of.rows.answered > 0, "bool"))
+ERROR = column(
+    "error", "string?", "name of the partition's error, null without one", lambda of: error_names(of.rows.error)
+)
+FETCH_PARTITIONS = PartitionTable(
+    "fetch_partitions",
+    "Every partition that a Fetch asked for or was answered about.",
+    (
+        *OF_EXCHANGE,
+        number("session_id", "int32", "fetch session (KIP-227); 0: none", "session"),
+        number("session_epoch", "int32", "0: a full fetch, -1: a full fetch that ends the session", "epoch"),
+        *PARTITION,
+        column("asked", "bool", "named in the request", lambda of: integers(of.rows.asked > 0, "bool")),
+        ANSWERED,
+        number("fetch_offset", "int64?", "where to read from, null where not asked", "offset"),
+        number("max_bytes", "int32?", "partition_max_bytes of the request", "limit"),
+        ERROR,
+        number("high_watermark", "int64?", "of the response", "high"),
+        number("last_stable_offset", "int64?", "of the response; null before v4", "stable"),
+        number("log_start_offset", "int64?", "of the response; null before v5", "start"),
+        column(
+            "records_bytes", "int64?", "bytes of records in the response",
+            lambda of: integers(of.rows.size, "int64", of.rows.answered == 0),
+        ),
+        number("batches", "int32", "batches in those records, cut ones not counted", "batches"),
+        number("last_offset", "int64?", "offset of the last record in them, null without", "last"),
+        number(
+            "effective_offset", "int64?",
+            "where it reads: fetch_offset, or what fetches before it on the connection said last", "effective",
+        ),
+        number(
+            "high_watermark_seen", "int64?",
+            "of the response, or of the latest before it on this connection that had one", "high_seen",
+        ),
+        number("log_start_seen", "int64?", "likewise the log start offset", "start_seen"),
+        column(
+            "lag", "int64?", "high_watermark_seen - effective_offset; below 0: it reads behind the end",
+            PartitionArrays.lag,
+        ),
+    ),
+    kind="fetched",
+)  # fmt: skip
+# See `PartRow` in the core for what stands where.
+PRODUCE_PARTITIONS = PartitionTable(
+    "produce_partitions",
+    "Every partition that a Produce wrote to.",
+    (
+        *OF_EXCHANGE,
+        number("acks", "int16", "0: none is awaited, 1: of the leader, -1: of all in sync", "session"),
+        number("timeout_ms", "int32", "how long the broker may wait for them", "epoch"),
+        *PARTITION,
+        ANSWERED,
+        ERROR,
+        number(
+            "base_offset", "int64?", "of the response: offset of the first record; -1: none was written", "high"
+        ),
+        number(
+            "log_append_time_ms", "int64?",
+            "of the response: ms since 1970, -1: the records keep their own; null before v2", "stable",
+        ),
+        number("log_start_offset", "int64?", "of the response; null before v5", "start"),
+        number("records_bytes", "int64", "bytes of records in the request", "size"),
+        number("batches", "int32", "batches in those records", "batches"),
+    ),
+    kind="produced",
+)  # fmt: skip
+RECORD_BATCHES = PartitionTable(
+    "record_batches",
+    "Every record batch that was produced or fetched; the records in it are not kept.",
+    (
+        *OF_EXCHANGE,
+        column("api", "string", "PRODUCE, FETCH or SHARE_FETCH", lambda of: numbered(APIS, of.rows.api).dictionary()),
+        *PARTITION,
+        number("base_offset", "int64", "offset of the first record", "base_offset"),
+        number("last_offset", "int64", "offset of the last record", "last_offset"),
+        number("magic", "int8", "format of the batch: 0, 1 or 2", "magic"),
+        column(
+            "compression", "string", "none, gzip, snappy, lz4 or zstd",
+            lambda of: numbered(COMPRESSIONS, of.rows.attributes & CODEC_MASK).dictionary(),
+        ),
+        column(
+            "timestamp_type", "string", "CreateTime, LogAppendTime or NoTimestampType", PartitionArrays.timestamp_type
+        ),
+        column(
+            "is_transactional", "bool", "written in a transaction",
+            lambda of: integers(of.flags & TRANSACTIONAL > 0, "bool"),
+        ),
+        column(
+            "is_control", "bool", "a marker of a transaction, or of KRaft",
+            lambda of: integers(of.flags & CONTROL > 0, "bool"),
+        ),
+        number("partition_leader_epoch", "int32", "as the broker set it", "leader_epoch"),
+        number("producer_id", "int64", "-1: no idempotent producer", "producer_id"),
+        number("producer_epoch", "int16", "-1: no idempotent producer", "producer_epoch"),
+        number("base_sequence", "int32", "-1: no idempotent producer", "base_sequence"),
+        number("base_timestamp", "int64", "ms since 1970; -1: none", "base_timestamp"),
+        number("max_timestamp", "int64", "ms since 1970; -1: none", "max_timestamp"),
+        number("count", "int32", "records that the batch says it has", "count_"),
+        number("size_in_bytes", "int32", "of the whole batch, as stored", "size"),
+        number("crc", "int64", "the checksum it carries", "crc"),
+        number("crc_valid", "bool", "whether its bytes give that checksum", "valid"),
+    ),
+    kind="batches",
+)  # fmt: skip
+DOWN_CONVERSIONS = PartitionTable(
+    "down_conversions",
+    "Fetches by clients too old for the stored format, which make the broker convert (KIP-283).",
+    (
+        *OF_EXCHANGE,
+        *PARTITION,
+        column(
+            "to_magic", "int8", "what the client can read: 0 or 1",
+            lambda of: integers(of.exchanges.versions[of.rows.row] >= MAGIC_1_SINCE, "int8"),
+        ),
+        number("batches", "int32", "messages or wrappers of them in the answer", "batches"),
+        number("converted_bytes", "int64", "records of that partition in the answer", "size"),
+        number(
+            "eager_bytes", "int64", "held at once before KIP-283; a response holds the sum over its partitions", "size"
+        ),
+        column(
+            "lazy_bytes", "int64",
+            "held at once in chunks of 128 KiB (KIP-283); a response holds the most over its partitions",
+            lambda of: integers(of.lazy_bytes(), "int64"),
+        ),
+    ),
+    kind="fetched",
+    chosen=lambda rows, versions: (versions < MAGIC_2_SINCE) & (rows.batches > 0),
+)  # fmt: skip
+REMOTE_FETCHES = PartitionTable(
+    "remote_fetches",
+    "Fetches far behind a partition's end, whose answers a bigger remote.max.partition.fetch.bytes would "
+    "enlarge (KIP-1018).",
+    (
+        *OF_EXCHANGE,
+        *PARTITION,
+        number("fetch_offset", "int64", "where it read", "offset"),
+        number("high_watermark", "int64", "the end it could read to", "high"),
+        number("behind", "int64", "records between the end of the answer and the high watermark", "behind"),
+        number("max_bytes", "int32", "partition_max_bytes of the request", "limit"),
+        number("records_bytes", "int64", "bytes of records in the answer", "size"),
+        column(
+            "requests_1mb", "float64", "requests of 1 MiB that these bytes take",
+            lambda of: integers(of.rows.size / MIB, "float64"),
+        ),
+        column(
+            "requests_4mb", "float64", "requests of 4 MiB that these bytes take",
+            lambda of: integers(of.rows.size / (4 * MIB), "float64"),
+        ),
+    ),
+    kind="fetched",
+    chosen=lambda rows, versions: rows.behind >= 0,
+)  # fmt: skip
+PARTITION_TABLES: dict[str, PartitionTable] = {
+    each.name: each for each in (FETCH_PARTITIONS, PRODUCE_PARTITIONS, DOWN_CONVERSIONS, REMOTE_FETCHES, RECORD_BATCHES)
+}
