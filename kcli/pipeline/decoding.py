@@ -103,14 +103,14 @@ def begin(
     for topic_id, topic in names:
         source.bodies.names.learn(uuid_bytes(topic_id), topic)
     source.rows.known = len(source.bodies.names)
-    restore(source, carried, clock, source.rows.uses.talks)
+    restore(source, carried, clock)
 
 
 def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
     """All packets were read: what is whole is counted, and rows of what is under way go where the next run replaces
     them."""
     source.end_ns = max(source.end_ns, source.engine.last_ns, source.engine.latest)
-    made.under_way = dump(source.engine, source.rows.uses.talks)
+    made.under_way = dump(source)
     source.flush(last=True)  # what TCP says of them so far
     sum_up(made, source)
     source.rows.put_to(passing.put)

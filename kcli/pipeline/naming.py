@@ -13,8 +13,7 @@ from kcli.jsontext import dumps
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.storage import Place
-from kcli.pipeline.writing import NAMED, Written
-from kcli.tables.parquet import parquet_writer
+from kcli.pipeline.writing import NAMED, Written, rewrite, with_column
 
 if TYPE_CHECKING:
     from kcli.core.codec.topic_names import NameInserter
@@ -41,21 +40,10 @@ def name_topics(uri: str, table: str, names: Names) -> None:
 
     In exchanges a name is shown from when it was learnt on, as `decode pcap` does; in other tables throughout.
     """
-    import pyarrow.parquet
-
     from kcli.core.codec.topic_names import NameInserter
 
     known = NameInserter({topic: (dumps(name).encode(), since) for topic, (name, since) in names.items()})
-    place = Place(uri)
-    with place.open() as opened:
-        source = pyarrow.parquet.ParquetFile(opened)
-        schema = source.schema_arrow
-        target = Place(f"{uri.partition('?')[0]}.named{uri[len(uri.partition('?')[0]) :]}")
-        with target.create() as file, parquet_writer(file, schema) as writer:
-            for group in range(source.num_row_groups):
-                batch = source.read_row_group(group)
-                writer.write_table(name_exchanges(batch, known) if table == "exchanges" else name_columns(batch, names))
-    target.move(place)
+    rewrite(uri, lambda rows: name_exchanges(rows, known) if table == "exchanges" else name_columns(rows, names))
 
 
 def name_columns(batch: Any, names: Names) -> Any:
@@ -84,10 +72,6 @@ def name_exchanges(batch: Any, known: NameInserter) -> Any:
             whole = pyarrow.Array.from_buffers(pyarrow.string(), len(texts), [valid, ends, fresh])
             batch = with_column(batch, column, whole)
     return batch
-
-
-def with_column(batch: Any, name: str, values: Any) -> Any:
-    return batch.set_column(batch.schema.get_field_index(name), batch.schema.field(name), values)
 
 
 class TopicNames:

@@ -23,7 +23,7 @@ from kcli.capture.tls.layer import TlsLayer
 from kcli.errors import InputError
 
 # (ends, client, last, reset, waits, sides, talk) of CaptureEngine.dump, the connection in it as a dict, what
-# ApiVersions said, and the handshake of CaptureEngine.dump, which may be left out
+# ApiVersions said, the handshake of CaptureEngine.dump, and where its fetches stand, of which both may be left out
 Carried = tuple[Any, ...]
 NO_HANDSHAKE = (0, -1, 0, 0)
 
@@ -48,20 +48,25 @@ EXCHANGE = ("request_ns", "request_frame", "response_ns", "response_frame")
 TALK = ("software", "version", "negotiates", "offered")
 
 
-def dump(engine: Any, talks: dict[str, Talk]) -> list[Carried]:
-    """The connections that are open in an engine. talks: what ApiVersions said, by connection."""
-    return [plain(each, talks) for each in engine.dump()]
+def dump(source: Any) -> list[Carried]:
+    """The connections that are open in a source's engine."""
+    talks: dict[str, Talk] = source.rows.uses.talks
+    flows = [plain(each, talks) for each in source.engine.dump()]
+    links = [b"" if link is None else link for link, _ in flows]
+    return [(*flow, kept) for (_, flow), kept in zip(flows, source.taker.kept_positions(links), strict=True)]
 
 
-def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> Carried:
+def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> tuple[bytes | None, Carried]:
+    """An open connection's text, None while it is not one of Kafka's, and how it stands."""
     *flow, state, handshake = each
     if state is None or state[4] is None:
-        return (*flow, state, None, handshake)
+        return None, (*flow, state, None, handshake)
     connection: TlsLayer = state[4]
-    talk = talks.get(str(connection.link))
+    link = str(connection.link)
+    talk = talks.get(link)
     said = None if talk is None else {name: getattr(talk, name) for name in TALK}
     made = plain_connection(connection.connection) | {"tls": tls.dump(connection)}
-    return (*flow, (*state[:4], made), said, handshake)
+    return link.encode(), (*flow, (*state[:4], made), said, handshake)
 
 
 def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
@@ -75,16 +80,19 @@ def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
     return made
 
 
-def restore(source: Any, carried: Sequence[Carried], clock: int, talks: dict[str, Talk]) -> None:
+def restore(source: Any, carried: Sequence[Carried], clock: int) -> None:
     """Give a source's engine the connections that were open in another one. clock: ns, of that one's end."""
+    talks: dict[str, Talk] = source.rows.uses.talks
     flows = []
-    for ends, client, last, reset, waits, sides, state, said, *handshake in carried:
+    for ends, client, last, reset, waits, sides, state, said, *rest in carried:
         if state is not None and state[4] is not None:
             connection = new_layer(source, state[4])
             state = (*state[:4], connection)
+            link = str(connection.link)
             if said is not None:
-                talks[str(connection.link)] = Talk(**said)
-        flows.append((ends, client, last, reset, waits, sides, state, *(handshake or [NO_HANDSHAKE])))
+                talks[link] = Talk(**said)
+            source.taker.restore_positions(link.encode(), b"".join(rest[1:]))
+        flows.append((ends, client, last, reset, waits, sides, state, *(rest[:1] or [NO_HANDSHAKE])))
     source.engine.restore(flows, clock)
 
 

@@ -101,7 +101,7 @@ def find(window: Window, first: ResumePoint | None, options: dict[str, Any]) -> 
     scanner = ResyncScanner(
         window.heavy, client, **{name: options[name] for name in ("ports", "dialect", "memory") if name in options}
     )
-    restore(scanner, window.carried, window.clock, scanner.rows.uses.talks)
+    restore(scanner, window.carried, window.clock)
     least, enough = (1, EXCHANGES) if first is None else (ANSWERED, ANSWERED)
     best: ResumePoint | None = None
     seen = 0
@@ -116,7 +116,7 @@ def find(window: Window, first: ResumePoint | None, options: dict[str, Any]) -> 
 
 def resume_point(scanner: ResyncScanner, moment: int) -> ResumePoint | None:
     """None where a request waits that came before one that was answered: its answer was missed."""
-    flows = dump(scanner.engine, scanner.rows.uses.talks)
+    flows = dump(scanner)
     if any(request[3] < scanner.asked for request in talk_of(flows[0])[4]["pending"]):
         return None
     return ResumePoint(moment, scanner.engine.last_ns, plainest(flows[0]), tuple(scanner.names.items()))

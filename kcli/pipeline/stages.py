@@ -11,6 +11,7 @@ from typing import Any
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.direct_decode import DirectDecode
+from kcli.pipeline.fetch_positions import Completion, go_on
 from kcli.pipeline.journal import published
 from kcli.pipeline.naming import TopicNames
 from kcli.pipeline.open_connections import pack, unpack
@@ -170,6 +171,9 @@ class Stages:
             before = made[number - 1]
             if not agrees(before, window):
                 made[number : number + 1] = self.decode_tasks("decoding again", [window.behind(before)], options)
+        completions = go_on(made, self.context.uri)
+        self.context.hand_out("completing fetch positions", completions, Completion.write)
+        for before in made[:-1]:
             before.under_way = []
         return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -100,6 +101,26 @@ class Sink:
 def stored_schema(table: str) -> Any:
     """The table's columns as record batches have them."""
     return stored(arrow_schema(table))
+
+
+def rewrite(uri: str, change: Callable[[Any], Any]) -> None:
+    """Write a file of a table anew, each of its groups of rows changed."""
+    import pyarrow.parquet
+
+    place = Place(uri)
+    path, mark, query = uri.partition("?")
+    target = Place(f"{path}.changed{mark}{query}")
+    with place.open() as opened:
+        source = pyarrow.parquet.ParquetFile(opened)
+        with target.create() as file, parquet_writer(file, source.schema_arrow) as writer:
+            for group in range(source.num_row_groups):
+                writer.write_table(change(source.read_row_group(group)))
+    target.move(place)
+
+
+def with_column(rows: Any, name: str, values: Any) -> Any:
+    """Rows with other values in a column."""
+    return rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), values)
 
 
 class TableWriter:

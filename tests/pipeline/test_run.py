@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_rotated_files_in_any_order_are_one_capture(
     assert unaccounted(output) == 0
 
 
-@pytest.mark.parametrize("name", ["java44-txn.pcap", "sasl-plain-scram.pcap", "kcat-codecs.pcap"])
+@pytest.mark.parametrize("name", ["java44-txn.pcap", "sasl-plain-scram.pcap", "java44-consume-classic.pcap"])
 def test_a_run_for_each_file_gives_what_one_run_gives(
     name: str, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +70,14 @@ def test_a_run_for_each_file_gives_what_one_run_gives(
         run_here(monkeypatch, [path], output, shares=number % 4, each_core=number > 3)
         assert unaccounted(output) == 0
     assert_decoded(output, [samples / name])
+    whole = tmp_path / "whole"
+    run_here(monkeypatch, [samples / name], whole)
+    assert told(output) == told(whole)
+
+
+def told(output: Path) -> Counter[str]:
+    """The rows of `fetch_partitions`: some columns are what fetches before them said."""
+    return Counter(map(str, rows_of(output, "fetch_partitions")))
 
 
 def test_a_run_again_reads_nothing_twice(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kcli.pipeline import row_source, rows
+from kcli.pipeline import row_source
 from kcli.pipeline.context import Options
 from kcli.pipeline.fetch_frames import FRAMED
 from kcli.pipeline.run import run_pipeline
@@ -89,7 +89,6 @@ def test_a_run_goes_on_where_older_kcli_has_written(
 
     def run_both(folder: Path, *framed: int) -> Counter[str]:
         with monkeypatch.context() as patch:
-            patch.setattr(rows, "FRAMED", framed)
             patch.setattr(row_source, "FRAMED", framed)
             run_here(patch, halves[:1], folder, shares=1)
         run_pipeline(spark, [str(halves[1])], Options(str(folder), shares=1))

@@ -367,6 +367,17 @@ cdef class ExchangeRows(Sink):
         if self.connections.links.count > REMEMBERED:
             self.owner.flush()
 
+    # Where fetches stand, for whoever goes on reading a connection
+
+    def kept_positions(self, list links not None):
+        """Where the fetches of connections ("server-client") stand in partitions, as far as was said: bytes of each, for
+        `restore_positions`."""
+        return self.partitions.kept_positions(links)
+
+    def restore_positions(self, bytes link not None, bytes kept not None):
+        """Go on where the fetches of a connection stood. ValueError: not bytes of `kept_positions`."""
+        self.partitions.restore_positions(link, kept)
+
     # Columns
 
     def take_columns(self, bint last=False):

@@ -28,9 +28,15 @@ cdef extern from *:
         if (behind <= 0 || records <= 0 || behind * size < (__int128)limit * records) return -1;
         return (int64_t)behind;
     }
+    static inline uint64_t kc_hash_text(const uint8_t *data, size_t size, int kind) {
+        uint64_t ends[2];
+        kc_text_ends(ends, data, size);
+        return kc_text_hash(ends, data, size, kind);
+    }
     """
     int64_t MISSING "KC_MISSING"
     int64_t far_behind "kc_far_behind"(int64_t high, int64_t first, int64_t last, int64_t size, int64_t limit) nogil
+    uint64_t hash_text "kc_hash_text"(const uint8_t* data, size_t size, int kind) nogil
 
 
 # One partition of an exchange.
@@ -47,6 +53,23 @@ cdef struct Position:
     int64_t effective, high_seen, start_seen
 
 
+# The same of one partition, for whoever goes on reading the connection. partition: its key, see `partition_key`.
+cdef struct KeptPosition:
+    uint64_t partition
+    Position position
+
+
+cdef inline uint64_t partition_key(uint64_t topic, int64_t index) noexcept:
+    """topic: the hash of its id, or of its name where it has none."""
+    return topic * 0x9e3779b97f4a7c15ULL + <uint64_t>index
+
+
+def position_key(bytes topic not None, bint is_id, int64_t index):
+    """The key of a partition among kept positions."""
+    cdef const uint8_t* text = <const uint8_t*>PyBytes_AS_STRING(topic)
+    return <int64_t>partition_key(hash_text(text, PyBytes_GET_SIZE(topic), ID if is_id else NAME), index)
+
+
 # A row of `fetch_partitions` or `produce_partitions`, and what the tables beside them need. Of a Produce: session and epoch
 # are acks and the timeout; high, stable and start are base offset, append time and log start offset.
 cdef struct PartRow:
@@ -59,6 +82,11 @@ cdef struct PartRow:
 cdef struct BatchRow:
     int64_t row, api, name, id, partition, base_offset, last_offset, magic, attributes, leader_epoch, producer_id, producer_epoch
     int64_t base_sequence, base_timestamp, max_timestamp, count, size, crc, valid
+
+
+cdef inline uint64_t link_hash(bytes link) except? 0:
+    """The hash of a connection's text, as `Connections` has it."""
+    return hash_text(<const uint8_t*>PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link), 0)
 
 
 cdef class Partitions:
@@ -283,16 +311,11 @@ cdef class Partitions:
         cdef Position made
         cdef Position* found
         cdef int64_t* c = part.columns
-        cdef uint64_t topic = text_hash(&self.texts, part.id or part.name) * 0x9e3779b97f4a7c15ULL + <uint64_t>c[INDEX]
-        cdef uint64_t at = map_find(&self.positions, link, topic)
+        cdef uint64_t partition = partition_key(text_hash(&self.texts, part.id or part.name), c[INDEX])
+        cdef uint64_t at = map_find(&self.positions, link, partition)
         if not at:
-            if self.stands.size >= MOST_POSITIONS * sizeof(Position):
-                map_free(&self.positions)
-                self.stands.size = 0
             made.effective = made.high_seen = made.start_seen = MISSING
-            at = self.stands.size // sizeof(Position) + 1
-            if out_put(&self.stands, &made, sizeof(made)) or map_put(&self.positions, link, topic, at):
-                raise MemoryError
+            at = self.keep_position(link, partition, &made)
         found = <Position*>self.stands.data + at - 1
         if part.asked and c[OFFSET] != MISSING:
             found.effective = c[OFFSET]
@@ -301,6 +324,51 @@ cdef class Partitions:
         if part.reported and c[START] != MISSING and c[START] >= 0:
             found.start_seen = c[START]
         return found
+
+    cdef uint64_t keep_position(self, uint64_t link, uint64_t partition, Position* made) except 0:
+        """Note where the fetches of a connection stand; return its number."""
+        cdef uint64_t at
+        if self.stands.size >= MOST_POSITIONS * sizeof(Position):
+            map_free(&self.positions)
+            self.stands.size = 0
+        at = self.stands.size // sizeof(Position) + 1
+        if out_put(&self.stands, made, sizeof(Position)) or map_put(&self.positions, link, partition, at):
+            raise MemoryError
+        return at
+
+    cdef list kept_positions(self, list links):
+        """Where the fetches of these connections ("server-client") stand: rows of KeptPosition of each."""
+        cdef Map wanted
+        cdef size_t i
+        cdef uint64_t number
+        cdef KeptPosition kept
+        cdef Slot* slot
+        made = [bytearray() for _ in links]
+        memset(&wanted, 0, sizeof(wanted))
+        try:
+            for i in range(<size_t>len(links)):
+                if map_put(&wanted, link_hash(links[i]), 0, i + 1):
+                    raise MemoryError
+            for i in range(self.positions.mask + 1 if self.positions.slots != NULL else 0):
+                slot = &self.positions.slots[i]
+                number = map_find(&wanted, slot.a, 0) if slot.value else 0
+                if number:
+                    kept.partition, kept.position = slot.b, (<Position*>self.stands.data)[slot.value - 1]
+                    (<bytearray>made[number - 1]).extend((<const char*>&kept)[: sizeof(kept)])
+        finally:
+            map_free(&wanted)
+        return [bytes(each) for each in made]
+
+    cdef int restore_positions(self, bytes link, bytes kept) except -1:
+        """Go on where the fetches of a connection stood. ValueError: not rows of KeptPosition."""
+        cdef KeptPosition row
+        cdef size_t i
+        if PyBytes_GET_SIZE(kept) % sizeof(row):
+            raise ValueError("not the positions of a connection's fetches")
+        for i in range(PyBytes_GET_SIZE(kept) // sizeof(row)):
+            row = (<KeptPosition*>PyBytes_AS_STRING(kept))[i]
+            self.keep_position(link_hash(link), row.partition, &row.position)
+        return 0
 
     cdef int put_batch_rows(self, int64_t row) except -1:
         """Of a ShareFetch: its batches alone."""
