@@ -33,6 +33,7 @@ from kcli.broker.net.memory_quota import Intake
 from kcli.broker.node import Node
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.rebuilt.session_capacity import SHARDS
+from kcli.broker.security.security import Protection, Security
 from kcli.broker.transactions.coordinator import Transactions
 from kcli.errors import KcliError, NetworkError, UsageError
 from kcli.records.acceptance import RefusedError
@@ -53,7 +54,7 @@ class Broker:
     faults: rules (`faults`); seed: for their random choices.
     dialect: message definitions for clients that speak it. answers: rules that answer requests (`answers`).
     release: serve only the versions that brokers of that Kafka release had ("2.8").
-    note: gets the lines of the broker's log.
+    note: gets the lines of the broker's log. protection: TLS and users, by default neither.
 
     UsageError: an option makes no sense; SchemaError: the dialect makes none.
     """
@@ -73,6 +74,7 @@ class Broker:
         release: str | None = None,
         answers: Iterable[Mapping[str, Any]] = (),
         note: Callable[[str], None] | None = None,
+        protection: Protection | None = None,
     ) -> None:
         if nodes < 1:
             raise UsageError(f"a cluster of {nodes} nodes: 1 or more expected")
@@ -88,6 +90,7 @@ class Broker:
         self.shares_coordinators = False
         self.session_shards = SHARDS
         self.on_note = note
+        self.protection = protection or Protection()
         self.intake: Intake[Connection] = Intake()
         self._complaints = 0
         self._cleaner: Iterator[None] | None = None
@@ -120,6 +123,7 @@ class Broker:
             first, configs = self.node_ids[0], self.configs
             self.metadata = MetadataLog(first, self.directory, configs, self.replicas, self.complain)
             self.metadata.replay()
+            self.security = Security(self.configs, self.protection, self.metadata.security, self.clock, self.host)
             self.topics.tell_strays()
             self.controller = Controller(
                 self.node_ids, configs, self.topics, self.metadata, self.replicas, self.mention
@@ -130,7 +134,8 @@ class Broker:
             self.topics.on_delete = self._forget_topic
             for number, node_id in enumerate(self.node_ids):
                 await self._start_node(node_id, self.port + number if self.port else 0)
-            self.metadata.register(self.nodes)
+            self.metadata.register(self.nodes, self.security.protocol)
+            self.metadata.secure(self.security.first_credentials())
             if not self.shares_coordinators:
                 self.controller.settle_all()
         except BaseException:

@@ -14,7 +14,7 @@ from kcli.broker.storage.log import LogSettings
 from kcli.broker.unread_configs import UNREAD
 from kcli.errors import UsageError
 
-LISTENER = re.compile(r"PLAINTEXT://(?P<host>[^/:\[\]]+|\[[^\]]+\]):(?P<port>\d+)")
+LISTENER = re.compile(r"(?:PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL)://(?P<host>[^/:\[\]]+|\[[^\]]+\]):(?P<port>\d+)")
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 WEEK_MS = 7 * 24 * HOUR_MS
 FOREVER = (1 << 63) - 1
@@ -84,7 +84,7 @@ def throttled(text: str) -> str:
 
 def listener(text: str) -> str:
     if text and not LISTENER.fullmatch(text):
-        raise ValueError("PLAINTEXT://HOST:PORT expected")
+        raise ValueError("PROTOCOL://HOST:PORT expected (PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL)")
     return text
 
 
@@ -212,6 +212,7 @@ FORMER = frozenset(["message.format.version", "message.timestamp.difference.max.
 # Configs of this broker alone, which Kafka 4.4 does not have; DescribeConfigs shows them where they were given.
 OF_KCLI = frozenset(
     [
+        "allow.everyone.if.no.acl.found",  # Kafka's own, but of its authorizer
         "cluster.id",
         "controller.snapshot.minimum.records",
         "log.message.downconversion.enable",
@@ -219,6 +220,7 @@ OF_KCLI = frozenset(
         "message.downconversion.chunk.bytes",
         "message.downconversion.enable",
         "remote.read.latency.ms",
+        "super.users",  # likewise
     ]
 )
 # The configs that stand in for one that is not given, the first one given counts; and how many ms one of them has.
@@ -229,14 +231,18 @@ FALLBACKS: Mapping[str, tuple[tuple[str, int], ...]] = {
 
 BROKER: Mapping[str, Config] = table(
     *unread_rows(UNREAD),
+    fixed("allow.everyone.if.no.acl.found", "false", BOOLEAN),
     fixed("advertised.listeners", "", Kind(7, "list", listener)),
+    fixed("authorizer.class.name", "", STRING),
     fixed("auto.create.topics.enable", "true", BOOLEAN),
     fixed("cluster.id", "", STRING),
     Config("compression.gzip.level", "-1", GZIP_LEVEL),
     Config("compression.lz4.level", "9", LZ4_LEVEL),
     Config("compression.type", "producer", CODECS),
     Config("compression.zstd.level", "3", ZSTD_LEVEL),
+    fixed("connection.failed.authentication.delay.ms", "100", INT),
     fixed("connections.max.idle.ms", "600000", long_from(-1)),
+    fixed("connections.max.reauth.ms", "0", ANY_LONG),
     fixed("controller.snapshot.minimum.records", "0", LONG),
     fixed("default.replication.factor", "1", COUNT),
     fixed("delete.topic.enable", "true", BOOLEAN),
@@ -279,9 +285,20 @@ BROKER: Mapping[str, Config] = table(
     fixed("offset.metadata.max.bytes", "4096", INT),
     fixed("offsets.topic.num.partitions", "50", COUNT),
     fixed("offsets.topic.replication.factor", "3", SHORT),
+    fixed("quota.window.num", "11", COUNT),
+    fixed("quota.window.size.seconds", "1", COUNT),
     fixed("remote.read.latency.ms", "0", LONG),
+    # A change at run time counts from the next start on, where Kafka would make its listeners anew.
+    Config("sasl.enabled.mechanisms", "GSSAPI", LIST),
+    fixed("sasl.oauthbearer.clock.skew.seconds", "30", INT),
+    fixed("sasl.oauthbearer.expected.audience", "", LIST),
+    fixed("sasl.oauthbearer.expected.issuer", None, STRING),
+    fixed("sasl.oauthbearer.jwks.endpoint.url", None, STRING),
+    fixed("sasl.oauthbearer.sub.claim.name", "sub", STRING),
     fixed("share.coordinator.state.topic.num.partitions", "50", COUNT),
     fixed("socket.request.max.bytes", "104857600", COUNT),
+    Config("ssl.client.auth", "none", text_of("required", "requested", "none")),
+    fixed("super.users", "", STRING),
     fixed("transaction.max.timeout.ms", "900000", COUNT),
     fixed("transaction.state.log.num.partitions", "50", COUNT),
     fixed("transaction.state.log.replication.factor", "3", SHORT),

@@ -27,6 +27,7 @@ from kcli.broker.control.journal import ClientRequest
 from kcli.broker.control.records import Given, StoredRecord
 from kcli.broker.control.watches import Callback, Filter, Interception, Watch
 from kcli.broker.partition import Topic
+from kcli.broker.security.security import Protection
 from kcli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -147,6 +148,11 @@ class EmbeddedBroker:
         from kcli.broker.control.admin_port import AdminPort
 
         return AdminPort(self, port)
+
+    @property
+    def ca_certificate(self) -> str:
+        """Return the certificate (PEM) of the CA that was made for the listeners (tls=True), "" without one."""
+        return self.call(lambda broker: broker.security.ca_certificate)
 
     # --- topics and records
 
@@ -383,6 +389,11 @@ def embedded_broker(
     dialect: str | None = None,
     answers: Mapping[str, Any] | Iterable[Mapping[str, Any]] = (),
     release: str | None = None,
+    users: Mapping[str, str] | None = None,
+    tls: bool = False,
+    tls_cert: str | os.PathLike[str] | None = None,
+    tls_key: str | os.PathLike[str] | None = None,
+    tls_client_ca: str | os.PathLike[str] | None = None,
 ) -> EmbeddedBroker:
     """Make a broker for the time of a `with` block, on loopback and a free port by default.
 
@@ -390,7 +401,10 @@ def embedded_broker(
     follow. config: by Kafka's names ({"num.partitions": 3}). faults: rules as for `kcli broker serve --fault`.
     seed: for the random choices of these. dialect: message definitions that it speaks. answers: rules that answer
     requests, as in `kcli broker serve --answers` ({"api": "Greet", "answer": {...}}). release: take only the versions
-    that brokers of that Kafka release take ("2.8").
+    that brokers of that Kafka release take ("2.8"). users: passwords by name: clients have to log in by PLAIN or SCRAM,
+    or as config sasl.enabled.mechanisms says. tls: listeners have a certificate of a CA made for them
+    (`ca_certificate`). tls_cert, tls_key: or one from files in PEM; tls_client_ca: who signs the certificates that
+    clients have to show.
 
     UsageError: an option makes no sense; NetworkError, when the block begins: it can't listen.
     """
@@ -403,6 +417,7 @@ def embedded_broker(
         raise UsageError(f"port {port}: 0 to 65535 expected")
     need("config", {} if config is None else config, Mapping, "names with values")
     need("answers", answers, Iterable, "rules")
+    need("users", {} if users is None else users, Mapping, "names with passwords")
     rules = [answers] if isinstance(answers, Mapping) else list(answers)
     for rule in rules:
         need("answers", rule, Mapping, "rules")
@@ -417,6 +432,7 @@ def embedded_broker(
         dialect=dialect,
         answers=rules,
         release=release,
+        protection=Protection(dict(users or {}), path(tls_cert), path(tls_key), path(tls_client_ca), tls),
     )
     made = EmbeddedBroker(broker)
     broker.on_note = made.notes.append
@@ -426,3 +442,7 @@ def embedded_broker(
 def config_text(value: object) -> str:
     """Return a value as Kafka's properties files have it: True as "true"."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def path(given: str | os.PathLike[str] | None) -> str | None:
+    return None if given is None else os.fspath(given)

@@ -51,8 +51,13 @@ class Node:
 
     async def start(self) -> None:
         """Listen. OSError: the port is taken, or the host is not an address of this machine."""
-        self._listener = Listener(self.broker.gate, lambda: Connection(self), self.host or None, self.port)
+        made, broker = (lambda: Connection(self)), self.broker
+        tls = broker.security.tls
+        self._listener = Listener(broker.gate, made, self.host or None, self.port, tls=tls, failed=self._no_tls)
         self.port = self._listener.port
+
+    def _no_tls(self, client: tuple[str, int], error: OSError) -> None:
+        self.broker.complain(f"{client[0]}:{client[1]}: no TLS: {error.strerror or error}")
 
     async def stop(self) -> None:
         """Accept no more connections, and close those that are open."""

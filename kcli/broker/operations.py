@@ -1,20 +1,29 @@
-"""The operations that a client may do with a resource, in answers to who asks for them (KIP-430): without an authorizer
-all that Kafka knows of that kind of resource.
-"""
+"""The operations that a client may do with a resource, in answers to who asks for them (KIP-430)."""
 
 from __future__ import annotations
 
-from kcli.broker.request import Request
+from collections.abc import Mapping
 
-# A bit for each of Kafka's AclOperation codes.
-READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, CLUSTER_ACTION = (1 << code for code in range(3, 10))
-DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE = (1 << code for code in range(10, 13))
-TOPIC_OPERATIONS = READ | WRITE | CREATE | DELETE | ALTER | DESCRIBE | DESCRIBE_CONFIGS | ALTER_CONFIGS
-CLUSTER_OPERATIONS = CREATE | ALTER | DESCRIBE | CLUSTER_ACTION | DESCRIBE_CONFIGS | ALTER_CONFIGS | IDEMPOTENT_WRITE
-GROUP_OPERATIONS = READ | DELETE | DESCRIBE | DESCRIBE_CONFIGS | ALTER_CONFIGS
+from kcli.broker.request import Request
+from kcli.broker.security.acls import CLUSTER_NAME, Operation, Resource
+
+Op = Operation
+CONFIGS = (Op.DESCRIBE_CONFIGS, Op.ALTER_CONFIGS)
+# All that Kafka knows of each type.
+OPERATIONS: Mapping[Resource, tuple[Operation, ...]] = {
+    Resource.TOPIC: (Op.READ, Op.WRITE, Op.CREATE, Op.DELETE, Op.ALTER, Op.DESCRIBE, *CONFIGS),
+    Resource.GROUP: (Op.READ, Op.DELETE, Op.DESCRIBE, *CONFIGS),
+    Resource.CLUSTER: (Op.CREATE, Op.ALTER, Op.DESCRIBE, Op.CLUSTER_ACTION, *CONFIGS, Op.IDEMPOTENT_WRITE),
+}
 NOT_ASKED = -(1 << 31)
 
 
-def allowed(request: Request, field: str, operations: int) -> int:
-    """Return the operations where the request's field asks for them."""
-    return operations if request.body.get(field) else NOT_ASKED
+def allowed(request: Request, field: str, kind: Resource, name: str = CLUSTER_NAME) -> int:
+    """Return a bit for each operation that the client may do, where the request's field asks for them; of the cluster
+    only to who may describe it.
+    """
+    if not request.body.get(field, field == ""):
+        return NOT_ASKED
+    if kind == Resource.CLUSTER and not request.may(Op.DESCRIBE):
+        return 0
+    return sum(1 << each for each in OPERATIONS[kind] if request.may(each, kind, name))

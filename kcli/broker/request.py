@@ -17,6 +17,10 @@ from kcli.broker.metadata.log import MetadataLog
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.response import Outcome
+from kcli.broker.security.acls import CLUSTER_NAME, Operation, Resource
+from kcli.broker.security.login import Login
+from kcli.broker.security.needs import DENIED, operation_of
+from kcli.broker.security.security import Security
 from kcli.broker.transactions.coordinator import Transactions
 from kcli.sessions.broker import BrokerSessions
 
@@ -26,10 +30,14 @@ if TYPE_CHECKING:
 
 
 class Client(Protocol):
-    """Who sent a request. dialect: the one both sides agreed on; software: what the client called itself."""
+    """Who sent a request. dialect: the one both sides agreed on; software: what the client called itself.
+
+    login: how it logs in, None where nobody has to.
+    """
 
     dialect: str | None
     software: tuple[str, str]
+    login: Login | None
     half_closed: asyncio.Event
 
     @property
@@ -41,8 +49,15 @@ class Client(Protocol):
         """The client's address."""
 
     @property
+    def principal(self) -> str:
+        """Return as whom the client goes on ("User:alice")."""
+
+    @property
     def local_host(self) -> str:
         """The address by which the client reached this broker."""
+
+    def mute(self, seconds: float) -> None:
+        """Answer this client's next requests only after so many seconds."""
 
     def on_half_closed(self, woken: asyncio.Event) -> None:
         """Set this event, too, when the client ends its side."""
@@ -140,6 +155,10 @@ class Services(Protocol):
     @property
     def metadata(self) -> MetadataLog:
         """The metadata log."""
+
+    @property
+    def security(self) -> Security:
+        """Return who may do what."""
 
     @property
     def faults(self) -> FaultRules:
@@ -251,20 +270,44 @@ class Request:
         return self.services.endpoints(self.client.local_host)
 
     def fault(self, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
-        """The error code that a fault rule wants for the whole request, or for a partition in it; 0: none.
+        """Return the error code for the whole request, or for a partition in it: of a fault rule, or because the client
+        may not do that; 0: none.
 
         among: consider only these codes.
         """
         faults = self.services.faults
-        return faults.error(self, topic, partition, among) if faults.rules else 0
+        code = faults.error(self, topic, partition, among) if faults.rules else 0
+        return code or (self.denial(Resource.TOPIC, topic) if topic else self.denial(Resource.CLUSTER, CLUSTER_NAME))
 
     def group_refusal(self, group_id: str) -> int:
-        """Return the error code where this node does not coordinate a group; 0: it does."""
-        return self.services.coordinators.group_refusal(self.node.id, group_id)
+        """Return the error code where the client may not use a group, or this node does not coordinate it; 0: none."""
+        code = self.denial(Resource.GROUP, group_id)
+        return code or self.services.coordinators.group_refusal(self.node.id, group_id)
 
     def transaction_refusal(self, name: str) -> int:
-        """Return the error code where this node does not coordinate a transactional id; 0: it does."""
-        return self.services.coordinators.transaction_refusal(self.node.id, name)
+        """Return the error code where the client may not use a transactional id, or this node does not coordinate it;
+        0: none.
+        """
+        code = self.denial(Resource.TRANSACTIONAL_ID, name)
+        return code or self.services.coordinators.transaction_refusal(self.node.id, name)
+
+    def denial(self, kind: Resource, name: str) -> int:
+        """Return the error code where the client may not do with a resource what the API does with it; 0: it may."""
+        if self.services.security.authorizer is None:
+            return 0
+        operation = operation_of(self.api.key, kind)
+        return 0 if operation is None or self.may(operation, kind, name) else DENIED[kind]
+
+    def may(self, operation: Operation, kind: Resource = Resource.CLUSTER, name: str = CLUSTER_NAME) -> bool:
+        """Return whether the client may do something, by default with the cluster."""
+        authorizer = self.services.security.authorizer
+        return authorizer is None or authorizer.allows(self.client.principal, self.client.host, operation, kind, name)
+
+    def may_with_any(self, operation: Operation, kind: Resource) -> bool:
+        """Return whether the client may do something with some resource of a type."""
+        authorizer = self.services.security.authorizer
+        who = self.client.principal, self.client.host
+        return authorizer is None or authorizer.allows_any(*who, operation, kind)
 
     def topic_names_asked(self) -> list[str]:
         """Return the names of the topics that the request names, each once."""

@@ -11,7 +11,6 @@ add.partitions.to.txn.retry.backoff.ms int = 20
 alter.config.policy.class.name class
 alter.log.dirs.replication.quota.window.num int = 11
 alter.log.dirs.replication.quota.window.size.seconds int = 1
-authorizer.class.name string =
 auto.leader.rebalance.enable boolean = true
 background.threads int+ = 10
 broker.heartbeat.interval.ms int = 2000
@@ -20,8 +19,6 @@ broker.rack string
 broker.session.timeout.ms int = 9000
 client.quota.callback.class class
 config.providers list+ =
-connection.failed.authentication.delay.ms int = 100
-connections.max.reauth.ms long = 0
 controlled.shutdown.enable boolean = true
 controller.listener.names list =
 controller.quorum.append.linger.ms int = 25
@@ -165,8 +162,6 @@ producer.id.expiration.ms int+ = 86400000
 producer.purgatory.purge.interval.requests int = 1000
 queued.max.request.bytes long = -1
 queued.max.requests int = 500
-quota.window.num int = 11
-quota.window.size.seconds int = 1
 remote.fetch.max.wait.ms int+ = 500
 remote.list.offsets.request.timeout.ms long+ = 30000
 remote.log.index.file.cache.total.size.bytes long+ = 1073741824
@@ -206,7 +201,6 @@ replication.quota.window.num int = 11
 replication.quota.window.size.seconds int = 1
 request.timeout.ms int = 30000
 sasl.client.callback.handler.class class
-sasl.enabled.mechanisms list+ = GSSAPI
 sasl.jaas.config password+
 sasl.kerberos.kinit.cmd string+ = /usr/bin/kinit
 sasl.kerberos.min.time.before.relogin long+ = 60000
@@ -241,18 +235,13 @@ sasl.oauthbearer.assertion.private.key.passphrase password
 sasl.oauthbearer.assertion.template.file string
 sasl.oauthbearer.client.credentials.client.id string
 sasl.oauthbearer.client.credentials.client.secret password
-sasl.oauthbearer.clock.skew.seconds int = 30
-sasl.oauthbearer.expected.audience list =
-sasl.oauthbearer.expected.issuer string
 sasl.oauthbearer.jwks.endpoint.refresh.ms long = 3600000
 sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms long = 10000
 sasl.oauthbearer.jwks.endpoint.retry.backoff.ms long = 100
-sasl.oauthbearer.jwks.endpoint.url string
 sasl.oauthbearer.jwt.retriever.class class = org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever
 sasl.oauthbearer.jwt.validator.class class = org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator
 sasl.oauthbearer.scope string
 sasl.oauthbearer.scope.claim.name string = scope
-sasl.oauthbearer.sub.claim.name string = sub
 sasl.oauthbearer.token.endpoint.url string
 sasl.server.callback.handler.class class
 sasl.server.max.receive.size int = 524288
@@ -277,7 +266,6 @@ socket.send.buffer.bytes int = 102400
 ssl.allow.dn.changes boolean = false
 ssl.allow.san.changes boolean = false
 ssl.cipher.suites list+ =
-ssl.client.auth string+ = none
 ssl.enabled.protocols list+ = TLSv1.2,TLSv1.3
 ssl.endpoint.identification.algorithm string+ = https
 ssl.engine.factory.class class+

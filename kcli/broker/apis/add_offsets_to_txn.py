@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 from kcli.broker.transactions.attempts import attempt
 
 FENCED_SINCE = 2
@@ -17,4 +18,6 @@ def handle(request: Request) -> dict[str, Any]:
     def add() -> None:
         request.transactions.add(*who, [request.groups.store.place(body["groupId"])])
 
+    if code := request.denial(Resource.GROUP, body["groupId"]):
+        return {"errorCode": code}
     return {"errorCode": attempt(request, add, fenced_since=FENCED_SINCE, name=body["transactionalId"])[0]}

@@ -12,6 +12,7 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Key
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Operation, Resource
 from kcli.broker.transactions.attempts import attempt
 from kcli.records.acceptance import RefusedError
 
@@ -22,6 +23,8 @@ Codes = Mapping[Key, int]
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     if request.version >= SEVERAL_SINCE:
+        if not request.may(Operation.CLUSTER_ACTION):
+            return {"errorCode": error_code("CLUSTER_AUTHORIZATION_FAILED"), "resultsByTransaction": []}
         rows = [transaction_row(request, each) for each in body["transactions"]]
         return {"errorCode": 0, "resultsByTransaction": rows}
     who = body["v3AndBelowTransactionalId"], body["v3AndBelowProducerId"], body["v3AndBelowProducerEpoch"]
@@ -81,5 +84,5 @@ def topic_rows(asked: Iterable[Mapping[str, Any]], codes: Codes) -> list[dict[st
 def fault(request: Request, key: Key) -> int:
     """Return why a partition can't be added; 0: it can."""
     if request.topics.find(key) is None:
-        return error_code("UNKNOWN_TOPIC_OR_PARTITION")
+        return request.denial(Resource.TOPIC, key[0]) or error_code("UNKNOWN_TOPIC_OR_PARTITION")
     return request.fault(*key)

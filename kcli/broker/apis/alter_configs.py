@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kcli.broker.apis.describe_configs import check_permission
 from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, parse
 from kcli.broker.metadata.new_topics import check_topic_configs
 from kcli.broker.request import Request
 from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, TOPICS, check_group, check_metrics
+from kcli.broker.security.acls import Operation
 from kcli.errors import UsageError
 from kcli.records.acceptance import RefusedError
 from kcli.topic_names import name_fault
@@ -53,6 +55,7 @@ def result(
     if code := request.fault():
         return row | {"errorCode": code}
     try:
+        check_permission(request, wanted, Operation.ALTER_CONFIGS)
         if (wanted["resourceType"], wanted["resourceName"]) in repeated:
             raise RefusedError("INVALID_REQUEST", "Each resource must appear at most once.")
         if len({each["name"] for each in wanted["configs"]}) < len(wanted["configs"]):

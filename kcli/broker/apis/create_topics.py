@@ -16,6 +16,7 @@ from kcli.broker.codes import error_code
 from kcli.broker.metadata.new_topics import BY_DEFAULT, NewTopic, NewTopics, refuse_excess
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Operation, Resource
 from kcli.records.acceptance import RefusedError
 
 FIELDS = ("name", "value", "readOnly", "configSource", "isSensitive")
@@ -33,6 +34,8 @@ def handle(request: Request) -> dict[str, Any]:
     for wanted in asked:
         name = wanted["name"]
         try:
+            if not request.may(Operation.CREATE) and not request.may(Operation.CREATE, Resource.TOPIC, name):
+                raise RefusedError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed.")
             if names[name] > 1:
                 raise RefusedError("INVALID_REQUEST", "the request names this topic twice")
             rows[name] = create(request, wanted, rules)
@@ -68,10 +71,15 @@ def create(request: Request, wanted: Mapping[str, Any], rules: NewTopics) -> dic
     assignment = rules.check(new)
     row = {"name": name, "errorCode": 0, "errorMessage": None, "numPartitions": len(assignment)}
     row |= {"replicationFactor": len(assignment[0])}
+    if request.may(Operation.DESCRIBE_CONFIGS, Resource.TOPIC, name):
+        row |= {"configs": config_rows(request, configs)}
+    else:
+        denied = {"configs": None, "topicConfigErrorCode": error_code("TOPIC_AUTHORIZATION_FAILED")}
+        row |= denied | {"numPartitions": -1, "replicationFactor": -1}
     if request.body.get("validateOnly"):
-        return row | {"configs": config_rows(request, configs)}
+        return row
     made: Topic = request.controller.create_topic(name, configs=configs, assignment=assignment)
-    return row | {"topicId": made.id, "configs": config_rows(request, configs)}
+    return row | {"topicId": made.id}
 
 
 def config_rows(request: Request, own: Mapping[str, str]) -> list[dict[str, Any]]:

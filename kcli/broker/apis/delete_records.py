@@ -11,6 +11,7 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 
 EVERYTHING = -1
 
@@ -24,7 +25,8 @@ def delete(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any
     row = {"partitionIndex": index, "lowWatermark": -1}
     partition = request.topics.find((name, index))
     if partition is None:
-        return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
+        missing = error_code("UNKNOWN_TOPIC_OR_PARTITION")
+        return row | {"errorCode": request.denial(Resource.TOPIC, name) or missing}
     if code := request.fault(name, index):
         return row | {"errorCode": code}
     if partition.topic.internal:

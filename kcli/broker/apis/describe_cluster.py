@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.operations import CLUSTER_OPERATIONS, allowed
+from kcli.broker.operations import allowed
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 
 BROKERS, CONTROLLERS = 1, 2
 
@@ -29,5 +30,5 @@ def handle(request: Request) -> dict[str, Any]:
         "clusterId": request.services.cluster_id,
         "controllerId": request.controller.id,
         "brokers": rows,
-        "clusterAuthorizedOperations": allowed(request, "includeClusterAuthorizedOperations", CLUSTER_OPERATIONS),
+        "clusterAuthorizedOperations": allowed(request, "includeClusterAuthorizedOperations", Resource.CLUSTER),
     }

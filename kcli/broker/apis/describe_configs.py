@@ -6,7 +6,7 @@ Those of the metadata log are read-only: its cleanup.policy is `snapshot` (KIP-6
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kcli.broker.codes import error_code
@@ -24,6 +24,7 @@ from kcli.broker.configs import (
 )
 from kcli.broker.request import Request
 from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, LOGGERS, TABLES, TOPICS
+from kcli.broker.security.acls import CLUSTER_NAME, Operation, Resource
 from kcli.records.acceptance import RefusedError
 
 UNKNOWN = Kind(0, "unknown", str)
@@ -41,12 +42,22 @@ def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
     if code := request.fault():
         return row | {"errorCode": code, "configs": []}
     try:
+        check_permission(request, wanted, Operation.DESCRIBE_CONFIGS)
         rows = list(configs(request, wanted["resourceType"], wanted["resourceName"]))
     except RefusedError as refused:
         return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused), "configs": []}
     # No keys mean all, as the oldest clients name none.
     keys = set(wanted["configurationKeys"] or ())
     return row | {"errorCode": 0, "configs": [each for each in rows if not keys or each["name"] in keys]}
+
+
+def check_permission(request: Request, wanted: Mapping[str, Any], operation: Operation) -> None:
+    """Refuse a client that may not do this with the configs of a resource. RefusedError."""
+    kinds = {TOPICS: Resource.TOPIC, GROUPS: Resource.GROUP}
+    kind = kinds.get(wanted["resourceType"], Resource.CLUSTER)
+    name = CLUSTER_NAME if kind == Resource.CLUSTER else wanted["resourceName"]
+    if not request.may(operation, kind, name):
+        raise RefusedError(f"{kind.name}_AUTHORIZATION_FAILED", f"{operation.name} of {name} is not allowed")
 
 
 def configs(request: Request, kind: int, name: str) -> Iterator[dict[str, Any]]:

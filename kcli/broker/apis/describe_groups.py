@@ -7,8 +7,9 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
-from kcli.broker.operations import GROUP_OPERATIONS, allowed
+from kcli.broker.operations import allowed
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 
 NOT_FOUND_SINCE = 6
 ASKED = "includeAuthorizedOperations"
@@ -26,7 +27,7 @@ def row(request: Request, group_id: str) -> dict[str, Any]:
         text = f"Group {group_id} not found." if request.version >= NOT_FOUND_SINCE and not code else None
         blank: dict[str, Any] = {"protocolType": "", "protocolData": "", "members": []}
         if not missing:
-            blank["authorizedOperations"] = allowed(request, ASKED, GROUP_OPERATIONS)
+            blank["authorizedOperations"] = allowed(request, ASKED, Resource.GROUP, group_id)
         return {"errorCode": missing, "errorMessage": text, "groupId": group_id, "groupState": "Dead"} | blank
     return {
         "errorCode": 0,
@@ -36,7 +37,7 @@ def row(request: Request, group_id: str) -> dict[str, Any]:
         "protocolType": group.protocol_type,
         "protocolData": (group.protocol or "") if group.state is State.STABLE else "",
         "members": member_rows(group),
-        "authorizedOperations": allowed(request, ASKED, GROUP_OPERATIONS),
+        "authorizedOperations": allowed(request, ASKED, Resource.GROUP, group_id),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def handle(request: Request) -> dict[str, Any]:
 def row(request: Request, topic: str, index: int) -> dict[str, Any]:
     partition = request.topics.find((topic, index))
     if partition is None:
-        code = error_code("UNKNOWN_TOPIC_OR_PARTITION")
+        code = request.denial(Resource.TOPIC, topic) or error_code("UNKNOWN_TOPIC_OR_PARTITION")
     else:
         code = request.fault(topic, index) or partition.refusal(request.node.id, -1)
     producers = producers_of(partition) if partition is not None and not code else []

@@ -7,16 +7,18 @@ from typing import Any
 
 from kcli.broker.apis.metadata import partition_row
 from kcli.broker.codes import error_code
-from kcli.broker.operations import TOPIC_OPERATIONS
+from kcli.broker.operations import allowed
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 
 MOST = 2000
 
 
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
-    names = sorted({each["name"] for each in body["topics"]} or request.topics.by_name)
+    named = {each["name"] for each in body["topics"]}
+    names = sorted(named or (each for each in request.topics.by_name if not request.denial(Resource.TOPIC, each)))
     left = max(1, min(body["responsePartitionLimit"], MOST))
     cursor = body["cursor"] or {"topicName": "", "partitionIndex": 0}
     rows: list[dict[str, Any]] = []
@@ -42,7 +44,7 @@ def topic_row(request: Request, name: str, start: int, most: int) -> dict[str, A
     parts = list(partition_rows(request, topic, start, most))
     return {"errorCode": 0, "name": name, "topicId": topic.id, "isInternal": topic.internal} | {
         "partitions": parts,
-        "topicAuthorizedOperations": TOPIC_OPERATIONS,
+        "topicAuthorizedOperations": allowed(request, "", Resource.TOPIC, name),
     }
 
 

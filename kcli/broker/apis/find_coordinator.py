@@ -10,6 +10,7 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.metadata.coordinators import NOT_AVAILABLE
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 
 BATCHES_SINCE = 4
 GROUP, TRANSACTION = 0, 1
@@ -23,7 +24,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 def row(request: Request, key: str) -> dict[str, Any]:
     kind = request.body.get("keyType", GROUP)
-    if code := request.fault() or check(key, kind):
+    if code := request.fault() or check(request, key, kind):
         return nobody(code)
     coordinators = request.services.coordinators
     node_id = coordinators.of_group(key) if kind == GROUP else coordinators.of_transaction(key)
@@ -38,7 +39,7 @@ def nobody(code: int) -> dict[str, Any]:
     return {"errorCode": code, "errorMessage": None, "nodeId": -1, "host": "", "port": -1}
 
 
-def check(key: str, kind: int) -> int:
+def check(request: Request, key: str, kind: int) -> int:
     if kind not in (GROUP, TRANSACTION):
         return error_code("INVALID_REQUEST")
-    return 0
+    return request.denial(Resource.GROUP if kind == GROUP else Resource.TRANSACTIONAL_ID, key)

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.apis import alter_configs
+from kcli.broker.apis.describe_configs import check_permission
 from kcli.broker.codes import error_code
 from kcli.broker.configs import BROKER, TOPIC
 from kcli.broker.request import Request
 from kcli.broker.resource_configs import BROKERS, LOGGERS, TABLES, TOPICS, check_logger
+from kcli.broker.security.acls import Operation
 from kcli.records.acceptance import RefusedError
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -28,6 +30,7 @@ def result(request: Request, wanted: Mapping[str, Any], repeated: set[tuple[int,
         return alter_configs.result(request, wanted, change, repeated)
     row = {"resourceType": LOGGERS, "resourceName": wanted["resourceName"]}
     try:
+        check_permission(request, wanted, Operation.ALTER_CONFIGS)
         alter_loggers(request, wanted)
     except RefusedError as refused:
         return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}

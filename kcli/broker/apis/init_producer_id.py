@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Operation, Resource
 from kcli.broker.transactions.attempts import attempt
 from kcli.records.acceptance import RefusedError
 
@@ -32,6 +33,9 @@ def producer_of(request: Request) -> tuple[int, int]:
         raise RefusedError("INVALID_REQUEST", "an empty transactional id")
     if body.get("enable2Pc"):
         raise RefusedError("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "two-phase commit")
+    may = request.may(Operation.IDEMPOTENT_WRITE) or request.may_with_any(Operation.WRITE, Resource.TOPIC)
+    if body["transactionalId"] is None and not may:
+        raise RefusedError("CLUSTER_AUTHORIZATION_FAILED", "the client may write to no topic")
     name, known, epoch = body["transactionalId"], body.get("producerId", -1), body.get("producerEpoch", -1)
     if name is not None:
         each = request.transactions.begin(name, body["transactionTimeoutMs"], known, epoch)

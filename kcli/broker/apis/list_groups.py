@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Operation, Resource
 
 CLASSIC = "classic"
 
@@ -14,6 +15,7 @@ def handle(request: Request) -> dict[str, Any]:
         return {"errorCode": code, "groups": []}
     # Each node lists the groups that it coordinates.
     states = {each.lower() for each in request.body.get("statesFilter", ())}
+    everything = request.may(Operation.DESCRIBE)
     types = {each.lower() for each in request.body.get("typesFilter", ())}
     rows = [
         {
@@ -23,7 +25,8 @@ def handle(request: Request) -> dict[str, Any]:
             "groupType": CLASSIC,
         }
         for each in request.groups
-        if not request.group_refusal(each.id)
+        if request.services.coordinators.group_refusal(request.node.id, each.id) == 0
+        and (everything or not request.denial(Resource.GROUP, each.id))
         and (not states or each.state.value.lower() in states)
         and (not types or CLASSIC in types)
     ]

@@ -13,6 +13,7 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Segment
@@ -46,7 +47,8 @@ def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
     partition = request.topics.find((name, wanted["partitionIndex"]))
     made: dict[str, Any] = {"partitionIndex": wanted["partitionIndex"], "timestamp": -1, "offset": -1}
     if partition is None:
-        return made | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
+        missing = error_code("UNKNOWN_TOPIC_OR_PARTITION")
+        return made | {"errorCode": request.denial(Resource.TOPIC, name) or missing}
     code = request.fault(name, partition.index) or partition.refusal(
         request.node.id, wanted.get("currentLeaderEpoch", -1)
     )

@@ -4,7 +4,8 @@
 * A topic that is not there is UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID. Where the client allows it (always
   before v4) and auto.create.topics.enable does, it is made, and listed from the next request on: clients ask again.
   The metadata log is never made; nor are any where a request names so many that their partitions are above 10,000.
-* Without an authorizer everybody may do everything: that is what is said of operations where a client asks (KIP-430).
+* Topics that a client may not describe are left out of all, and TOPIC_AUTHORIZATION_FAILED where it names them; so is
+  one that it may not create.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.metadata.new_topics import NewTopics, refuse_excess
-from kcli.broker.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, allowed
+from kcli.broker.operations import allowed
 from kcli.broker.partition import NO_LEADER, Partition, Topic
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Operation, Resource
 from kcli.records.acceptance import RefusedError
 from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
@@ -28,13 +30,16 @@ def handle(request: Request) -> dict[str, Any]:
     wanted = request.body["topics"]
     everything = wanted is None or (not wanted and request.version == 0)
     topics: list[Topic | dict[str, Any]]
-    topics = [*request.topics] if everything else [find(request, each) for each in wanted]
+    if everything:
+        topics = [each for each in request.topics if not request.denial(Resource.TOPIC, each.name)]
+    else:
+        topics = [find(request, each) for each in wanted]
     auto_create(request, topics)
     return {
         "brokers": request.endpoints(),
         "clusterId": request.services.cluster_id,
         "controllerId": request.controller.id,
-        "clusterAuthorizedOperations": allowed(request, "includeClusterAuthorizedOperations", CLUSTER_OPERATIONS),
+        "clusterAuthorizedOperations": allowed(request, "includeClusterAuthorizedOperations", Resource.CLUSTER),
         "topics": [row(request, each) if isinstance(each, Topic) else each for each in topics],
     }
 
@@ -45,7 +50,11 @@ def find(request: Request, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
     topics = request.topics
     if name is None:
         topic = topics.by_id.get(topic_id)
+        if topic is not None and (code := request.denial(Resource.TOPIC, topic.name)):
+            return {"errorCode": code, "name": None, "topicId": topic_id}
         return topic or {"errorCode": error_code("UNKNOWN_TOPIC_ID"), "name": None, "topicId": topic_id}
+    if code := request.denial(Resource.TOPIC, name):
+        return {"errorCode": code, "name": name, "isInternal": name in INTERNAL}
     topic = topics.by_name.get(name)
     if topic is not None:
         return topic
@@ -59,7 +68,11 @@ def auto_create(request: Request, found: list[Topic | dict[str, Any]]) -> None:
     configs, missing = request.configs, error_code("UNKNOWN_TOPIC_OR_PARTITION")
     if not request.body.get("allowAutoTopicCreation", True) or not configs.bool("auto.create.topics.enable"):
         return
-    names = dict.fromkeys(each["name"] for each in found if isinstance(each, dict) and each["errorCode"] == missing)
+    lacking = [each for each in found if isinstance(each, dict) and each["errorCode"] == missing]
+    for each in lacking:
+        if not request.may(Operation.CREATE) and not request.may(Operation.CREATE, Resource.TOPIC, each["name"]):
+            each["errorCode"] = error_code("TOPIC_AUTHORIZATION_FAILED")
+    names = dict.fromkeys(each["name"] for each in lacking if each["errorCode"] == missing)
     names.pop(CLUSTER_METADATA, None)
     if not names:
         return
@@ -79,7 +92,7 @@ def row(request: Request, topic: Topic) -> dict[str, Any]:
         "name": topic.name,
         "topicId": topic.id,
         "isInternal": topic.internal,
-        "topicAuthorizedOperations": allowed(request, "includeTopicAuthorizedOperations", TOPIC_OPERATIONS),
+        "topicAuthorizedOperations": allowed(request, "includeTopicAuthorizedOperations", Resource.TOPIC, topic.name),
         "partitions": [] if code else [partition_row(request, each) for each in topic.partitions],
     }
 

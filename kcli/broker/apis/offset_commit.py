@@ -17,6 +17,7 @@ from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 
 NOT_FOUND_SINCE, TOPIC_IDS_SINCE = 9, 10
 NOT_FOUND = error_code("GROUP_ID_NOT_FOUND")
@@ -70,7 +71,9 @@ def topic_row(
     request: Request, topic: Mapping[str, Any], code: int, wanted: dict[tuple[str, int], Committed], *, by_id: bool
 ) -> dict[str, Any]:
     found = request.topics.by_id.get(topic["topicId"]) if by_id else request.topics.by_name.get(topic["name"])
+    name = found.name if found is not None else topic.get("name", "")
     missing = error_code("UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION")
+    missing = request.denial(Resource.TOPIC, name) or missing if name else missing
     rows = []
     for each in topic["partitions"]:
         index = each["partitionIndex"]

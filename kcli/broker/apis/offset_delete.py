@@ -10,6 +10,7 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -22,8 +23,9 @@ def handle(request: Request) -> dict[str, Any]:
     places, rows = [], []
     for topic in request.body["topics"]:
         indexes = [each["partitionIndex"] for each in topic["partitions"]]
-        places += [(topic["name"], index) for index in indexes]
-        parts = [{"partitionIndex": index, "errorCode": busy} for index in indexes]
+        refused = request.denial(Resource.TOPIC, topic["name"])
+        places += [(topic["name"], index) for index in indexes if not refused]
+        parts = [{"partitionIndex": index, "errorCode": refused or busy} for index in indexes]
         rows.append({"name": topic["name"], "partitions": parts})
     if not busy:
         request.groups.forget_offsets(group, [each for each in places if each in group.offsets])

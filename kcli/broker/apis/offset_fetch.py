@@ -12,6 +12,7 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.groups.committed import Committed
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 
 GROUPS_SINCE, TOPIC_IDS_SINCE = 8, 10
 NOTHING = Committed(-1, -1, "", -1)
@@ -32,6 +33,8 @@ def group_row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
     if code := request.fault() or request.group_refusal(wanted["groupId"]):
         return {"topics": [], "errorCode": code}
     asked = wanted["topics"]
+    if asked is None:
+        offsets = {place: each for place, each in offsets.items() if not request.denial(Resource.TOPIC, place[0])}
     topics = everything(request, offsets) if asked is None else [topic_row(request, each, offsets) for each in asked]
     return {"topics": topics, "errorCode": 0}
 

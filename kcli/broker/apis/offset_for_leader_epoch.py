@@ -6,6 +6,7 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -16,7 +17,8 @@ def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
     partition = request.topics.find((name, wanted["partition"]))
     made = {"partition": wanted["partition"], "leaderEpoch": -1, "endOffset": -1}
     if partition is None:
-        return made | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
+        missing = error_code("UNKNOWN_TOPIC_OR_PARTITION")
+        return made | {"errorCode": request.denial(Resource.TOPIC, name) or missing}
     if code := request.fault(name, partition.index) or partition.refusal(
         request.node.id, wanted.get("currentLeaderEpoch", -1)
     ):

@@ -23,6 +23,7 @@ from kcli.broker.metadata.leaders import Hints
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, HangUpError
+from kcli.broker.security.acls import Resource
 from kcli.broker.storage.incoming import Incoming, read_incoming, recoded, upgraded
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.producers import DUPLICATE, FENCED
@@ -38,6 +39,9 @@ ADMIN = "__admin_client"
 def handle(request: Request) -> Answer:
     if refused := produce_refusal(request.body):
         return answer_all(request, error_code(refused.error))
+    name = request.body.get("transactionalId")
+    if name is not None and (code := request.denial(Resource.TRANSACTIONAL_ID, name)):
+        return answer_all(request, code)
     hints = Hints(request)
     rows = [topic_row(request, each, hints) for each in request.body["topicData"]]
     if request.body["acks"] == 0:
@@ -65,6 +69,8 @@ def topic_row(request: Request, data: dict[str, Any], hints: Hints) -> dict[str,
     by_id = request.version >= TOPIC_IDS_SINCE
     topic = topics.by_id.get(data["topicId"]) if by_id else topics.by_name.get(data["name"])
     missing = error_code("UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION")
+    if topic is None and not by_id:
+        missing = request.denial(Resource.TOPIC, data["name"]) or missing
     parts = []
     for part in data["partitionData"]:
         row = {"index": part["index"], "errorCode": 0, "baseOffset": -1, "logAppendTimeMs": -1, "logStartOffset": -1}
@@ -86,7 +92,7 @@ def partition_row(
     if partition is None:
         return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
     if code := request.fault(topic.name, partition.index):
-        partition.unsettled = True
+        partition.unsettled = not request.denial(Resource.TOPIC, topic.name)
         return {"errorCode": code, **hints.about(partition, code)}
     if topic.internal and request.client_id != ADMIN:
         raise RefusedError("INVALID_TOPIC_EXCEPTION", f"Cannot append to internal topic {topic.name}")

@@ -11,6 +11,7 @@ from typing import Any
 from kcli.broker.apis.offset_commit import commit
 from kcli.broker.codes import error_code
 from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
 from kcli.broker.transactions.attempts import attempt
 
 ADDING_SINCE, TOPIC_IDS_SINCE, NEVER = 5, 6, 32_767
@@ -27,7 +28,8 @@ def handle(request: Request) -> dict[str, Any]:
         else:
             request.transactions.check(*who, place)
 
-    code = request.group_refusal(body["groupId"]) or check_member(request)
+    code = request.denial(Resource.TRANSACTIONAL_ID, who[0]) or request.group_refusal(body["groupId"])
+    code = code or check_member(request)
     code = code or attempt(request, join, fenced_since=NEVER)[0]
     return commit(request, code, by_id=request.version >= TOPIC_IDS_SINCE, producer=who[1:])
 

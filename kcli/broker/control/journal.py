@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.schemas.errors import error_name
+from kcli.schemas.secrets import ALWAYS, secret_fields
 
 MOST, MOST_BYTES = 20_000, 64 << 20
 FORGOTTEN = -1
@@ -67,6 +69,21 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else "?" for each in text[:100])
 
 
+def without_secrets(message: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Return a message's body with nothing where passwords and keys are."""
+    paths = [path.split(".") for path, how in secret_fields(message).items() if how == ALWAYS]
+    if not paths:
+        return body
+    made = copy.deepcopy(body)
+    for *way, last in paths:
+        rows = [made]
+        for name in way:
+            rows = [each for row in rows for each in row.get(name, ())]
+        for row in rows:
+            row[last] = b""
+    return made
+
+
 class Journal:
     """The latest requests, the oldest first: so many at most, and so many bytes of them."""
 
@@ -90,7 +107,7 @@ class Journal:
             api.key,
             request.version,
             request.correlation_id,
-            request.body,
+            without_secrets(f"{api.name}Request", request.body),
             tuple(request.topic_names_asked()),
             size=size,
         )
@@ -124,5 +141,5 @@ def note_answer(kept: ClientRequest, answer: Answer) -> None:
     if isinstance(answer, EncodedBody):
         kept.response = dict(answer.value or {})
     else:
-        kept.response = answer
+        kept.response = answer and without_secrets(f"{kept.api}Response", answer)
     kept.outcome = "no answer wanted" if answer is None else "answered"

@@ -13,6 +13,7 @@ from kcli.broker.fetch.purgatory import CapturedMoment, DelayedFetch
 from kcli.broker.partition import Key
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody
+from kcli.broker.security.acls import Resource
 from kcli.sessions.values import Position, Result
 
 NO_LIMIT = (1 << 31) - 1
@@ -136,14 +137,19 @@ class Work:
         reader = PartitionReader(self.request.topics, self.request.node.id, self.by_id, self.limits, snapshots)
         self.reads = reader.read_all(self.conversation.candidates())
         self.bytes, self.remote, self.lacks = reader.bytes, reader.remote, reader.unseen
-        if self.request.services.faults.rules:
+        services = self.request.services
+        if services.faults.rules or services.security.authorizer is not None:
             self.add_faults()
 
     def add_faults(self) -> None:
-        """Replace what was read by the errors that fault rules want."""
+        """Replace what was read by the errors that fault rules want, and of topics that the client may not read."""
         for key, read in self.reads.items():
             partition = read.partition or self.request.topics.find(key, self.by_id)
-            if partition is not None and (code := self.request.fault(partition.topic.name, key[1])):
+            if partition is not None:
+                code = self.request.fault(partition.topic.name, key[1])
+            else:
+                code = 0 if self.by_id else self.request.denial(Resource.TOPIC, key[0])
+            if code:
                 self.reads[key] = PartitionRead(Result(error=code), partition=partition)
 
     def is_done(self) -> bool:

@@ -26,12 +26,15 @@ from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.snapshots import MetadataSnapshots
 from kcli.broker.metadata.topics import new_topic_id
 from kcli.broker.partition import Partition, Topic
+from kcli.broker.security.state import SecurityState
 from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.storage.recovery import open_log
 from kcli.records.builder import build_batch
 
 FOLDER = f"{NAME}-0"
+# Kafka's security protocols, in the order of their numbers.
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 RECORDS_IN_BATCH = 5_000
 LONGEST = 64 << 20
 PRODUCER_ID_BLOCK = 1000
@@ -70,6 +73,7 @@ class MetadataLog:
         self.partition = topics.hide(topic, self.log, controller_id, self.epoch)
         self.next_producer_id = 0
         self.features: dict[str, int] = {}
+        self.security = SecurityState()
         self.resource_configs: dict[tuple[int, str], dict[str, str]] = {}
         self._ids: Iterator[int] = iter(())
 
@@ -84,14 +88,15 @@ class MetadataLog:
             self.snapshots.written(len(part), len(batch))
             self.replicas.changed(self.partition)
 
-    def register(self, nodes: Iterable[Registered]) -> None:
-        """Every node, with where it listens; the first time also the feature level."""
+    def register(self, nodes: Iterable[Registered], protocol: int = 0) -> None:
+        """Every node, with where it listens and by which protocol; the first time also the feature level."""
         records: list[Row] = []
         if self.log.end_offset == 0:
             records += feature_records(INITIAL)
             self.features.update(INITIAL)
         for node in nodes:
-            endpoint = {"name": "PLAINTEXT", "host": node.host, "port": node.port, "securityProtocol": 0}
+            endpoint = {"name": PROTOCOLS[protocol], "host": node.host, "port": node.port}
+            endpoint |= {"securityProtocol": protocol}
             value = {"brokerId": node.id, "incarnationId": new_topic_id(), "brokerEpoch": self.log.end_offset}
             records.append(
                 ("RegisterBrokerRecord", 1, value | {"endPoints": [endpoint], "rack": None, "fenced": False})
@@ -130,6 +135,14 @@ class MetadataLog:
         self.features.update(levels)
         self.write(feature_records(levels))
 
+    def secure(self, records: Iterable[Row]) -> None:
+        """Write changes of credentials, ACLs or quotas, and apply them."""
+        rows = list(records)
+        for name, _, value in rows:
+            self.security.apply(name, value)
+        if rows:
+            self.write(rows)
+
     def unregistered(self, node_id: int) -> None:
         """Write that a node is not part of the cluster any more."""
         self.write([("UnregisterBrokerRecord", 0, {"brokerId": node_id, "brokerEpoch": 0})])
@@ -164,7 +177,7 @@ class MetadataLog:
 
     def replay(self) -> None:
         """Apply the latest snapshot and the records behind it."""
-        replay = MetadataReplay(self.topics, self.configs, self.note)
+        replay = MetadataReplay(self.topics, self.configs, self.security, self.note)
         latest = self.snapshots.latest
         if latest is not None:
             path = self.snapshots.path(latest)

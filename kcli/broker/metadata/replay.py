@@ -12,6 +12,7 @@ from kcli.broker.metadata.records import BROKER, TOPIC, decode
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.partition import Partition
 from kcli.broker.resource_configs import TABLES
+from kcli.broker.security.state import SecurityState
 from kcli.errors import InputError, KcliError
 from kcli.records.batches import Record, scan
 from kcli.records.damage import Damage
@@ -26,8 +27,8 @@ class MetadataReplay:
     Records that can't be read or applied are left out.
     """
 
-    def __init__(self, topics: Topics, configs: Configs, note: Callable[[str], None]) -> None:
-        self.topics, self.configs, self.note = topics, configs, note
+    def __init__(self, topics: Topics, configs: Configs, security: SecurityState, note: Callable[[str], None]) -> None:
+        self.topics, self.configs, self.security, self.note = topics, configs, security, note
         self.next_producer_id = 0
         self.topic_configs: dict[str, dict[str, str]] = {}
         self.features: dict[str, int] = {}
@@ -73,6 +74,8 @@ class MetadataReplay:
             self.configs.set(value["name"], value["value"], value["resourceName"])
         elif name == "ConfigRecord" and value["resourceType"] in TABLES:
             configure(self.resource_configs.setdefault((value["resourceType"], value["resourceName"]), {}), value)
+        else:
+            self.security.apply(name, value)
 
     def set_feature(self, value: Mapping[str, Any]) -> None:
         """Take over a FeatureLevelRecord."""

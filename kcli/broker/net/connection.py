@@ -13,6 +13,7 @@ import sys
 import traceback
 from typing import Protocol
 
+from kcli.broker.clock import Timer
 from kcli.broker.control.control import Control
 from kcli.broker.faults import Faults, Plan
 from kcli.broker.metadata.registry import route
@@ -23,6 +24,8 @@ from kcli.broker.net.request_queue import RequestQueue
 from kcli.broker.net.response_writer import ResponseWriter, is_bytes
 from kcli.broker.request import Handler, Node, Request, Services
 from kcli.broker.response import Answer, HangUpError, Outcome, Piece
+from kcli.broker.security.acls import ANONYMOUS
+from kcli.broker.security.security import Security, certificate_name
 from kcli.errors import DecodeError
 
 # Longest wait for a client that has closed its side to read its response.
@@ -46,6 +49,11 @@ class Server(Services, Protocol):
     @property
     def gate(self) -> Gate:
         """Counts open connections."""
+        ...
+
+    @property
+    def security(self) -> Security:
+        """TLS and logins."""
         ...
 
     @property
@@ -94,14 +102,18 @@ class Connection(asyncio.BufferedProtocol):
         self.node, self.broker = node, node.broker
         self.dialect = node.broker.dialect
         self.software = ("", "")
+        self.login = node.broker.security.new_login()
+        self._principal = ANONYMOUS
         self.last_used = node.broker.clock.time()
         self.half_closed = asyncio.Event()
         self.peer: tuple[str, int] = ("", 0)
         self.queue = RequestQueue(node.scratch, node.broker.configs.int("socket.request.max.bytes"))
         self._task: asyncio.Task[None] | None = None
-        self._paused = self._counted = False
+        self._paused = self._counted = self._is_encrypted = False
         self._woken: asyncio.Event | None = None
         self._transport: asyncio.Transport | None = None
+        self._ending: asyncio.TimerHandle | None = None
+        self._muted: Timer | None = None
 
     # --- called by the event loop
 
@@ -111,6 +123,9 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = transport
         self.writer = ResponseWriter(self.node.loop, transport)
         self.peer = (transport.get_extra_info("peername") or self.peer)[:2]  # it may have gone already
+        if (tls := transport.get_extra_info("ssl_object")) is not None:
+            self._is_encrypted = True
+            self._principal = certificate_name(tls.getpeercert(True))
         self.node.connections.add(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -146,7 +161,7 @@ class Connection(asyncio.BufferedProtocol):
     def eof_received(self) -> bool:
         """The client sends no more, but may wait for answers to what it sent."""
         self._wake()
-        if self._task is None:
+        if self._task is None or self._is_encrypted:  # TLS has no half of a connection
             return False
         self.node.loop.call_later(HALF_CLOSED_SECONDS, self.abort)
         return True
@@ -154,6 +169,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         """Give up what is under way."""
         self._transport = None
+        if self._muted is not None:
+            self._muted.cancel()
         self._wake()
         self.writer.lose()
         self.queue.clear()
@@ -184,6 +201,17 @@ class Connection(asyncio.BufferedProtocol):
         """Whether a request is being answered."""
         return self._task is not None
 
+    def mute(self, seconds: float) -> None:
+        """Answer this client's next requests only after so many seconds (KIP-219)."""
+        if self._muted is not None:
+            self._muted.cancel()
+        self._muted = self.broker.clock.call_later(seconds, self._unmute)
+
+    def _unmute(self) -> None:
+        self._muted = None
+        if self._task is None and self._transport is not None:
+            self._answer_waiting()
+
     # --- ending
 
     def hang_up(self, why: str) -> None:
@@ -212,6 +240,11 @@ class Connection(asyncio.BufferedProtocol):
         return self.peer[0]
 
     @property
+    def principal(self) -> str:
+        """As whom the client goes on: "User:alice"."""
+        return self._principal if self.login is None else f"User:{self.login.user}"
+
+    @property
     def local_host(self) -> str:
         """The address by which the client reached this broker."""
         if self._transport is None:
@@ -223,13 +256,18 @@ class Connection(asyncio.BufferedProtocol):
     def _answer_waiting(self) -> None:
         """Answer what waits, up to the first request that has to wait, and while the client takes answers."""
         while self.queue and self._transport is not None:
-            if not self.writer.is_writable:
+            if not self.writer.is_writable or self._muted is not None or self._is_refused():
                 return
             try:
                 frame = self._take()
+                if self.login is not None and self.login.raw:
+                    self._log_in(frame)
+                    continue
                 request, handle = self._read(frame)
                 if self.broker.control is not None:
                     handle = self.broker.control.watch(request, handle, len(frame))
+                if self.broker.security.quotas.values:
+                    handle = self.broker.security.quotas.watch(request, handle, len(frame))
                 plan = self.broker.faults.plan(request)
                 outcome = handle(request) if plan is None else plan.handle(request, handle)
                 if plan is None and not inspect.isawaitable(outcome):
@@ -243,8 +281,26 @@ class Connection(asyncio.BufferedProtocol):
                 return
             self._task = self.node.loop.create_task(self._answer_slowly(request, outcome, plan))
             return
-        if self.half_closed.is_set():
+        if not self._is_refused() and self.half_closed.is_set():
             self.close()
+
+    def _is_refused(self) -> bool:
+        """Whether the client's login failed: the connection ends, but not before its guesses have become slow."""
+        if self.login is None or not self.login.failed:
+            return False
+        if self._ending is None:
+            delay = self.broker.configs.int("connection.failed.authentication.delay.ms") / 1000
+            self._ending = self.node.loop.call_later(delay, self.close)
+        return True
+
+    def _log_in(self, frame: bytes | bytearray) -> None:
+        """Take a message of a login as it was before SaslAuthenticate: the message alone."""
+        assert self.login is not None
+        step = self.login.step(bytes(frame))
+        if step.error:
+            self.hang_up(step.text or "no login")
+            return
+        self.writer.send([len(step.answer).to_bytes(4, "big") + step.answer])
 
     def _take(self) -> bytes | bytearray:
         frame = self.queue.take()
@@ -273,6 +329,8 @@ class Connection(asyncio.BufferedProtocol):
                 f"frame of {len(frame)} bytes: a request needs at least {HEAD.size} (API key, version, correlation id)"
             )
         api_key, version, correlation_id = HEAD.unpack_from(frame)
+        if self.login is not None and (refusal := self.login.refusal(api_key)):
+            raise HangUpError(refusal)
         api, handle = route(api_key, version, self.dialect, self.broker.release, self.broker.answers)
         header, start = api.request_header.read(frame)
         body = api.request.read(frame, start)[0] if api.known else {}

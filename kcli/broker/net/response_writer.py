@@ -27,6 +27,7 @@ class ResponseWriter:
         self._writable = asyncio.Event()
         self._writable.set()
         self._outlet: Outlet | None = None
+        self._encrypted = transport.get_extra_info("ssl_object") is not None
         self._lost = False
 
     @property
@@ -66,14 +67,15 @@ class ResponseWriter:
         if is_bytes(pieces):
             await self.write(b"".join(cast("Sequence[bytes]", pieces)))
             return
+        if self._encrypted:
+            await self._send_slowly(pieces)
+            return
         await self._flush()
         try:
             outlet = Outlet(self._loop, self._transport.get_extra_info("socket").fileno())
         except OSError:
-            # No descriptor is left for it: by the transport, which is slower.
-            for each in pieces:
-                for chunk in (each,) if isinstance(each, bytes) else each:
-                    await self.write(chunk)
+            # No descriptor is left for it.
+            await self._send_slowly(pieces)
             return
         self._outlet = outlet
         try:
@@ -83,6 +85,12 @@ class ResponseWriter:
         finally:
             outlet.close()
             self._outlet = None
+
+    async def _send_slowly(self, pieces: Sequence[Piece]) -> None:
+        """Write all pieces by the transport."""
+        for each in pieces:
+            for chunk in (each,) if isinstance(each, bytes) else each:
+                await self.write(chunk)
 
     async def _flush(self) -> None:
         """Wait until nothing is left of what was written before."""

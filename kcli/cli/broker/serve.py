@@ -16,11 +16,12 @@ import click
 from kcli.broker import Broker
 from kcli.broker.metadata.registry import offered
 from kcli.broker.mock_rules import read_answers
+from kcli.broker.security.security import Protection
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.inputs import quiet_option, reading_options
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.counting import counted
-from kcli.errors import UsageError
+from kcli.errors import InputError, UsageError
 from kcli.schemas.ranges import Range
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from kcli.broker.control.admin_port import AdminPort
 
 MOST_NAMED = 6  # APIs of a draft
+EXISTING = click.Path(exists=True, dir_okay=False)
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -64,6 +66,10 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
     metavar="PORT",
     help="Port for `kcli broker ctl` and programs that control the broker; 0: any free one.",
 )
+@click.option("--tls-cert", type=EXISTING, help="Certificate for TLS with clients, in PEM.")
+@click.option("--tls-key", type=EXISTING, help="Its key; by default in the same file.")
+@click.option("--tls-client-ca", type=EXISTING, help="Who signs the certificates that clients have to show, in PEM.")
+@click.option("--users", "users_file", type=EXISTING, help="File of users, NAME:PASSWORD one a line: clients log in.")
 @reading_options
 @quiet_option("Print only the address.")
 def serve(
@@ -77,6 +83,10 @@ def serve(
     release: str | None,
     captures: tuple[str, ...],
     admin_port: int | None,
+    tls_cert: str | None,
+    tls_key: str | None,
+    tls_client_ca: str | None,
+    users_file: str | None,
     dialect: str | None,
     key_logs: tuple[str, ...],
     memory: int,
@@ -94,6 +104,10 @@ def serve(
     every, probability. What happens: error=NAME, or delay=MS, ignore, drop, close[=BYTES], split=BYTES, evict,
     move[=NODE].
 
+    With --users clients have to log in by SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, or what --config
+    sasl.enabled.mechanisms says (OAUTHBEARER, too). ACLs hold with --config
+    authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer.
+
     With --dialect the APIs and versions that it defines are served as well: by --answers, else with every field at its
     default (and, where the broker has the API in another version, as it answers that).
 
@@ -101,6 +115,7 @@ def serve(
     kcli broker serve
     kcli broker serve --port 0 --nodes 3 --topic orders:12 --data /tmp/kafka
     kcli broker serve --from night.pcap
+    kcli broker serve --users users.txt --config sasl.enabled.mechanisms=SCRAM-SHA-512
     kcli broker serve --dialect greet --answers greet.jsonl
     """
     options: dict[str, Any] = {
@@ -112,6 +127,7 @@ def serve(
         "answers": [] if answers is None else read_answers(answers),
         "release": release,
         "note": ignore if quiet else tell,
+        "protection": Protection(users_of(users_file), tls_cert, tls_key, tls_client_ca),
     }
     broker = make_broker(data, nodes, captures, {"memory": memory, "key_logs": key_logs}, options)
     asyncio.run(run(broker, [wanted_topic(each) for each in topics], data, quiet, admin_port))
@@ -127,6 +143,19 @@ def make_broker(
     from kcli.broker.rebuilt.rebuild import rebuild
 
     return rebuild(captures, data=data, **reading, **options)
+
+
+def users_of(name: str | None) -> dict[str, str]:
+    """Read passwords by user from a file. InputError: a line is none."""
+    made: dict[str, str] = {}
+    text = "" if name is None else Path(name).read_text(encoding="utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines(), 1):
+        user, colon, password = line.partition(":")
+        if line.strip() and not (colon and user and password):
+            raise InputError(f"line {number}: NAME:PASSWORD expected", file=name)
+        if line.strip():
+            made[user] = password
+    return made
 
 
 def setting(text: str) -> tuple[str, str]:

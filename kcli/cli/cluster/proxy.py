@@ -138,7 +138,7 @@ def advertised_host(text: str) -> str:
 def listener_tls(certificate: str | None, key: str | None, places: Places) -> Iterator[ssl.SSLContext]:
     """What the listeners speak: with that certificate, or one of a CA whose own lies in a file for as long."""
     require("TLS with clients", "tls")
-    from kcli.proxy.listener_tls import made_authority, read_pair, server_context
+    from kcli.broker.security.listener_tls import made_authority, read_pair, server_context
 
     if certificate is not None:
         yield server_context(read_pair(certificate, key), certificate)

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from kcli.broker import Broker
+from kcli.broker.security.listener_tls import Authority, made_authority, read_pair, server_context
 from kcli.client.address import parse_address
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, NetworkError
 from kcli.proxy import Proxy
-from kcli.proxy.listener_tls import Authority, made_authority, read_pair, server_context
 from tests.broker.talk import METADATA, batch, run
 from tests.proxy.talk import proxied
 

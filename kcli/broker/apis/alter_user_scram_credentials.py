@@ -1,0 +1,67 @@
+"""AlterUserScramCredentials v0 (KIP-554): a user whose changes contradict each other, or make no sense, gets none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.request import Request
+from kcli.broker.security.scram import ALGORITHMS, LEAST_ITERATIONS, MOST_ITERATIONS, credential_of
+from kcli.broker.security.state import Row, scram_record
+from kcli.records.acceptance import RefusedError
+
+
+def handle(request: Request) -> dict[str, Any]:
+    deletions, upsertions = request.body["deletions"], request.body["upsertions"]
+    named = Counter((each["name"], each["mechanism"]) for each in (*deletions, *upsertions))
+    twice = {name for (name, _), count in named.items() if count > 1}
+    users = dict.fromkeys(name for name, _ in named)
+    return {"results": [result(request, user, twice) for user in users]}
+
+
+def result(request: Request, user: str, twice: set[str]) -> dict[str, Any]:
+    made = {"user": user, "errorMessage": None}
+    if code := request.fault():
+        return made | {"errorCode": code}
+    try:
+        if user in twice:
+            said = "A user credential cannot be altered twice in the same request"
+            raise RefusedError("DUPLICATE_RESOURCE", said)
+        request.metadata.secure(records(request, user))
+    except RefusedError as refused:
+        return made | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
+    return made | {"errorCode": 0}
+
+
+def records(request: Request, user: str) -> list[Row]:
+    """Make the records of a user's changes. RefusedError: one of them can't be made."""
+    rows = [deletion(request, each) for each in request.body["deletions"] if each["name"] == user]
+    return rows + [upsertion(each) for each in request.body["upsertions"] if each["name"] == user]
+
+
+def deletion(request: Request, wanted: Mapping[str, Any]) -> Row:
+    check(wanted)
+    if (wanted["name"], wanted["mechanism"]) not in request.metadata.security.scram:
+        raise RefusedError("RESOURCE_NOT_FOUND", "Attempt to delete a user credential that does not exist")
+    return "RemoveUserScramCredentialRecord", 0, {name: wanted[name] for name in ("name", "mechanism")}
+
+
+def upsertion(wanted: Mapping[str, Any]) -> Row:
+    check(wanted)
+    iterations = wanted["iterations"]
+    if iterations < LEAST_ITERATIONS:
+        raise RefusedError("UNACCEPTABLE_CREDENTIAL", "Too few iterations")
+    if iterations > MOST_ITERATIONS:
+        raise RefusedError("UNACCEPTABLE_CREDENTIAL", "Too many iterations")
+    made = credential_of(wanted["mechanism"], wanted["saltedPassword"], wanted["salt"], iterations)
+    return scram_record(wanted["name"], wanted["mechanism"], made)
+
+
+def check(wanted: Mapping[str, Any]) -> None:
+    """Refuse an empty name and an unknown mechanism. RefusedError."""
+    if not wanted["name"]:
+        raise RefusedError("UNACCEPTABLE_CREDENTIAL", "Username must not be empty")
+    if wanted["mechanism"] not in ALGORITHMS:
+        raise RefusedError("UNSUPPORTED_SASL_MECHANISM", "Unknown SCRAM mechanism")

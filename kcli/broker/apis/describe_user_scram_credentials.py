@@ -1,0 +1,31 @@
+"""DescribeUserScramCredentials v0 (KIP-554): the mechanisms and iterations of users, of all where none is named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.request import Request
+
+
+def handle(request: Request) -> dict[str, Any]:
+    if code := request.fault():
+        return {"errorCode": code, "errorMessage": None, "results": []}
+    known = request.metadata.security.scram
+    named = Counter(each["name"] for each in request.body["users"] or ())
+    names = dict.fromkeys(named or (user for user, _ in known))
+    return {"errorCode": 0, "errorMessage": None, "results": [row(request, each, named[each]) for each in names]}
+
+
+def row(request: Request, user: str, times: int) -> dict[str, Any]:
+    made = {"user": user, "errorCode": 0, "errorMessage": None, "credentialInfos": []}
+    if times > 1:
+        said = f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
+        return made | {"errorCode": error_code("DUPLICATE_RESOURCE"), "errorMessage": said}
+    known = request.metadata.security.scram
+    found = sorted((kind, each.iterations) for (name, kind), each in known.items() if name == user)
+    if not found:
+        said = f"Attempt to describe a user credential that does not exist: {user}"
+        return made | {"errorCode": error_code("RESOURCE_NOT_FOUND"), "errorMessage": said}
+    return made | {"credentialInfos": [{"mechanism": kind, "iterations": count} for kind, count in found]}

@@ -1,0 +1,16 @@
+"""SaslHandshake v0-v1 (KIP-43, KIP-152): the mechanism of a login, or of one that renews it (KIP-368)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.request import Request
+
+
+def handle(request: Request) -> dict[str, Any]:
+    login = request.client.login
+    if login is None:
+        return {"errorCode": error_code("ILLEGAL_SASL_STATE"), "mechanisms": []}
+    code = request.fault() or login.handshake(request.body["mechanism"], request.version)
+    return {"errorCode": code, "mechanisms": list(login.logins.names)}

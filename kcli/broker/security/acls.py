@@ -1,0 +1,191 @@
+"""Access control lists by the rules of Kafka's StandardAuthorizer: who may do what with which resource.
+
+* A superuser may do everything. What an ACL denies nobody else may do, however many allow it.
+* Read, Write, Delete and Alter allow Describe, too; AlterConfigs allows DescribeConfigs.
+* Where no ACL is about a resource, `allow.everyone.if.no.acl.found` decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from kcli.broker.configs import Configs
+from kcli.errors import UsageError
+
+CLASS = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+CLUSTER_NAME = "kafka-cluster"
+ANONYMOUS = "User:ANONYMOUS"
+WILDCARD = "*"
+ANYBODY = "User:*"
+
+
+class Resource(IntEnum):
+    """A type of resource."""
+
+    UNKNOWN, ANY, TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN, USER = range(8)
+
+
+class Operation(IntEnum):
+    """What somebody does with a resource."""
+
+    UNKNOWN, ANY, ALL, READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, CLUSTER_ACTION = range(10)
+    DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE, CREATE_TOKENS, DESCRIBE_TOKENS, TWO_PHASE_COMMIT = range(10, 16)
+
+
+class Pattern(IntEnum):
+    """How a name stands for resources. MATCH: in filters, every pattern that takes this name."""
+
+    UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = range(5)
+
+
+class Permission(IntEnum):
+    """What an ACL says."""
+
+    UNKNOWN, ANY, DENY, ALLOW = range(4)
+
+
+IMPLIED_BY: Mapping[Operation, frozenset[int]] = {
+    Operation.DESCRIBE: frozenset([Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER]),
+    Operation.DESCRIBE_CONFIGS: frozenset([Operation.ALTER_CONFIGS]),
+}
+
+
+class Acl(NamedTuple):
+    """One rule, in the numbers of Kafka's records and requests."""
+
+    kind: int
+    name: str
+    pattern: int
+    principal: str
+    host: str
+    operation: int
+    permission: int
+
+    def takes_name(self, name: str) -> bool:
+        """Whether it is about the resource of this name."""
+        if self.pattern == Pattern.PREFIXED:
+            return name.startswith(self.name)
+        return self.name in (name, WILDCARD)
+
+    def takes_client(self, principal: str, host: str) -> bool:
+        """Whether it is about this principal at this address."""
+        return self.principal in (principal, ANYBODY) and self.host in (host, WILDCARD)
+
+    def takes_operation(self, operation: Operation) -> bool:
+        """Whether it allows, or denies, this operation."""
+        if self.operation in (Operation.ALL, operation):
+            return True
+        return self.permission == Permission.ALLOW and self.operation in IMPLIED_BY.get(operation, ())
+
+
+class AclFilter(NamedTuple):
+    """Which ACLs are meant: None and ANY take everything."""
+
+    kind: int
+    name: str | None
+    pattern: int
+    principal: str | None
+    host: str | None
+    operation: int
+    permission: int
+
+    def takes(self, acl: Acl) -> bool:
+        """Whether an ACL is meant."""
+        return (
+            self.kind in (Resource.ANY, acl.kind)
+            and self.operation in (Operation.ANY, acl.operation)
+            and self.permission in (Permission.ANY, acl.permission)
+            and self.principal in (None, acl.principal)
+            and self.host in (None, acl.host)
+            and self.takes_pattern(acl)
+        )
+
+    def takes_pattern(self, acl: Acl) -> bool:
+        if self.pattern == Pattern.MATCH:
+            return self.name is None or acl.takes_name(self.name)
+        return self.pattern in (Pattern.ANY, acl.pattern) and self.name in (None, acl.name)
+
+
+class Authorizer:
+    """acls: the rules, by id."""
+
+    def __init__(self, configs: Configs, acls: Mapping[str, Acl]) -> None:
+        self.acls = acls
+        self.superusers = {each.strip() for each in configs.text("super.users").split(";") if each.strip()}
+        self.open = configs.bool("allow.everyone.if.no.acl.found")
+
+    def allows(self, principal: str, host: str, operation: Operation, kind: Resource, name: str) -> bool:
+        """Whether somebody may do this."""
+        if principal in self.superusers:
+            return True
+        about = [each for each in self.acls.values() if each.kind == kind and each.takes_name(name)]
+        if not about:
+            return self.open
+        return decided(each for each in about if each.takes_client(principal, host) and each.takes_operation(operation))
+
+    def allows_any(self, principal: str, host: str, operation: Operation, kind: Resource) -> bool:
+        """Whether somebody may do this with any resource of a type, whatever its name is."""
+        if principal in self.superusers or self.allows(principal, host, operation, kind, "hardcode"):
+            return True
+        about = [
+            each
+            for each in self.acls.values()
+            if each.kind == kind and each.takes_client(principal, host) and each.takes_operation(operation)
+        ]
+        denied = [each for each in about if each.permission == Permission.DENY]
+        return any(each.permission == Permission.ALLOW and not covered(each, denied) for each in about)
+
+
+def decided(found: Iterable[Acl]) -> bool:
+    permissions = {each.permission for each in found}
+    return Permission.DENY not in permissions and Permission.ALLOW in permissions
+
+
+def covered(acl: Acl, denied: Iterable[Acl]) -> bool:
+    """Whether others deny everything that an ACL allows."""
+    prefixed = acl.pattern == Pattern.PREFIXED
+    return any(
+        each.name == WILDCARD
+        or (each.pattern == Pattern.PREFIXED and acl.name.startswith(each.name))
+        or (not prefixed and each.pattern == Pattern.LITERAL and each.name == acl.name)
+        for each in denied
+    )
+
+
+def authorizer_of(configs: Configs, acls: Mapping[str, Acl]) -> Authorizer | None:
+    """Make the authorizer that the configs name; None: there is none. UsageError: this broker lacks it."""
+    name = configs.text("authorizer.class.name")
+    if name not in ("", CLASS):
+        raise UsageError(f"authorizer.class.name={name}: {CLASS} is there")
+    return Authorizer(configs, acls) if name else None
+
+
+def acl_fault(acl: Acl) -> str:
+    """Say why an ACL can't be made, "" where it can (Kafka's AclControlManager)."""
+    numbers = (
+        ("patternType", acl.pattern, Pattern, (Pattern.LITERAL, Pattern.PREFIXED)),
+        ("permissionType", acl.permission, Permission, (Permission.DENY, Permission.ALLOW)),
+        ("operation", acl.operation, Operation, list(Operation)[2:]),
+        ("resourceType", acl.kind, Resource, list(Resource)[2:]),
+    )
+    for what, number, known, lawful in numbers:
+        if number not in lawful:
+            shown = known(number).name if number in list(known) else str(number)
+            return f"Invalid {what} {shown}"
+    if not acl.name:
+        return "Resource name should not be empty"
+    if ":" not in acl.principal:
+        return f"Could not parse principal from `{acl.principal}`: no colon separates its type from its name"
+    if acl.kind == Resource.CLUSTER and acl.name != CLUSTER_NAME:
+        return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
+    return ""
+
+
+def by_resource(acls: Iterable[Acl]) -> Iterator[tuple[tuple[int, str, int], list[Acl]]]:
+    """Yield the resources that ACLs are about, each with its own."""
+    found: dict[tuple[int, str, int], list[Acl]] = {}
+    for each in acls:
+        found.setdefault(each[:3], []).append(each)
+    yield from found.items()

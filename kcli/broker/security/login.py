@@ -1,0 +1,181 @@
+"""A connection's login by SASL (KIP-43, KIP-152): which requests it takes when, and as whom it goes on (KIP-368).
+
+handshake   names a mechanism; from v1 on its messages come in SaslAuthenticate, before as frames without headers
+step        a message of the mechanism
+refusal     why a request closes the connection: nobody is logged in, or not any more
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from kcli.broker.clock import Clock
+from kcli.broker.codes import error_code
+from kcli.broker.configs import Configs
+from kcli.broker.security.outcome import OTHER_NAME, LoginError
+from kcli.broker.security.scram import NAMES, Credential, ScramServer
+from kcli.errors import UsageError
+from kcli.schemas.apikeys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
+
+PLAIN, OAUTH = "PLAIN", "OAUTHBEARER"
+MECHANISMS = (PLAIN, *NAMES.values(), OAUTH)
+DEFAULT = (PLAIN, *NAMES.values())
+NEEDED_TO_LOG_IN = frozenset([API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE])
+EXPIRING_SINCE = 1
+# Who logs in again sooner than that is refused.
+LEAST_BETWEEN_SECONDS = 1.0
+LONGEST_NAME = 255
+
+
+class Exchange(Protocol):
+    """One exchange of a mechanism. user: who, once it is done; expires: until when (seconds since 1970)."""
+
+    user: str
+    done: bool
+    expires: float | None
+
+    def step(self, message: bytes) -> bytes:
+        """Answer a message of the client. LoginError: the client is not who it says it is."""
+        ...
+
+
+class PlainServer:
+    """PLAIN (RFC 4616): a user's name and password in one message."""
+
+    def __init__(self, users: Mapping[str, str]) -> None:
+        self._users = users
+        self.user = ""
+        self.done = False
+        self.expires: float | None = None
+
+    def step(self, message: bytes) -> bytes:
+        """Take the message. LoginError: no such user, or another password."""
+        parts = message.decode("utf-8", "replace").split("\0")
+        if len(parts) != 3 or not parts[1] or not parts[2]:
+            raise LoginError("Invalid SASL/PLAIN response: expected 3 tokens")
+        authorization, self.user, password = parts
+        if self._users.get(self.user) != password:
+            raise LoginError("Authentication failed: Invalid username or password")
+        if authorization not in ("", self.user):
+            raise LoginError(OTHER_NAME)
+        self.done = True
+        return b""
+
+
+class Logins:
+    """What all logins of a broker share. users: passwords by name; scram: credentials by user and mechanism."""
+
+    def __init__(
+        self, configs: Configs, users: Mapping[str, str], scram: Mapping[tuple[str, int], Credential], clock: Clock
+    ) -> None:
+        self.configs, self.users, self.scram, self.clock = configs, users, scram, clock
+        self.names = mechanisms_of(configs, users)
+        if OAUTH in self.names:
+            if importlib.util.find_spec("jwt") is None:
+                raise UsageError("OAUTHBEARER needs pyjwt (pip install 'kcli-kafka[broker]')")
+            from kcli.broker.security.oauth import OAuthServer, TokenRules
+
+            rules = TokenRules(configs)
+            self._oauth: Callable[[], Exchange] = lambda: OAuthServer(rules, clock.now() / 1000)
+
+    def exchange(self, name: str) -> Exchange:
+        """Begin an exchange of a mechanism that is on."""
+        if name == PLAIN:
+            return PlainServer(self.users)
+        if name == OAUTH:
+            return self._oauth()
+        number = next(number for number, each in NAMES.items() if each == name)
+        return ScramServer(number, lambda user: self.scram.get((user, number)))
+
+
+def mechanisms_of(configs: Configs, users: Mapping[str, str]) -> tuple[str, ...]:
+    """List the mechanisms that are on: those of the configs, or where there are users those with passwords.
+
+    UsageError: this broker lacks one.
+    """
+    given = configs.static.get("sasl.enabled.mechanisms")
+    if given is None:
+        return DEFAULT if users else ()
+    names = tuple(dict.fromkeys(each.strip() for each in given.split(",") if each.strip()))
+    if lacking := [each for each in names if each not in MECHANISMS]:
+        raise UsageError(f"sasl.enabled.mechanisms: {', '.join(MECHANISMS)} are there; {lacking[0]} is not")
+    return names
+
+
+class Step(NamedTuple):
+    """How a message of a mechanism is answered. lifetime_ms: of the session, 0: it does not end."""
+
+    error: int = 0
+    text: str | None = None
+    answer: bytes = b""
+    lifetime_ms: int = 0
+
+
+class Login:
+    """The login of one connection. user: as whom it goes on, None before. raw: messages come without headers.
+
+    failed: the connection ends with the answer.
+    """
+
+    def __init__(self, logins: Logins) -> None:
+        self.logins = logins
+        self.user: str | None = None
+        self.raw = self.failed = False
+        self.mechanism = ""
+        self._exchange: Exchange | None = None
+        self._ends: float | None = None
+        self._begun = -LEAST_BETWEEN_SECONDS
+
+    def refusal(self, api_key: int) -> str:
+        """Say why a request of this API closes the connection, "" where it does not."""
+        if self._exchange is not None and api_key != SASL_AUTHENTICATE:
+            return "SaslAuthenticate expected during a login"
+        if self.user is None:
+            return "" if api_key in NEEDED_TO_LOG_IN else "a request before the login"
+        over = self._ends is not None and self.logins.clock.time() > self._ends
+        return "the session is over, and no login came" if over and api_key not in NEEDED_TO_LOG_IN else ""
+
+    def handshake(self, name: str, version: int) -> int:
+        """Begin an exchange; return the error code."""
+        now = self.logins.clock.time()
+        again = self.user is not None
+        if again and (self._ends is None or now - self._begun < LEAST_BETWEEN_SECONDS):
+            return error_code("ILLEGAL_SASL_STATE")
+        if name not in self.logins.names or (again and name != self.mechanism):
+            self.failed = again
+            return error_code("UNSUPPORTED_SASL_MECHANISM")
+        self.mechanism, self._begun = name, now
+        self._exchange = self.logins.exchange(name)
+        self.raw = version == 0
+        return 0
+
+    def step(self, message: bytes, version: int = 0) -> Step:
+        """Take a message of the mechanism."""
+        if self._exchange is None:
+            self.failed = self.user is None
+            return Step(error_code("ILLEGAL_SASL_STATE"), "SaslAuthenticate request received without a handshake")
+        try:
+            answer = self._exchange.step(message)
+            if not self._exchange.done:
+                return Step(answer=answer)
+            if self.user not in (None, self._exchange.user):
+                raise LoginError(
+                    f"Cannot change principals during re-authentication from User.{self.user}"
+                    f" to User.{self._exchange.user}"
+                )
+        except LoginError as error:
+            self.failed, self._exchange, self.raw = True, None, False
+            invalid = "Authentication failed during authentication due to invalid credentials with SASL mechanism"
+            return Step(error_code("SASL_AUTHENTICATION_FAILED"), str(error) or f"{invalid} {self.mechanism}")
+        return self._logged_in(self._exchange, answer, version)
+
+    def _logged_in(self, exchange: Exchange, answer: bytes, version: int) -> Step:
+        self.user, self._exchange, self.raw = exchange.user, None, False
+        clock, most = self.logins.clock, self.logins.configs.int("connections.max.reauth.ms")
+        if most <= 0 or version < EXPIRING_SINCE:
+            return Step(answer=answer)
+        left = most if exchange.expires is None else max(0, min(most, round(exchange.expires * 1000) - clock.now()))
+        self._ends = clock.time() + left / 1000
+        return Step(answer=answer, lifetime_ms=left)

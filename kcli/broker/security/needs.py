@@ -1,0 +1,92 @@
+"""What each API needs a client to be allowed, as Kafka's KafkaApis and ControllerApis ask of their authorizer.
+
+A request asks for the cluster as a whole, for each topic, for the group or the transactional id that it names; what
+depends on more than that is asked where the API is served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kcli.broker.codes import error_code
+from kcli.broker.security.acls import Operation, Resource
+from kcli.schemas import apikeys as keys
+
+
+class Needs(NamedTuple):
+    """The operations that an API needs; None: it does not ask for that type."""
+
+    cluster: Operation | None = None
+    topic: Operation | None = None
+    group: Operation | None = None
+    transaction: Operation | None = None
+
+
+NOTHING = Needs()
+DENIED: Mapping[Resource, int] = {
+    Resource.CLUSTER: error_code("CLUSTER_AUTHORIZATION_FAILED"),
+    Resource.TOPIC: error_code("TOPIC_AUTHORIZATION_FAILED"),
+    Resource.GROUP: error_code("GROUP_AUTHORIZATION_FAILED"),
+    Resource.TRANSACTIONAL_ID: error_code("TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
+}
+Op = Operation
+NEEDS: Mapping[int, Needs] = {
+    keys.ADD_OFFSETS_TO_TXN: Needs(group=Op.READ, transaction=Op.WRITE),
+    keys.ADD_PARTITIONS_TO_TXN: Needs(topic=Op.WRITE, transaction=Op.WRITE),
+    keys.ALTER_CLIENT_QUOTAS: Needs(cluster=Op.ALTER_CONFIGS),
+    keys.ALTER_PARTITION_REASSIGNMENTS: Needs(cluster=Op.ALTER),
+    keys.ALTER_USER_SCRAM_CREDENTIALS: Needs(cluster=Op.ALTER),
+    keys.CONSUMER_GROUP_DESCRIBE: Needs(topic=Op.DESCRIBE, group=Op.DESCRIBE),
+    keys.CONSUMER_GROUP_HEARTBEAT: Needs(topic=Op.DESCRIBE, group=Op.READ),
+    keys.CREATE_ACLS: Needs(cluster=Op.ALTER),
+    keys.CREATE_PARTITIONS: Needs(topic=Op.ALTER),
+    keys.DELETE_ACLS: Needs(cluster=Op.ALTER),
+    keys.DELETE_GROUPS: Needs(group=Op.DELETE),
+    keys.DELETE_RECORDS: Needs(topic=Op.DELETE),
+    keys.DELETE_TOPICS: Needs(topic=Op.DELETE),
+    keys.DESCRIBE_ACLS: Needs(cluster=Op.DESCRIBE),
+    keys.DESCRIBE_CLIENT_QUOTAS: Needs(cluster=Op.DESCRIBE_CONFIGS),
+    keys.DESCRIBE_GROUPS: Needs(group=Op.DESCRIBE),
+    keys.DESCRIBE_LOG_DIRS: Needs(cluster=Op.DESCRIBE),
+    keys.DESCRIBE_PRODUCERS: Needs(topic=Op.READ),
+    keys.DESCRIBE_QUORUM: Needs(cluster=Op.DESCRIBE),
+    keys.DESCRIBE_TOPIC_PARTITIONS: Needs(topic=Op.DESCRIBE),
+    keys.DESCRIBE_TRANSACTIONS: Needs(transaction=Op.DESCRIBE),
+    keys.DESCRIBE_USER_SCRAM_CREDENTIALS: Needs(cluster=Op.DESCRIBE),
+    keys.ELECT_LEADERS: Needs(cluster=Op.ALTER),
+    keys.END_TXN: Needs(transaction=Op.WRITE),
+    keys.FETCH: Needs(topic=Op.READ),
+    keys.FETCH_SNAPSHOT: Needs(cluster=Op.CLUSTER_ACTION),
+    keys.FIND_COORDINATOR: Needs(group=Op.DESCRIBE, transaction=Op.DESCRIBE),
+    keys.HEARTBEAT: Needs(group=Op.READ),
+    keys.INIT_PRODUCER_ID: Needs(transaction=Op.WRITE),
+    keys.JOIN_GROUP: Needs(group=Op.READ),
+    keys.LEAVE_GROUP: Needs(group=Op.READ),
+    keys.LIST_CONFIG_RESOURCES: Needs(cluster=Op.DESCRIBE_CONFIGS),
+    keys.LIST_GROUPS: Needs(group=Op.DESCRIBE),
+    keys.LIST_OFFSETS: Needs(topic=Op.DESCRIBE),
+    keys.LIST_PARTITION_REASSIGNMENTS: Needs(cluster=Op.DESCRIBE),
+    keys.LIST_TRANSACTIONS: Needs(transaction=Op.DESCRIBE),
+    keys.METADATA: Needs(topic=Op.DESCRIBE),
+    keys.OFFSET_COMMIT: Needs(topic=Op.READ, group=Op.READ),
+    keys.OFFSET_DELETE: Needs(topic=Op.READ, group=Op.DELETE),
+    keys.OFFSET_FETCH: Needs(topic=Op.DESCRIBE, group=Op.DESCRIBE),
+    keys.OFFSET_FOR_LEADER_EPOCH: Needs(topic=Op.DESCRIBE),
+    keys.PRODUCE: Needs(topic=Op.WRITE, transaction=Op.WRITE),
+    keys.SYNC_GROUP: Needs(group=Op.READ),
+    keys.TXN_OFFSET_COMMIT: Needs(topic=Op.READ, group=Op.READ, transaction=Op.WRITE),
+    keys.UNREGISTER_BROKER: Needs(cluster=Op.ALTER),
+    keys.UPDATE_FEATURES: Needs(cluster=Op.ALTER),
+}
+
+
+def operation_of(api_key: int, kind: Resource) -> Operation | None:
+    """Return what an API does with a resource of this type; None: it needs no permission for it."""
+    needs = NEEDS.get(api_key, NOTHING)
+    return {
+        Resource.CLUSTER: needs.cluster,
+        Resource.TOPIC: needs.topic,
+        Resource.GROUP: needs.group,
+        Resource.TRANSACTIONAL_ID: needs.transaction,
+    }[kind]

@@ -1,0 +1,182 @@
+"""Client quotas (KIP-13, KIP-55, KIP-219): how much users and clients may send, fetch and ask, and how long who does
+more has to wait.
+
+Rates are taken over `quota.window.num` windows of `quota.window.size.seconds`. The answer goes at once and says how
+long; for as long the connection's next requests wait.
+"""
+
+from __future__ import annotations
+
+import inspect
+import ipaddress
+import time
+from collections import deque
+from collections.abc import Awaitable, Iterator, Mapping
+from typing import TYPE_CHECKING, cast
+
+from kcli.broker.clock import Clock
+from kcli.broker.configs import Configs
+from kcli.broker.response import Answer, EncodedBody, Outcome
+from kcli.broker.security.state import Entity
+from kcli.schemas.apikeys import FETCH, PRODUCE
+
+if TYPE_CHECKING:
+    from kcli.broker.request import Handler, Request
+
+USER, CLIENT, IP = "user", "client-id", "ip"
+SENT, FETCHED, ASKED = "producer_byte_rate", "consumer_byte_rate", "request_percentage"
+# Taken, and without an effect here.
+MUTATED, CONNECTED = "controller_mutation_rate", "connection_creation_rate"
+# The keys of each type of entity, and those whose values are whole numbers.
+KEYS: Mapping[str, frozenset[str]] = {
+    USER: frozenset([SENT, FETCHED, ASKED, MUTATED]),
+    CLIENT: frozenset([SENT, FETCHED, ASKED, MUTATED]),
+    IP: frozenset([CONNECTED]),
+}
+WHOLE = frozenset([SENT, FETCHED, CONNECTED])
+MOST_WHOLE = {SENT: (1 << 63) - 1, FETCHED: (1 << 63) - 1, CONNECTED: (1 << 31) - 1}
+
+
+class Rate:
+    """How much comes in a second, over so many windows. seconds: of one window."""
+
+    def __init__(self, windows: int, seconds: float) -> None:
+        self.windows, self.seconds = max(windows, 1), seconds
+        self._samples: deque[tuple[float, float]] = deque()
+
+    def wait(self, amount: float, limit: float, now: float) -> float:
+        """Count an amount; return how many seconds bring the rate down to its limit."""
+        if self._samples and now - self._samples[-1][0] < self.seconds:
+            begun, total = self._samples.pop()
+            self._samples.append((begun, total + amount))
+        else:
+            self._samples.append((now, amount))
+        while self._samples[0][0] < now - self.windows * self.seconds:
+            self._samples.popleft()
+        elapsed = max(now - self._samples[0][0], (self.windows - 1) * self.seconds, self.seconds)
+        rate = sum(total for _, total in self._samples) / elapsed
+        return max(0.0, (rate - limit) / limit * elapsed)
+
+
+class Quotas:
+    """values: those set, by entity and key."""
+
+    def __init__(self, configs: Configs, values: Mapping[Entity, Mapping[str, float]], clock: Clock) -> None:
+        self.configs, self.values, self.clock = configs, values, clock
+        self._rates: dict[tuple[Entity, str, str, str], Rate] = {}
+
+    def limit(self, user: str, client_id: str, key: str) -> tuple[Entity, float] | None:
+        """Return the quota that counts for a client, and whose it is; None: there is none."""
+        for entity in candidates(user, client_id):
+            if (value := self.values.get(entity, {}).get(key)) is not None:
+                return entity, value
+        return None
+
+    def wait(self, user: str, client_id: str, key: str, amount: float) -> float:
+        """Count what a client did; return for how many seconds it has to wait."""
+        found = self.limit(user, client_id, key)
+        if found is None:
+            return 0.0
+        entity, limit = found
+        kinds = {kind for kind, _ in entity}
+        # Those that a default counts for have a rate each.
+        place = entity, user if USER in kinds else "", client_id if CLIENT in kinds else "", key
+        rate = self._rates.get(place)
+        if rate is None:
+            windows, seconds = (self.configs.int(f"quota.window.{name}") for name in ("num", "size.seconds"))
+            rate = self._rates[place] = Rate(windows, seconds)
+            if len(self._rates) > MOST_RATES:
+                del self._rates[next(iter(self._rates))]
+        return rate.wait(amount, limit, self.clock.time())
+
+    def watch(self, request: Request, handle: Handler, size: int) -> Handler:
+        """Return a handler that also makes the client wait where it does more than it may. size: of the request."""
+        begun = time.perf_counter()
+
+        def answer(asked: Request) -> Outcome:
+            outcome = handle(asked)
+            if inspect.isawaitable(outcome):
+                return finish(outcome)
+            return self._throttled(request, outcome, size, time.perf_counter() - begun)
+
+        async def finish(waited: Awaitable[Answer]) -> Answer:
+            return self._throttled(request, await waited, size, 0.0)
+
+        return answer
+
+    def _throttled(self, request: Request, answer: Answer, size: int, seconds: float) -> Answer:
+        user = request.client.principal.partition(":")[2]
+        waits = [self.wait(user, request.client_id, ASKED, seconds * 100)]
+        if request.api.key == PRODUCE:
+            waits.append(self.wait(user, request.client_id, SENT, size))
+        elif request.api.key == FETCH and isinstance(answer, EncodedBody):
+            fetched = sum(len(each) if isinstance(each, bytes) else each.size for each in answer.pieces)
+            waits.append(self.wait(user, request.client_id, FETCHED, fetched))
+        throttle = max(waits)
+        if throttle < LEAST_SECONDS:
+            return answer
+        request.client.mute(throttle)
+        return said(answer, min(round(throttle * 1000), (1 << 31) - 1), request.version)
+
+
+LEAST_SECONDS = 0.001
+MOST_RATES = 10_000
+
+
+def said(answer: Answer, throttle_ms: int, version: int) -> Answer:
+    """Return an answer that says for how long the client has to wait. Fetch responses begin with that, from v1 on."""
+    if isinstance(answer, dict):
+        return answer | {"throttleTimeMs": throttle_ms}
+    if isinstance(answer, EncodedBody) and version and isinstance(answer.pieces[0], bytes):
+        first, *more = answer.pieces
+        head = throttle_ms.to_bytes(4, "big") + cast(bytes, first)[4:]
+        return EncodedBody([head, *more], (answer.value or {}) | {"throttleTimeMs": throttle_ms})
+    return answer
+
+
+def candidates(user: str, client_id: str) -> Iterator[Entity]:
+    """Yield the entities whose quota may count for a client, the one that counts first (Kafka's ClientQuotaManager)."""
+    for name in (user, None):
+        yield ((CLIENT, client_id), (USER, name))
+        yield ((CLIENT, None), (USER, name))
+        yield ((USER, name),)
+    yield ((CLIENT, client_id),)
+    yield ((CLIENT, None),)
+
+
+def entity_fault(rows: list[dict[str, str | None]]) -> str:
+    """Say why there is no such entity, "" where there may be one."""
+    kinds = [each["entityType"] for each in rows]
+    if not rows:
+        return "Invalid empty client quota entity"
+    if len(set(kinds)) < len(kinds):
+        return "Duplicate entity type in the quota entity"
+    if unknown := [each for each in kinds if each not in KEYS]:
+        return f"Unhandled client quota entity type: {unknown[0]}"
+    if IP in kinds and len(kinds) > 1:
+        return "Invalid quota entity combination, ip entity should not be combined with user or client-id"
+    for each in rows:
+        if each["entityName"] == "":
+            return f"Empty {each['entityType']} not supported"
+        if each["entityType"] == IP and each["entityName"] is not None and not is_address(each["entityName"]):
+            return f"{each['entityName']} is not a valid IP or resolvable host."
+    return ""
+
+
+def is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def value_fault(kinds: list[str], key: str, value: float) -> str:
+    """Say why an entity can't have this quota, "" where it can."""
+    if not any(key in KEYS[kind] for kind in kinds):
+        return f"Invalid configuration key {key}"
+    if not value > 0:
+        return f"Quota {key} must be greater than 0"
+    if key in WHOLE and (value != int(value) if abs(value) != float("inf") else True):
+        return f"{key} must be a whole number"
+    return f"Proposed value for {key} is too large" if value > MOST_WHOLE.get(key, value) else ""
