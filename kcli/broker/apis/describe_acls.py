@@ -41,6 +41,7 @@ def filter_fault(wanted: AclFilter) -> str:
 
 
 def resource_row(kind: int, name: str, pattern: int) -> dict[str, Any]:
+    """Make the row of a resource that ACLs are about."""
     return {"resourceType": kind, "resourceName": name, "patternType": pattern}
 
 

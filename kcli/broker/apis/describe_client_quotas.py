@@ -52,7 +52,7 @@ def fault(asked: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
 
 
 def is_meant(entity: Entity, asked: Sequence[Mapping[str, Any]], *, strict: bool) -> bool:
-    """Whether an entity has all the parts asked for."""
+    """Return whether an entity has all the parts asked for."""
     parts = dict(entity)
     if strict and len(parts) != len(asked):
         return False

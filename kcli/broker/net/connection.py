@@ -285,7 +285,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
 
     def _is_refused(self) -> bool:
-        """Whether the client's login failed: the connection ends, but not before its guesses have become slow."""
+        """Return whether the client's login failed: the connection ends, but not before its guesses have become slow."""
         if self.login is None or not self.login.failed:
             return False
         if self._ending is None:

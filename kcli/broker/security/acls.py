@@ -64,17 +64,17 @@ class Acl(NamedTuple):
     permission: int
 
     def takes_name(self, name: str) -> bool:
-        """Whether it is about the resource of this name."""
+        """Return whether it is about the resource of this name."""
         if self.pattern == Pattern.PREFIXED:
             return name.startswith(self.name)
         return self.name in (name, WILDCARD)
 
     def takes_client(self, principal: str, host: str) -> bool:
-        """Whether it is about this principal at this address."""
+        """Return whether it is about this principal at this address."""
         return self.principal in (principal, ANYBODY) and self.host in (host, WILDCARD)
 
     def takes_operation(self, operation: Operation) -> bool:
-        """Whether it allows, or denies, this operation."""
+        """Return whether it allows, or denies, this operation."""
         if self.operation in (Operation.ALL, operation):
             return True
         return self.permission == Permission.ALLOW and self.operation in IMPLIED_BY.get(operation, ())
@@ -92,7 +92,7 @@ class AclFilter(NamedTuple):
     permission: int
 
     def takes(self, acl: Acl) -> bool:
-        """Whether an ACL is meant."""
+        """Return whether an ACL is meant."""
         return (
             self.kind in (Resource.ANY, acl.kind)
             and self.operation in (Operation.ANY, acl.operation)
@@ -103,6 +103,7 @@ class AclFilter(NamedTuple):
         )
 
     def takes_pattern(self, acl: Acl) -> bool:
+        """Return whether the resource of an ACL is meant."""
         if self.pattern == Pattern.MATCH:
             return self.name is None or acl.takes_name(self.name)
         return self.pattern in (Pattern.ANY, acl.pattern) and self.name in (None, acl.name)
@@ -117,7 +118,7 @@ class Authorizer:
         self.open = configs.bool("allow.everyone.if.no.acl.found")
 
     def allows(self, principal: str, host: str, operation: Operation, kind: Resource, name: str) -> bool:
-        """Whether somebody may do this."""
+        """Return whether somebody may do this."""
         if principal in self.superusers:
             return True
         about = [each for each in self.acls.values() if each.kind == kind and each.takes_name(name)]
@@ -126,7 +127,7 @@ class Authorizer:
         return decided(each for each in about if each.takes_client(principal, host) and each.takes_operation(operation))
 
     def allows_any(self, principal: str, host: str, operation: Operation, kind: Resource) -> bool:
-        """Whether somebody may do this with any resource of a type, whatever its name is."""
+        """Return whether somebody may do this with any resource of a type, whatever its name is."""
         if principal in self.superusers or self.allows(principal, host, operation, kind, "hardcode"):
             return True
         about = [
@@ -144,7 +145,7 @@ def decided(found: Iterable[Acl]) -> bool:
 
 
 def covered(acl: Acl, denied: Iterable[Acl]) -> bool:
-    """Whether others deny everything that an ACL allows."""
+    """Return whether others deny everything that an ACL allows."""
     prefixed = acl.pattern == Pattern.PREFIXED
     return any(
         each.name == WILDCARD
