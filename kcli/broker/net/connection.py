@@ -285,7 +285,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
 
     def _is_refused(self) -> bool:
-        """Return whether the client's login failed: the connection ends, but not before its guesses have become slow."""
+        """Return whether the login failed: the connection ends, late enough to make guesses slow."""
         if self.login is None or not self.login.failed:
             return False
         if self._ending is None:
