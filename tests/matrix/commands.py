@@ -86,6 +86,7 @@ LEFT_OUT = {"master", "sql", "py_files", "conf", "throughput"}
 TALL = {"repeat", "clients", "num_records", "record_size"}  # a high value only asks for much work
 MANY = 80  # combinations of choices for each input
 COSTLY = {
+    "diagnose": 1,
     "fetch-session replay": 2,
     "produce": 1,
     "replay": 1,
@@ -114,7 +115,7 @@ class Command(NamedTuple):
         names = [str(param.name) for param in self.choices]
         seen: set[tuple[str, str]] = set()
         for one in inputs:
-            wanted = combined if one in fitting else rng.sample(combined, min(2, len(combined)))
+            wanted = combined if one in fitting else rng.sample(combined, min(2, each, len(combined)))
             for chosen in wanted if len(wanted) <= each else rng.sample(wanted, each):
                 yield self.line(one, rng, seen, dict(zip(names, chosen, strict=True)))
         for param in self.params:
