@@ -41,6 +41,8 @@ APIS: Mapping[int, Implemented] = {
     keys.ALTER_PARTITION_REASSIGNMENTS: Implemented("alter_partition_reassignments", Range(0, 1)),
     keys.ALTER_USER_SCRAM_CREDENTIALS: Implemented("alter_user_scram_credentials", Range(0, 0)),
     keys.API_VERSIONS: Implemented("api_versions", Range(0, 5)),
+    keys.CONSUMER_GROUP_DESCRIBE: Implemented("consumer_group_describe", Range(0, 1)),
+    keys.CONSUMER_GROUP_HEARTBEAT: Implemented("consumer_group_heartbeat", Range(0, 1)),
     keys.CREATE_ACLS: Implemented("create_acls", Range(0, 3)),
     keys.CREATE_PARTITIONS: Implemented("create_partitions", Range(0, 3)),
     keys.CREATE_TOPICS: Implemented("create_topics", Range(0, 7)),

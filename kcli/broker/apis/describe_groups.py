@@ -20,7 +20,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def row(request: Request, group_id: str) -> dict[str, Any]:
-    group = request.groups.get(group_id)
+    group = request.groups.classic(group_id)
     code = request.fault() or request.group_refusal(group_id)
     if group is None or code:
         missing = error_code("GROUP_ID_NOT_FOUND") if request.version >= NOT_FOUND_SINCE and not code else code

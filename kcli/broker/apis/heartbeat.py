@@ -10,7 +10,7 @@ from kcli.broker.request import Request
 
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
-    group = request.groups.get(body["groupId"])
+    group = request.groups.classic(body["groupId"])
     if code := request.fault() or (request.group_refusal(body["groupId"]) if body["groupId"] else 0):
         return {"errorCode": code}
     if group is None:

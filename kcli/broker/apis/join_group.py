@@ -25,12 +25,12 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
     body = request.body
     if code := request.fault() or check(request) or request.group_refusal(body["groupId"]):
         return refused(request, code)
-    group = request.groups.get(body["groupId"])
     member_id, instance_id = body["memberId"], body.get("groupInstanceId")
+    if member_id and request.groups.get(body["groupId"]) is None:
+        return refused(request, UNKNOWN_MEMBER)
+    group = request.groups.classic_to_join(body["groupId"])
     if group is None:
-        if member_id:
-            return refused(request, UNKNOWN_MEMBER)
-        group = request.groups.get_or_make(body["groupId"])
+        return refused(request, INCONSISTENT)
     if not group.accepts(
         body["protocolType"], protocols_of(body), member_id or group.static.get(instance_id or "", "")
     ):

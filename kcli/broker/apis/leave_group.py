@@ -19,7 +19,7 @@ def handle(request: Request) -> dict[str, Any]:
         return {"errorCode": INVALID_GROUP, "members": []}
     if code := request.group_refusal(body["groupId"]):
         return {"errorCode": code, "members": []}
-    group = request.groups.get(body["groupId"])
+    group = request.groups.classic(body["groupId"])
     if request.version < BATCHES_SINCE:
         return {"errorCode": leave(group, body["memberId"], None)}
     rows = []

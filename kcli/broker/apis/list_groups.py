@@ -1,4 +1,4 @@
-"""ListGroups v0-v5 (KIP-518 states from v4, KIP-848 types from v5; every group here is of the classic type)."""
+"""ListGroups v0-v5 (KIP-518 states from v4, KIP-848 types from v5)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Any
 
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Operation, Resource
-
-CLASSIC = "classic"
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -22,12 +20,12 @@ def handle(request: Request) -> dict[str, Any]:
             "groupId": each.id,
             "protocolType": each.protocol_type,
             "groupState": each.state.value,
-            "groupType": CLASSIC,
+            "groupType": each.type,
         }
         for each in request.groups
         if request.services.coordinators.group_refusal(request.node.id, each.id) == 0
         and (everything or not request.denial(Resource.GROUP, each.id))
         and (not states or each.state.value.lower() in states)
-        and (not types or CLASSIC in types)
+        and (not types or each.type in types)
     ]
     return {"errorCode": 0, "groups": rows}

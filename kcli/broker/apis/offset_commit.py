@@ -3,6 +3,7 @@
 * A member commits in its generation, except while an assignment is awaited (REBALANCE_IN_PROGRESS).
 * Without a generation (below 0) a client that assigns partitions itself commits to a group without members.
 * A member of a group that is not there: ILLEGAL_GENERATION, from v9 on GROUP_ID_NOT_FOUND.
+* A member of the new protocol commits in its epoch: STALE_MEMBER_EPOCH, which clients know from v9 on.
 * Kept in `__consumer_offsets`.
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.groups.codes import ILLEGAL_GENERATION, REBALANCING
 from kcli.broker.groups.committed import Committed
+from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
 from kcli.broker.request import Request
@@ -56,7 +58,19 @@ def check(request: Request) -> int:
         return 0 if generation < 0 else NOT_FOUND if request.version >= NOT_FOUND_SINCE else ILLEGAL_GENERATION
     if generation < 0 and group.state is State.EMPTY:
         return 0
+    if isinstance(group, ConsumerGroup):
+        return new_member_fault(request, group, member_id, body.get("groupInstanceId"), generation)
     return check_member(group, member_id, body.get("groupInstanceId"), generation)
+
+
+def new_member_fault(
+    request: Request, group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int
+) -> int:
+    """Return why a member of the new protocol may not commit; 0: it may."""
+    name = group.check(member_id, instance_id, epoch) or ("UNKNOWN_MEMBER_ID" if epoch < 0 else "")
+    if name == "STALE_MEMBER_EPOCH" and request.version < NOT_FOUND_SINCE:
+        name = "UNSUPPORTED_VERSION"
+    return error_code(name) if name else 0
 
 
 def check_member(group: Group, member_id: str, instance_id: str | None, generation: int) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 from kcli.broker.codes import error_code
 from kcli.broker.groups.committed import Committed
+from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
 
@@ -32,6 +33,10 @@ def group_row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
         offsets = offsets | {place: UNSTABLE for places in group.pending_offsets.values() for place in places}
     if code := request.fault() or request.group_refusal(wanted["groupId"]):
         return {"topics": [], "errorCode": code}
+    if isinstance(group, ConsumerGroup):
+        name = group.check(wanted.get("memberId") or "", None, wanted.get("memberEpoch", -1))
+        if name:
+            return {"topics": [], "errorCode": error_code(name)}
     asked = wanted["topics"]
     if asked is None:
         offsets = {place: each for place, each in offsets.items() if not request.denial(Resource.TOPIC, place[0])}

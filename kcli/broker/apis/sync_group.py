@@ -21,7 +21,7 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
     body = request.body
     if code := check_request(request) or request.group_refusal(body["groupId"]):
         return refused(code)
-    group = request.groups.get(body["groupId"])
+    group = request.groups.classic(body["groupId"])
     if group is None:
         return refused(request.fault() or UNKNOWN_MEMBER)
     code = request.fault() or group.check(body["memberId"], body.get("groupInstanceId"), body["generationId"])

@@ -10,6 +10,7 @@ from typing import Any
 
 from kcli.broker.apis.offset_commit import commit
 from kcli.broker.codes import error_code
+from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
 from kcli.broker.transactions.attempts import attempt
@@ -44,4 +45,7 @@ def check_member(request: Request) -> int:
     group = request.groups.get(body["groupId"])
     if group is None:
         return error_code("ILLEGAL_GENERATION")
+    if isinstance(group, ConsumerGroup):
+        name = group.check(member_id, instance_id, generation)
+        return error_code("ILLEGAL_GENERATION" if name == "STALE_MEMBER_EPOCH" else name) if name else 0
     return group.check(member_id, instance_id, generation)

@@ -1,14 +1,20 @@
-"""All groups of a broker, and their offsets."""
+"""All groups of a broker, of the classic protocol and of the new one, and their offsets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from kcli.broker.groups.committed import Committed
+from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.offsets import OffsetStore
 from kcli.broker.groups.state import State
 from kcli.broker.metadata.controller import Controller
+from kcli.records.acceptance import RefusedError
+
+AnyGroup = Group | ConsumerGroup
+Turned = TypeVar("Turned", Group, ConsumerGroup)
 
 
 class Groups:
@@ -16,8 +22,9 @@ class Groups:
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
         self.configs, self.clock = controller.configs, controller.replicas.clock
+        self.topics = controller.topics
         self.store = OffsetStore(controller, note)
-        self.by_id: dict[str, Group] = {}
+        self.by_id: dict[str, AnyGroup] = {}
         for group_id, place, committed, producer in self.store.load():
             group = self.get_or_make(group_id)
             offsets = group.offsets if producer < 0 else group.pending_offsets.setdefault(producer, {})
@@ -28,23 +35,59 @@ class Groups:
         for each in [one for one in self.by_id.values() if not one.offsets and not one.pending_offsets]:
             del self.by_id[each.id]
 
-    def __iter__(self) -> Iterator[Group]:
+    def __iter__(self) -> Iterator[AnyGroup]:
         return iter(self.by_id.values())
 
-    def get(self, group_id: str) -> Group | None:
+    def get(self, group_id: str) -> AnyGroup | None:
         """The group of this id, None where there is none."""
         return self.by_id.get(group_id)
 
-    def get_or_make(self, group_id: str) -> Group:
+    def get_or_make(self, group_id: str) -> AnyGroup:
         """The group of this id, made empty when there is none."""
+        return self.by_id.get(group_id) or self._make_classic(group_id)
+
+    def classic(self, group_id: str) -> Group | None:
+        """Return the group of this id where it is one of the classic protocol, else None."""
         group = self.by_id.get(group_id)
-        if group is None:
-            delay = self.configs.int("group.initial.rebalance.delay.ms") / 1000
-            group = self.by_id[group_id] = Group(group_id, delay, self.clock)
-        return group
+        return group if isinstance(group, Group) else None
+
+    def classic_to_join(self, group_id: str) -> Group | None:
+        """Return a group for who joins by the classic protocol, made where there is none: an empty one of the new
+        protocol becomes one. None: members of the new protocol are in it.
+        """
+        group = self.by_id.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            return None if group.members else self._turned(group, self._make_classic(group_id))
+        return group or self._make_classic(group_id)
+
+    def consumer_group(self, group_id: str, *, joins: bool) -> ConsumerGroup:
+        """Return a group of the new protocol; for who joins it is made, or an empty one of the classic protocol becomes
+        one. RefusedError: there is none, or one whose members speak the classic protocol.
+        """
+        group = self.by_id.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            return group
+        if group is not None and group.state is not State.EMPTY:
+            raise RefusedError("GROUP_ID_NOT_FOUND", f"Group {group_id} is not a consumer group.")
+        if group is None and not joins:
+            raise RefusedError("GROUP_ID_NOT_FOUND", f"Group {group_id} not found.")
+        made = self.by_id[group_id] = ConsumerGroup(group_id, self.topics, self.clock)
+        return made if group is None else self._turned(group, made)
+
+    def _make_classic(self, group_id: str) -> Group:
+        delay = self.configs.int("group.initial.rebalance.delay.ms") / 1000
+        made = self.by_id[group_id] = Group(group_id, delay, self.clock)
+        return made
+
+    @staticmethod
+    def _turned(former: AnyGroup, made: Turned) -> Turned:
+        """Give what a group committed to the one that takes its place."""
+        made.offsets, made.pending_offsets = former.offsets, former.pending_offsets
+        former.close()
+        return made
 
     def commit(
-        self, group: Group, offsets: Mapping[tuple[str, int], Committed], producer: tuple[int, int] | None = None
+        self, group: AnyGroup, offsets: Mapping[tuple[str, int], Committed], producer: tuple[int, int] | None = None
     ) -> None:
         """OSError: nothing was committed. producer: the id and epoch of whose transaction has to be committed first."""
         self.store.write(group.id, offsets, producer)
@@ -58,20 +101,20 @@ class Groups:
             if offsets and commit:
                 group.offsets.update(offsets)
 
-    def delete(self, group: Group) -> bool:
+    def delete(self, group: AnyGroup) -> bool:
         """False: it has members."""
         if group.state not in (State.EMPTY, State.DEAD):
             return False
         self.drop(group)
         return True
 
-    def drop(self, group: Group) -> None:
+    def drop(self, group: AnyGroup) -> None:
         """Forget a group with its members and what it committed. OSError: it is still on disk."""
         self.store.write(group.id, dict.fromkeys(group.offsets))
         group.close()
         del self.by_id[group.id]
 
-    def forget_offsets(self, group: Group, places: list[tuple[str, int]]) -> None:
+    def forget_offsets(self, group: AnyGroup, places: list[tuple[str, int]]) -> None:
         """Delete committed offsets of a group, by (topic, partition). OSError: none was deleted."""
         self.store.write(group.id, dict.fromkeys(places))
         for each in places:

@@ -32,6 +32,8 @@ class Group:
     """One consumer group. offsets: what was committed, by (topic, partition); pending_offsets: what is committed when a
     transaction is, by producer id."""
 
+    type = "classic"
+
     def __init__(self, group_id: str, initial_delay: float, clock: Clock) -> None:
         self.id, self.initial_delay, self.clock = group_id, initial_delay, clock
         self.state = State.EMPTY
@@ -272,6 +274,10 @@ class Group:
             self.touch(each)
 
     # --- the rest
+
+    def subscribes(self, topic: str) -> bool:
+        """Whether members may subscribe to a topic: their metadata, which says so, is not read."""
+        return bool(self.members)
 
     def beat(self, member: Member) -> int:
         """A heartbeat; the error that it is answered with."""

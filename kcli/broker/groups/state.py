@@ -12,4 +12,6 @@ class State(Enum):
     PREPARING = "PreparingRebalance"
     COMPLETING = "CompletingRebalance"
     STABLE = "Stable"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
     DEAD = "Dead"

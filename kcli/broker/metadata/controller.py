@@ -14,6 +14,7 @@ from kcli.broker.metadata.records import BROKER, TOPIC
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics, new_topic_id
 from kcli.broker.partition import NOBODY, Partition, Topic
+from kcli.broker.resource_configs import GROUPS
 from kcli.topic_names import CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE
 
 # Internal topics: what the configs about their partitions and copies begin with, and configs of their own.
@@ -153,6 +154,10 @@ class Controller:
         else:
             self.resources.pop((kind, name), None)
         self.metadata.configured(kind, name, changes)
+
+    def group_config(self, group_id: str, name: str) -> str | None:
+        """Return a group's own config, None where it has none."""
+        return self.resources.get((GROUPS, group_id), {}).get(name)
 
     # --- leaders
 

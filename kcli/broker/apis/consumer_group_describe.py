@@ -1,0 +1,67 @@
+"""ConsumerGroupDescribe v0-v1 (KIP-848; the type of members from v1 on): groups of the new protocol alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.groups.consumer.assignors import Partition
+from kcli.broker.groups.consumer.group import ConsumerGroup
+from kcli.broker.groups.consumer.member import NOTHING, ConsumerMember
+from kcli.broker.operations import allowed
+from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
+
+OF_CONSUMERS = 1  # a member's type: it speaks the new protocol itself
+
+
+def handle(request: Request) -> dict[str, Any]:
+    return {"groups": [row(request, each) for each in request.body["groupIds"]]}
+
+
+def row(request: Request, group_id: str) -> dict[str, Any]:
+    made: dict[str, Any] = {"groupId": group_id, "errorMessage": None, "groupState": "", "groupEpoch": 0}
+    made |= {"assignmentEpoch": 0, "assignorName": "", "members": []}
+    if code := request.fault() or request.group_refusal(group_id):
+        return made | {"errorCode": code}
+    group = request.groups.get(group_id)
+    if not isinstance(group, ConsumerGroup):
+        said = f"Group {group_id} is not a consumer group." if group is not None else f"Group {group_id} not found."
+        return made | {"errorCode": error_code("GROUP_ID_NOT_FOUND"), "errorMessage": said}
+    if any(request.denial(Resource.TOPIC, name) for each in group.members.values() for name in each.topics):
+        said = "The group has described topic(s) that the client is not authorized to describe."
+        return made | {"errorCode": error_code("TOPIC_AUTHORIZATION_FAILED"), "errorMessage": said}
+    return made | {
+        "errorCode": 0,
+        "groupState": group.state.value,
+        "groupEpoch": group.epoch,
+        "assignmentEpoch": group.target_epoch,
+        "assignorName": group.assignor,
+        "members": [member_row(request, group, each) for each in group.members.values()],
+        "authorizedOperations": allowed(request, "includeAuthorizedOperations", Resource.GROUP, group_id),
+    }
+
+
+def member_row(request: Request, group: ConsumerGroup, each: ConsumerMember) -> dict[str, Any]:
+    return {
+        "memberId": each.id,
+        "instanceId": each.instance_id,
+        "rackId": each.rack,
+        "memberEpoch": each.epoch,
+        "clientId": each.client_id,
+        "clientHost": each.client_host,
+        "subscribedTopicNames": sorted(each.subscription.names),
+        "subscribedTopicRegex": each.subscription.pattern or None,
+        "assignment": assignment(request, group, each.assigned),
+        "targetAssignment": assignment(request, group, group.target.get(each.id, NOTHING)),
+        "memberType": OF_CONSUMERS,
+    }
+
+
+def assignment(request: Request, group: ConsumerGroup, partitions: Iterable[Partition]) -> dict[str, Any]:
+    rows = [
+        {"topicId": topic, "topicName": request.topic_name(topic), "partitions": indexes}
+        for topic, indexes in group.topic_rows(partitions)
+    ]
+    return {"topicPartitions": [each for each in rows if each["topicName"]]}

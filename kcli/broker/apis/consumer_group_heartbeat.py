@@ -1,0 +1,132 @@
+"""ConsumerGroupHeartbeat v0-v1 (KIP-848); the rules are in `groups.consumer.group`.
+
+v0 lets the broker choose a new member's id; from v1 on the client does, and may subscribe by a pattern of RE2's. A
+group of the classic protocol that has members is GROUP_ID_NOT_FOUND, as with group.consumer.migration.policy=disabled.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.groups.consumer.assignors import ASSIGNORS
+from kcli.broker.groups.consumer.group import JOINING, Beat, GroupLimits
+from kcli.broker.groups.consumer.member import LEFT_FOR_NOW
+from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
+from kcli.errors import InputError, UsageError
+from kcli.records.acceptance import RefusedError
+
+LEFT, IDS_SINCE = -1, 1
+NOT_ASKED = -1
+
+
+def handle(request: Request) -> dict[str, Any]:
+    body = request.body
+    if code := request.fault() or request.group_refusal(body["groupId"]):
+        return refused(code, None)
+    try:
+        check(request)
+        return beat(request)
+    except RefusedError as refusal:
+        return refused(error_code(refusal.error), str(refusal))
+    except InputError as error:
+        return refused(error_code("INVALID_REGULAR_EXPRESSION"), str(error))
+    except UsageError as error:
+        request.services.mention(str(error))
+        return refused(error_code("UNKNOWN_SERVER_ERROR"), str(error))
+
+
+def refused(code: int, said: str | None) -> dict[str, Any]:
+    return {"errorCode": code, "errorMessage": said, "memberEpoch": 0, "heartbeatIntervalMs": 0, "assignment": None}
+
+
+def beat(request: Request) -> dict[str, Any]:
+    """Take the heartbeat. RefusedError."""
+    body = request.body
+    given = beat_of(request)
+    group = request.groups.consumer_group(body["groupId"], joins=given.epoch == JOINING)
+    limits = limits_of(request)
+    if given.epoch in (LEFT, LEFT_FOR_NOW):
+        group.leave(given, limits)
+        return refused(0, None) | {"memberId": given.member_id, "memberEpoch": given.epoch}
+    denied = [name for name in body["subscribedTopicNames"] or () if request.denial(Resource.TOPIC, name)]
+    if denied:
+        raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"Not authorized to describe {', '.join(denied[:5])}")
+    member, tells = group.beat(given, limits, lambda name: not request.denial(Resource.TOPIC, name))
+    rows = [{"topicId": topic, "partitions": indexes} for topic, indexes in group.topic_rows(member.assigned)]
+    return {
+        "errorCode": 0,
+        "errorMessage": None,
+        "memberId": member.id,
+        "memberEpoch": member.epoch,
+        "heartbeatIntervalMs": group_config(request, "heartbeat.interval.ms"),
+        "assignment": {"topicPartitions": rows} if tells else None,
+    }
+
+
+def beat_of(request: Request) -> Beat:
+    body = request.body
+    owned, timeout = body["topicPartitions"], body["rebalanceTimeoutMs"]
+    return Beat(
+        body["memberId"] or new_id(),
+        body["memberEpoch"],
+        body["instanceId"],
+        body["rackId"],
+        (request.client_id, f"/{request.client.host}"),
+        None if timeout == NOT_ASKED else timeout / 1000,
+        None if body["subscribedTopicNames"] is None else tuple(body["subscribedTopicNames"]),
+        body.get("subscribedTopicRegex"),
+        body["serverAssignor"],
+        None
+        if owned is None
+        else frozenset((each["topicId"], index) for each in owned for index in each["partitions"]),
+    )
+
+
+def new_id() -> str:
+    return base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
+
+
+def group_config(request: Request, name: str) -> int:
+    """Return a group's own number, or the broker's."""
+    own = request.controller.group_config(request.body["groupId"], f"consumer.{name}")
+    return int(own) if own is not None else request.configs.int(f"group.consumer.{name}")
+
+
+def limits_of(request: Request) -> GroupLimits:
+    configs = request.configs
+    first = configs.text("group.consumer.assignors").split(",")[0].strip()
+    most = configs.int("group.consumer.max.size")
+    return GroupLimits(group_config(request, "session.timeout.ms") / 1000, most, first)
+
+
+def check(request: Request) -> None:
+    """Refuse a request that contradicts itself (throwIfConsumerGroupHeartbeatRequestIsInvalid). RefusedError."""
+    body = request.body
+    epoch, joins = body["memberEpoch"], body["memberEpoch"] == JOINING
+    names = body["subscribedTopicNames"] is not None or body.get("subscribedTopicRegex") is not None
+    faults = (
+        (not body["groupId"].strip(), "GroupId can't be empty."),
+        (not body["memberId"].strip() and not (joins and request.version < IDS_SINCE), "MemberId can't be empty."),
+        (body["instanceId"] == "", "InstanceId can't be empty."),
+        (body["rackId"] == "", "RackId can't be empty."),
+        (joins and body["rebalanceTimeoutMs"] <= 0, "RebalanceTimeoutMs must be provided in first request."),
+        (joins and body["topicPartitions"] != [], "TopicPartitions must be empty when (re-)joining."),
+        (
+            joins and not names,
+            "SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
+        ),
+        (epoch == LEFT_FOR_NOW and body["instanceId"] is None, "InstanceId can't be null."),
+        (epoch < LEFT_FOR_NOW, f"MemberEpoch is {epoch}, but must be greater than or equal to -2."),
+    )
+    for wrong, said in faults:
+        if wrong:
+            raise RefusedError("INVALID_REQUEST", said)
+    assignor = body["serverAssignor"]
+    served = [each.strip() for each in request.configs.text("group.consumer.assignors").split(",")]
+    if assignor is not None and (assignor not in served or assignor not in ASSIGNORS):
+        said = f"ServerAssignor {assignor} is not supported. Supported assignors: {', '.join(served)}."
+        raise RefusedError("UNSUPPORTED_ASSIGNOR", said)

@@ -1,0 +1,87 @@
+"""The assignors of the coordinator: who of a group's members gets which partitions (KIP-848's uniform and range).
+
+Both get the topics that each member subscribes to, and how many partitions these have; `uniform` also what members were
+to have before, of which they keep as much as a balance allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+Partition = tuple[str, int]  # a topic's id, and an index
+Assignment = dict[str, frozenset[Partition]]  # by member
+Subscriptions = Mapping[str, frozenset[str]]  # topic ids by member
+Assignor = Callable[[Subscriptions, Mapping[str, int], Mapping[str, frozenset[Partition]]], Assignment]
+
+
+def by_range(
+    members: Subscriptions, counts: Mapping[str, int], before: Mapping[str, frozenset[Partition]]
+) -> Assignment:
+    """Each topic's partitions in ranges, the members in their order, the first ones with one more."""
+    made: dict[str, list[Partition]] = {member: [] for member in members}
+    for topic, subscribers in subscribers_of(members):
+        share, more = divmod(counts.get(topic, 0), len(subscribers))
+        start = 0
+        for number, member in enumerate(subscribers):
+            end = start + share + (number < more)
+            made[member] += [(topic, index) for index in range(start, end)]
+            start = end
+    return {member: frozenset(each) for member, each in made.items()}
+
+
+def uniform(
+    members: Subscriptions, counts: Mapping[str, int], before: Mapping[str, frozenset[Partition]]
+) -> Assignment:
+    """As many partitions for each member as for the others, as far as subscriptions allow, and few that move."""
+    lawful = {(topic, index): None for topic, count in counts.items() for index in range(count)}
+    taken: set[Partition] = set()
+    made: dict[str, list[Partition]] = {}
+    for member, topics in members.items():
+        kept = sorted(each for each in before.get(member, ()) if each[0] in topics and each in lawful)
+        made[member] = [each for each in kept if each not in taken]
+        taken.update(made[member])
+    able = dict(subscribers_of(members))
+    free = [each for each in lawful if each not in taken and each[0] in able]
+    # Those that few members may have, first.
+    for each in sorted(free, key=lambda one: len(able[one[0]])):
+        made[min(able[each[0]], key=lambda member: len(made[member]))].append(each)
+    balance(made, able)
+    return {member: frozenset(each) for member, each in made.items()}
+
+
+def balance(made: dict[str, list[Partition]], able: Mapping[str, Sequence[str]]) -> None:
+    """Move partitions from who has most to who has least, as long as that makes them more alike."""
+    while True:
+        for member in sorted(made, key=lambda one: -len(made[one])):
+            found = better_place(made, able, member)
+            if found is not None:
+                partition, other = found
+                made[member].remove(partition)
+                made[other].append(partition)
+                break
+        else:
+            return
+
+
+def better_place(
+    made: Mapping[str, list[Partition]], able: Mapping[str, Sequence[str]], member: str
+) -> tuple[Partition, str] | None:
+    """Return a partition of a member, and who should have it; None: it has none too many."""
+    topics = dict.fromkeys(topic for topic, _ in made[member])
+    others = {topic: min(able[topic], key=lambda one: len(made[one])) for topic in topics}
+    fewest = min(others.items(), key=lambda each: len(made[each[1]]), default=None)
+    if fewest is None or len(made[fewest[1]]) + 1 >= len(made[member]):
+        return None
+    return next(each for each in reversed(made[member]) if each[0] == fewest[0]), fewest[1]
+
+
+def subscribers_of(members: Subscriptions) -> Iterator[tuple[str, list[str]]]:
+    """Yield each topic with the members that subscribe to it, in their order."""
+    found: dict[str, list[str]] = {}
+    for member in sorted(members):
+        for topic in members[member]:
+            found.setdefault(topic, []).append(member)
+    yield from sorted(found.items())
+
+
+ASSIGNORS: Mapping[str, Assignor] = {"uniform": uniform, "range": by_range}

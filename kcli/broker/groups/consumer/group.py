@@ -1,0 +1,317 @@
+"""A consumer group in the new protocol (KIP-848; Kafka's ConsumerGroup and GroupMetadataManager).
+
+* What members subscribe to, and the topics' partitions, make the group's epoch; with each new one the coordinator
+  computes a target assignment, at once.
+* A member learns by its heartbeats what to give back, and gets partitions when nobody else has them any more.
+* A member that is silent for its session timeout, or does not give back within its rebalance timeout, is fenced.
+* A static member that leaves for now (epoch -2) keeps its partitions for as long as its session lasts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from kcli.broker.clock import Clock
+from kcli.broker.groups.committed import Committed
+from kcli.broker.groups.consumer.assignors import ASSIGNORS, Assignment, Partition
+from kcli.broker.groups.consumer.member import LEFT_FOR_NOW, NOTHING, ConsumerMember, MemberState, Subscription
+from kcli.broker.groups.state import State
+from kcli.broker.metadata.topics import Topics
+from kcli.broker.patterns import regular
+from kcli.records.acceptance import RefusedError
+
+JOINING = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """A heartbeat. What is None is as before. owned: partitions that the member has, by topic id and index."""
+
+    member_id: str
+    epoch: int
+    instance_id: str | None = None
+    rack: str | None = None
+    client: tuple[str, str] = ("", "")
+    rebalance_timeout: float | None = None
+    names: tuple[str, ...] | None = None
+    pattern: str | None = None
+    assignor: str | None = None
+    owned: frozenset[Partition] | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether the member says everything: it wants to hear everything, too."""
+        return self.rebalance_timeout is not None and self.owned is not None and self.subscribes
+
+    @property
+    def subscribes(self) -> bool:
+        """Return whether it says what it subscribes to."""
+        return self.names is not None or self.pattern is not None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimits:
+    """Seconds and counts by the configs."""
+
+    session_timeout: float = 45.0
+    most_members: int = (1 << 31) - 1
+    assignor: str = "uniform"
+
+
+class ConsumerGroup:
+    """epoch: of the subscriptions; target_epoch: of the target assignment."""
+
+    type = protocol_type = "consumer"
+
+    def __init__(self, group_id: str, topics: Topics, clock: Clock) -> None:
+        self.id, self.topics, self.clock = group_id, topics, clock
+        self.epoch = self.target_epoch = 0
+        self.members: dict[str, ConsumerMember] = {}
+        self.static: dict[str, str] = {}
+        self.target: Assignment = {}
+        self.offsets: dict[tuple[str, int], Committed] = {}
+        self.pending_offsets: dict[int, dict[tuple[str, int], Committed]] = {}
+        self._owners: Counter[Partition] = Counter()
+        self._counts: dict[str, int] = {}
+        self._assignor = ""
+        self._is_dead = False
+
+    @property
+    def state(self) -> State:
+        """Return its state, as Kafka shows it."""
+        if self._is_dead:
+            return State.DEAD
+        if not self.members:
+            return State.EMPTY
+        if self.epoch > self.target_epoch:
+            return State.ASSIGNING
+        settled = all(
+            each.state is MemberState.STABLE and each.epoch in (self.target_epoch, LEFT_FOR_NOW)
+            for each in self.members.values()
+        )
+        return State.STABLE if settled else State.RECONCILING
+
+    @property
+    def assignor(self) -> str:
+        """Return the assignor that most members prefer."""
+        return self._assignor or "uniform"
+
+    # --- requests
+
+    def beat(self, beat: Beat, limits: GroupLimits, may_read: Callable[[str], bool]) -> tuple[ConsumerMember, bool]:
+        """Take a heartbeat of a member that stays or comes; return it, and whether it is to hear its assignment.
+
+        may_read: whether a pattern may take a topic. RefusedError.
+        """
+        member = self._find(beat, limits)
+        self._update(member, beat, limits, may_read)
+        self._follow_topics(may_read)
+        if self.epoch > self.target_epoch:
+            self._assign(limits)
+        before = member.assigned
+        self._reconcile(member, beat.owned)
+        self._wait(member, limits)
+        return member, beat.epoch == JOINING or beat.is_full or member.assigned != before
+
+    def leave(self, beat: Beat, limits: GroupLimits) -> None:
+        """Take the last heartbeat of a member: it goes, or with epoch -2 is away for now. RefusedError."""
+        member = self._known(beat.member_id)
+        if beat.instance_id is not None and self._static(beat.instance_id) is not member:
+            raise RefusedError("UNKNOWN_MEMBER_ID", f"Instance id {beat.instance_id} is unknown.")
+        if beat.epoch == LEFT_FOR_NOW:
+            self._release(member, member.revoking)
+            member.revoking, member.state, member.epoch = NOTHING, MemberState.STABLE, LEFT_FOR_NOW
+            self._wait(member, limits)
+        else:
+            self.remove(member)
+
+    def check(self, member_id: str, instance_id: str | None, epoch: int) -> str:
+        """Return the name of the error for a commit or fetch of offsets, "" where the member may."""
+        if epoch < 0 and not member_id and instance_id is None:
+            return ""
+        member = self.members.get(member_id)
+        if member is None:
+            return "UNKNOWN_MEMBER_ID"
+        return "" if member.epoch == epoch else "STALE_MEMBER_EPOCH"
+
+    def subscribes(self, topic: str) -> bool:
+        """Return whether a member subscribes to a topic, by name."""
+        return any(topic in each.topics for each in self.members.values())
+
+    # --- members
+
+    def _find(self, beat: Beat, limits: GroupLimits) -> ConsumerMember:
+        if beat.instance_id is not None:
+            return self._find_static(beat, limits)
+        if beat.epoch == JOINING and beat.member_id not in self.members:
+            return self._enter(beat, limits)
+        member = self._known(beat.member_id)
+        check_epoch(member, beat)
+        return member
+
+    def _find_static(self, beat: Beat, limits: GroupLimits) -> ConsumerMember:
+        former = self._static(beat.instance_id or "")
+        if beat.epoch != JOINING:
+            if former is None:
+                raise RefusedError("UNKNOWN_MEMBER_ID", f"Instance id {beat.instance_id} is unknown.")
+            if former.id != beat.member_id:
+                said = f"Static member {beat.member_id} with instance id {beat.instance_id} was fenced by another"
+                raise RefusedError("FENCED_INSTANCE_ID", said)
+            check_epoch(former, beat)
+            return former
+        if former is None or former.id == beat.member_id:
+            return former or self._enter(beat, limits)
+        if former.epoch != LEFT_FOR_NOW:
+            said = f"Static member {beat.member_id} with instance id {beat.instance_id} cannot join: it is there"
+            raise RefusedError("UNRELEASED_INSTANCE_ID", said)
+        return self._replace(former, beat)
+
+    def _enter(self, beat: Beat, limits: GroupLimits) -> ConsumerMember:
+        if len(self.members) >= limits.most_members:
+            said = f"The consumer group has reached its maximum capacity of {limits.most_members} members."
+            raise RefusedError("GROUP_MAX_SIZE_REACHED", said)
+        made = ConsumerMember(beat.member_id, beat.instance_id)
+        self.members[made.id] = made
+        if made.instance_id is not None:
+            self.static[made.instance_id] = made.id
+        return made
+
+    def _replace(self, former: ConsumerMember, beat: Beat) -> ConsumerMember:
+        """Let a static member that comes again take the place of its former self."""
+        former.close()
+        made = ConsumerMember(beat.member_id, beat.instance_id, assigned=former.assigned)
+        made.subscription, made.matched = former.subscription, former.matched
+        self.members = {made.id if one == former.id else one: each for one, each in self.members.items()}
+        self.members[made.id] = made
+        self.static[beat.instance_id or ""] = made.id
+        if former.id in self.target:
+            self.target[made.id] = self.target.pop(former.id)
+        return made
+
+    def _known(self, member_id: str) -> ConsumerMember:
+        member = self.members.get(member_id)
+        if member is None:
+            raise RefusedError("UNKNOWN_MEMBER_ID", f"Member {member_id} is not a member of group {self.id}.")
+        return member
+
+    def _static(self, instance_id: str) -> ConsumerMember | None:
+        return self.members.get(self.static.get(instance_id, ""))
+
+    def remove(self, member: ConsumerMember) -> None:
+        """Let a member go: its partitions are free."""
+        member.close()
+        if self.members.get(member.id) is not member:
+            return
+        del self.members[member.id]
+        self.target.pop(member.id, None)
+        if member.instance_id is not None and self.static.get(member.instance_id) == member.id:
+            del self.static[member.instance_id]
+        self._release(member, member.assigned | member.revoking)
+        self.epoch += 1
+        if not self.members:
+            self.target_epoch = self.epoch
+
+    # --- what members want
+
+    def _update(self, member: ConsumerMember, beat: Beat, limits: GroupLimits, may_read: Callable[[str], bool]) -> None:
+        old = member.subscription
+        names = old.names if beat.names is None else frozenset(beat.names)
+        pattern = old.pattern if beat.pattern is None else beat.pattern
+        assignor = old.assignor if beat.assignor is None else beat.assignor
+        new = Subscription(names, pattern, assignor)
+        if beat.pattern is not None and pattern != old.pattern:
+            member.matched = self._matching(pattern, may_read)
+        if beat.rebalance_timeout is not None:
+            member.rebalance_timeout = beat.rebalance_timeout
+        member.rack = member.rack if beat.rack is None else beat.rack
+        member.client_id, member.client_host = beat.client
+        if new != old or member.id not in self.target:
+            member.subscription = new
+            self.epoch += 1
+        votes = Counter(each.subscription.assignor for each in self.members.values() if each.subscription.assignor)
+        self._assignor = votes.most_common(1)[0][0] if votes else limits.assignor
+
+    def _matching(self, pattern: str, may_read: Callable[[str], bool]) -> frozenset[str]:
+        takes = regular(pattern)
+        return frozenset(
+            each.name
+            for each in self.topics
+            if pattern and takes(each.name) and not each.internal and may_read(each.name)
+        )
+
+    def _follow_topics(self, may_read: Callable[[str], bool]) -> None:
+        """Begin a new epoch where the topics that members subscribe to have other partitions than before."""
+        for each in self.members.values():
+            if each.subscription.pattern:
+                each.matched = self._matching(each.subscription.pattern, may_read)
+        names = {name for each in self.members.values() for name in each.topics}
+        found = (topic for name in names if (topic := self.topics.by_name.get(name)) is not None)
+        counts = {topic.id: len(topic.partitions) for topic in found}
+        if counts != self._counts:
+            self._counts = counts
+            self.epoch += 1
+
+    def _assign(self, limits: GroupLimits) -> None:
+        ids = {topic.name: topic.id for topic in self.topics if topic.id in self._counts}
+        wanted = {
+            each.id: frozenset(ids[name] for name in each.topics if name in ids) for each in self.members.values()
+        }
+        self.target = ASSIGNORS[self.assignor](wanted, self._counts, self.target)
+        self.target_epoch = self.epoch
+
+    # --- what members have
+
+    def _reconcile(self, member: ConsumerMember, owned: frozenset[Partition] | None) -> None:
+        held = member.assigned | member.revoking
+        self._release(member, held)
+        if member.epoch == LEFT_FOR_NOW:
+            member.epoch = JOINING
+        target = self.target.get(member.id, NOTHING)
+        member.reconcile(target, self.target_epoch, owned, lambda each: not self._owners[each])
+        self._owners.update(member.assigned | member.revoking)
+
+    def _release(self, member: ConsumerMember, partitions: Iterable[Partition]) -> None:
+        for each in partitions:
+            self._owners[each] -= 1
+            if self._owners[each] <= 0:
+                del self._owners[each]
+
+    def _wait(self, member: ConsumerMember, limits: GroupLimits) -> None:
+        """Fence a member that is silent too long, or keeps too long what it has to give back."""
+        if member.session is not None:
+            member.session.cancel()
+        member.session = self.clock.call_later(limits.session_timeout, self.remove, member)
+        if member.state is not MemberState.UNREVOKED:
+            if member.rebalance is not None:
+                member.rebalance.cancel()
+                member.rebalance = None
+        elif member.rebalance is None:
+            member.rebalance = self.clock.call_later(member.rebalance_timeout, self.remove, member)
+
+    def close(self) -> None:
+        """Give up all timers."""
+        for each in self.members.values():
+            each.close()
+        self._is_dead = True
+
+    def topic_rows(self, partitions: Iterable[Partition]) -> list[tuple[str, list[int]]]:
+        """Return partitions by topic id, in order."""
+        found: dict[str, list[int]] = {}
+        for topic, index in sorted(partitions):
+            found.setdefault(topic, []).append(index)
+        return list(found.items())
+
+
+def check_epoch(member: ConsumerMember, beat: Beat) -> None:
+    """Refuse a heartbeat that is not of a member's epoch, unless its last answer was lost. RefusedError."""
+    if beat.epoch == member.epoch or beat.epoch == JOINING:
+        return
+    lost = beat.epoch == member.previous_epoch and beat.owned is not None and beat.owned <= member.assigned
+    if beat.epoch > member.epoch or not lost:
+        larger = "larger" if beat.epoch > member.epoch else "smaller"
+        said = (
+            f"The consumer group member has a {larger} member epoch ({beat.epoch}) than the one known ({member.epoch})"
+        )
+        raise RefusedError("FENCED_MEMBER_EPOCH", said)

@@ -1,0 +1,88 @@
+"""A member of a consumer group in the new protocol, and how it gets from what it has to what it is to have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from kcli.broker.clock import Timer
+from kcli.broker.groups.consumer.assignors import Partition
+
+NOTHING: frozenset[Partition] = frozenset()
+LEFT_FOR_NOW = -2
+
+
+class MemberState(IntEnum):
+    """Where a member stands (Kafka's MemberState)."""
+
+    STABLE = 0
+    UNREVOKED = 1  # it has yet to give partitions back
+    UNRELEASED = 2  # others have yet to give back what it is to have
+
+
+@dataclass(slots=True)
+class Subscription:
+    """What a member asked for. names: topics; pattern: a regular expression of RE2's; assignor: "": the group's."""
+
+    names: frozenset[str] = frozenset()
+    pattern: str = ""
+    assignor: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class ConsumerMember:
+    """assigned: what it may read; revoking: what it has to give back. Epoch -2: a static member that is away."""
+
+    id: str
+    instance_id: str | None = None
+    rack: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    epoch: int = 0
+    previous_epoch: int = -1
+    rebalance_timeout: float = 300.0
+    subscription: Subscription = field(default_factory=Subscription)
+    matched: frozenset[str] = frozenset()
+    assigned: frozenset[Partition] = NOTHING
+    revoking: frozenset[Partition] = NOTHING
+    state: MemberState = MemberState.STABLE
+    session: Timer | None = None
+    rebalance: Timer | None = None
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Return the names of the topics that it subscribes to: those it names, and those that its pattern takes."""
+        return self.subscription.names | self.matched
+
+    def close(self) -> None:
+        """Give up its timers."""
+        for timer in (self.session, self.rebalance):
+            if timer is not None:
+                timer.cancel()
+        self.session = self.rebalance = None
+
+    def reconcile(
+        self,
+        target: frozenset[Partition],
+        epoch: int,
+        owned: frozenset[Partition] | None,
+        is_free: Callable[[Partition], bool],
+    ) -> None:
+        """Take the next step towards a target assignment of an epoch (Kafka's CurrentAssignmentBuilder).
+
+        owned: what the member says that it has, None: as before. is_free: whether no other member has a partition.
+        """
+        if self.state is MemberState.STABLE and self.epoch == epoch:
+            return
+        if self.state is MemberState.UNREVOKED and (owned is None or owned & self.revoking):
+            return
+        kept, going, coming = self.assigned & target, self.assigned - target, target - self.assigned
+        free = frozenset(each for each in coming if is_free(each))
+        if going and (owned is None or owned & going):
+            self.state, self.assigned, self.revoking = MemberState.UNREVOKED, kept, going
+            return
+        self.assigned, self.revoking = kept | free, NOTHING
+        self.state = MemberState.STABLE if free == coming else MemberState.UNRELEASED
+        if self.epoch != epoch:
+            self.previous_epoch, self.epoch = self.epoch, epoch
