@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcli.tables.captured import CAPTURED
-from kcli.tables.connections import EXCHANGE, TLS, connections_query, traffic_part
+from kcli.tables.connections import EXCHANGE, FILE, TLS, connections_query, traffic_part
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 
 TRAFFIC = "_traffic"  # what they are made of: exchanges, events, and rows of kcli.sql.traffic
@@ -13,7 +13,7 @@ EACH = traffic_part(
     principal="principal", round_trip_ms="round_trip_ms", retransmissions="retransmissions",
     tls=f"coalesce({TLS}, false)",
 )  # fmt: skip
-MADE = connections_query(EACH, file="coalesce(min_by(file, completed_ns), min(file))", seen="min(timestamp)")
+MADE = connections_query(EACH, file=FILE.sql, seen="min(timestamp)")
 
 VIEWS = {
     "connections": f"""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from kcli.tables import connections
 from kcli.tables.definition import Column, Table, columns
+from kcli.tables.exchange_views import GROUPS, THROTTLING
 from kcli.tables.exchanges import EXCHANGE_COLUMNS, EXCHANGES
 
 # Files leave out what the text of `request` and `response` says, too: `kcli sql` makes it from a capture when it is
@@ -34,60 +36,11 @@ CAPTURED: dict[str, Table] = {
         Table(
             "connections",
             "Each connection that carried a request, and those of TLS, which nothing is known of but that.",
-            columns("""
-connection     string   "server-client", each as address:port
-server         string   the broker's end, address:port
-client         string   the client's end, address:port
-broker_address string   the broker's address, without the port
-client_address string   the client's address, without the port
-client_id      string?  of its first request that had one
-principal      string?  User:NAME, as it logged in (SCRAM; PLAIN with --show-secrets); null without, or where refused
-round_trip_ms  float64? from the client's SYN to its acknowledgement of the broker's (TCP's handshake); null: not seen
-retransmissions int64?  segments with bytes that had come before, of both ends; null: of a file of exchanges
-tls            bool     it is encrypted: no request of it can be read
-first_request  instant? time of its first request
-last_request   instant? time of its last request
-requests       int64    how many
-unanswered     int64    of them without a response
-with_errors    int64    of them answered with an error
-request_bytes  int64    of all requests, with headers and lengths
-response_bytes int64    of all responses
-apis           int64    how many APIs were asked
-file           string?  the capture that completed its first request, or showed that it is TLS
-"""),
+            (*connections.COLUMNS, connections.FILE),
             dated=False,
         ),
-        Table(
-            "throttling",
-            "Each response with a throttle time (quotas).",
-            columns("""
-timestamp      instant  when the request's last packet was captured
-connection     string   "server-client", each as address:port
-server         string   the broker's end
-client_id      string?  from the request's header
-api            string   the API's name, as in a broker's log
-throttle_ms    int32    how long the client is to wait
-latency_ms     float64? from the request's last packet to the response's
-file           string   the capture whose packet completed it
-"""),
-            dated=False,
-        ),
-        Table(
-            "groups",
-            "Each group that was joined (JoinGroup, ConsumerGroupHeartbeat).",
-            columns("""
-group_id       string   the group
-joins          int64    JoinGroup requests, and heartbeats with which members joined (KIP-848)
-rebalances     int64    generations that were seen, or epochs of members (KIP-848)
-members        int64    member ids that were seen
-generation     int32?   the latest generation, or epoch of a member; -1: only refusals
-first_request  instant  time of the first request
-last_request   instant  time of the last one
-with_errors    int64    requests that were answered with an error
-file           string   the capture that completed the first request
-"""),
-            dated=False,
-        ),
+        Table("throttling", "Each response with a throttle time (quotas).", THROTTLING, dated=False),
+        Table("groups", "Each group that was joined (JoinGroup, ConsumerGroupHeartbeat).", GROUPS, dated=False),
         Table(
             "records",
             "Every record of log segments, and of Produce, Fetch and ShareFetch in captures.",

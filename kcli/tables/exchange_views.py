@@ -1,6 +1,10 @@
-"""The tables `throttling` and `groups` in SQL that Spark and DuckDB both run, over rows of `exchanges`."""
+"""The tables `throttling` and `groups`: each column once, with the SQL for it, which Spark and DuckDB both run."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kcli.tables.definition import Column
 
 JSON_MACRO = "get_json_object(text, path) AS json_extract_string(text, path)"  # what DuckDB has under another name
 # Spark's names of what DuckDB calls otherwise.
@@ -14,36 +18,71 @@ MACROS = (
     "try_divide(a, b) AS CASE WHEN b = 0 THEN NULL ELSE a / b END",
 )
 THROTTLE_MS = "CAST(get_json_object(response, '$.throttleTimeMs') AS INT)"
-# By table: the query, and what `file` is in it.
+# What a request of a group says.
+ASKED = """
+(SELECT *, get_json_object(request, '$.groupId') AS group_id, get_json_object(response, '$.memberId') AS member_id,
+        cardinality(errors) > 0 AS failed,
+        api = 'JOIN_GROUP' OR get_json_object(request, '$.memberEpoch') = '0' AS joins,
+        CAST(coalesce(get_json_object(response, '$.generationId'), get_json_object(response, '$.memberEpoch'))
+             AS INT) AS generation
+ FROM {source} WHERE api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT') AND request IS NOT NULL) AS asked
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewColumn(Column):
+    """sql: what it is, over the rows that the table is made of."""
+
+    sql: str = ""
+
+
+def column(name: str, kind: str, text: str, sql: str = "") -> ViewColumn:
+    """kind: of a Column, with ? behind it where it may be null. sql: by default the column of that name."""
+    return ViewColumn(name, kind.rstrip("?"), text, kind.endswith("?"), sql or name)
+
+
+THROTTLING = (
+    column("timestamp", "instant", "when the request's last packet was captured"),
+    column("connection", "string", '"server-client", each as address:port'),
+    column("server", "string", "the broker's end"),
+    column("client_id", "string?", "from the request's header"),
+    column("api", "string", "the API's name, as in a broker's log"),
+    column("throttle_ms", "int32", "how long the client is to wait", THROTTLE_MS),
+    column("latency_ms", "float64?", "from the request's last packet to the response's"),
+    column("file", "string", "the capture whose packet completed it"),
+)
+GROUPS = (
+    column("group_id", "string", "the group"),
+    column(
+        "joins", "int64", "JoinGroup requests, and heartbeats with which members joined (KIP-848)",
+        "count(*) FILTER (WHERE joins)",
+    ),
+    column(
+        "rebalances", "int64", "generations that were seen, or epochs of members (KIP-848)",
+        "count(DISTINCT generation) FILTER (WHERE generation > 0)",
+    ),
+    column(
+        "members", "int64", "member ids that were seen", "count(DISTINCT member_id) FILTER (WHERE member_id != '')"
+    ),
+    column(
+        "generation", "int32?", "the latest generation, or epoch of a member; -1: only refusals", "max(generation)"
+    ),
+    column("first_request", "instant", "time of the first request", "min(timestamp)"),
+    column("last_request", "instant", "time of the last one", "max(timestamp)"),
+    column(
+        "with_errors", "int64", "requests that were answered with an error", "count(*) FILTER (WHERE failed)"
+    ),
+    column("file", "string", "the capture that completed the first request", "min_by(file, completed_ns)"),
+)  # fmt: skip
+# By table: its columns, and what they are selected from.
 EXCHANGE_VIEWS = {
-    "throttling": (
-        f"""
-SELECT timestamp, connection, server, client_id, api, {THROTTLE_MS} AS throttle_ms, latency_ms{{file}}
-FROM {{source}} WHERE {THROTTLE_MS} > 0
-""",
-        "file",
-    ),
-    "groups": (
-        """
-SELECT group_id, count(*) FILTER (WHERE joins) AS joins,
-       count(DISTINCT generation) FILTER (WHERE generation > 0) AS rebalances,
-       count(DISTINCT member_id) FILTER (WHERE member_id != '') AS members, max(generation) AS generation,
-       min(timestamp) AS first_request, max(timestamp) AS last_request,
-       count(*) FILTER (WHERE failed) AS with_errors{file}
-FROM (SELECT *, get_json_object(request, '$.groupId') AS group_id, get_json_object(response, '$.memberId') AS member_id,
-             cardinality(errors) > 0 AS failed,
-             api = 'JOIN_GROUP' OR get_json_object(request, '$.memberEpoch') = '0' AS joins,
-             CAST(coalesce(get_json_object(response, '$.generationId'), get_json_object(response, '$.memberEpoch'))
-                  AS INT) AS generation
-      FROM {source} WHERE api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT') AND request IS NOT NULL) AS asked
-GROUP BY group_id
-""",
-        "min_by(file, completed_ns)",
-    ),
+    "throttling": (THROTTLING, f"{{source}} WHERE {THROTTLE_MS} > 0"),
+    "groups": (GROUPS, f"{ASKED} GROUP BY group_id"),
 }
 
 
 def exchange_view(table: str, source: str, *, file: bool) -> str:
     """The rows of a table out of a source's rows. file: these have the column `file`, and so has the table."""
-    query, of_file = EXCHANGE_VIEWS[table]
-    return query.format(source=source, file=f", {of_file} AS file" if file else "")
+    columns, rows = EXCHANGE_VIEWS[table]
+    selected = ", ".join(f"{each.sql} AS {each.name}" for each in columns if file or each.name != "file")
+    return f"SELECT {selected} FROM {rows.format(source=source)}"
