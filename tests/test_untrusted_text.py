@@ -61,6 +61,7 @@ CASES: dict[str, list[str]] = {
     "decode segment": [
         "{segment}", "{offsets}", "{segment} --verify", "{garbage}", "{world}", "{segment} --topic {name}",
     ],
+    "compare": ["{capture} {capture}", "{capture} {garbage}", "{capture} {name}"],
     "diagnose": ["{capture}", "{garbage}", "{name}", "{capture} --client {name}"],
     "diff batch": ["{segment} {segment}", "{segment} {garbage}", "{name} {name}"],
     "diff message": [

@@ -12,6 +12,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "batch": "check:batch",
         "request": "check:request",
     },
+    "compare": "compare.command:compare",
     "completion": "completion:completion",
     "broker": {
         "ctl": "broker.ctl:ctl",
@@ -94,6 +95,7 @@ HELP = {
     "check": "Say whether a broker takes requests and batches, and with which error not.",
     "check batch": "Say whether a broker takes record batches from a producer, and with which error not.",
     "check request": "Say whether a broker takes requests, and with which error not.",
+    "compare": "Compare captures of before and after a change: what is new, gone, worse and better.",
     "completion": "Print the script that completes kcli's commands, options and values in a shell.",
     "decode batch": "Decode record batches or message sets of any magic.",
     "decode data": "Decode what consumers, Connect and Streams put into bytes fields, by itself.",
@@ -155,7 +157,17 @@ HELP = {
 
 # The commands as `kcli --help` shows them: by what one has in hand.
 GROUPS = {
-    "Understand a capture": ("diagnose", "report", "stats", "decode", "records", "sql", "audit", "fetch-session"),
+    "Understand a capture": (
+        "diagnose",
+        "compare",
+        "report",
+        "stats",
+        "decode",
+        "records",
+        "sql",
+        "audit",
+        "fetch-session",
+    ),
     "Capture live": ("capture", "proxy"),
     "Talk to a cluster": ("send", "produce", "replay"),
     "Metadata of a cluster": ("snapshot",),

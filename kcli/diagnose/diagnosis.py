@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kcli.diagnose.facts.source import FactSource
 from kcli.diagnose.overview import Overview, overview_of
 from kcli.diagnose.precedence import without_consequences
-from kcli.diagnose.prepared import PREPARED
 from kcli.diagnose.rule import INFO, SEVERITIES, Finding, Rule, finding_of
 from kcli.diagnose.rules import RULES
 from kcli.diagnose.scope import Unjudged, unjudged_parts
@@ -78,14 +77,22 @@ def diagnose(
 ) -> Diagnosis:
     """Diagnose captures that are read as one. options: of DecodeOptions. InputError: nothing can be read."""
     with FactStore() as store:
-        damage = read_facts(paths, store, moved, options)
-        for name, sql in PREPARED.items():
-            store.prepare(name, sql)
-        return judge(store, paths, scope, damage)
+        return diagnose_into(store, paths, scope, moved, options)
+
+
+def diagnose_into(
+    store: FactStore,
+    paths: Sequence[str],
+    scope: Scope = Scope(),
+    moved: Callable[[int], None] = lambda count: None,
+    options: Mapping[str, Any] | None = None,
+) -> Diagnosis:
+    """Diagnose captures, and leave their facts in an empty store. See `diagnose`."""
+    return judge(store, paths, scope, read_facts(paths, store, moved, options or {}))
 
 
 def read_facts(
-    paths: Sequence[str], store: FactStore, moved: Callable[[int], None], options: dict[str, Any]
+    paths: Sequence[str], store: FactStore, moved: Callable[[int], None], options: Mapping[str, Any]
 ) -> InputError | None:
     """Fill the store; what is wrong with files of which a part could be read."""
     source = FactSource(paths, store, **options)
@@ -104,7 +111,7 @@ def read_facts(
 def judge(store: FactStore, paths: Sequence[str], scope: Scope, damage: InputError | None) -> Diagnosis:
     """Ask all rules."""
     files = shlex.quote(paths[0]) + (" ..." if len(paths) > 1 else "")
-    found = [each for rule in RULES for each in findings_of(rule, store, files)]
+    found = [each for rule in rules_to_ask(store) for each in findings_of(rule, store, files)]
     forget_ids(found, {row["topic_id"] for row in store.ask(NAMELESS)})
     kept, explained = without_consequences(found, RULES)
     groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
@@ -113,6 +120,13 @@ def judge(store: FactStore, paths: Sequence[str], scope: Scope, damage: InputErr
     size = overview_of(store)
     judged = size.exchanges > 0 or bool(wanted)
     return Diagnosis(wanted, explained, len(RULES), unjudged_parts(store), judged, size, damage)
+
+
+def rules_to_ask(store: FactStore) -> list[Rule]:
+    """Return the rules that may find something, by the signs of the capture."""
+    conditions = ", ".join(f"({rule.when}) AS rule_{number}" for number, rule in enumerate(RULES))
+    [holds] = store.ask(f"SELECT {conditions} FROM signs")
+    return [rule for rule, held in zip(RULES, holds.values(), strict=True) if held]
 
 
 def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:

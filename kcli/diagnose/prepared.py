@@ -6,6 +6,7 @@ since 1970 (`ns`: of the request), seconds where a column says so.
 
 from __future__ import annotations
 
+from kcli.diagnose.signs import SIGNS
 from kcli.tables.connections import address_sql
 
 STARTUP_S = 3  # what clients meet in their first seconds is start-up noise
@@ -14,6 +15,7 @@ WAITING = "('JOIN_GROUP', 'SYNC_GROUP', 'SHARE_FETCH', 'CONTROLLER_REGISTRATION'
 LEADERSHIP = "('NOT_LEADER_OR_FOLLOWER', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH')"
 
 PREPARED: dict[str, str] = {
+    "signs": SIGNS,
     # Requests that only brokers and controllers send, fetches of followers, AddPartitionsToTxn in the versions that
     # brokers send each other, and nothing but WriteTxnMarkers.
     "inner_clients": """
@@ -131,7 +133,7 @@ FROM record_batches p LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id
     "replicated": "SELECT DISTINCT server FROM calls WHERE api = 'FETCH' AND replica_id >= 0",
     # What an answer took beyond the wait that its request asks for; null: it can't be told.
     "timed": f"""
-SELECT ns, completed_ns, connection, c.server, client_id, address, api, acks, inner_client, latency_ms,
+SELECT ns, completed_ns, connection, c.server, client_id, address, correlation_id, api, acks, inner_client, latency_ms,
        CASE WHEN api IN {WAITING} THEN NULL
             WHEN api = 'FETCH' THEN CASE WHEN max_wait_ms IS NULL THEN NULL
                                          WHEN latency_ms > max_wait_ms THEN latency_ms - max_wait_ms END

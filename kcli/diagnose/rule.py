@@ -15,7 +15,8 @@ KINDS = ("client", "group", "topic", "partition", "broker", "transactionalId", "
 class Rule:
     """A cause. Its SQL gives a row for each finding, on DuckDB and Spark.
 
-    finding: its id. sql: over the tables of `prepared`; the column `severity`, where it has one, counts instead of
+    finding: its id. when: a condition on the row of `signs`, without which there is nothing to be found. sql: over the
+    tables of `prepared`; the column `severity`, where it has one, counts instead of
     `severity`. subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out,
     advice, see: texts with {columns} in braces, see: after "kcli". source: where the limits come from.
     explains: findings that are consequences of this one, and the kinds of subject that they must share (none: all).
@@ -23,6 +24,7 @@ class Rule:
 
     finding: str
     title: str
+    when: str
     sql: str
     subject: Mapping[str, str]
     evidence: Sequence[str]

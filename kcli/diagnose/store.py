@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import atexit
 import gc
+import re
 import tempfile
 from collections.abc import Iterator
 from typing import Any, Self
 
 from kcli.diagnose.facts.definitions import DIAGNOSIS_FACTS
+from kcli.diagnose.prepared import PREPARED
 from kcli.extras import require
 from kcli.pipeline.fact_tables import FACTS, REPORT_FACTS
 from kcli.pipeline.tables import TABLES
@@ -24,9 +26,19 @@ STORED = (
     *DIAGNOSIS_FACTS,
 )  # fmt: skip
 
+KNOWN = {*STORED, *PREPARED}
+SOURCES = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)")  # of a query
+SQL_TYPES = {
+    "string": "VARCHAR", "strings": "VARCHAR[]", "binary": "BLOB", "bool": "BOOLEAN", "float64": "DOUBLE",
+    "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT", "instant": "TIMESTAMPTZ",
+}  # fmt: skip
+
 
 class FactStore:
-    """Takes rows of tables, and answers queries over them; close it when done. UsageError: DuckDB is missing."""
+    """Takes rows of tables, and answers queries over them; close it when done. UsageError: DuckDB is missing.
+
+    A table is made when there is a row for it, or a query that reads it.
+    """
 
     def __init__(self) -> None:
         require("kcli diagnose", "sql")
@@ -43,10 +55,9 @@ class FactStore:
         for macro in MACROS:
             self.execute(f"CREATE MACRO {macro}")
         known = TABLES | FACTS | REPORT_FACTS | DIAGNOSIS_FACTS
-        self.schemas = {name: schema_of(known[name].columns) for name in STORED}
-        self.rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in STORED}
-        for name, schema in self.schemas.items():
-            self.load(name, schema.empty_table(), f"CREATE TABLE {name} AS")
+        self.columns = {name: known[name].columns for name in STORED}
+        self.rows: dict[str, list[tuple[Any, ...]]] = {}
+        self.made: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -58,7 +69,7 @@ class FactStore:
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         """Take a row."""
-        rows = self.rows[table]
+        rows = self.rows.setdefault(table, [])
         rows.append(row)
         if len(rows) >= ROWS:
             self.store(table)
@@ -67,33 +78,44 @@ class FactStore:
         """Take a record batch, whose texts may lie in memory that the next one takes."""
         import pyarrow
 
-        self.load(table, pyarrow.Table.from_batches([batch]), f"INSERT INTO {table}")
+        self.make(table)
+        self.connection.register("given", pyarrow.Table.from_batches([batch]))
+        try:
+            self.execute(f"INSERT INTO {table} SELECT * FROM given")
+        finally:
+            self.connection.unregister("given")
 
     def flush(self) -> None:
         """Put in what waits."""
-        for table in STORED:
+        for table in [*self.rows]:
             self.store(table)
 
     def store(self, table: str) -> None:
         """Put the rows that wait into their table."""
         if self.rows[table]:
-            self.put_batch(table, batch_of_rows(self.rows[table], self.schemas[table]))
+            self.put_batch(table, batch_of_rows(self.rows[table], schema_of(self.columns[table])))
             self.rows[table] = []
 
-    def load(self, table: str, rows: Any, statement: str) -> None:
-        """Run a statement that takes an Arrow table's rows."""
-        self.connection.register("given", rows)
-        try:
-            self.execute(f"{statement} SELECT * FROM given")
-        finally:
-            self.connection.unregister("given")
+    def make(self, table: str) -> None:
+        """Make a table, and those that it is made of, if it is one of the store's and not there yet."""
+        if table in self.made or table not in KNOWN:
+            return
+        self.made.add(table)
+        if table in PREPARED:
+            self.provide(PREPARED[table])
+            self.execute(f"CREATE TABLE {table} AS {PREPARED[table]}")
+        else:
+            columns = ", ".join(f'"{each.name}" {SQL_TYPES[each.kind]}' for each in self.columns[table])
+            self.execute(f"CREATE TABLE {table} ({columns})")
 
-    def prepare(self, name: str, sql: str) -> None:
-        """Have a query's rows as a table of that name."""
-        self.execute(f"CREATE TABLE {name} AS {sql}")
+    def provide(self, sql: str) -> None:
+        """Make the tables that a query reads."""
+        for table in SOURCES.findall(sql):
+            self.make(table)
 
     def ask(self, sql: str) -> Iterator[dict[str, Any]]:
         """The rows of a query, by column."""
+        self.provide(sql)
         made = self.execute(sql)
         names = [each[0] for each in made.description]
         return (dict(zip(names, row, strict=True)) for row in made.fetchall())

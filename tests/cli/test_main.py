@@ -29,6 +29,7 @@ PINNED = """
     capture
     check batch
     check request
+    compare
     completion
     decode batch
     decode data

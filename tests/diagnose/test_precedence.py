@@ -9,7 +9,7 @@ from kcli.diagnose.rule import Finding, Rule
 
 
 def rule(name: str, explains: Mapping[str, Sequence[str]]) -> Rule:
-    return Rule(name, name, "", {}, (), "", "", "", "", explains=explains)
+    return Rule(name, name, "true", "", {}, (), "", "", "", "", explains=explains)
 
 
 def finding(name: str, **subject: object) -> Finding:

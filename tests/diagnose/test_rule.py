@@ -8,6 +8,7 @@ from string import Formatter
 
 import pytest
 
+from kcli.diagnose.diagnosis import rules_to_ask
 from kcli.diagnose.prepared import PREPARED
 from kcli.diagnose.rule import KINDS, SEVERITIES, Rule, finding_of, worded
 from kcli.diagnose.rules import RULES
@@ -24,14 +25,19 @@ def test_no_two_rules_have_one_name_and_what_they_explain_is_there() -> None:
 def empty() -> Iterator[FactStore]:
     """A store without a row."""
     with FactStore() as store:
-        for name, sql in PREPARED.items():
-            store.prepare(name, sql)
+        for name in PREPARED:
+            store.make(name)
         yield store
+
+
+def test_without_a_row_no_rule_is_asked(empty: FactStore) -> None:
+    assert not rules_to_ask(empty)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=[each.finding for each in RULES])
 def test_a_rule_names_columns_that_its_query_has(rule: Rule, empty: FactStore) -> None:
     """Over tables without a row, which every query has to bear."""
+    empty.provide(rule.sql)
     made = empty.execute(rule.sql)
     columns = {each[0] for each in made.description}
     assert not made.fetchall()
@@ -43,7 +49,9 @@ def test_a_rule_names_columns_that_its_query_has(rule: Rule, empty: FactStore) -
 
 
 def test_a_finding_has_what_its_row_says_and_sorted_lists() -> None:
-    rule = Rule("f", "", "", {"client": "who", "host": "none"}, ("n",), "{who}: {n}", "do {n}", "stats {files}", "")
+    rule = Rule(
+        "f", "", "true", "", {"client": "who", "host": "none"}, ("n",), "{who}: {n}", "do {n}", "stats {files}", ""
+    )
     found = finding_of(rule, {"who": ["b", "a"], "none": None, "n": 1234.5}, "x.pcap")
     assert found.as_json() == {
         "finding": "f", "severity": "warning", "subject": {"client": ["a", "b"]}, "evidence": {"n": 1234.5},

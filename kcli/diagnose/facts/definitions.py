@@ -170,6 +170,28 @@ error          string?  name of the error in the answer
 )
 define(
     DIAGNOSIS_FACTS,
+    "software",
+    "What ApiVersions requests said of each connection's client.",
+    """
+connection     string   "server-client", each as address:port
+software       string?  the client's name for itself (KIP-511)
+software_version string? its version
+""",
+    dated=False,
+)
+define(
+    DIAGNOSIS_FACTS,
+    "offers",
+    "APIs that brokers offered in answers to ApiVersions, each once.",
+    """
+server         string   the broker's end
+api            string   the API's name, or its number
+newest_version int32    the newest that it speaks
+""",
+    dated=False,
+)
+define(
+    DIAGNOSIS_FACTS,
     "tcp",
     "TCP connections: every one, whether Kafka is in it or not. Of the client's side (c_) and of the server's (s_).",
     """

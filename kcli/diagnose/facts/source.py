@@ -70,6 +70,7 @@ class FactSource(RowSource):
         finally:
             self.flush(last=True)
             self.put_tcp(last=True)
+            self.put_software()
 
     def put_tcp(self, last: bool = False) -> None:
         """Give the store what TCP says of connections."""
@@ -77,6 +78,16 @@ class FactSource(RowSource):
         batch = tcp_batch(ends, numbers, self.servers, self.ports)
         if batch.num_rows:
             self.store.put_batch("tcp", batch)
+
+    def put_software(self) -> None:
+        """Give the store what clients and brokers said in ApiVersions."""
+        offers: dict[tuple[str, int, int], None] = {}
+        for connection, talk in self.rows.uses.talks.items():
+            self.store.put("software", (connection, talk.software, talk.version))
+            server = connection.partition("-")[0]
+            offers |= dict.fromkeys((server, key, newest) for key, newest in talk.offered.items())
+        for server, key, newest in offers:
+            self.store.put("offers", (server, self.bodies.name(key) or str(key), newest))
 
 
 def makers() -> dict[int, Maker]:

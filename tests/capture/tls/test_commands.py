@@ -21,6 +21,7 @@ READERS = {
     "diagnose": ["--format", "json", "-q"],
 }
 ELSEWHERE = {
+    "compare",
     "sql",
     "report",
     "pipeline run",

@@ -284,6 +284,7 @@ ORDERS = f"orders-0/{SEGMENT}"
 REFUSED = [
     ("audit in.pcap", ["in.pcap"]),
     ("redact in.pcap", ["in.pcap"]),
+    ("compare in.pcap in.pcap", ["in.pcap"]),
     ("diagnose in.pcap", ["in.pcap"]),
     *[(f"decode pcap in.pcap --format {form}", ["in.pcap"]) for form in ("table", "jsonl", "tree", "parquet")],
     *[(f"stats in.pcap --format {form}", ["in.pcap"]) for form in ("table", "jsonl", "csv")],

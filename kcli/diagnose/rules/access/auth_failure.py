@@ -6,6 +6,7 @@ RULE = Rule(
     finding="auth-failure",
     title="logins that are refused",
     severity=CRITICAL,
+    when="errors LIKE '%SASL%'",
     sql="""
 WITH named AS (SELECT connection, max(mechanism) AS mechanism, max(principal) AS principal FROM sasl_calls
        GROUP BY connection),

@@ -6,6 +6,7 @@ RULE = Rule(
     finding="authorization-failed",
     title="groups, transactional ids and clusters without the right to them",
     severity=CRITICAL,
+    when="errors LIKE '%AUTHORIZATION_FAILED%'",
     sql="""
 WITH met AS (SELECT client_id, connection, api, explode(errors) AS error, ns FROM calls WHERE failed),
      users AS (SELECT connection, max(nullif(replace(principal, 'User:', ''), '')) AS principal FROM logins

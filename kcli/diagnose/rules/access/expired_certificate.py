@@ -7,6 +7,7 @@ RULE = Rule(
     finding="expired-certificate",
     title="certificates that are refused",
     severity=CRITICAL,
+    when="tls_alerts >= 2",
     sql="""
 WITH named AS (SELECT 42 AS alert, 'bad_certificate' AS name UNION ALL SELECT 43, 'unsupported_certificate'
        UNION ALL SELECT 44, 'certificate_revoked'

@@ -6,6 +6,7 @@ RULE = Rule(
     finding="plaintext-on-tls",
     title="plain clients on TLS ports",
     severity=CRITICAL,
+    when="tls_alerts >= 2",
     sql="""
 SELECT c.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts,
        array_agg(DISTINCT client_id) FILTER (WHERE client_id != '') AS clients, count(*) AS connections,

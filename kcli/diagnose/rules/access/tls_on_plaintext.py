@@ -6,6 +6,7 @@ RULE = Rule(
     finding="tls-on-plaintext",
     title="TLS clients on plain ports, and plain clients on TLS ports",
     severity=CRITICAL,
+    when="tls_hellos >= 2",
     sql="""
 WITH hellos AS (SELECT host, server, connection, first_ns FROM conns
                 WHERE c_first_bytes LIKE '1603%' AND substring(c_first_bytes, 11, 2) = '01' AND s_first_size = 0

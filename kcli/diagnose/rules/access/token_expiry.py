@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="token-expiry",
     title="logins that run out",
+    when="apis LIKE '%,SASL_AUTHENTICATE,%'",
     sql="""
 WITH logins_of AS (SELECT connection, coalesce(min(client_id), '') AS client_id, max(session_lifetime_ms)
        AS lifetime_ms,

@@ -6,6 +6,7 @@ RULE = Rule(
     finding="topic-authorization-failed",
     title="topics without the right to them",
     severity=CRITICAL,
+    when="errors LIKE '%,TOPIC_AUTHORIZATION_FAILED,%'",
     sql="""
 WITH refused AS (SELECT coalesce(client_id, '') AS client_id, connection, topic, completed_ns AS ns, 'METADATA'
        AS api FROM metadata_topics WHERE error = 'TOPIC_AUTHORIZATION_FAILED'

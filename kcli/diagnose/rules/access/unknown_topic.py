@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="unknown-topic",
     title="topics that do not exist",
+    when="errors LIKE '%,UNKNOWN_TOPIC_OR_PARTITION,%' OR errors LIKE '%,INVALID_TOPIC_EXCEPTION,%'",
     sql="""
 WITH refused AS (SELECT client_id, topic, completed_ns AS ns, error FROM metadata_topics
                  WHERE error IN ('UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_TOPIC_EXCEPTION') AND topic IS NOT NULL

@@ -6,6 +6,7 @@ RULE = Rule(
     finding="wrong-advertised-listener",
     title="advertised addresses that clients can't reach",
     severity=CRITICAL,
+    when="unreached > 0",
     sql="""
 WITH tried AS (SELECT server AS address, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1
        ELSE 0 END) AS accepted,

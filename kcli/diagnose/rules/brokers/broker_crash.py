@@ -22,6 +22,7 @@ RULE = Rule(
     finding="broker-crash",
     title="brokers that were gone at once",
     severity=CRITICAL,
+    when="refused_connections > 0",
     sql="""
 SELECT broker, broker_name, closed, unanswered, resets, refused, (gone_ns - first_ns) / 1e9 AS at_second,
        (back_ns - gone_ns) / 1e9 AS away_seconds,

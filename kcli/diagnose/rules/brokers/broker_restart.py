@@ -7,6 +7,7 @@ RULE = Rule(
     finding="broker-restart",
     title="brokers that were stopped in order",
     severity=INFO,
+    when="refused_connections > 0",
     sql="""
 SELECT broker, broker_name, closed, unanswered, handed_over, refused, (gone_ns - first_ns) / 1e9 AS at_second,
        (back_ns - gone_ns) / 1e9 AS away_seconds, -(gone_ns - first_ns) / 1e9 AS weight,

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="leader-moves",
     title="leaders that move again and again",
+    when="errors LIKE '%LEADER%'",
     sql="""
 WITH errors AS (SELECT topic, partition, ns, client_id, error, server FROM fetched
                 WHERE error IN ('NOT_LEADER_OR_FOLLOWER', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH')

@@ -6,6 +6,7 @@ RULE = Rule(
     finding="quorum-elections",
     title="controllers that elect again and again",
     severity=CRITICAL,
+    when="apis LIKE '%,VOTE,%'",
     sql="""
 WITH votes AS (SELECT ns, server, client_id, ns - lag(ns) OVER (ORDER BY ns) AS gap_ns FROM calls WHERE api = 'VOTE'),
      begun AS (SELECT count(*) AS begun, array_agg(DISTINCT client_id) AS leaders FROM calls

@@ -8,6 +8,7 @@ RULE = Rule(
     finding="slow-broker",
     title="one broker answers late",
     severity=CRITICAL,
+    when="longest_own_ms > 20",
     sql="""
 WITH usual AS (SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed WHERE NOT awaits_replicas
        GROUP BY api),

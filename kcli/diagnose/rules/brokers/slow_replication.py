@@ -8,6 +8,7 @@ RULE = Rule(
     finding="slow-replication",
     title="acks=all that waits for a follower",
     severity=CRITICAL,
+    when="replicated AND longest_produce_ms > 100",
     sql="""
 WITH usual AS (SELECT percentile_approx(latency_ms, 0.5) AS usual_ms FROM timed WHERE api = 'PRODUCE'),
      awaited AS (SELECT t.ns, t.completed_ns, t.server, t.client_id, t.latency_ms, latency_ms > 100

@@ -6,6 +6,7 @@ RULE = Rule(
     finding="under-min-isr",
     title="writes refused for want of replicas in sync",
     severity=CRITICAL,
+    when="errors LIKE '%,NOT_ENOUGH_REPLICAS%'",
     sql="""
 WITH refused AS (SELECT topic, partition, client_id, error, ns FROM produced
                  WHERE error IN ('NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND')),

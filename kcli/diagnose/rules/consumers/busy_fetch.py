@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="busy-fetch",
     title="a consumer asks without waiting",
+    when="fetches >= 200",
     sql="""
 WITH filled AS (SELECT connection, correlation_id, sum(coalesce(records_bytes, 0)) AS records_bytes
                 FROM fetched GROUP BY connection, correlation_id),

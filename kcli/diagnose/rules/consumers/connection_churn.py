@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="connection-churn",
     title="connections that are used once",
+    when="opened_connections >= 15",
     sql="""
 WITH each AS (SELECT coalesce(client_id, '') AS client_id, connection, first_ns, last_ns, requests,
        (last_ns - first_ns) / 1e9 AS lived

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="down-conversion",
     title="old clients that make the broker convert",
+    when="old_fetches > 0",
     sql="""
 WITH old AS (SELECT b.client_id, b.topic, b.partition, f.api_version, b.magic, b.size_in_bytes FROM batches b
              JOIN fetched f ON f.connection = b.connection AND f.correlation_id = b.correlation_id

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="exporter-load",
     title="exporters that load the cluster",
+    when="other_requests >= 100",
     sql="""
 WITH looks AS (SELECT client_id, count(*) AS requests, array_agg(DISTINCT api) AS apis, sum(coalesce(response_bytes,
        0)) AS response_bytes,

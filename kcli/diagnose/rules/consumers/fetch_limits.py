@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="fetch-limits",
     title="fetch limits that are reached while records wait",
+    when="filled_fetches >= 20",
     sql="""
 WITH full_answers AS (SELECT f.client_id, f.topic, f.partition, f.ns, f.connection, f.correlation_id,
        f.records_bytes, f.max_bytes, f.high_watermark - f.last_offset - 1 AS behind,

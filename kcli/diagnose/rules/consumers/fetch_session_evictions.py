@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="fetch-session-evictions",
     title="fetch sessions that are refused or thrown out",
+    when="refused_sessions >= 5 OR errors LIKE '%,FETCH_SESSION_ID_NOT_FOUND,%'",
     sql="""
 WITH asked AS (SELECT server, client_id, inner_client, count(*) AS fetches,
                       sum(CASE WHEN session_epoch = 0 AND granted_id = 0 AND NOT failed

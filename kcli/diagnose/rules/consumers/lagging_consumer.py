@@ -7,6 +7,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
+    when="largest_lag >= 20",
     sql="""
 WITH places AS (SELECT f.client_id, f.topic, f.partition, f.ns, f.fetch_offset, f.high_watermark,
        f.high_watermark - f.fetch_offset AS lag

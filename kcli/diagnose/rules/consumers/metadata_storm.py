@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="metadata-storm",
     title="clients that ask for all topics all the time",
+    when="metadata_requests >= 20",
     sql="""
 WITH asked AS (SELECT coalesce(client_id, '') AS client_id, count(*) AS requests, sum(CASE WHEN all_topics THEN 1
        ELSE 0 END) AS of_all_topics,

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="offset-out-of-range",
     title="offsets that are gone",
+    when="errors LIKE '%,OFFSET_OUT_OF_RANGE,%'",
     sql="""
 WITH places AS (SELECT *, max(fetch_offset) OVER (PARTITION BY connection, topic,
        partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS known_offset

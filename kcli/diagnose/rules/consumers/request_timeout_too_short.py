@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="request-timeout-too-short",
     title="clients that do not wait for their answers",
+    when="left_connections >= 3",
     sql="""
 WITH hung AS (SELECT c.connection, coalesce(c.client_id, '') AS client_id, least(coalesce(c_fin_ns, c_rst_ns),
        coalesce(c_rst_ns, c_fin_ns)) AS end_ns,

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="sessions-never-reused",
     title="fetch sessions that are opened and never used",
+    when="opened_sessions >= 20",
     sql="""
 SELECT client_id, count(*) AS fetches, sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened,
        sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental, array_agg(DISTINCT server) AS servers,

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="throttled",
     title="quotas that hold clients back",
+    when="throttled >= 2",
     sql="""
 WITH held AS (SELECT client_id, count(*) AS throttled, sum(throttle_ms) / 1e3 AS throttled_seconds, max(throttle_ms)
        AS longest_ms,

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="commit-per-record",
     title="a commit for each record",
+    when="commit_requests >= 50",
     sql="""
 WITH steps AS (SELECT group_id, coalesce(client_id, '') AS client_id, committed_offset - lag(committed_offset) OVER (
                         PARTITION BY group_id, topic, partition ORDER BY completed_ns) AS step,

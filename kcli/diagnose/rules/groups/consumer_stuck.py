@@ -6,6 +6,7 @@ RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
     severity=CRITICAL,
+    when="heartbeats >= 3",
     sql="""
 WITH work AS (SELECT client_id, ns, ns - lag(ns) OVER (PARTITION BY client_id ORDER BY ns) AS gap_ns FROM calls
               WHERE api = 'FETCH' AND NOT inner_client),

@@ -7,6 +7,7 @@ RULE = Rule(
     finding="coordinator-unavailable",
     title="coordinators that do not come",
     severity=CRITICAL,
+    when="failed >= 5 AND errors LIKE '%COORDINATOR%'",
     sql="""
 WITH asked AS (SELECT coalesce(client_id, '') AS client_id, group_id, completed_ns AS ns, error, server FROM group_calls
                UNION ALL SELECT coalesce(client_id, ''), coordinator_key, completed_ns, error, server

@@ -6,6 +6,7 @@ RULE = Rule(
     finding="duplicate-static-member",
     title="a group.instance.id that several processes have",
     severity=CRITICAL,
+    when="errors LIKE '%INSTANCE_ID,%'",
     sql="""
 WITH joins AS (SELECT group_id, instance_id, coalesce(client_id, '') AS client_id, connection, member_id, completed_ns,
                       lag(connection) OVER (PARTITION BY group_id, instance_id ORDER BY completed_ns) AS before

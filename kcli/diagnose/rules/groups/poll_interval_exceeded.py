@@ -7,6 +7,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="poll-interval-exceeded",
     title="members that poll too late",
+    when="leaves > 0",
     sql="""
 WITH leaves AS (SELECT group_id, coalesce(client_id, '') AS client_id, connection, ns, reason, member_id FROM (
                   SELECT *, unix_micros(timestamp) * 1000 AS ns FROM group_calls) AS c

@@ -6,6 +6,7 @@ RULE = Rule(
     finding="wrong-group-protocol",
     title="members that do not fit their group",
     severity=CRITICAL,
+    when="failed >= 2 AND (apis LIKE '%,JOIN_GROUP,%' OR apis LIKE '%,CONSUMER_GROUP_HEARTBEAT,%')",
     sql="""
 WITH joins AS (SELECT group_id, coalesce(client_id, '') AS client_id, protocols, error FROM group_calls
                WHERE api IN ('JOIN_GROUP', 'SYNC_GROUP', 'CONSUMER_GROUP_HEARTBEAT'))

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="idle-connection-cut",
     title="silent connections that are cut",
+    when="unacknowledged > 0",
     sql="""
 WITH dead AS (SELECT c.host, coalesce(client_id, '') AS client_id, connection, server, c_unacked_silence_ms / 1e3
        AS silence,

@@ -9,6 +9,7 @@ RULE = Rule(
     finding="packet-loss",
     title="lines that lose packets",
     severity=CRITICAL,
+    when="resent >= 8",
     sql="""
 WITH lines AS (SELECT host, client_id, c_data_segments + s_data_segments AS segments,
                       greatest(c_resent - c_unacked_resent - s_repeats, 0)

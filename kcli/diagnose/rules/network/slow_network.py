@@ -6,6 +6,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="slow-network",
     title="long lines to clients",
+    when="longest_trip_ms >= 30",
     sql="""
 WITH trips AS (SELECT host, client_id, connection, inner_client,
                       greatest(least(coalesce(c_rtt_min_ms, s_rtt_min_ms), coalesce(s_rtt_min_ms, c_rtt_min_ms)), 0)

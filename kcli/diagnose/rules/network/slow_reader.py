@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="slow-reader",
     title="clients that read their sockets slowly",
+    when="zero_windows >= 5",
     sql="""
 WITH closed AS (SELECT coalesce(client_id, '') AS client_id, host, sum(c_zero_windows) AS zero_windows,
        sum(c_zero_window_ms) / 1e3 AS closed_seconds,

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="clock-skew",
     title="producers whose clock is off",
+    when="skewed_batches >= 5",
     sql="""
 WITH stamped AS (SELECT client_id, topic, partition, max_timestamp / 1e3 - ns / 1e9 AS ahead FROM batches
                  WHERE api = 'PRODUCE' AND max_timestamp > 0 AND timestamp_type != 'LogAppendTime' AND NOT is_control),

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="duplicate-writes",
     title="records written twice by retries",
+    when="plain_batches >= 2",
     sql="""
 WITH taken AS (SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, b.records, b.ns, b.connection,
        b.correlation_id,

@@ -7,6 +7,7 @@ RULE = Rule(
     finding="hanging-transaction",
     title="transactions that do not end",
     severity=CRITICAL,
+    when="held_back > 0",
     sql="""
 WITH seen AS (SELECT topic, partition, ns, last_stable_offset AS stable, high_watermark AS high FROM fetched
               WHERE error IS NULL AND last_stable_offset >= 0 AND high_watermark >= 0),

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="hot-partition",
     title="partitions that take far more than their share",
+    when="batches >= 40",
     sql="""
 WITH sent AS (SELECT client_id, topic, partition, sum(size_in_bytes) AS bytes, sum(records) AS records, count(*)
        AS batches,

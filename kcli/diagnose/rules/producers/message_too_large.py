@@ -6,6 +6,7 @@ RULE = Rule(
     finding="message-too-large",
     title="records that are too large",
     severity=CRITICAL,
+    when="errors LIKE '%TOO_LARGE%'",
     sql="""
 WITH refused AS (SELECT client_id, topic, partition, connection, correlation_id, ns, error FROM produced
                  WHERE error IN ('MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE')),

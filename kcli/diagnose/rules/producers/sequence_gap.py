@@ -6,6 +6,7 @@ RULE = Rule(
     finding="sequence-gap",
     title="gaps in the sequence of idempotent producers",
     severity=CRITICAL,
+    when="errors LIKE '%,OUT_OF_ORDER_SEQUENCE_NUMBER,%' OR errors LIKE '%,UNKNOWN_PRODUCER_ID,%'",
     sql="""
 WITH refused AS (SELECT client_id, topic, partition, ns, error, server FROM produced
                  WHERE error IN ('OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID')),

@@ -5,6 +5,7 @@ from kcli.diagnose.rule import Rule
 RULE = Rule(
     finding="tiny-batches",
     title="a producer sends each record alone",
+    when="produces >= 200",
     sql="""
 WITH sent AS (SELECT client_id, count(*) AS requests, min(ns) AS first_ns, max(ns) AS last_ns,
                      greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds, sum(request_bytes) AS bytes

@@ -6,6 +6,8 @@ RULE = Rule(
     finding="topic-recreated",
     title="topics that were made anew under running clients",
     severity=CRITICAL,
+    when="errors LIKE '%,UNKNOWN_TOPIC_%' OR "
+    "errors LIKE '%,INCONSISTENT_TOPIC_ID,%' OR errors LIKE '%,OFFSET_OUT_OF_RANGE,%'",
     sql="""
 WITH ids AS (SELECT topic, count(DISTINCT topic_id) AS topic_ids FROM (
                SELECT topic, topic_id FROM metadata_partitions WHERE topic_id IS NOT NULL

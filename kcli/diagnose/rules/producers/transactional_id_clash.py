@@ -6,6 +6,7 @@ RULE = Rule(
     finding="transactional-id-clash",
     title="a transactional.id that several producers have",
     severity=CRITICAL,
+    when="errors LIKE '%PRODUCER_FENCED%' OR errors LIKE '%INVALID_PRODUCER_%'",
     sql="""
 WITH begins AS (SELECT transactional_id, coalesce(client_id, '') AS client_id, connection, producer_id,
        producer_epoch, completed_ns

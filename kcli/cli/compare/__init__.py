@@ -1,0 +1,1 @@
+"""`kcli compare`: captures of before and after a change."""

@@ -1,0 +1,90 @@
+"""`kcli compare`: what a change of cluster or clients did, by captures of before and after."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from kcli.cli.compare.text import text_lines
+from kcli.cli.decode.pcap.command import reading
+from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.inputs import check_files, format_option, port_option, quiet_option, reading_options
+from kcli.cli.terminal.console import is_terminal, terminal_room
+from kcli.cli.terminal.lines import Lines
+from kcli.cli.terminal.output import open_output, output_option
+from kcli.extras import require
+from kcli.jsontext import dumps
+
+NOTHING_COMPARED = 3
+
+
+@click.command()
+@click.argument("before")
+@click.argument("after")
+@format_option(("text", "jsonl", "json"), "How to show it: json also has what stayed the same.", default="text")
+@port_option
+@output_option
+@quiet_option("No progress.")
+@reading_options
+def compare(before: str, after: str, **options: Any) -> int:
+    """Compare captures of before and after a change: an upgrade, a new configuration, another line.
+
+    BEFORE and AFTER are captures, as `kcli decode pcap` reads them, or directories with captures that are read as one.
+    Shown are findings, errors, versions, clients and topics that are new or gone; and latencies, batching, compression,
+    fetch sessions, connections and rebalances that are worse or better beyond noise, by API, role of the client, and
+    topic. Waits that requests ask for are left out of latencies. Each capture is cut in blocks of time: a rank test
+    says whether the blocks differ, and how far quarters of one capture are apart is its noise. What a difference of
+    load, sizes or topics explains is "not comparable". Exit code 1: something is worse; 3: nothing could be compared.
+
+    \b
+    kcli compare before.pcap after.pcap
+    kcli compare monday/ tuesday/ --format jsonl
+    """
+    require("kcli compare", "sql")
+    from kcli.compare import compare as run
+
+    check_files([before, after])
+    sides = [captures_in((name,)) for name in (before, after)]
+    paths = tuple(path for side in sides for path in side)
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    with open_output(options["output"], [before, after, *paths, *options["key_logs"]]) as out:
+        with reading(paths, options["quiet"]) as moved:
+            found = run(sides[0], sides[1], moved, **read)
+        write = Lines(out).line
+        for line in FORMATS[options["format_"]](found, (before, after), options):
+            write(line)
+        out.flush()
+    if found.damage is not None:
+        raise found.damage
+    return 1 if found.is_worse else 0 if found.compared else NOTHING_COMPARED
+
+
+def jsonl_lines(found: Any, _names: tuple[str, str], _options: dict[str, Any]) -> Iterator[str]:
+    for each in (*(change for change in found.changes if change.verdict != "same"), *found.differences):
+        yield dumps(each.as_json())
+
+
+def json_lines(found: Any, names: tuple[str, str], _options: dict[str, Any]) -> Iterator[str]:
+    sides = zip(("before", "after"), names, (found.before, found.after), strict=True)
+    yield dumps({
+        **{
+            side: {"file": name, "exchanges": of.overview.exchanges, "seconds": round(of.overview.seconds, 3)}
+            for side, name, of in sides
+        },
+        "worse": found.is_worse,
+        "changes": [each.as_json() for each in found.changes],
+        "differences": [each.as_json() for each in found.differences],
+        "not_comparable": found.unlike,
+        "block_seconds": round(found.block_seconds, 3),
+    })  # fmt: skip
+
+
+def shown_lines(found: Any, names: tuple[str, str], options: dict[str, Any]) -> Iterator[str]:
+    colour = options["output"] is None and is_terminal(sys.stdout)
+    return text_lines(found, names, terminal_room(options["output"]), colour=colour)
+
+
+FORMATS = {"text": shown_lines, "jsonl": jsonl_lines, "json": json_lines}

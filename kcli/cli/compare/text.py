@@ -1,0 +1,92 @@
+"""Comparisons as text: a line for each change, and at the end what was compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kcli.cli.diagnose.text import broken
+from kcli.cli.terminal.lines import paint
+from kcli.counting import counted
+
+if TYPE_CHECKING:
+    from kcli.compare import Change, Comparison, Difference
+
+COLOURS = {"worse": "red", "better": "green", "changed": "cyan", "not comparable": "yellow"}
+WIDTH = len("not comparable")
+NAMES = 8  # of a kind that are new or gone; of the rest the number
+
+
+def text_lines(found: Comparison, names: tuple[str, str], room: int | None, *, colour: bool) -> Iterator[str]:
+    """Yield the lines of a comparison. names: of the files. room: cells of a line; None: as long as it is."""
+    for word, name, side in zip(("before", "after"), names, (found.before, found.after), strict=True):
+        size = side.overview
+        text = (
+            f"{name}: {size.seconds:,.1f} s, {counted(size.exchanges, 'exchange')}, {counted(size.brokers, 'broker')}, "
+            f"{counted(size.clients, 'client')}"
+        )
+        yield from entry(word, text, room, colour=colour)
+    for each in found.changes:
+        if each.verdict != "same":
+            yield from entry(each.verdict, change_text(each), room, colour=colour)
+    for verdict in ("new", "gone"):
+        for kind in dict.fromkeys(each.kind for each in found.differences):
+            mine = [each for each in found.differences if (each.verdict, each.kind) == (verdict, kind)]
+            if mine:
+                word = "worse" if any(each.grave for each in mine) else verdict
+                yield from entry(word, f"{KINDS[kind]}: {names_text(mine)}", room, colour=colour)
+    for text in found.unlike:
+        yield from entry("not comparable", text, room, colour=colour)
+    yield from broken(closing_text(found), room, "")
+
+
+KINDS = {
+    "error": "errors", "version": "versions of requests", "client": "clients", "software": "software of clients",
+    "topic": "topics", "compression": "compression", "offer": "newest versions that brokers offer",
+    "finding": "findings of kcli diagnose",
+}  # fmt: skip
+
+
+def entry(word: str, text: str, room: int | None, *, colour: bool) -> Iterator[str]:
+    """Yield a verdict and what it is about, which may take several lines."""
+    shown = word.upper() if word == "worse" else word
+    first, *rest = broken(text, None if room is None else room - WIDTH - 2, "")
+    head = f"{shown:{WIDTH}}  "
+    style = COLOURS.get(word)
+    yield f"{paint(head, colour, fg=style, bold=word == 'worse') if style else head}{first}"
+    yield from (" " * (WIDTH + 2) + line for line in rest)
+
+
+def change_text(each: Change) -> str:
+    """Say what a measure was and is, and how that stands to noise."""
+    unit = f" {each.measure.unit}" if each.measure.unit else ""
+    times = f"{each.times:,.1f} times, " if each.times else ""
+    text = (
+        f"{each.title}: {figure(each.before)} -> {figure(each.after)}{unit} "
+        f"({times}noise {figure(each.noise)}{unit}, p {each.chance:.0e})"
+    )
+    return f"{text}: {each.reason}" if each.reason else text
+
+
+def figure(value: float) -> str:
+    """Show a number with the digits that count."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}" if abs(value) >= 10 else f"{value:,.2f}"
+
+
+def names_text(found: list[Difference]) -> str:
+    """List what is new or gone, the most frequent first."""
+    shown = [f"{each.name} ({each.count:,})" if each.kind == "error" else each.name for each in found[:NAMES]]
+    more = [f"{len(found) - NAMES:,} more"] if len(found) > NAMES else []
+    return ("; " if found[0].kind == "finding" else ", ").join([*shown, *more])
+
+
+def closing_text(found: Comparison) -> str:
+    """Say how much was compared, and how."""
+    counts = Counter(each.verdict for each in found.changes)
+    counts["worse"] += sum(each.grave for each in found.differences)
+    words = [f"{counts[word]:,} {word}" for word in ("worse", "better", "changed", "not comparable") if counts[word]]
+    if not found.changes:
+        return "Nothing could be compared: both captures need the same kinds of requests for some seconds."
+    size = f"{counted(len(found.changes), 'measure')} in blocks of {found.block_seconds:.1f} s"
+    return f"{size}: {', '.join(words) or 'no change'}; the rest within noise."

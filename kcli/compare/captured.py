@@ -1,0 +1,129 @@
+"""One side of a comparison: a capture's facts in a store, and what is asked of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.compare.measures import KEYS, Measure
+from kcli.diagnose import Diagnosis
+from kcli.diagnose.store import FactStore
+
+SHORTEST_S = 0.5  # a block: in less there are too few answers
+BLOCKS, MOST_BLOCKS = 16, 240  # of the shorter capture; of the longer
+Key = tuple[str | None, ...]  # values of KEYS
+
+ROLES = """
+CREATE OR REPLACE TABLE roles AS
+SELECT client_id, CASE WHEN bool_or(inner_client) THEN 'broker' WHEN bool_or(api = 'PRODUCE') THEN 'producer'
+                       WHEN bool_or(api IN ('FETCH', 'SHARE_FETCH')) THEN 'consumer' ELSE 'other client' END AS role
+FROM calls GROUP BY client_id
+"""
+MEMBERS = "CREATE OR REPLACE TABLE members_of AS SELECT role, count(*) AS clients FROM roles GROUP BY role"
+KNOWN = {
+    "api": "SELECT DISTINCT api FROM calls",
+    "role": "SELECT DISTINCT role FROM roles",
+    "topic": "SELECT DISTINCT topic FROM produced UNION SELECT DISTINCT topic FROM fetched",
+    "group_id": "SELECT DISTINCT group_id FROM group_calls",
+}
+LOAD = "SELECT coalesce(sum(records), 0) AS records FROM batches WHERE api = 'PRODUCE'"
+REQUESTS = "SELECT count(*) AS requests FROM calls"
+SIZES = """
+SELECT api, role, avg(request_bytes + coalesce(response_bytes, 0)) AS bytes
+FROM calls JOIN roles USING (client_id) GROUP BY ALL
+"""
+TOPICS = "SELECT topic, sum(records) AS records FROM batches WHERE api = 'PRODUCE' GROUP BY topic"
+# What a capture has, by kind; a change of these is told, and judged by nothing.
+SETS = {
+    "error": "SELECT concat(e.api, ': ', e.error) AS name, count(*) AS count "
+    "FROM (SELECT api, unnest(errors) AS error FROM calls) AS e GROUP BY 1",
+    "client": "SELECT client_id AS name, count(*) AS count FROM calls WHERE client_id != '' GROUP BY 1",
+    "software": "SELECT concat_ws(' ', software, software_version) AS name, count(*) AS count "
+    "FROM software WHERE software IS NOT NULL GROUP BY 1",
+    "topic": "SELECT topic AS name, count(*) AS count FROM (SELECT topic FROM produced UNION ALL SELECT topic "
+    "FROM fetched) AS t GROUP BY 1",
+    "compression": "SELECT concat(compression, ' of ', topic) AS name, count(*) AS count FROM batches "
+    "WHERE api = 'PRODUCE' GROUP BY 1",
+}
+ASKED = """
+SELECT concat(api, ' of ', role, 's') AS name, list_sort(list(DISTINCT api_version)) AS versions, count(*) AS count
+FROM calls JOIN roles USING (client_id) GROUP BY 1 ORDER BY 3 DESC, 1
+"""
+OFFERS = "SELECT api, max(newest_version) AS newest FROM offers GROUP BY api ORDER BY api"
+# Parts of names that each run has anew.
+GENERATED = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+")
+
+
+class Captured:
+    """A diagnosed capture whose facts are in `store`."""
+
+    def __init__(self, store: FactStore, diagnosis: Diagnosis) -> None:
+        self.store, self.diagnosis = store, diagnosis
+        self.seconds = diagnosis.overview.seconds
+        self.blocks = 0
+        self.execute(ROLES, MEMBERS)
+        self.known = {kind: {row[kind] for row in store.ask(sql)} for kind, sql in KNOWN.items()}
+        [load], [requests] = store.ask(LOAD), store.ask(REQUESTS)
+        self.load = (load["records"] or requests["requests"]) / max(self.seconds, 0.001)
+        self.sizes = {(row["api"], row["role"]): row["bytes"] for row in store.ask(SIZES)}
+        self.topics = {row["topic"]: row["records"] for row in store.ask(TOPICS)}
+
+    def execute(self, *statements: str) -> None:
+        for each in statements:
+            self.store.execute(each)
+
+    def cut(self, seconds: float) -> None:
+        """Cut the capture in blocks of that many seconds; what is behind the last whole one counts for nothing."""
+        self.blocks = int(self.seconds / seconds)
+        first, length = self.diagnosis.overview.first_ns or 0, int(seconds * 1e9)
+        self.execute(
+            f"CREATE OR REPLACE MACRO block_of(ns) AS (ns - {first}) // {length}",
+            f"CREATE OR REPLACE MACRO minutes() AS {seconds / 60!r}",
+        )
+
+    def samples(self, measure: Measure) -> dict[Key, Any]:
+        """Return the values of a measure by what it is of: numpy arrays by time."""
+        import numpy
+
+        found: dict[Key, dict[int, float]] = {}
+        for row in self.store.ask(measure.sql):
+            if row["value"] is not None:
+                found.setdefault(tuple(row.get(kind) for kind in KEYS), {})[row["block"]] = float(row["value"])
+        of_time = measure.name not in OF_CONNECTIONS
+        made = {}
+        for key, by_block in found.items():
+            values = {block: value for block, value in by_block.items() if not of_time or 0 <= block < self.blocks}
+            if measure.counts:
+                made[key] = numpy.array([values.get(block, 0.0) for block in range(self.blocks)])
+            elif values:
+                made[key] = numpy.array([values[block] for block in sorted(values)])
+        return made
+
+    def sets(self) -> Iterator[tuple[str, Counter[str]]]:
+        """Yield what there is of each kind: names, without what each run makes anew, and how often."""
+        for kind, sql in SETS.items():
+            names: Counter[str] = Counter()
+            for row in self.store.ask(sql):
+                name = GENERATED.sub("*", row["name"]) if kind in ("client", "topic") else row["name"]
+                names[name or ""] += row["count"]
+            yield kind, names
+
+    def versions(self) -> dict[str, tuple[str, int]]:
+        """Return the versions asked by API and role, and how often that API was asked."""
+        rows = self.store.ask(ASKED)
+        return {row["name"]: (", ".join(map(str, row["versions"])), row["count"]) for row in rows}
+
+    def offers(self) -> dict[str, int]:
+        """Return the newest version that brokers offered, by API."""
+        return {row["api"]: row["newest"] for row in self.store.ask(OFFERS)}
+
+
+OF_CONNECTIONS = frozenset({"round-trip", "resent"})  # measures whose values are of a connection each
+
+
+def block_seconds(one: float, other: float) -> float:
+    """Return how long blocks are for captures of so many seconds."""
+    shorter, longer = sorted((one, other))
+    return max(SHORTEST_S, shorter / BLOCKS * 0.999, longer / MOST_BLOCKS)

@@ -1,0 +1,289 @@
+"""Compares captures of before and after a change: what is new and gone, and what is worse or better beyond noise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from kcli.compare.captured import Captured, Key, block_seconds
+from kcli.compare.measures import KEYS, MEASURED, MEASURES, Measure
+from kcli.compare.ranks import beyond_chance, noise_of, rank_test
+from kcli.diagnose import INFO, Diagnosis, Finding
+from kcli.diagnose.diagnosis import diagnose_into
+from kcli.diagnose.store import FactStore
+from kcli.errors import InputError
+
+WORSE, BETTER, CHANGED, UNLIKE, SAME = "worse", "better", "changed", "not comparable", "same"
+FEWEST = 6  # values of a side; with fewer any order is chance
+CHANCE = 0.01  # of a comparison in which one difference is called a change, and is none
+DIFFERENT_LOAD = 2.0  # times
+OTHER_TOPICS = 0.5  # share of the records that is of other topics
+SHOWN_VERSIONS = 6
+
+
+@dataclass(slots=True)
+class Change:
+    """A measure of both captures. key: what it is of. noise: how far the quarters of a capture differ by themselves.
+    chance: that samples of one distribution differ so. values: of each side. reason: why it is not comparable."""
+
+    measure: Measure
+    key: Key
+    before: float
+    after: float
+    noise: float
+    chance: float
+    values: tuple[int, int]
+    verdict: str = SAME
+    reason: str = ""
+
+    @property
+    def title(self) -> str:
+        """What is measured, in words."""
+        words = {kind: value or "" for kind, value in zip(KEYS, self.key, strict=True)}
+        role = words["role"]
+        return self.measure.title.format(**words | {
+            "role": role if "a {role}" in self.measure.title else f"{role}s",
+            "topic": f" to {words['topic']}" if words["topic"] else "",
+        })  # fmt: skip
+
+    @property
+    def times(self) -> float | None:
+        """How many times the larger value is the smaller; None: that is 0."""
+        low, high = sorted((self.before, self.after))
+        return high / low if low > 0 else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of `--format jsonl`."""
+        key = {kind: value for kind, value in zip(KEYS, self.key, strict=True) if value is not None}
+        made: dict[str, Any] = {
+            "verdict": self.verdict, "measure": self.measure.name, "of": key, "text": self.title,
+            "before": round(self.before, 4), "after": round(self.after, 4), "unit": self.measure.unit,
+            "noise": round(self.noise, 4), "p": self.chance, "values": list(self.values),
+        }  # fmt: skip
+        return made | ({"reason": self.reason} if self.reason else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What only one side has. kind: error, version (of requests), client, software, topic, compression, offer or
+    finding. verdict: "new" or "gone". grave: a finding of a warning or worse that was not there before."""
+
+    verdict: str
+    kind: str
+    name: str
+    count: int
+    grave: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of `--format jsonl`."""
+        return {"verdict": self.verdict, "kind": self.kind, "name": self.name, "count": self.count}
+
+
+@dataclass(slots=True)
+class Comparison:
+    """changes: all measures that both sides have, the gravest first. unlike: why the captures as a whole can't be
+    compared. block_seconds: of a block of time."""
+
+    before: Diagnosis
+    after: Diagnosis
+    changes: list[Change]
+    differences: list[Difference]
+    block_seconds: float
+    unlike: list[str] = field(default_factory=list)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether something is worse beyond noise."""
+        return any(each.verdict == WORSE for each in self.changes) or any(each.grave for each in self.differences)
+
+    @property
+    def compared(self) -> bool:
+        """Whether there was a measure to compare."""
+        return any(each.verdict != UNLIKE for each in self.changes)
+
+    @property
+    def damage(self) -> InputError | None:
+        """What is wrong with files of which a part could be read."""
+        return self.before.damage or self.after.damage
+
+
+def compare(
+    before: Sequence[str],
+    after: Sequence[str],
+    moved: Callable[[int], None] = lambda count: None,
+    **options: Any,
+) -> Comparison:
+    """Compare captures; the files of a side are read as one. options: of DecodeOptions. InputError: unreadable."""
+    with ExitStack() as stack:
+        sides = []
+        for paths in (before, after):
+            store = stack.enter_context(FactStore())
+            sides.append(Captured(store, diagnose_into(store, paths, moved=moved, options=options)))
+        return compared(*sides)
+
+
+def compared(before: Captured, after: Captured) -> Comparison:
+    """Compare two sides."""
+    seconds = block_seconds(before.seconds, after.seconds)
+    for side in (before, after):
+        side.cut(seconds)
+    unlike = [*unlike_sides(before, after)]
+    measures = MEASURES if min(before.blocks, after.blocks) >= FEWEST else ()
+    changes = [each for measure in measures for each in changes_of(measure, before, after)]
+    judge(changes, partial(excuse, before, after))
+    order = (WORSE, BETTER, UNLIKE, CHANGED, SAME)
+    changes.sort(key=lambda each: (order.index(each.verdict), -(each.times or 1e9)))
+    differences = [*differences_of(before, after), *offers_of(before, after), *findings_of(before, after, changes)]
+    return Comparison(before.diagnosis, after.diagnosis, changes, differences, seconds, unlike)
+
+
+def unlike_sides(before: Captured, after: Captured) -> Iterator[str]:
+    """Say why captures as a whole can't be compared, or only in part."""
+    for name, side in (("before", before), ("after", after)):
+        if side.blocks < FEWEST:
+            yield f"{name} is {side.seconds:.1f} s long, too short to tell changes from noise"
+    apart = topics_apart(before.topics, after.topics)
+    if apart > OTHER_TOPICS:
+        yield f"{apart:.0%} of the records are of other topics"
+    times = max(before.load, after.load) / max(min(before.load, after.load), 1e-9)
+    if times > DIFFERENT_LOAD and before.load and after.load:
+        yield f"the load is {before.load:,.0f} and {after.load:,.0f} records a second"
+
+
+def topics_apart(before: Mapping[str, int], after: Mapping[str, int]) -> float:
+    """Return the share of records that would have to be of another topic for both sides to have the same mix."""
+    totals = sum(before.values()), sum(after.values())
+    if not all(totals):
+        return 0.0
+    names = {*before, *after}
+    return sum(abs(before.get(name, 0) / totals[0] - after.get(name, 0) / totals[1]) for name in names) / 2
+
+
+def changes_of(measure: Measure, before: Captured, after: Captured) -> Iterator[Change]:
+    """Yield a measure of all that both sides have."""
+    import numpy
+
+    one, other = before.samples(measure), after.samples(measure)
+    centre = numpy.mean if measure.counts else numpy.median
+    for key in sorted({*one, *other}, key=str):
+        values = [found.get(key, numpy.zeros(side.blocks if measure.counts else 0))
+                  for found, side in ((one, before), (other, after))]  # fmt: skip
+        if min(map(len, values)) < FEWEST or not both_know(key, before, after):
+            continue
+        noise = max(noise_of(each, steady_mean if measure.counts else numpy.median) for each in values)
+        sizes = (len(values[0]), len(values[1]))
+        was, is_now = (float(centre(each)) for each in values)
+        yield Change(measure, key, was, is_now, noise, rank_test(*values), sizes)
+
+
+def steady_mean(values: Any) -> float:
+    """Return the mean without the least and the largest: what clients do once, as they start, is no noise."""
+    import numpy
+
+    return float(numpy.sort(values)[1:-1].mean()) if len(values) > 2 else float(values.mean())
+
+
+def both_know(key: Key, before: Captured, after: Captured) -> bool:
+    """Return whether what a measure is of is there on both sides. An error may be new."""
+    parts = zip(KEYS, key, strict=True)
+    return all(
+        value is None or value in side.known.get(kind, (value,)) for kind, value in parts for side in (before, after)
+    )
+
+
+def judge(changes: Sequence[Change], excuse: Callable[[Change], str]) -> None:
+    """Say of each change whether it is one, and which way."""
+    held = beyond_chance([each.chance for each in changes], CHANCE)
+    for each, real in zip(changes, held, strict=True):
+        shift, measure = each.after - each.before, each.measure
+        if (
+            not real
+            or abs(shift) < max(measure.least, measure.apart * each.noise)
+            or (each.times or 1e9) < measure.times
+        ):
+            continue
+        each.reason = excuse(each)
+        ways = {0: CHANGED, 1: WORSE, -1: BETTER}
+        way = (1 if shift > 0 else -1) * measure.worse
+        each.verdict = UNLIKE if each.reason else ways[way]
+    verdicts = {(each.measure.name, each.key): each.verdict for each in changes}
+    for each in changes:
+        if each.measure.follows and verdicts.get((each.measure.follows, each.key)) == each.verdict:
+            each.verdict = SAME
+
+
+def excuse(before: Captured, after: Captured, change: Change) -> str:
+    """Return how the sides differ so that a change is to be expected; "": they do not."""
+    rises = change.after > change.before
+    api, role, topic = change.key[:3]
+    if "size" in change.measure.excuse:
+        one, other = (side.sizes.get((api, role), 1.0) for side in (before, after))
+        if (other > one) == rises and max(one, other) > DIFFERENT_LOAD * min(one, other):
+            return f"requests and answers are {times_word(one, other)}: {one:,.0f} bytes before, {other:,.0f} after"
+    if "load" in change.measure.excuse:
+        one, other = before.load, after.load
+        if (other > one) == rises and max(one, other) > DIFFERENT_LOAD * min(one, other):
+            return f"the load is {times_word(one, other)}: {one:,.0f} records a second before, {other:,.0f} after"
+    if "topics" in change.measure.excuse and topic is None:
+        apart = topics_apart(before.topics, after.topics)
+        if apart > OTHER_TOPICS:
+            return f"{apart:.0%} of the records are of other topics"
+    return ""
+
+
+def times_word(before: float, after: float) -> str:
+    times = max(before, after) / max(min(before, after), 1e-9)
+    return f"{times:,.1f} times as large" if after > before else f"smaller by {times:,.1f} times"
+
+
+def differences_of(before: Captured, after: Captured) -> Iterator[Difference]:
+    """Yield what only one side has, and APIs that are asked in other versions."""
+    for (kind, one), (_, other) in zip(before.sets(), after.sets(), strict=True):
+        yield from one_sided(kind, one, other)
+    asked, asks = before.versions(), after.versions()
+    for name, (versions, count) in asks.items():
+        was = asked.get(name)
+        if was is not None and was[0] != versions:
+            yield Difference("new", "version", f"{name} {was[0]} -> {versions}", count)
+
+
+def one_sided(kind: str, before: Counter[str], after: Counter[str]) -> Iterator[Difference]:
+    for verdict, there, elsewhere in (("new", after, before), ("gone", before, after)):
+        for name, count in sorted(there.items(), key=lambda each: (-each[1], each[0])):
+            if name not in elsewhere:
+                yield Difference(verdict, kind, name, count)
+
+
+def offers_of(before: Captured, after: Captured) -> Iterator[Difference]:
+    """Yield the APIs of which brokers speak other versions: they were upgraded."""
+    one, other = before.offers(), after.offers()
+    if not one or not other:
+        return
+    changed = sorted(api for api in {*one, *other} if one.get(api) != other.get(api))
+    for verdict, mine in (("new", other), ("gone", one)):
+        names = [f"{api} {mine[api]}" for api in changed if api in mine]
+        if names:
+            more = f", {len(names) - SHOWN_VERSIONS} more" if len(names) > SHOWN_VERSIONS else ""
+            yield Difference(verdict, "offer", ", ".join(names[:SHOWN_VERSIONS]) + more, len(names))
+
+
+def findings_of(before: Captured, after: Captured, changes: Sequence[Change]) -> Iterator[Difference]:
+    """Yield findings of which one side has more. changes: judged ones."""
+    worse = {each.measure.name for each in changes if each.verdict == WORSE}
+    one, other = ({name: [*each] for name, each in grouped(side.diagnosis.findings)} for side in (before, after))
+    for verdict, mine, theirs in (("new", other, one), ("gone", one, other)):
+        for name, found in mine.items():
+            if len(found) > len(theirs.get(name, ())):
+                first = found[0]
+                measured = name not in MEASURED or MEASURED[name] in worse
+                grave = verdict == "new" and first.severity != INFO and measured
+                yield Difference(verdict, "finding", f"{name}: {first.text}", len(found), grave)
+
+
+def grouped(findings: Sequence[Finding]) -> Iterator[tuple[str, list[Finding]]]:
+    for name in dict.fromkeys(each.finding for each in findings):
+        yield name, [each for each in findings if each.finding == name]

@@ -1,0 +1,148 @@
+"""The measures of a capture, each as SQL over the tables of diagnose: values by block of time, or by connection.
+
+A query gives `block`, `value`, and the columns that say of what it is: api, role (of the client: producer, consumer,
+broker, or other), topic, group_id, error. The tables `roles` (client_id, role) and `members_of` (role, clients), and
+the macros block_of(ns) and minutes() are of `captured`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+KEYS = ("api", "role", "topic", "group_id", "error")
+HIGHER, LOWER = 1, -1  # where worse is; 0: a change, and neither
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """name: for programs. title: "{api}", "{role}", ... in braces. worse: HIGHER, LOWER or 0. least: changes below that
+    do not count, nor those by less than `times`, nor those by less than `apart` times the noise. counts: blocks without
+    a row have 0, and means are compared; else medians. excuse: what explains a change: "load", "size" of requests and
+    responses, "topics". follows: a measure of whose change this is a consequence."""
+
+    name: str
+    title: str
+    unit: str
+    sql: str
+    worse: int = 0
+    least: float = 0.0
+    times: float = 1.5
+    apart: float = 1.0
+    counts: bool = False
+    excuse: tuple[str, ...] = ()
+    follows: str = ""
+
+
+LATENCY = """
+SELECT api, role, block_of(ns) AS block, quantile_cont(own_ms, {share}) AS value
+FROM timed JOIN roles USING (client_id) WHERE own_ms IS NOT NULL AND api != 'PRODUCE'
+GROUP BY ALL HAVING count(*) >= {least}
+UNION ALL BY NAME
+SELECT 'PRODUCE' AS api, role, topic, block_of(ns) AS block, quantile_cont(own_ms, {share}) AS value
+FROM (SELECT DISTINCT connection, correlation_id, topic FROM produced) AS p
+JOIN timed USING (connection, correlation_id) JOIN roles USING (client_id) WHERE own_ms IS NOT NULL AND api = 'PRODUCE'
+GROUP BY ALL HAVING count(*) >= {least}
+"""
+MEASURES = (
+    Measure(
+        "latency", "median latency of {api} of {role}{topic}, without the waits asked for", "ms",
+        LATENCY.format(share=0.5, least=1), HIGHER, least=1.0, apart=1.5,
+        excuse=("load", "size", "topics"),
+    ),
+    Measure(
+        "latency-p95", "95 % latency of {api} of {role}{topic}, without the waits asked for", "ms",
+        LATENCY.format(share=0.95, least=5), HIGHER, least=2.0, times=2.0, apart=2.0,
+        excuse=("load", "size", "topics"), follows="latency",
+    ),
+    Measure(
+        "batching", "records of a Produce{topic}", "records", """
+SELECT topic, block_of(ns) AS block, sum(records) / count(DISTINCT (connection, correlation_id)) AS value
+FROM batches WHERE api = 'PRODUCE' GROUP BY ALL
+""", LOWER, least=0.5, excuse=("load",),
+    ),
+    Measure(
+        "record-bytes", "bytes of a record as written{topic}", "bytes", """
+SELECT topic, block_of(ns) AS block, sum(size_in_bytes) / sum(records) AS value
+FROM batches WHERE api = 'PRODUCE' AND records > 0 GROUP BY ALL
+""", least=4.0, times=1.1,
+    ),
+    Measure(
+        "compressed", "share of the bytes written that is compressed{topic}", "", """
+SELECT topic, block_of(ns) AS block,
+       sum(CASE WHEN compression != 'none' THEN size_in_bytes ELSE 0 END) / sum(size_in_bytes) AS value
+FROM batches WHERE api = 'PRODUCE' GROUP BY ALL
+""", LOWER, least=0.2, times=1.2,
+    ),
+    Measure(
+        "full-fetches", "share of full fetches of {role} in fetch sessions", "", """
+SELECT role, block_of(ns) AS block, avg(CASE WHEN session_epoch = 0 THEN 1.0 ELSE 0.0 END) AS value
+FROM calls JOIN roles USING (client_id) WHERE api = 'FETCH' AND session_epoch >= 0 GROUP BY ALL
+""", HIGHER, least=0.1,
+    ),
+    Measure(
+        "fetch-bytes", "bytes of a Fetch answer of {role}", "bytes", """
+SELECT role, block_of(ns) AS block, avg(response_bytes) AS value
+FROM calls JOIN roles USING (client_id) WHERE api = 'FETCH' AND response_bytes IS NOT NULL GROUP BY ALL
+""", least=200.0,
+    ),
+    Measure(
+        "rate", "{api} requests of a {role} a second", "/s", """
+SELECT api, role, block_of(ns) AS block, count(*) / (60 * minutes() * any_value(clients)) AS value
+FROM calls JOIN roles USING (client_id) JOIN members_of USING (role) GROUP BY ALL
+""", least=1.0, counts=True,
+    ),
+    Measure(
+        "written", "records written a second{topic}", "/s", """
+SELECT topic, block_of(ns) AS block, sum(records) / (60 * minutes()) AS value
+FROM batches WHERE api = 'PRODUCE' GROUP BY ALL
+""", least=1.0, counts=True,
+    ),
+    Measure(
+        "connections", "connections that a {role} opens a minute", "/min", """
+SELECT role, block_of(c.first_ns) AS block, count(*) / (minutes() * any_value(clients)) AS value
+FROM conns c JOIN roles USING (client_id) JOIN members_of USING (role) WHERE opened GROUP BY ALL
+""", HIGHER, least=2.0, counts=True,
+    ),
+    Measure(
+        "rebalances", "members of group {group_id} that join a minute", "/min", """
+SELECT group_id, block_of(completed_ns) AS block, count(*) / minutes() AS value
+FROM group_calls WHERE api = 'JOIN_GROUP' AND error IS NULL
+   OR api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0 AND error IS NULL GROUP BY ALL
+""", HIGHER, least=2.0, counts=True,
+    ),
+    Measure(
+        "errors", "{error} in 1,000 answers to {api}", "", """
+WITH all_calls AS (SELECT api, block_of(ns) AS block, count(*) AS calls FROM calls GROUP BY ALL),
+     failed AS (SELECT api, block_of(ns) AS block, unnest(errors) AS error FROM calls WHERE failed)
+SELECT api, error, block, 1000 * count(*) / any_value(calls) AS value
+FROM failed JOIN all_calls USING (api, block) GROUP BY ALL
+""", HIGHER, least=1.0, counts=True,
+    ),
+    Measure(
+        "throttling", "time for which a {role} is told to wait a second", "ms", """
+SELECT role, block_of(ns) AS block, sum(throttle_ms) / (60 * minutes() * any_value(clients)) AS value
+FROM calls JOIN roles USING (client_id) JOIN members_of USING (role) WHERE throttle_ms > 0 GROUP BY ALL
+""", HIGHER, least=5.0, counts=True,
+    ),
+    Measure(
+        "round-trip", "round trips of TCP of {role}, a connection each", "ms", """
+SELECT role, row_number() OVER (PARTITION BY role ORDER BY first_ns) AS block,
+       coalesce(CASE WHEN s_rtt_samples >= 5 THEN s_rtt_p50_ms END, ack_ms) AS value
+FROM conns JOIN roles USING (client_id)
+WHERE (CASE WHEN s_rtt_samples >= 5 THEN s_rtt_p50_ms END IS NOT NULL OR ack_ms IS NOT NULL)
+""", HIGHER, least=1.0, times=2.0,
+    ),
+    Measure(
+        "resent", "segments of {role} and its brokers sent again in 1,000, a connection each", "", """
+SELECT role, row_number() OVER (PARTITION BY role ORDER BY first_ns) AS block,
+       1000.0 * (c_resent + s_resent) / (c_data_segments + s_data_segments) AS value
+FROM conns JOIN roles USING (client_id) WHERE c_data_segments + s_data_segments >= 50
+""", HIGHER, least=5.0, times=3.0,
+    ),
+)  # fmt: skip
+# Findings of diagnose that measures judge better: a limit that one of two like captures just passes says little.
+MEASURED = {
+    "slow-broker": "latency", "slow-replication": "latency", "slow-network": "round-trip", "packet-loss": "resent",
+    "rebalance-storm": "rebalances", "connection-churn": "connections", "throttled": "throttling",
+    "tiny-batches": "batching", "errors-again": "errors", "fetch-session-evictions": "full-fetches",
+}  # fmt: skip

@@ -1,0 +1,72 @@
+"""Whether two samples differ: a rank test, and the noise that each has by itself.
+
+The test is Mann and Whitney's: it asks nothing of how values are spread, and single outliers do not move it. Blocks of
+time that follow each other are alike, though, so that it alone calls any drift a change: a change must also be larger
+than what each capture shows between its own quarters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+EXACT = 20  # values in both samples up to which ways are counted; beyond, and with ties, they are normal enough
+PARTS = 4  # of a capture, which are compared with each other
+
+
+def rank_test(one: Any, other: Any) -> float:
+    """Return how probable it is that samples of one distribution differ at least as much. Both: numpy arrays."""
+    import numpy
+
+    values, first = numpy.concatenate([one, other]), len(one)
+    second = len(values) - first
+    if not first or not second:
+        return 1.0
+    _, place, counts = numpy.unique(values, return_inverse=True, return_counts=True)
+    ranks = (numpy.cumsum(counts) - (counts - 1) / 2)[place]  # ties share the mean of their ranks
+    pairs = float(ranks[:first].sum()) - first * (first + 1) / 2
+    if len(values) <= EXACT and len(counts) == len(values):
+        ways = ways_of(first, second)
+        below = sum(ways[: int(min(pairs, first * second - pairs)) + 1])
+        return min(1.0, 2 * below / sum(ways))
+    ties = float((counts**3 - counts).sum()) / (len(values) * (len(values) - 1))
+    variance = first * second / 12 * (len(values) + 1 - ties)
+    if variance <= 0:
+        return 1.0
+    distance = max(abs(pairs - first * second / 2) - 0.5, 0)
+    return math.erfc(distance / math.sqrt(2 * variance))
+
+
+@cache
+def ways_of(first: int, second: int) -> list[int]:
+    """Return in how many orders of two samples each number of pairs has the larger value in the first."""
+    if not first or not second:
+        return [1]
+    # The largest of all values is in the first, above all of the second, or in the second.
+    ways = [0] * (first * second + 1)
+    for above, count in enumerate(ways_of(first - 1, second)):
+        ways[above + second] += count
+    for above, count in enumerate(ways_of(first, second - 1)):
+        ways[above] += count
+    return ways
+
+
+def noise_of(values: Any, centre: Any) -> float:
+    """Return how far the quarters of a capture are apart. values: by time; centre: mean or median of some."""
+    import numpy
+
+    found = [float(centre(part)) for part in numpy.array_split(values, PARTS) if len(part)]
+    return max(found) - min(found)
+
+
+def beyond_chance(probabilities: Sequence[float], share: float) -> list[bool]:
+    """Return which of many tests hold together, so that in `share` of comparisons at most one is wrong (Holm)."""
+    order = sorted(range(len(probabilities)), key=lambda at: probabilities[at])
+    held = [False] * len(order)
+    for done, at in enumerate(order):
+        if probabilities[at] > share / (len(order) - done):
+            break
+        held[at] = True
+    return held

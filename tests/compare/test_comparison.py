@@ -1,0 +1,74 @@
+"""Comparisons of captures of real brokers: cuts of five seconds, on a machine that was busy with other things.
+
+old, new: Kafka 3.9.1 and 4.4.0; twin-a, twin-b: the same load twice; linger-0, linger-20: linger.ms of its producers;
+line-0, line-20: the same through a proxy that delivers at once, and 10 ms later each way.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kcli.compare import BETTER, SAME, UNLIKE, WORSE, Comparison, compare
+from kcli.errors import InputError
+
+DATA = Path(__file__).parent / "data"
+
+
+@cache
+def made(before: str, after: str) -> Comparison:
+    return compare(*([str(DATA / f"{name}.pcap.zst")] for name in (before, after)))
+
+
+def verdicts(found: Comparison, measure: str) -> set[str]:
+    return {each.verdict for each in found.changes if each.measure.name == measure}
+
+
+def test_the_same_load_twice_is_no_change() -> None:
+    found = made("twin-a", "twin-b")
+    assert {each.verdict for each in found.changes} == {SAME} and len(found.changes) > 12
+    assert not found.is_worse and found.compared and not found.unlike
+
+
+def test_a_finding_that_a_measure_judges_is_told_and_not_worse() -> None:
+    [new] = [each for each in made("twin-a", "twin-b").differences if each.kind == "finding"]
+    assert (new.verdict, new.grave) == ("new", False) and new.name.startswith("slow-broker")
+
+
+def test_a_longer_linger_makes_larger_batches() -> None:
+    found = made("linger-0", "linger-20")
+    assert verdicts(found, "batching") == {BETTER} and not found.is_worse
+    assert verdicts(made("linger-20", "linger-0"), "batching") == {WORSE}
+    [orders] = [each for each in found.changes if each.measure.name == "batching" and "orders" in each.title]
+    assert orders.title == "records of a Produce to orders" and orders.before < 1.2 and orders.after > 2.5
+
+
+def test_a_longer_line_is_worse_for_every_kind_of_answer() -> None:
+    found = made("line-0", "line-20")
+    assert found.is_worse and WORSE in verdicts(found, "latency")
+    assert BETTER in verdicts(made("line-20", "line-0"), "latency")
+
+
+def test_an_upgrade_shows_in_versions() -> None:
+    found = made("old", "new")
+    assert not found.is_worse
+    names = {(each.verdict, each.kind): each.name for each in found.differences}
+    assert "METADATA of consumers 12 -> 13" in {each.name for each in found.differences if each.kind == "version"}
+    assert names["new", "offer"].startswith("ADD_RAFT_VOTER 1, ") and "API_VERSIONS 4" in names["gone", "offer"]
+
+
+def test_other_topics_and_another_load_are_said() -> None:
+    incidents = DATA.parent.parent / "diagnose" / "data"
+    one, other = ([str(incidents / f"{name}.pcap.zst")] for name in ("tiny-batches-clickstream", "busy-fetch-pricing"))
+    found = compare(one, other)
+    assert any("other topics" in text for text in found.unlike) and any("the load is" in text for text in found.unlike)
+    assert WORSE not in verdicts(found, "latency") and verdicts(found, "latency") <= {SAME, UNLIKE, BETTER}
+
+
+def test_what_is_no_capture_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"GIF89a")
+    with pytest.raises(InputError):
+        compare([str(path)], [str(path)])

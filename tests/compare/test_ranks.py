@@ -1,0 +1,49 @@
+"""The rank test and the noise of a sample."""
+
+from __future__ import annotations
+
+import itertools
+from statistics import NormalDist
+
+import numpy
+import pytest
+
+from kcli.compare.ranks import beyond_chance, noise_of, rank_test, ways_of
+
+
+def test_ways_are_those_of_every_order() -> None:
+    counts = [0] * 13
+    for first in itertools.combinations(range(7), 3):
+        counts[sum(a > b for a in first for b in set(range(7)) - set(first))] += 1
+    assert ways_of(3, 4) == counts
+
+
+def test_samples_apart_are_as_probable_as_their_order() -> None:
+    assert rank_test(numpy.arange(8.0), numpy.arange(8.0) + 100) == pytest.approx(2 / 12870)
+    assert rank_test(numpy.arange(8.0) + 100, numpy.arange(8.0)) == pytest.approx(2 / 12870)
+
+
+def test_large_samples_and_ties_follow_the_normal_distribution() -> None:
+    def two_sided(pairs: float, expected: float, variance: float) -> float:
+        return 2 * (1 - NormalDist().cdf((abs(pairs - expected) - 0.5) / variance**0.5))
+
+    # 50 pairs are larger and 200 the same of 400; 15 zeros and 25 ones tie
+    tied = 400 / 12 * (41 - (15**3 - 15 + 25**3 - 25) / (40 * 39))
+    few, many = numpy.repeat([0.0, 1], [5, 15]), numpy.repeat([0.0, 1], [10, 10])
+    assert rank_test(many, few) == pytest.approx(two_sided(150, 200, tied))
+    assert rank_test(numpy.arange(16.0), numpy.arange(16.0) + 16) == pytest.approx(two_sided(0, 128, 256 * 33 / 12))
+
+
+def test_samples_that_are_alike_do_not_differ() -> None:
+    assert rank_test(numpy.ones(9), numpy.ones(9)) == 1.0
+    assert rank_test(numpy.array([]), numpy.ones(9)) == 1.0
+    assert rank_test(numpy.arange(0, 40, 2.0), numpy.arange(1, 41, 2.0)) > 0.5
+
+
+def test_noise_is_how_far_quarters_are_apart() -> None:
+    assert noise_of(numpy.array([1.0, 1, 5, 5, 2, 2, 1, 1]), numpy.median) == 4
+
+
+def test_of_many_tests_chance_alone_passes_none() -> None:
+    assert beyond_chance([0.02, 0.001, 0.2], 0.01) == [False, True, False]
+    assert beyond_chance([0.009] * 3, 0.01) == [False, False, False]
