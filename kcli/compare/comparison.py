@@ -27,7 +27,7 @@ SHOWN_VERSIONS = 6
 
 @dataclass(slots=True)
 class Change:
-    """A measure of both captures. key: what it is of. noise: how far the quarters of a capture differ by themselves.
+    """A measure of both captures. key: what it is of. noise: how far parts of a capture differ by themselves.
     chance: that samples of one distribution differ so. values: of each side. reason: why it is not comparable."""
 
     measure: Measure

@@ -2,7 +2,7 @@
 
 The test is Mann and Whitney's: it asks nothing of how values are spread, and single outliers do not move it. Blocks of
 time that follow each other are alike, though, so that it alone calls any drift a change: a change must also be larger
-than what each capture shows between its own quarters.
+than what each capture shows between its own parts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 EXACT = 20  # values in both samples up to which ways are counted; beyond, and with ties, they are normal enough
-PARTS = 4  # of a capture, which are compared with each other
+PARTS = 6  # of a capture, which are compared with each other
 
 
 def rank_test(one: Any, other: Any) -> float:
@@ -54,11 +54,12 @@ def ways_of(first: int, second: int) -> list[int]:
 
 
 def noise_of(values: Any, centre: Any) -> float:
-    """Return how far the quarters of a capture are apart. values: by time; centre: mean or median of some."""
+    """Return how far parts of a capture are apart, but for the highest and the lowest: one of them may have met a pause
+    of the whole machine. values: by time; centre: mean or median of some."""
     import numpy
 
-    found = [float(centre(part)) for part in numpy.array_split(values, PARTS) if len(part)]
-    return max(found) - min(found)
+    found = sorted(float(centre(part)) for part in numpy.array_split(values, PARTS) if len(part))
+    return found[-2] - found[1] if len(found) == PARTS else found[-1] - found[0]
 
 
 def beyond_chance(probabilities: Sequence[float], share: float) -> list[bool]:

@@ -18,7 +18,9 @@ def test_a_change_is_a_line_and_the_end_says_what_was_compared(capsys: Capture) 
     assert main(["compare", BEFORE, AFTER, "-q"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"before          {BEFORE}: 5.0 s, 3,237 exchanges, 1 broker, ")
-    assert any(line.startswith("better          records of a Produce to orders: 1.03 -> 2.89 records") for line in lines)
+    assert any(
+        line.startswith("better          records of a Produce to orders: 1.03 -> 2.89 records") for line in lines
+    )
     assert lines[-1].endswith("2 better, 2 changed; the rest within noise.")
 
 
@@ -45,5 +47,5 @@ def test_where_nothing_can_be_compared_the_exit_code_says_so(capsys: Capture, sa
 
 
 def test_a_file_that_is_not_there_is_one_line(capsys: Capture) -> None:
-    assert main(["compare", BEFORE, "none.pcap", "-q"]) == 2
+    assert main(["compare", BEFORE, "none.pcap", "-q"]) == 3
     assert capsys.readouterr().err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Comparisons of captures of real brokers: cuts of five seconds, on a machine that was busy with other things.
+"""Comparisons of captures of real brokers: cuts of some seconds, on a machine that was busy with other things.
 
 old, new: Kafka 3.9.1 and 4.4.0; twin-a, twin-b: the same load twice; linger-0, linger-20: linger.ms of its producers;
 line-0, line-20: the same through a proxy that delivers at once, and 10 ms later each way.

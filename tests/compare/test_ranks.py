@@ -40,8 +40,9 @@ def test_samples_that_are_alike_do_not_differ() -> None:
     assert rank_test(numpy.arange(0, 40, 2.0), numpy.arange(1, 41, 2.0)) > 0.5
 
 
-def test_noise_is_how_far_quarters_are_apart() -> None:
-    assert noise_of(numpy.array([1.0, 1, 5, 5, 2, 2, 1, 1]), numpy.median) == 4
+def test_noise_is_how_far_parts_are_apart_without_the_extremes() -> None:
+    assert noise_of(numpy.repeat([1.0, 900, 5, 2, 0, 3], 3), numpy.median) == 4
+    assert noise_of(numpy.array([4.0, 1]), numpy.median) == 3
 
 
 def test_of_many_tests_chance_alone_passes_none() -> None:
