@@ -13,7 +13,7 @@ from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.inputs import check_files, format_option, port_option, quiet_option, reading_options
 from kcli.cli.terminal.console import is_terminal, terminal_room
-from kcli.cli.terminal.lines import Lines
+from kcli.cli.terminal.lines import Lines, print_note
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.extras import require
 from kcli.jsontext import dumps
@@ -59,7 +59,10 @@ def compare(before: str, after: str, **options: Any) -> int:
         out.flush()
     if found.damage is not None:
         raise found.damage
-    return 1 if found.is_worse else 0 if found.compared else NOTHING_COMPARED
+    if found.is_worse or found.compared:
+        return 1 if found.is_worse else 0
+    print_note("kcli: nothing could be compared: ", "; ".join(found.unlike) or "the captures have nothing in common")
+    return NOTHING_COMPARED
 
 
 def jsonl_lines(found: Any, _names: tuple[str, str], _options: dict[str, Any]) -> Iterator[str]:

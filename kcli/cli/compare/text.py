@@ -87,6 +87,6 @@ def closing_text(found: Comparison) -> str:
     counts["worse"] += sum(each.grave for each in found.differences)
     words = [f"{counts[word]:,} {word}" for word in ("worse", "better", "changed", "not comparable") if counts[word]]
     if not found.changes:
-        return "Nothing could be compared: both captures need the same kinds of requests for some seconds."
+        return "No measure could be compared: both captures need the same kinds of requests for some seconds."
     size = f"{counted(len(found.changes), 'measure')} in blocks of {found.block_seconds:.1f} s"
     return f"{size}: {', '.join(words) or 'no change'}; the rest within noise."
