@@ -110,13 +110,14 @@ def stages(name: str, path: Path, folder: Path) -> None:
 RUN = """
 import sys, time
 from kcli.pipeline import run
+from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.spark import session
 cores, output, warm, path = int(sys.argv[1]), *sys.argv[2:]
 spark = session(f"local[{cores}]", log="/dev/null")
 run.derive_tables = lambda *_: None
-run.run_pipeline(spark, [warm], run.Options(output + "/warm", shares=4 * cores))
+run.run_pipeline(SparkEngine(spark), [warm], run.Options(output + "/warm", shares=4 * cores))
 start = time.perf_counter()
-run.run_pipeline(spark, [path], run.Options(output + "/tables"))
+run.run_pipeline(SparkEngine(spark), [path], run.Options(output + "/tables"))
 print(time.perf_counter() - start)
 """
 

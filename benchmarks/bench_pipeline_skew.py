@@ -25,6 +25,7 @@ RUN = """
 import shutil, sys, time
 from pathlib import Path
 from kcli.pipeline import run
+from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.spark import session
 from kcli.pipeline.stages import Stages
 output, paths = sys.argv[1], sys.argv[2:]
@@ -38,7 +39,7 @@ best = {}
 for turn in range(3):
     for path in paths:
         start = time.perf_counter()
-        made = run.run_pipeline(spark, [path], run.Options(output))
+        made = run.run_pipeline(SparkEngine(spark), [path], run.Options(output))
         took = time.perf_counter() - start
         shutil.rmtree(output)
         if turn:

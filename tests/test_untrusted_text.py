@@ -221,16 +221,13 @@ def filled_in(arguments: str, world: World, liar: Liar, out: Path) -> list[str]:
 
 
 def answer_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`pipeline report` without Spark: each question is answered with hostile rows."""
+    """`pipeline report` without tables: each question is answered with hostile rows."""
     from kcli.pipeline.queries import QUESTIONS
     from kcli.pipeline.report import Answered
 
     columns = ("verdict", "note", "exchanges")
     answers = [Answered(each, columns, [(text, text, 1) for text in TEXTS]) for each in QUESTIONS]
-    monkeypatch.setattr("kcli.pipeline.spark.session", lambda *_, **__: None)
-    monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 2)
-    monkeypatch.setattr("kcli.pipeline.report.stored_bytes", lambda _: 1)
-    monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers))
+    monkeypatch.setattr("kcli.report.fleet.ask_here", lambda _: iter(answers))
 
 
 def test_a_page_of_the_report_holds_none_of_it(world: World, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pyarrow.dataset
 from kcli.errors import InputError
 from kcli.pipeline.context import Options
 from kcli.pipeline.run import run_pipeline
+from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.tables import TABLES
 from kcli.sql.engine import Engine
 from kcli.sql.inputs import sort_inputs
@@ -31,7 +32,7 @@ COUNTED = ("lineage",)  # whose rows depend on how connections were shared out: 
 def differences(spark: Any, captures: list[str], output: str, **options: Any) -> dict[str, tuple[int, int, int]]:
     """By table (rows, rows that only the pipeline has, rows that only `kcli sql` has) of captures that are read as one.
     output: a new folder."""
-    run_pipeline(spark, captures, Options(output, **options))
+    run_pipeline(SparkEngine(spark), captures, Options(output, **options))
     with open_engine(sort_inputs(captures), {}) as engine:
         return {name: compared(list(pipeline_rows(output, name)), engine, name) for name in TABLES}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kcli.pipeline.fact_tables import FACTS
@@ -21,12 +22,16 @@ PARTS = {
 }
 
 
+def traffic_query(sources: Iterable[str]) -> str:
+    """Write the query of the table, out of these of PARTS; each source's name stands in braces."""
+    return connections_query(*(PARTS[name] for name in sources))
+
+
 def make_connections(gathered: Gathered, table: str) -> list[Written]:
     """All anew, in Spark's own SQL."""
     found = {name: gathered.frame(name) for name in PARTS} | {"exchanges": gathered.unsummed("connection_sums")}
     frames: dict[str, Any] = {name: frame for name, frame in found.items() if frame is not None}
     if not frames:
         return []
-    query = connections_query(*(PARTS[name] for name in frames))
-    made = gathered.spark.sql(query, **frames).select(*TABLES[table].names)
+    made = gathered.spark.sql(traffic_query(frames), **frames).select(*TABLES[table].names)
     return copy_rows(gathered, table, made)

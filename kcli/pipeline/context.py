@@ -1,18 +1,15 @@
-"""What every part of a run needs: Spark, the journal and its entry, the options, and who hears how far it is."""
+"""Hold what every part of a run needs: the engine, the journal and its entry, the options, the progress."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from kcli.capture.decoder import MEMORY
 from kcli.pipeline.journal import Entry, Journal
-from kcli.pipeline.spark import hand_out
 from kcli.pipeline.storage import Place
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from kcli.pipeline.writing import Written
 
 Progress = Callable[[str, int, int], None]  # the step, its tasks that are done, all its tasks
 
@@ -38,30 +35,46 @@ class Options:
     key_logs: tuple[str, ...] = ()
 
 
+class Engine(Protocol):
+    """Runs the tasks of a run, and makes the tables that look across connections."""
+
+    @property
+    def cores(self) -> int:
+        """Return how many tasks run at a time."""
+
+    @property
+    def local(self) -> bool:
+        """Return whether all tasks run on this machine."""
+
+    def hand_out(self, tasks: Sequence[Any], work: Callable[[Any], Any], done: Callable[[int], None]) -> list[Any]:
+        """Return work(task) of each task, in order. done: called with how many are ready. InputError from a task."""
+
+    def derive(self, context: RunContext, names: Mapping[str, str]) -> list[Written]:
+        """Write the tables that look across connections, as they are after this run. names: topic id -> name."""
+
+
 class RunContext:
     """One run that is under way. folder: the URI below which its files are written until it is committed."""
 
-    def __init__(
-        self, spark: SparkSession, journal: Journal, entry: Entry, options: Options, progress: Progress
-    ) -> None:
-        self.spark, self.journal, self.entry, self.options, self.progress = spark, journal, entry, options, progress
+    def __init__(self, engine: Engine, journal: Journal, entry: Entry, options: Options, progress: Progress) -> None:
+        self.engine, self.journal, self.entry, self.options, self.progress = engine, journal, entry, options, progress
         self.folder = journal.folder(entry)
         self.staging = (journal.home / "staging").uri
 
     @property
     def cores(self) -> int:
-        """Tasks that Spark runs at a time."""
-        return int(self.spark.sparkContext.defaultParallelism)
+        """Return how many tasks run at a time."""
+        return self.engine.cores
 
     @property
     def local(self) -> bool:
-        """Whether all tasks run on this machine."""
-        return str(self.spark.sparkContext.master).startswith("local")
+        """Return whether all tasks run on this machine."""
+        return self.engine.local
 
     def hand_out(self, step: str, tasks: Sequence[Any], work: Callable[[Any], Any]) -> list[Any]:
-        """work(task) of each task, in Spark's workers; results in the tasks' order. InputError from a task."""
+        """Return work(task) of each task, in the tasks' order. InputError from a task."""
         self.progress(step, 0, len(tasks))
-        results = hand_out(self.spark, tasks, work, lambda done: self.progress(step, done, len(tasks)))
+        results = self.engine.hand_out(tasks, work, lambda done: self.progress(step, done, len(tasks)))
         self.progress(step, len(tasks), len(tasks))
         return results
 

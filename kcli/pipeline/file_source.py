@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kcli.errors import UsageError
+from kcli.errors import InputError, UsageError
 from kcli.extras import require
+from kcli.jsontext import loads
 from kcli.pipeline.pushdown import Test, split
 from kcli.pipeline.storage import CAPTURES, StoredFile, gather
 
@@ -60,10 +62,10 @@ class KcliSource(DataSource):
 
     def files(self) -> list[StoredFile]:
         """The files behind the option `path`. UsageError: there is none. InputError: no such file."""
-        paths = self.options.get("path") or self.options.get("paths")
-        if not paths:
+        path, paths = self.options.get("path"), self.options.get("paths")
+        if not path and not paths:
             raise UsageError(f"{self.name()} needs a path: .load(path)")
-        return gather(paths.split(","), self.suffixes)
+        return gather([each for text in (path, paths) if text for each in listed(text)], self.suffixes)
 
     def reader(self, schema: Any) -> FileReader:
         names = [field.name for field in schema.fields]
@@ -78,6 +80,16 @@ class KcliSource(DataSource):
     def rows(self, task: Any, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
         """The rows of a task, all columns; a column that is not wanted may be None."""
         raise NotImplementedError
+
+
+def listed(text: str) -> list[str]:
+    """Return the paths of an option: a JSON array, as Spark writes several, or with commas."""
+    if text.startswith("["):
+        with contextlib.suppress(InputError):
+            made = loads(text)
+            if isinstance(made, list) and all(isinstance(each, str) for each in made):
+                return made
+    return text.split(",")
 
 
 class FileReader(DataSourceReader):

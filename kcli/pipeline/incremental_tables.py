@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.schemas import spark_columns
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import TableWriter, Written, stored_schema
+from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,13 +63,17 @@ class Gathered:
     def unsummed(self, facts: str) -> DataFrame | None:
         """The rows of `exchanges` of runs by an older kcli, which left no such facts; None where there is no such
         run."""
-        numbers = {found[1] for uri in self.files(facts) if (found := PUBLISHED.search(uri))}
-        older = [uri for uri in self.files("exchanges") if (found := PUBLISHED.search(uri)) and found[1] not in numbers]
-        return self.read("exchanges", older)
+        numbers = runs_of(self.files(facts))
+        return self.read("exchanges", [uri for uri in self.files("exchanges") if not runs_of([uri]) <= numbers])
 
     def only_fresh(self) -> Gathered | None:
         """The same with only the new files; None if everything is made anew."""
         return None if self.fresh is None else replace(self, files=self.fresh)
+
+
+def runs_of(uris: Iterable[str]) -> set[str]:
+    """Return the numbers of the earlier runs that have written these files."""
+    return {found[1] for uri in uris if (found := PUBLISHED.search(uri))}
 
 
 def spark_path(uri: str) -> str:
@@ -156,17 +160,6 @@ def copying(folder: str, table: str, mark: str) -> Work:
         yield packed(writer.close())
 
     return work
-
-
-def as_stored(batch: Any, schema: Any) -> Any:
-    """A batch of Spark's as a table's files have it: the same columns, some as dictionaries."""
-    import pyarrow
-
-    arrays = [
-        column.dictionary_encode() if pyarrow.types.is_dictionary(field.type) else column.cast(field.type)
-        for column, field in zip(batch.columns, schema, strict=True)
-    ]
-    return pyarrow.record_batch(arrays, schema=schema)
 
 
 def packed(written: list[Written]) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ from kcli.pipeline.writing import Written
 
 HOME = "_kcli"
 PRINTED = 1 << 16  # bytes at each end of a file by which it is known from others
+STATES = 16  # runs whose open connections are kept, so that what came after them can be read again
 
 
 def fingerprint(file: StoredFile) -> str:
@@ -44,7 +45,8 @@ def fingerprint(file: StoredFile) -> str:
 class Entry:
     """One run. files: where each stands in the run's folder; passing: those that the next run replaces.
 
-    drop: published paths that this run replaces.
+    drop: published paths that this run replaces. redone: numbers of the runs whose captures it has read again, in place
+    of which it stands. forgotten: captures that are not to be read any more.
     """
 
     run: int
@@ -54,6 +56,13 @@ class Entry:
     drop: list[str] = field(default_factory=list)
     carry: list[str] = field(default_factory=list)
     stats: dict[str, Any] = field(default_factory=dict)
+    redone: list[int] = field(default_factory=list)
+    forgotten: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def clock(self) -> int:
+        """Return the time (ns) up to which packets were read, by this run or before it."""
+        return int(self.stats["clock"])
 
     def add(self, written: Iterable[Written], *, passing: bool = False) -> None:
         """Note files that were written. passing: the next run replaces them."""
@@ -78,16 +87,21 @@ def published(run: int, where: dict[str, Any]) -> str:
 
 
 class Journal:
-    """The journal of an output folder, brought up to date. InputError where it can't be read."""
+    """The journal of an output folder, brought up to date. InputError where it can't be read.
+
+    history: all runs; entries: those that no later one stands in place of.
+    """
 
     def __init__(self, output: str) -> None:
-        self.output = Place(output)
+        self.output = Place(output).absolute
         self.home = self.output / HOME
-        self.entries = [
+        self.history = [
             self.read(each.uri)
             for each in (self.home / "journal").listed()
             if each.uri.partition("?")[0].endswith(".json")
         ]
+        redone = {run for entry in self.history for run in entry.redone}
+        self.entries = [entry for entry in self.history if entry.run not in redone]
 
     def read(self, uri: str) -> Entry:
         """An entry out of its file. InputError: it is none."""
@@ -99,7 +113,7 @@ class Journal:
     @property
     def last(self) -> int:
         """The number of the last run; 0: there was none."""
-        return self.entries[-1].run if self.entries else 0
+        return self.history[-1].run if self.history else 0
 
     def recover(self) -> None:
         """Finish publishing the last run if it died meanwhile, and remove what an unfinished one has left."""
@@ -108,10 +122,24 @@ class Journal:
         (self.home / "runs").remove()
         (self.home / "staging").remove()
 
-    def begin(self) -> Entry:
-        """A new entry, with a folder for the run's files."""
+    def begin(self, redone: Sequence[Entry] = ()) -> Entry:
+        """Return a new entry, with a folder for the run's files.
+
+        redone: the last runs, which it stands in place of: from here on as if they had never been.
+        """
         run = self.last + 1
-        return Entry(run, f"{HOME}/runs/{run:08d}-{os.urandom(4).hex()}")
+        entry = Entry(run, f"{HOME}/runs/{run:08d}-{os.urandom(4).hex()}", redone=[each.run for each in redone])
+        if redone:
+            entry.drop = [published(each.run, where) for each in redone for where in each.files]
+            self.entries = [each for each in self.entries if each not in redone]
+        else:
+            entry.drop = self.passing()
+        entry.drop += [path for each in self.entries[:-STATES] for path in each.carry]
+        return entry
+
+    def is_state_kept(self, entry: Entry) -> bool:
+        """Return whether a run's open connections are still there."""
+        return all((self.output / path).exists() for path in entry.carry)
 
     def folder(self, entry: Entry) -> str:
         """The URI of the folder of a run that is under way."""
@@ -119,8 +147,9 @@ class Journal:
 
     def fresh(self, files: Iterable[StoredFile]) -> list[tuple[StoredFile, str]]:
         """Those of the files that no run has read, each once, with their fingerprints."""
-        known = {each["uri"] for entry in self.entries for each in entry.inputs}
-        prints = {each["print"] for entry in self.entries for each in entry.inputs}
+        inputs = [each for entry in self.entries for each in (*entry.inputs, *entry.forgotten)]
+        known = {each["uri"] for each in inputs}
+        prints = {each["print"] for each in inputs}
         found = []
         for file in files:
             if file.uri in known:
@@ -131,21 +160,28 @@ class Journal:
                 found.append((file, mark))
         return found
 
-    def grown(self, files: Iterable[StoredFile]) -> list[StoredFile]:
-        """Files that were read before and have another size now."""
-        sizes = {each["uri"]: each["size"] for entry in self.entries for each in entry.inputs}
-        return [file for file in files if sizes.get(file.uri, file.size) != file.size]
+    def resized(self, files: Iterable[StoredFile]) -> list[tuple[StoredFile, int, dict[str, Any]]]:
+        """Return the files that were read before and have another size now, each with its run and what was read."""
+        read = {each["uri"]: (entry.run, each) for entry in self.entries for each in entry.inputs}
+        again = [(file, *read[file.uri]) for file in files if file.uri in read]
+        return [(file, run, then) for file, run, then in again if then["size"] != file.size]
 
     def passing(self) -> list[str]:
-        """Published files that the next run replaces."""
+        """Published files that the next run replaces; what it goes on from stays for a while."""
         last = self.entries[-1:]
-        return [published(entry.run, where) for entry in last for where in entry.files if where["passing"]]
+        files = [(entry.run, where) for entry in last for where in entry.files if where["passing"] and where["table"]]
+        return [published(run, where) for run, where in files]
 
     def passed(self, table: str) -> list[str]:
         """URIs of the published files of a table that the next run replaces."""
         last = self.entries[-1:]
         names = [published(e.run, each) for e in last for each in e.files if each["passing"] and each["table"] == table]
         return [(self.output / name).uri for name in names]
+
+    def files_of(self, entry: Entry, table: str) -> list[str]:
+        """Return the URIs of the published files of a table that a run has written, and no later one replaced."""
+        stay = [where for where in entry.files if entry is self.entries[-1] or not where["passing"]]
+        return [(self.output / published(entry.run, each)).uri for each in stay if each["table"] == table]
 
     def permanent(self, table: str) -> list[str]:
         """URIs of the published files of a table that stay, whatever the next run brings."""
@@ -165,6 +201,7 @@ class Journal:
             )
         place.write(dumps(entry.as_dict()).encode())
         self.entries.append(entry)
+        self.history.append(entry)
         self.publish(entry)
 
     def publish(self, entry: Entry) -> None:

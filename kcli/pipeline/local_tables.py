@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kcli.capture.audit import Judge
 from kcli.pipeline.aggregates import SNAPSHOT_KEYS, WHO_ASKED, client_rows, snapshots
@@ -18,7 +18,9 @@ from kcli.pipeline.session_table import ORDER, sessions
 from kcli.pipeline.tables import TABLES
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_name
+from kcli.tables.exchange_views import MACROS
 
+ROWS = 2000  # of a query's answer at a time
 Ask = Callable[[str], Iterable[Row]]  # the rows of a query over the facts by name, and over `known`
 
 SQL_TYPES = {
@@ -76,13 +78,52 @@ WHERE (client_id, address) IN (SELECT (client_id, address) FROM client_uses WHER
 
 
 def view_of(table: str, folder: str | Path) -> str:
-    """SQL of a table's Parquet files below a folder; of an empty table where there are none."""
-    files = sorted(map(str, (Path(folder) / table).rglob("*.parquet")))
-    if files:
-        listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-        return f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false)"
+    """Write the SQL of a table's Parquet files below a folder."""
+    return view_of_files(table, sorted(map(str, (Path(folder) / table).rglob("*.parquet"))))
+
+
+def view_of_files(table: str, files: Sequence[str]) -> str:
+    """Write the SQL of a table's Parquet files; an older file's missing columns are null, and no file is no row."""
     columns = (TABLES | FACTS | REPORT_FACTS)[table].columns
-    return "SELECT " + ", ".join(f"NULL::{SQL_TYPES[each.kind]} AS {each.name}" for each in columns) + " LIMIT 0"
+    empty = "SELECT " + ", ".join(f"NULL::{SQL_TYPES[each.kind]} AS {each.name}" for each in columns) + " LIMIT 0"
+    if not files:
+        return empty
+    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    read = f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
+    return f"({empty}) UNION ALL BY NAME {read}"
+
+
+class LocalFacts:
+    """Facts of connections and events as DuckDB has them; leave its block when done."""
+
+    def __init__(self, views: Mapping[str, str], spill: str, memory: str) -> None:
+        """views: the SQL of each table. spill: a folder for what is more than memory."""
+        import duckdb
+
+        config: dict[str, Any] = {"memory_limit": memory, "temp_directory": spill}
+        self.connection = duckdb.connect(":memory:", config=config)
+        self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection.execute("SET enable_progress_bar = false")
+        for macro in MACROS:
+            self.connection.execute(f"CREATE MACRO {macro}")
+        for table, sql in views.items():
+            self.connection.execute(f"CREATE VIEW {table} AS {sql}")
+        self.connection.execute(f"CREATE VIEW known AS {KNOWN}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.connection.close()
+
+    def batches(self, query: str) -> Iterator[Any]:
+        """Yield the rows of a query as record batches."""
+        yield from self.connection.sql(query).to_arrow_reader(ROWS)
+
+    def rows(self, query: str) -> Iterator[Row]:
+        """Yield the rows of a query by column."""
+        for batch in self.batches(query):
+            yield from batch.to_pylist()
 
 
 def folded(

@@ -24,6 +24,11 @@ KEPT = frozenset({"A" * 22, f"{'A' * 21}Q"})  # ids of no topic and of the clust
 Names = Mapping[str, tuple[str, int]]  # topic id -> name, and when it was learnt (ns)
 
 
+def texts_of(names: Names) -> dict[str, str]:
+    """Return topic id -> name."""
+    return {topic_id: name for topic_id, (name, _) in names.items()}
+
+
 def names_in(uri: str) -> Names:
     """What a file of `topic_names` says, the first time for each topic id."""
     import pyarrow.parquet

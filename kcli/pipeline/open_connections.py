@@ -65,7 +65,7 @@ def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> tuple[bytes | None, 
     link = str(connection.link)
     talk = talks.get(link)
     said = None if talk is None else {name: getattr(talk, name) for name in TALK}
-    made = plain_connection(connection.connection) | {"tls": tls.dump(connection)}
+    made = plain_connection(connection.connection) | {"tls": tls.dump(connection), "link": link}
     return link.encode(), (*flow, (*state[:4], made), said, handshake)
 
 
@@ -134,6 +134,13 @@ def new_trial(state: tuple[Any, ...], bodies: Any) -> Trial:
             timed = Timing(*timing[0]) if timing else UNTIMED
             trial.hold(Exchange(Link(*link), asked_ns, asked, answered_ns, answer, bodies, timed))
     return trial
+
+
+def untouched(before: Sequence[Carried], after: Sequence[Carried]) -> set[str]:
+    """Return the connections ("server-client") that were open before a run and after it, and had no packet in it."""
+    last = {flow[0]: flow[2] for flow in before}
+    same = (flow[6] for flow in after if flow[0] in last and last[flow[0]] == flow[2])
+    return {state[4]["link"] for state in same if state is not None and state[4] is not None}
 
 
 def pack(carried: Sequence[Carried]) -> bytes:

@@ -30,6 +30,7 @@ class Answered:
 
 
 def opened(output: str) -> Journal:
+    """Return the journal of an output folder. InputError: it holds no run."""
     journal = Journal(output)
     if not journal.entries:
         raise InputError("no tables of `kcli pipeline run` in it", file=output)

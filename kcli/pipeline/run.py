@@ -1,31 +1,31 @@
-"""`kcli pipeline run`: new captures of a fleet into the tables of an output folder, by Spark, done once and whole."""
+"""`kcli pipeline run`: read new captures of a fleet into the tables of an output folder, each once and whole."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
-from kcli.pipeline.aggregates import derive
-from kcli.pipeline.context import Options, Progress, RunContext
+from kcli.pipeline.context import Engine, Options, Progress, RunContext
 from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.holding import holding
-from kcli.pipeline.incremental_tables import Gathered
-from kcli.pipeline.journal import Entry, Journal
+from kcli.pipeline.journal import Entry, Journal, fingerprint
 from kcli.pipeline.lineage import put_lineage
-from kcli.pipeline.naming import Names, TopicNames
+from kcli.pipeline.naming import TopicNames, texts_of
+from kcli.pipeline.redo import LateError, Marked, Task, again, first_time, from_run_on, is_late, since, unchanged
 from kcli.pipeline.shuffle import ShuffledRange
 from kcli.pipeline.stages import Stages
-from kcli.pipeline.storage import StoredFile, gather
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from kcli.pipeline.storage import Place, StoredFile, gather
+from kcli.pipeline.tables import TABLES
+from kcli.pipeline.writing import NO_DAY, Written, empty_file
 
 
 @dataclass(slots=True)
 class Summary:
-    """Counts of one run. problems: files that are no captures or damaged, reported when all else was read."""
+    """Counts of one run. problems: files that are no captures or damaged, reported when all else was read.
+
+    redone: runs whose captures were read again, see `kcli.pipeline.redo`; notes: what of that could not be done.
+    """
 
     run: int = 0
     files: int = 0
@@ -35,61 +35,112 @@ class Summary:
     events: int = 0
     rows: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    redone: list[int] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, made: Summary) -> None:
+        """Add a later run's."""
+        self.run = made.run
+        for name in ("files", "packets", "exchanges", "events"):
+            setattr(self, name, getattr(self, name) + getattr(made, name))
+        for table, rows in made.rows.items():
+            self.rows[table] = self.rows.get(table, 0) + rows
+        self.problems += made.problems
+        self.redone += made.redone
+        self.notes += made.notes
 
 
 def quiet(_what: str, _done: int, _total: int) -> None:
     return
 
 
-def run_pipeline(
-    spark: SparkSession, inputs: Sequence[str], options: Options, progress: Progress = quiet, *, held: bool = False
-) -> Summary:
-    """Read the captures behind `inputs` that no run has read yet.
-
-    held: the caller holds the output (`kcli.pipeline.holding`). HeldError, InputError, OSError, UsageError.
-    """
-    with nullcontext() if held else holding(options.output):
-        return run_held(spark, inputs, options, progress)
+def run_pipeline(engine: Engine, inputs: Sequence[str], options: Options, progress: Progress = quiet) -> Summary:
+    """Read the captures behind `inputs` that no run has read yet. HeldError, InputError, OSError, UsageError."""
+    with holding(options.output):
+        return run_held(engine, inputs, options, progress)
 
 
-def run_held(spark: SparkSession, inputs: Sequence[str], options: Options, progress: Progress) -> Summary:
+def run_held(engine: Engine, inputs: Sequence[str], options: Options, progress: Progress = quiet) -> Summary:
+    """Do the same for a caller that holds the output (`kcli.pipeline.holding`)."""
     journal = Journal(options.output)
     journal.recover()
     files = gather(list(inputs))
     fresh = journal.fresh(files)
-    summary = run_files(spark, journal, fresh, options, progress) if fresh else Summary(journal.last)
+    grown, runs, problems = changed_files(journal, files)
+    new = [*fresh, *grown]
+    task = again(journal, from_run_on(journal, runs), new) if grown else Task(fresh)
+    if grown and not task.redone:
+        problems += task.notes
+        task = Task(fresh)
+    summary = Summary(journal.last)
+    if task.files:
+        try:
+            summary = run_files(engine, journal, task, options, progress)
+        except LateError:
+            journal = Journal(options.output)
+            journal.recover()
+            first = first_time([file for file, _ in new]) or 0
+            earlier = max(since(journal, first), from_run_on(journal, runs), key=len)
+            task = again(journal, earlier, new)
+            summary = run_files(engine, journal, task, options, progress, final=True)
     summary.skipped = len(files) - len(fresh)
-    summary.problems += [f"{each.uri}: has grown since it was read, not read again" for each in journal.grown(files)]
+    summary.problems += problems
     return summary
 
 
+def changed_files(journal: Journal, files: Sequence[StoredFile]) -> tuple[list[Marked], list[int], list[str]]:
+    """Return the captures that have grown since a run read them, and these runs; and what is wrong with those that have
+    changed in another way."""
+    grown, runs, problems = list[Marked](), list[int](), list[str]()
+    for file, run, read in journal.resized(files):
+        if file.size > read["size"] and unchanged(read) is not None:
+            grown.append((file, fingerprint(file)))
+            runs.append(run)
+        else:
+            problems.append(f"{file.uri}: has changed since it was read, not read again")
+    return grown, runs, problems
+
+
 def run_files(
-    spark: SparkSession,
-    journal: Journal,
-    fresh: Sequence[tuple[StoredFile, str]],
-    options: Options,
-    progress: Progress = quiet,
+    engine: Engine, journal: Journal, task: Task, options: Options, progress: Progress = quiet, *, final: bool = False
 ) -> Summary:
-    """One run over these files: both stages, the tables across connections, and the journal's entry."""
-    entry = journal.begin()
+    """One run over these files: both stages, the tables across connections, and the journal's entry.
+
+    LateError: it has packets of connections that earlier runs have read further, unless it is final.
+    """
+    files = [file for file, _ in task.files]
+    entry = journal.begin(task.redone)
     entry.inputs = [
-        {"uri": file.uri, "size": file.size, "changed": file.changed, "print": mark} for file, mark in fresh
+        {"uri": file.uri, "size": file.size, "changed": file.changed, "print": mark} for file, mark in task.files
     ]
-    entry.drop = journal.passing()
-    context = RunContext(spark, journal, entry, options, progress)
+    entry.forgotten = list(task.forgotten)
+    context = RunContext(engine, journal, entry, options, progress)
     names = TopicNames(context)
-    scattered, decoded = Stages(context, names).read([file for file, _ in fresh])
+    stages = Stages(context, names)
+    scattered, decoded = stages.read(files)
+    if not final and is_late(context, files, stages.untouched):
+        raise LateError
     names.name(decoded)
     put_lineage(context, scattered, decoded)
     derive_tables(context, names)
-    entry.stats["exchanges"] = sum(each.exchanges for each in decoded)
+    entry.add(write_empty(context))
+    entry.stats |= {"exchanges": sum(each.exchanges for each in decoded), "ended": datetime.now(UTC).isoformat()}
     journal.commit(entry)
     (journal.home / "staging").remove()
-    return summed(entry, scattered, decoded)
+    return summed(entry, scattered, decoded, task)
 
 
-def summed(entry: Entry, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded]) -> Summary:
-    made = Summary(entry.run, len(entry.inputs))
+def write_empty(context: RunContext) -> list[Written]:
+    """Give each table that has no file one without rows, so that every reader finds it."""
+    bare = [table for table in TABLES.values() if not context.files(table.name)]
+    made = [Written(each.name, NO_DAY if each.dated else None, f"{each.name}/empty.parquet", 0) for each in bare]
+    for each in made:
+        (Place(context.folder) / each.path).write(empty_file(each.table))
+    return made
+
+
+def summed(entry: Entry, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded], task: Task) -> Summary:
+    made = Summary(entry.run, len(entry.inputs), redone=list(entry.redone), notes=list(task.notes))
     made.packets = sum(each.packets for each in scattered)
     made.exchanges = sum(each.exchanges + each.open_rows[0] for each in decoded)
     for where in entry.files:
@@ -100,24 +151,7 @@ def summed(entry: Entry, scattered: Sequence[ShuffledRange], decoded: Sequence[D
 
 
 def derive_tables(context: RunContext, names: TopicNames) -> None:
-    """The tables that look across connections. Only what this run has changed is made anew."""
+    """Make the tables that look across connections."""
     context.progress("sessions, leader changes, clients", 0, 1)
-    journal = context.journal
-    gathered = Gathered(
-        context.spark, context.files, context.folder, texts_of(names.known), dialect=context.options.dialect
-    )
-    if journal.entries:
-        before = names.named_in(journal.permanent("topic_names") + journal.passed("topic_names"))
-        gathered = replace(
-            gathered,
-            fresh=lambda table: journal.passed(table) + context.own_files(table),
-            before=journal.passed,
-            renamed=gathered.names != texts_of(before),
-        )
-    context.entry.add(derive(gathered), passing=True)
+    context.entry.add(context.engine.derive(context, texts_of(names.known)), passing=True)
     context.progress("sessions, leader changes, clients", 1, 1)
-
-
-def texts_of(names: Names) -> dict[str, str]:
-    """Topic id -> name."""
-    return {topic_id: name for topic_id, (name, _) in names.items()}

@@ -14,7 +14,7 @@ from kcli.pipeline.direct_decode import DirectDecode
 from kcli.pipeline.fetch_positions import Completion, go_on
 from kcli.pipeline.journal import published
 from kcli.pipeline.naming import TopicNames
-from kcli.pipeline.open_connections import pack, unpack
+from kcli.pipeline.open_connections import Carried, pack, unpack, untouched
 from kcli.pipeline.ranges import RANGE_BYTES, Range, cut, misread
 from kcli.pipeline.resync import agrees, aim, find, place
 from kcli.pipeline.shards import Shard, deal, dealt, split
@@ -33,9 +33,11 @@ EVEN = 1.2  # times its fair part of the bytes: the most that a share may have t
 
 
 class Stages:
-    """Both stages over the files of one run."""
+    """Both stages over the files of one run. untouched: connections of earlier runs of which it had no packet."""
 
     def __init__(self, context: RunContext, names: TopicNames) -> None:
+        self.before: list[Carried] = []
+        self.untouched: set[str] = set()
         self.context, self.names = context, names
         self.options, self.folder = context.options, context.folder
 
@@ -129,7 +131,9 @@ class Stages:
         for each in decoded:
             self.context.entry.add(each.files)
             self.context.entry.add(each.passing, passing=True)
-        self.keep([flow for each in decoded for flow in each.under_way], end_ns)
+        under_way = [flow for each in decoded for flow in each.under_way]
+        self.untouched = untouched(self.before, under_way)
+        self.keep(under_way, end_ns)
 
     def decode_tasks(self, what: str, tasks: Sequence[Shard | Window], options: dict[str, Any]) -> list[Decoded]:
         """Decode shares and windows in Spark's workers."""
@@ -180,7 +184,7 @@ class Stages:
     def carried(self) -> tuple[list[Any], int]:
         """Connections under way since the last run, and the time of its end."""
         places = [place for entry in self.context.journal.entries[-1:] for place in entry.carry]
-        kept = [each for place in places for each in unpack((self.context.journal.output / place).read())]
+        kept = self.before = [each for place in places for each in unpack((self.context.journal.output / place).read())]
         return kept, int(self.context.journal.entries[-1].stats["clock"]) if self.context.journal.entries else 0
 
     def keep(self, flows: Sequence[Any], clock: int) -> None:

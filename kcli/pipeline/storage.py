@@ -7,9 +7,11 @@ Everything else is a local path.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +20,7 @@ from kcli.extras import require
 
 CAPTURES = (".pcap", ".pcapng", ".cap", ".dmp")
 PACKED = (".gz", ".zst", ".zstd")
+PATTERN = re.compile(r"[*?[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,11 @@ class Place:
     def __truediv__(self, name: str) -> Place:
         head, mark, query = self.uri.partition("?")
         return Place(f"{head.rstrip('/')}/{name}{mark}{query}")
+
+    @property
+    def absolute(self) -> Place:
+        """Return the same place, by a name that holds in another process's folder, too."""
+        return self if "://" in self.uri else Place(self.path)
 
     def beside(self, path: str) -> str:
         """The URI of another path in the same file system."""
@@ -142,8 +150,8 @@ def open_filesystem(uri: str) -> tuple[Any, str]:
 
 
 def gather(uris: list[str], suffixes: tuple[str, ...] = CAPTURES) -> list[StoredFile]:
-    """The files behind paths and URIs: a file that is named is taken, of a folder those that look like captures by
-    name."""
+    """Return the files behind paths, URIs and patterns: a file that is named is taken, of a folder those that look like
+    captures by name."""
     found: dict[str, StoredFile] = {}
     for uri in uris:
         found |= {each.uri: each for each in files_of(Place(uri), suffixes)}
@@ -155,13 +163,35 @@ def files_of(place: Place, suffixes: tuple[str, ...]) -> Iterator[StoredFile]:
 
     info = place.info()
     if info.type == FileType.NotFound:
-        raise InputError("No such file or directory", file=place.uri)
+        matching = matches(place)
+        if not matching:
+            raise InputError("No such file or directory", file=place.uri)
+        for each in matching:
+            yield from files_of(each, suffixes)
+        return
     if info.type == FileType.File:
         yield place.stored(info)
         return
     for each in place.listed():
         if is_named_so(each.uri.partition("?")[0], suffixes):
             yield each
+
+
+def matches(place: Place) -> list[Place]:
+    """Return the files and folders whose paths a pattern (*, [a-z], and ? in a local one) fits, part by part."""
+    from pyarrow.fs import FileSelector, FileType
+
+    parts = place.path.split("/")
+    number = next((number for number, part in enumerate(parts) if PATTERN.search(part)), None)
+    if number is None:
+        return []
+    found = ["/".join(parts[:number]) or "/"]
+    for part in parts[number:]:
+        folders = [each.path for each in place.fs.get_file_info(found) if each.type == FileType.Directory]
+        infos = [info for each in folders for info in place.fs.get_file_info(FileSelector(each))]
+        fits = part if PATTERN.search(part) else "".join(f"[{c}]" if c in "*?[" else c for c in part)
+        found = sorted(info.path for info in infos if fnmatchcase(info.base_name, fits))
+    return [Place(place.beside(path)) for path in found]
 
 
 def is_named_so(path: str, suffixes: tuple[str, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ SHORT_ROWS = 100_000  # rows that wait as columns, where texts repeat
 TEXT_BYTES = 16 << 20  # of values in a row group, at most
 SAMPLE = 64  # every how many rows their bytes are counted
 DAY_US = 86_400_000_000
+NO_DAY = "1970-01-01"  # of a file without rows: a date, since readers look at folders' names for its type
 # With topic ids.
 NAMED = (
     "exchanges", "fetch_partitions", "produce_partitions", "record_batches", "down_conversions", "remote_fetches",
@@ -101,6 +103,25 @@ class Sink:
 def stored_schema(table: str) -> Any:
     """The table's columns as record batches have them."""
     return stored(arrow_schema(table))
+
+
+@cache
+def empty_file(table: str) -> bytes:
+    """Return a file of the table without rows."""
+    file = io.BytesIO()
+    parquet_writer(file, stored_schema(table)).close()
+    return file.getvalue()
+
+
+def as_stored(batch: Any, schema: Any) -> Any:
+    """Return a batch of an engine's as a table's files have it: the same columns, some as dictionaries."""
+    import pyarrow
+
+    arrays = [
+        column.dictionary_encode() if pyarrow.types.is_dictionary(field.type) else column.cast(field.type)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pyarrow.record_batch(arrays, schema=schema)
 
 
 def rewrite(uri: str, change: Callable[[Any], Any]) -> None:

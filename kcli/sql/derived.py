@@ -19,7 +19,7 @@ from kcli.filelike import name_of
 from kcli.pipeline.direct_decode import DirectDecode
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.lineage import lineage_rows, open_rows
-from kcli.pipeline.local_tables import KNOWN, judged_clients, leader_changes, quorum, sessions_of, view_of
+from kcli.pipeline.local_tables import LocalFacts, judged_clients, leader_changes, quorum, sessions_of, view_of
 from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.tables import TABLES
 from kcli.sql.scans import Source
@@ -67,18 +67,10 @@ class Facts:
 
     def rows(self, query: str) -> Iterator[Row]:
         """The rows of a query over the facts by name, and over `known`."""
-        import duckdb
-
         with self.lock:
             folder = self.folder.name
-        config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": folder}
-        with duckdb.connect(":memory:", config=config) as connection:
-            connection.execute("SET TimeZone = 'UTC'")
-            for table in NEEDED:
-                connection.execute(f"CREATE VIEW {table} AS {view_of(table, folder)}")
-            connection.execute(f"CREATE VIEW known AS {KNOWN}")
-            for batch in connection.sql(query).to_arrow_reader(ROWS):
-                yield from batch.to_pylist()
+        with LocalFacts({table: view_of(table, folder) for table in NEEDED}, folder, MEMORY) as facts:
+            yield from facts.rows(query)
 
     def close(self) -> None:
         """Remove the folder."""

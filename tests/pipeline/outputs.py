@@ -6,7 +6,7 @@ import contextlib
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ import pytest
 
 from kcli.capture.io.files import FOREVER
 from kcli.errors import InputError
-from kcli.pipeline import context, run, stages
+from kcli.pipeline import run, stages
 from kcli.pipeline.context import Options
 from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.reading import START, Reading
 from kcli.pipeline.row_source import Opened
 from kcli.pipeline.shuffle_files import Slice
@@ -27,46 +28,43 @@ from kcli.pipeline.windows import Heavy, Window
 from tests.capture.decoding import as_lines
 
 __all__ = [
+    "Here",
     "assert_decoded",
     "cut_at",
     "decoded_lines",
     "events_of",
     "exchange_lines",
     "filled",
-    "in_process",
     "named",
     "rows_of",
     "run_here",
     "slices_of",
     "unaccounted",
     "window_count",
-    "without_spark",
 ]
 
 
-def in_process(_spark: Any, tasks: Sequence[Any], work: Callable[[Any], Any], *_: Any) -> list[Any]:
-    """`kcli.pipeline.spark.hand_out` without Spark."""
-    return [work(task) for task in tasks]
+class Here(LocalEngine):
+    """Runs tasks in this process, as many at a time as is said; makes no tables that look across connections."""
 
+    def __init__(self, cores: int = 2) -> None:
+        super().__init__()
+        self.cores = cores
 
-def without_spark(monkeypatch: pytest.MonkeyPatch, cores: int = 2) -> None:
-    """Runs work in this process; the tables that only Spark makes are left out."""
-    monkeypatch.setattr(context, "hand_out", in_process)
-    monkeypatch.setattr(context.RunContext, "cores", cores)
-    monkeypatch.setattr(context.RunContext, "local", True)
-    monkeypatch.setattr(run, "derive_tables", lambda *_: None)
+    def derive(self, *_: Any) -> list[Any]:
+        """Leave these tables out."""
+        return []
 
 
 def run_here(
     monkeypatch: pytest.MonkeyPatch, inputs: Sequence[Path], output: Path, each_core: bool = False, **options: Any
 ) -> run.Summary:
-    """A run in this process; the tables that only Spark makes are left out. each_core: each core reads everything, for
-    its share."""
+    """A run in this process; the tables that look across connections are left out. each_core: each core reads
+    everything, for its share."""
     if each_core:
         monkeypatch.setattr(stages, "SMALL", 0)
         monkeypatch.setattr(stages, "EVEN", 1000)
-    without_spark(monkeypatch)
-    return run.run_pipeline(None, [str(path) for path in inputs], Options(str(output), **options))  # type: ignore[arg-type]
+    return run.run_pipeline(Here(), [str(path) for path in inputs], Options(str(output), **options))
 
 
 def slices_of(*paths: Path) -> Opened:

@@ -18,6 +18,7 @@ from kcli.pipeline.context import Options
 from kcli.pipeline.incremental_tables import Gathered
 from kcli.pipeline.local_tables import view_of
 from kcli.pipeline.run import run_pipeline
+from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.tables import TABLES
 from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine
@@ -111,7 +112,7 @@ def test_a_run_makes_the_table_and_sql_reads_it(spark: Any, tmp_path: Path, outp
     halves = rotated(tmp_path, tmp_path, 2, plain(tmp_path, "leader-change"))
     runs = [[halves[0], LOGGED["kraft-boot"]], [halves[1]]]
     for paths in runs:
-        run_pipeline(spark, [str(path) for path in paths], Options(str(output), shares=2))
+        run_pipeline(SparkEngine(spark), [str(path) for path in paths], Options(str(output), shares=2))
     made = rows_of(output, "connections")
     assert counted(made) == asked(*runs[0], *runs[1])
     assert asked(output) == counted(made)

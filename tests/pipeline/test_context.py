@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kcli.pipeline.context import Options, RunContext
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.writing import Written
-from tests.pipeline.outputs import without_spark
+from tests.pipeline.outputs import Here
 
 
-def test_steps_are_reported_and_files_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_spark(monkeypatch)
+def test_steps_are_reported_and_files_found(tmp_path: Path) -> None:
     reported: list[tuple[str, int, int]] = []
     journal = Journal(str(tmp_path))
 
     def note(step: str, done: int, total: int) -> None:
         reported.append((step, done, total))
 
-    context = RunContext(None, journal, journal.begin(), Options("x"), note)  # type: ignore[arg-type]
+    context = RunContext(Here(), journal, journal.begin(), Options("x"), note)
     assert context.hand_out("adding", [1, 2], lambda number: number + 1) == [2, 3]
     assert (reported[0], reported[-1]) == (("adding", 0, 2), ("adding", 2, 2))
     context.entry.add([Written("lineage", None, "lineage/a.parquet", 1)])

@@ -19,6 +19,7 @@ import pytest
 
 from kcli.pipeline.context import Options
 from kcli.pipeline.run import run_pipeline
+from kcli.pipeline.spark_engine import SparkEngine
 from tests.capture.wires import Wire, packets_of, pcap
 from tests.pipeline.outputs import decoded_lines, rows_of, run_here, time_text, unaccounted
 from tests.request_log import PORTS, logged, unlike
@@ -42,7 +43,9 @@ Row = dict[str, Any]
 def fleet(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All tables, of all these captures, with the secrets that a broker's log has, too."""
     output = tmp_path_factory.mktemp("fleet") / "out"
-    run_pipeline(spark, [str(path) for path in LOGGED.values()], Options(str(output), shares=3, secrets=True))
+    run_pipeline(
+        SparkEngine(spark), [str(path) for path in LOGGED.values()], Options(str(output), shares=3, secrets=True)
+    )
     return output
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,14 @@ def test_wrong_options_are_wrong_usage(samples: Path) -> None:
         SnapshotSource({"columns": "colour"}).schema()
     with pytest.raises(UsageError, match="needs a path"):
         SnapshotSource({}).files()
+
+
+def test_several_paths_as_spark_hands_them_on(samples: Path) -> None:
+    """`.load([a, b])` is an option `paths`, in JSON; commas and patterns are paths, too."""
+    names = [str(samples / name) for name in ("java44-txn.pcap", "kcat-codecs.pcap")]
+    pattern = f"{samples}/[jk]*-[tc]*.pcap"
+    for options in ({"paths": json.dumps(names)}, {"path": ",".join(names)}, {"path": pattern}):
+        assert {*names} <= {file.uri for file in ExchangeSource(options).files()}
 
 
 def test_an_empty_folder_has_no_rows(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from kcli.pipeline.context import Options
 from kcli.pipeline.incremental_tables import Gathered, fold, spark_path
 from kcli.pipeline.run import run_pipeline
+from kcli.pipeline.spark_engine import SparkEngine
 from tests.pipeline.outputs import assert_decoded, rows_of, unaccounted
 from tests.pipeline.test_figures import LOGGED
 from tests.pipeline.test_run import rotated
@@ -47,7 +48,9 @@ def test_a_run_on_spark_is_whole(spark: Any, samples: Path, output: Path) -> Non
     names = ["java44-consume-classic.pcap", "old-librdkafka-on-3.9.pcap"]
     answer: list[tuple[str, int, int]] = []
     for name in names:
-        run_pipeline(spark, [str(samples / name)], Options(str(output), shares=2), lambda *args: answer.append(args))
+        run_pipeline(
+            SparkEngine(spark), [str(samples / name)], Options(str(output), shares=2), lambda *args: answer.append(args)
+        )
     assert_decoded(output, [samples / name for name in names])
     assert unaccounted(output) == 0
     assert ("decoding", 2, 2) in answer
@@ -83,7 +86,7 @@ def test_a_run_makes_anew_what_it_touches_and_keeps_the_rest(
 
 def run_all(spark: Any, runs: list[list[Path]], output: Path) -> None:
     for paths in runs:
-        run_pipeline(spark, [str(path) for path in paths], Options(str(output), shares=2))
+        run_pipeline(SparkEngine(spark), [str(path) for path in paths], Options(str(output), shares=2))
 
 
 def plain(folder: Path, name: str) -> str:

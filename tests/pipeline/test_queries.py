@@ -13,6 +13,7 @@ from kcli.pipeline.context import Options
 from kcli.pipeline.queries import QUESTIONS, Question
 from kcli.pipeline.report import ask, open_tables
 from kcli.pipeline.run import run_pipeline
+from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.tables import TABLES
 from tests.capture.wires import DATA
 
@@ -41,7 +42,7 @@ def test_spark_and_duckdb_answer_alike(spark: Any, samples: Path, output: Path) 
 
     captures = [samples / "old-librdkafka-on-3.9.pcap", samples / "kcat-codecs.pcap", DATA / "kraft-boot.pcap.zst"]
     inputs = [str(path) for path in captures]
-    run_pipeline(spark, inputs, Options(str(output)))
+    run_pipeline(SparkEngine(spark), inputs, Options(str(output)))
     open_tables(spark, str(output))
     answers = {each.question.name: each for each in ask(spark)}
     assert sum(bool(each.rows) for each in answers.values()) >= len(QUESTIONS) - 1

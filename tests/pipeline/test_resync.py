@@ -135,7 +135,7 @@ def test_an_edge_anywhere_changes_nothing(make: Any, tmp_path: Path, monkeypatch
     path = written(packets, tmp_path)
     run_here(monkeypatch, [path], tmp_path / "whole")
     windows = 0
-    for number, packet in enumerate(packets[3::3]):
+    for number, packet in enumerate(packets[3::7]):
         output = tmp_path / f"out{number}"
         cut_at(monkeypatch, [packet.ns])
         run_here(monkeypatch, [path], output, window_bytes=1)
@@ -143,7 +143,7 @@ def test_an_edge_anywhere_changes_nothing(make: Any, tmp_path: Path, monkeypatch
         assert unaccounted(output) == 0
         assert used(output) == used(tmp_path / "whole")
         windows += window_count(output)
-    assert windows >= len(packets) // 9
+    assert windows >= len(packets) // 21
 
 
 @pytest.mark.parametrize("make", WIRES)

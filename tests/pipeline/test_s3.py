@@ -11,7 +11,7 @@ import pytest
 from kcli.pipeline import run
 from kcli.pipeline.context import Options
 from kcli.pipeline.storage import Place, gather
-from tests.pipeline.outputs import without_spark
+from tests.pipeline.outputs import Here
 
 moto = pytest.importorskip("moto.server")
 pyarrow = pytest.importorskip("pyarrow")
@@ -41,10 +41,9 @@ def bucket() -> Iterator[str]:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_run_from_and_to_a_bucket(bucket: str, samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_from_and_to_a_bucket(bucket: str, samples: Path) -> None:
     import pyarrow.parquet
 
-    without_spark(monkeypatch)
     for name in ("kcat-codecs.pcap", "java44-txn.pcap"):
         Place(bucket.format(f"in/{name}")).write((samples / name).read_bytes())
     assert [each.size for each in gather([bucket.format("in")])] == [
@@ -52,11 +51,11 @@ def test_a_run_from_and_to_a_bucket(bucket: str, samples: Path, monkeypatch: pyt
         61975,
     ]
     options = Options(bucket.format("out"), shares=3, range_bytes=20_000)
-    made = run.run_pipeline(None, [bucket.format("in")], options)  # type: ignore[arg-type]
+    made = run.run_pipeline(Here(), [bucket.format("in")], options)
     assert (made.files, made.exchanges, made.problems) == (2, 78 + 77, [])
     rows = 0
     for file in Place(bucket.format("out/exchanges")).listed():
         with Place(file.uri).open() as opened:
             rows += pyarrow.parquet.read_table(opened).num_rows
     assert rows == 78 + 77
-    assert run.run_pipeline(None, [bucket.format("in")], options).files == 0  # type: ignore[arg-type]
+    assert run.run_pipeline(Here(), [bucket.format("in")], options).files == 0

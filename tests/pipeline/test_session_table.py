@@ -14,6 +14,7 @@ from kcli.pipeline.context import Options
 from kcli.pipeline.fetch_frames import FRAMED
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.session_table import ORDER, sessions
+from kcli.pipeline.spark_engine import SparkEngine
 from tests.pipeline.outputs import named, rows_of, run_here
 from tests.pipeline.test_run import rotated
 
@@ -91,7 +92,7 @@ def test_a_run_goes_on_where_older_kcli_has_written(
         with monkeypatch.context() as patch:
             patch.setattr(row_source, "FRAMED", framed)
             run_here(patch, halves[:1], folder, shares=1)
-        run_pipeline(spark, [str(halves[1])], Options(str(folder), shares=1))
+        run_pipeline(SparkEngine(spark), [str(halves[1])], Options(str(folder), shares=1))
         return Counter(str([row[name] for name in counts]) for row in rows_of(folder, "fetch_sessions"))
 
     assert run_both(output) == run_both(tmp_path / "framed", *FRAMED)

@@ -13,12 +13,12 @@ from kcli.pipeline.journal import Journal
 from kcli.pipeline.naming import TopicNames
 from kcli.pipeline.run import quiet
 from kcli.pipeline.storage import StoredFile
-from tests.pipeline.outputs import without_spark
+from tests.pipeline.outputs import Here
 
 
-def made(folder: Path, **options: Any) -> stages.Stages:
+def made(folder: Path, cores: int, **options: Any) -> stages.Stages:
     journal = Journal(str(folder))
-    context = RunContext(None, journal, journal.begin(), Options("x", **options), quiet)  # type: ignore[arg-type]
+    context = RunContext(Here(cores), journal, journal.begin(), Options("x", **options), quiet)
     return stages.Stages(context, TopicNames(context))
 
 
@@ -29,7 +29,6 @@ def made(folder: Path, **options: Any) -> stages.Stages:
 def test_when_tasks_read_everything(
     cores: int, evenness: float, size: int, tasks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without_spark(monkeypatch, cores)
     monkeypatch.setattr(stages, "largest_share", lambda *_: evenness)
-    assert made(tmp_path).whole_tasks([StoredFile("a", size, 0)]) == tasks
-    assert made(tmp_path, shares=3).whole_tasks([StoredFile("a", size, 0)]) == 0
+    assert made(tmp_path, cores).whole_tasks([StoredFile("a", size, 0)]) == tasks
+    assert made(tmp_path, cores, shares=3).whole_tasks([StoredFile("a", size, 0)]) == 0

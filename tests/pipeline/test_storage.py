@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.errors import InputError, UsageError
+from kcli.pipeline.journal import Journal
 from kcli.pipeline.storage import Place, gather, is_named_so
 
 
@@ -22,6 +23,26 @@ def test_a_folder_gives_what_looks_like_a_capture(tmp_path: Path) -> None:
 def test_a_file_that_is_named_is_taken_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_bytes(b"x")
     assert [each.size for each in gather([str(tmp_path / "notes.txt"), str(tmp_path / "notes.txt")])] == [1]
+
+
+def test_patterns_are_the_files_they_fit(tmp_path: Path) -> None:
+    for name in ("a1/x.pcap", "a1/notes.txt", "a2/y.pcap", "b/z.pcap", "a[1].pcap"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x")
+    found = [Path(each.uri).name for each in gather([f"{tmp_path}/a?/*.pcap", f"{tmp_path}/[b]"])]
+    assert found == ["x.pcap", "y.pcap", "z.pcap"]
+    assert [each.size for each in gather([f"{tmp_path}/a[1].pcap"])] == [1]  # what is there by that very name
+    assert len(gather([f"file://{tmp_path}/a*/x*"])) == 1
+    with pytest.raises(InputError, match="No such file"):
+        gather([f"{tmp_path}/c*"])
+
+
+def test_a_relative_name_holds_in_other_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of Spark's workers."""
+    monkeypatch.chdir(tmp_path)
+    assert Place("out").absolute.uri == str(tmp_path / "out")
+    assert Journal("out").folder(Journal("out").begin()).startswith(str(tmp_path))
+    assert Place("file:///x").absolute.uri == "file:///x"
 
 
 def test_a_missing_file_is_one_line() -> None:

@@ -19,6 +19,7 @@ from kcli.pipeline.ranges import Range
 from kcli.pipeline.reading import START, Reading
 from kcli.pipeline.shuffle import shuffle_range
 from kcli.pipeline.shuffle_files import Part, ShuffleFile
+from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.windows import Heavy, moments
 from tests.capture.wires import Packet, packets_of, pcap
 from tests.pipeline.outputs import assert_decoded, cut_at, rows_of, run_here, unaccounted, window_count
@@ -170,7 +171,7 @@ def test_windows_are_tasks_of_spark(spark: Any, output: Path) -> None:
     name = ROOT / "tests" / "capture" / "data" / "java44-admin.pcap.gz"
     answer: list[tuple[str, int]] = []
     options = Options(str(output), shares=8, window_bytes=8_000)
-    run.run_pipeline(spark, [str(name)], options, lambda what, done, total: answer.append((what, total)))
+    run.run_pipeline(SparkEngine(spark), [str(name)], options, lambda what, done, total: answer.append((what, total)))
     assert "decoding again" not in {what for what, _ in answer}
     assert max(total for what, total in answer if what == "decoding") > 8
     assert_decoded(output, [name])

@@ -11,7 +11,7 @@ from kcli.cli.options.inputs import check_files, quiet_option
 from kcli.cli.terminal.columns import print_rows
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.cli.terminal.output import open_output, refuse_inputs
-from kcli.extras import require
+from kcli.extras import missing, require
 
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 NUMBERED = ("partition", "end_offset", "epoch", "replica_id")  # columns of numbers that count nothing
@@ -24,7 +24,7 @@ NUMBERED = ("partition", "end_offset", "epoch", "replica_id")  # columns of numb
     help="Write one self-contained HTML page instead of tables. An existing FILE is replaced at the end.",
 )  # fmt: skip
 @click.option("--sql", is_flag=True, help="Print the SQL of each question. Without -o, print nothing else.")
-@click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
+@click.option("--master", metavar="URL", help="Ask Spark, with this master, instead of DuckDB in this process.")
 @quiet_option("Do not print where the page is.")
 def report(folder: str, output: str | None, sql: bool, master: str | None, quiet: bool) -> None:
     """Report what the tables in DIR (of `kcli pipeline run`) show.
@@ -41,34 +41,63 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
         return
     if "://" not in folder:
         check_files([folder])
-    require("kcli pipeline", "spark")
     if output is not None:
         refuse_inputs(output, [folder])
-    from kcli.pipeline.report import ask, open_tables, stored_bytes
+        write_page(folder, output, master, quiet=quiet)
+        if sql:
+            print_sql()
+        return
+    print_answers(answered(folder, master))
+
+
+def answered(folder: str, master: str | None) -> list[Any]:
+    """Ask all questions of the tables in a folder."""
+    if is_by_spark(folder, master):
+        from kcli.pipeline.report import ask
+
+        return list(ask(spark_with_tables(folder, master)))
+    require("kcli pipeline", "sql")
+    from kcli.report.fleet import ask_here
+
+    return list(ask_here(folder))
+
+
+def is_by_spark(folder: str, master: str | None) -> bool:
+    """Return whether Spark is asked: by its master, or as DuckDB is not here, or the tables are elsewhere."""
+    return master is not None or "://" in folder or "duckdb" in missing("sql")
+
+
+def spark_with_tables(folder: str, master: str | None) -> Any:
+    """Return a session that has the tables, as `kcli pipeline run` starts it."""
+    require("kcli pipeline", "spark")
+    from kcli.pipeline.report import open_tables, stored_bytes
     from kcli.pipeline.spark import BRIEF_BYTES, log_beside, session
 
     spark = session(master, log=log_beside(folder), brief=stored_bytes(folder) < BRIEF_BYTES)
-    if output is None:
-        open_tables(spark, folder)
-        print_answers(list(ask(spark)))
-        return
-    write_page(spark, folder, output, quiet=quiet)
-    if sql:
-        print_sql()
-
-
-def write_page(spark: Any, folder: str, output: str, *, quiet: bool) -> None:
-    """The report as a page, into a file or to standard output."""
-    from kcli.cli.report import command as pages
-    from kcli.pipeline.report import SparkTables, open_tables
-    from kcli.report.asking import ask_all
-    from kcli.report.questions import FLEET
-
     open_tables(spark, folder)
-    with SparkTables(spark) as tables:
-        answers = ask_all(tables, FLEET)
-    with open_output(output, [folder]) as out:
-        size = pages.write_page(out, answers, f"What the wire says: {folder}")
+    return spark
+
+
+def write_page(folder: str, output: str, master: str | None, *, quiet: bool) -> None:
+    """Write the report as a page, into a file or to standard output."""
+    from kcli.cli.report import command as pages
+
+    if is_by_spark(folder, master):
+        from kcli.pipeline.report import SparkTables
+        from kcli.report.asking import ask_all
+        from kcli.report.questions import FLEET
+
+        with SparkTables(spark_with_tables(folder, master)) as tables:
+            answers = ask_all(tables, FLEET)
+        with open_output(output, [folder]) as out:
+            size = pages.write_page(out, answers, f"What the wire says: {folder}")
+    else:
+        require("kcli pipeline", "report")
+        from kcli.pipeline.report import opened
+
+        opened(folder)
+        with open_output(output, [folder]) as out:
+            size = pages.write_tables(out, folder)
     if output != "-" and not quiet:
         print_note(f"report in {output} ({size // 1000:,} kB)")
 

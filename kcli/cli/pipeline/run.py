@@ -1,4 +1,4 @@
-"""`kcli pipeline`: fleets of captures into tables, by Spark, and what the tables say."""
+"""`kcli pipeline run` and `tables`: read fleets of captures into tables, and say what these hold."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
+OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # options by name
+
 
 @click.command()
 @click.option(
@@ -24,6 +26,13 @@ from kcli.extras import require
     help="A capture, or a folder of captures: a path or a URI (s3://, gs://, hdfs://). May be given more than once.",
 )  # fmt: skip
 @click.option("--output", required=True, metavar="DIR", help="The folder of the tables; a path or a URI.")
+@click.option(
+    "--engine",
+    type=click.Choice(["spark", "local"]),
+    default="spark",
+    show_default=True,
+    help="What makes the tables: Spark, or this process with DuckDB, which is sooner done with what fits a laptop.",
+)
 @click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
 @click.option("--py-files", metavar="FILE,...", help="Archives for workers on which kcli is not installed.")
@@ -59,6 +68,12 @@ from kcli.extras import require
     help="With --stream: end when no capture has arrived for so long.",
 )
 @click.option(
+    "--series",
+    metavar="REGEX",
+    help="With --stream: what the names of the files of one rotation have in common; only the newest of them is not"
+    " read at once.  [default: the name without its last number]",
+)
+@click.option(
     "--report",
     "page",
     metavar="FILE",
@@ -79,46 +94,80 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     """
     from kcli.capture.tls.keylog import KeyLog
     from kcli.pipeline.holding import holding
+    from kcli.pipeline.series import series_pattern
     from kcli.pipeline.storage import gather
 
-    require("kcli pipeline", "spark")
+    check_engine(output, options)
     KeyLog(options["key_logs"])  # what is wrong with one is said before anything begins
+    series_pattern(options["series"])
     files = gather(list(inputs))
     if options["page"]:
         refuse_inputs(options["page"], [*inputs, *(file.uri for file in files)])
+    size = sum(file.size for file in files)
     with holding(output, wait=options["wait"], notify=warn):
-        summary = run_on_spark(inputs, output, sum(file.size for file in files), options)
+        summary = run_engine(inputs, output, size, options)
+        if not options["quiet"] and not options["stream"]:
+            say(summary, output, bool(options["page"]))
+            if options["engine"] == "spark" and summary.files and is_small(size, options):
+                print_note("Hint: so little is read sooner with --engine local, which starts no Spark")
+        if options["page"]:
+            from kcli.cli.pipeline.report import write_page
+
+            write_page(output, options["page"], options["master"], quiet=options["quiet"])
     if summary.problems:
         more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
         raise InputError(f"{summary.problems[0]}{more}")
 
 
-def run_on_spark(inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any]) -> Any:
-    """The runs, their summary on stderr, and the page that is asked for. size: bytes of captures."""
+def check_engine(output: str, options: dict[str, Any]) -> None:
+    """UsageError: the engine's libraries are missing, or it can't do what is asked for."""
+    require("kcli pipeline", "spark" if options["engine"] == "spark" else "report")
+    if options["engine"] == "spark":
+        return
+    from kcli.pipeline.local_engine import check_output
+
+    check_output(output)
+    for name, shown in OF_SPARK.items():
+        if options[name]:
+            raise UsageError(f"--{shown} is for Spark, which --engine local does without")
+
+
+def is_small(size: int, options: dict[str, Any]) -> bool:
+    """Whether Spark's start was most of the time: it was this machine's, and not asked for by name."""
+    from kcli.pipeline.spark import BRIEF_BYTES, submitted
+
+    return size < BRIEF_BYTES and not (options["master"] or submitted())
+
+
+def run_engine(inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any]) -> Any:
+    """Run on the engine that is asked for; return the summary. size: bytes of captures."""
     from kcli.pipeline.context import Options
-    from kcli.pipeline.run import run_pipeline
-    from kcli.pipeline.spark import BRIEF_BYTES, log_beside, session
+    from kcli.pipeline.run import run_held
+    from kcli.pipeline.watching import Watch, watch_here
 
     given = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory", "key_logs")}
     chosen = Options(output, **given)
-    brief = size < BRIEF_BYTES and not options["stream"]
-    spark = session(options["master"], log=log_beside(output), settings=settings(options), brief=brief)
-    if options["stream"]:
-        from kcli.pipeline.streaming import stream
+    watch = Watch(**{name: options[name] for name in ("every", "settle", "idle", "series")})
+    report = (lambda _made: None) if options["quiet"] else (lambda made: say(made, output))
+    if options["engine"] == "local":
+        from kcli.pipeline.local_engine import LocalEngine
 
-        report_run = (lambda _made: None) if options["quiet"] else (lambda made: say(made, output))
-        timing = {"settle": options["settle"], "idle": options["idle"]}
-        summary = stream(spark, inputs, chosen, options["every"], report=report_run, held=True, **timing)
+        engine: Any = LocalEngine()
+        if options["stream"]:
+            return watch_here(engine, inputs, chosen, watch, report=report)
     else:
-        with progress_bar(options["quiet"]) as progress:
-            summary = run_pipeline(spark, inputs, chosen, progress, held=True)
-    if not options["quiet"] and not options["stream"]:
-        say(summary, output, bool(options["page"]))
-    if options["page"]:
-        from kcli.cli.pipeline.report import write_page
+        from kcli.pipeline.spark import BRIEF_BYTES, log_beside, session
+        from kcli.pipeline.spark_engine import SparkEngine
 
-        write_page(spark, output, options["page"], quiet=options["quiet"])
-    return summary
+        brief = size < BRIEF_BYTES and not options["stream"]
+        spark = session(options["master"], log=log_beside(output), settings=settings(options), brief=brief)
+        if options["stream"]:
+            from kcli.pipeline.streaming import stream
+
+            return stream(spark, inputs, chosen, watch, report=report)
+        engine = SparkEngine(spark)
+    with progress_bar(options["quiet"]) as progress:
+        return run_held(engine, inputs, chosen, progress)
 
 
 def settings(options: dict[str, Any]) -> dict[str, str]:
@@ -138,7 +187,7 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting Spark", total=None)
+        task = bar.add_task("starting", total=None)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
 
 
@@ -149,6 +198,13 @@ def say(summary: Any, output: str, reported: bool = False) -> None:
     if not summary.files:
         print_note(f"nothing new: {counted(summary.skipped, 'file was', 'files were')} read before")
         return
+    if summary.redone:
+        read = ", ".join(map(str, summary.redone))
+        print_note(
+            f"captures of run {read} read again: what came now has packets of the same connections, or has grown"
+        )
+    for note in summary.notes:
+        warn(note)
     rows = ", ".join(f"{name} {summary.rows[name]:,}" for name in TABLES if summary.rows.get(name))
     print_note(
         f"{counted(summary.files, 'capture')}, {counted(summary.packets, 'packet')}, "

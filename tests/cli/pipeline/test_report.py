@@ -15,15 +15,11 @@ pytest.importorskip("duckdb")
 
 
 @pytest.fixture
-def answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from kcli.report.tables import Tables
+def answered(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.pipeline.answers import answers
 
-    monkeypatch.setattr("kcli.pipeline.spark.session", lambda *_, **__: None)
-    monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 2)
-    monkeypatch.setattr("kcli.pipeline.report.stored_bytes", lambda _: 1)
-    monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers()))
-    monkeypatch.setattr("kcli.pipeline.report.SparkTables", lambda _: Tables(tmp_path / "none"))
+    monkeypatch.setattr("kcli.report.fleet.ask_here", lambda _: iter(answers()))
+    monkeypatch.setattr("kcli.pipeline.report.opened", lambda _: None)
 
 
 def test_a_page(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,6 +45,32 @@ def test_tables_on_the_terminal(answered: Any, tmp_path: Path, capsys: pytest.Ca
     assert "Clients that an upgrade refuses\nclient" in said
     assert "<old & co>" in said
     assert "No fetch asked for an older format." in said
+
+
+def test_spark_is_asked_where_it_is_named(
+    answered: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from kcli.report.tables import Tables
+    from tests.pipeline.answers import answers
+
+    asked: list[Any] = []
+    monkeypatch.setattr("kcli.pipeline.spark.session", lambda master, **_: asked.append(master))
+    monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 2)
+    monkeypatch.setattr("kcli.pipeline.report.stored_bytes", lambda _: 1)
+    monkeypatch.setattr("kcli.pipeline.report.ask", lambda _: iter(answers()))
+    monkeypatch.setattr("kcli.pipeline.report.SparkTables", lambda _: Tables(tmp_path / "none"))
+    words = ["pipeline", "report", str(tmp_path), "--master", "local[2]"]
+    assert main(words) == 0
+    assert "<old & co>" in capsys.readouterr().out
+    assert main([*words, "-o", str(tmp_path / "page.html")]) == 0
+    assert asked == ["local[2]", "local[2]"]
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_folder_without_tables_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ([], ["-o", str(tmp_path / "page.html")]):
+        assert main(["pipeline", "report", str(tmp_path), *more]) == 3
+        assert "no tables of `kcli pipeline run` in it" in capsys.readouterr().err
 
 
 def test_the_sql_alone_needs_no_spark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

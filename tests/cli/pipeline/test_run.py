@@ -11,7 +11,7 @@ import pytest
 
 from kcli.cli.main import main
 from tests.pipeline.conftest import need_java
-from tests.pipeline.outputs import without_spark
+from tests.pipeline.outputs import Here
 
 pytest.importorskip("pyspark")
 
@@ -25,7 +25,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         asked.update(options, master=master)
 
     monkeypatch.setattr("kcli.pipeline.spark.session", session)
-    without_spark(monkeypatch)
+    monkeypatch.setattr("kcli.pipeline.spark_engine.SparkEngine", lambda _spark: Here())
     return asked
 
 
@@ -98,13 +98,7 @@ def test_what_spark_is_asked_for(samples: Path, tmp_path: Path, no_spark: dict[s
     assert no_spark["log"] == str(tmp_path / "o" / "_kcli" / "spark.log")
 
 
-def test_a_run_with_its_report(
-    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from kcli.report.tables import Tables
-
-    monkeypatch.setattr("kcli.pipeline.report.open_tables", lambda *_: 1)
-    monkeypatch.setattr("kcli.pipeline.report.SparkTables", lambda _: Tables(tmp_path / "none"))
+def test_a_run_with_its_report(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "report.html"
     words = ["--input", str(samples / "java44-txn.pcap"), "--output", str(tmp_path / "out"), "--report", str(page)]
     assert main(["pipeline", "run", *words]) == 0
@@ -128,6 +122,65 @@ def test_a_short_run_is_asked_for_as_such(samples: Path, tmp_path: Path, no_spar
     words = ["--input", str(samples / "java44-txn.pcap"), "--quiet", "--output", str(tmp_path / "o")]
     assert main(["pipeline", "run", *words]) == 0
     assert no_spark["brief"] is True
+
+
+def test_a_run_without_spark(
+    samples: Path, tmp_path: Path, no_spark: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And its hint, where Spark has read as little."""
+    words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--output", str(tmp_path / "out")]
+    page = tmp_path / "report.html"
+    assert main([*words, "--engine", "local", "--report", str(page)]) == 0
+    said = capsys.readouterr().err
+    assert said.splitlines()[0] == "1 capture, 276 packets, 78 exchanges, 0 events"
+    assert "Hint" not in said
+    assert page.read_text().startswith("<!doctype html>")
+    assert list((tmp_path / "out" / "clients").glob("*.parquet"))
+    assert not no_spark
+    assert main([*words[:-1], str(tmp_path / "other")]) == 0
+    assert "--engine local" in capsys.readouterr().err.splitlines()[-1]
+    assert no_spark
+
+
+def test_captures_as_they_come_without_spark(
+    samples: Path, tmp_path: Path, no_spark: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "pipeline",
+        "run",
+        "--engine",
+        "local",
+        "--stream",
+        "--idle",
+        "0",
+        "--input",
+        str(samples),
+        "--settle",
+        "0",
+    ]
+    assert main([*words, "--output", str(tmp_path / "out"), "--series", r"^\w+"]) == 0
+    assert "7 captures" in capsys.readouterr().err
+    assert not no_spark
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--master", "local"], "--master is for Spark"),
+        (["--py-files", "x.zip"], "--py-files is for Spark"),
+        (["--series", "("], "--series (: "),
+        (["--output", "s3://b/out?region=x"], "writes to a folder of this machine"),
+    ],
+)
+def test_what_the_engine_without_spark_has_not(
+    words: list[str], text: str, samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--input", str(samples / "java44-txn.pcap"), "--output", str(tmp_path / "out"), "--engine", "local"]
+    assert main(["pipeline", "run", *given, *words]) == 2
+    said = capsys.readouterr().err
+    assert text in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
 
 
 def test_tables(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,122 @@
+"""Runs that are done again: what comes late, has grown or is to be forgotten changes what earlier runs have made.
+
+The rows of a connection depend on all of its packets, in order. So where a capture has packets of connections that
+earlier runs have read further, or has grown, these runs' captures are read once more with it, from what was open before
+them; the new run stands in place of them all. Captures that are gone can't be read again: then the new ones are read on
+their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcli.capture.io.files import FileCursor
+from kcli.errors import InputError
+from kcli.pipeline.context import RunContext
+from kcli.pipeline.journal import Entry, Journal, fingerprint
+from kcli.pipeline.ranges import RangeFile
+from kcli.pipeline.storage import Place, StoredFile
+
+Marked = tuple[StoredFile, str]  # a capture and its fingerprint
+
+
+class LateError(Exception):
+    """A run has read packets of connections that earlier runs had read further."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Captures for a run to read, and the last runs, which it stands in place of.
+
+    notes: what could not be done. forgotten: captures that were read, and are not to be read any more.
+    """
+
+    files: list[Marked]
+    redone: list[Entry] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    forgotten: list[dict[str, Any]] = field(default_factory=list)
+
+
+def since(journal: Journal, first_ns: int) -> list[Entry]:
+    """Return the last runs, from the first on that has read packets behind a moment."""
+    number = next((number for number, entry in enumerate(journal.entries) if entry.clock > first_ns), None)
+    return [] if number is None else journal.entries[number:]
+
+
+def from_run_on(journal: Journal, runs: Iterable[int]) -> list[Entry]:
+    """Return the last runs, from the earliest of these on."""
+    wanted = set(runs)
+    number = next((number for number, entry in enumerate(journal.entries) if entry.run in wanted), None)
+    return [] if number is None else journal.entries[number:]
+
+
+def first_time(files: Sequence[StoredFile]) -> int | None:
+    """Return when the first packet of captures came (ns); None: there is none."""
+    from kcli.core.capture.packets import PacketReader
+
+    found = []
+    for file in files:
+        with contextlib.suppress(InputError, OSError):
+            found.append(FileCursor(file.uri, 0, PacketReader, RangeFile).first)
+    return min((each for each in found if each), default=None)
+
+
+def again(journal: Journal, redone: Sequence[Entry], fresh: Sequence[Marked], without: Sequence[str] = ()) -> Task:
+    """Return the task of reading runs' captures once more with new ones, as far back as their start is known.
+
+    without: URIs of captures to leave out. Where one is gone, the new ones are read on their own.
+    """
+    number = len(journal.entries) - len(redone)
+    while number and not journal.is_state_kept(journal.entries[number - 1]):
+        number -= 1
+    redone = journal.entries[number:]
+    taken = {file.uri: (file, mark) for file, mark in fresh}
+    for each in (each for entry in redone for each in entry.inputs):
+        if each["uri"] in taken or each["uri"] in without:
+            continue
+        found = unchanged(each)
+        if found is None:
+            note = f"{each['uri']}: gone or changed since run {redone[-1].run}, so that it can't be read again"
+            return Task(list(fresh), notes=[f"{note} with captures of the same time"])
+        taken[each["uri"]] = found, each["print"]
+    return Task(list(taken.values()), list(redone), forgotten=[each for entry in redone for each in entry.forgotten])
+
+
+def unchanged(read: dict[str, Any]) -> StoredFile | None:
+    """Return a capture that a run has read, if it still begins as it did then; None: it is another, or gone."""
+    place = Place(read["uri"])
+    try:
+        info = place.info()
+        then = StoredFile(read["uri"], read["size"], read["changed"])
+        same = info.is_file and info.size >= read["size"] and fingerprint(then) == read["print"]
+        return place.stored(info) if same else None
+    except OSError:
+        return None
+
+
+def is_late(context: RunContext, files: Sequence[StoredFile], untouched: set[str]) -> bool:
+    """Return whether a run that has been decoded has rows of connections that earlier runs had read further.
+
+    untouched: connections of which it has rows, and no packet.
+    """
+    journal = context.journal
+    first = first_time(files) if journal.entries else None
+    earlier = since(journal, first) if first is not None else []
+    uris = [uri for entry in earlier for uri in journal.files_of(entry, "connection_sums")]
+    read = connections(context.own_files("connection_sums")) - untouched
+    return not read.isdisjoint(connections(uris))
+
+
+def connections(uris: Iterable[str]) -> set[str]:
+    """Return the connections in files of facts."""
+    import pyarrow.parquet
+
+    found: set[str] = set()
+    for uri in uris:
+        with Place(uri).open() as file:
+            names = pyarrow.parquet.read_table(file, columns=["connection"]).column(0)
+            found.update(names.unique().to_pylist())
+    return found

@@ -1,0 +1,62 @@
+"""Captures that are written as they come: which of them nobody writes any more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from kcli.errors import UsageError
+from kcli.pipeline.storage import CAPTURES, PACKED, StoredFile
+
+SETTLE = 60.0  # seconds after which a capture that no newer one follows counts as whole
+# What tells the files of one rotation apart, at the end of the name, beside a number behind the suffix (a.pcap3): what
+# dumpcap writes, a date and time, a number of three digits or more (a_00003.pcap), the end of a time (a_10:15.pcap).
+# The number of broker-1.pcap tells brokers apart.
+NUMBERS = (
+    re.compile(r"_\d{5}_\d{14}$"),
+    re.compile(r"\d{4}([-_.]?\d\d){2}[T_-]?(\d\d[-_:.]?){0,3}$"),
+    re.compile(r"(?<![^\W_])\d{3,}$"),
+    re.compile(r"(?<=\d[-_:.T])\d{2}$"),
+)
+SUFFIX = re.compile("(" + "|".join(re.escape(each) for each in CAPTURES) + r")(\d*)$", re.IGNORECASE)
+
+
+def series_pattern(text: str | None) -> re.Pattern[str] | None:
+    """Compile a user's pattern. UsageError: it is none."""
+    try:
+        return None if text is None else re.compile(text)
+    except re.error as error:
+        raise UsageError(f"--series {text}: {error}") from None
+
+
+def settled(
+    files: Sequence[StoredFile], now: float, settle: float = SETTLE, pattern: re.Pattern[str] | None = None
+) -> list[StoredFile]:
+    """Return the captures that are whole: those with a newer one of their series, or left alone."""
+    newest: dict[str, float] = {}
+    for file in files:
+        series = series_of(file.uri, pattern)
+        newest[series] = max(newest.get(series, 0.0), file.changed)
+    return [
+        file for file in files if file.changed < newest[series_of(file.uri, pattern)] or now - file.changed >= settle
+    ]
+
+
+def series_of(uri: str, pattern: re.Pattern[str] | None = None) -> str:
+    """Return what the files of one rotation have in common: folder and name, without the number that counts them.
+
+    pattern: what of the name they have in common (its first group, if it has one).
+    """
+    folder, _, name = uri.partition("?")[0].rpartition("/")
+    if pattern is not None:
+        found = pattern.search(name)
+        return f"{folder}/{name if found is None else found[1] if pattern.groups else found[0]}"
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    head, suffix = name, ""
+    if (found := SUFFIX.search(name)) is not None:
+        if found[2]:
+            return f"{folder}/{name[: found.start(2)]}"
+        head, suffix = name[: found.start()], found[1]
+    found = next((made for each in NUMBERS if (made := each.search(head)) is not None), None)
+    return f"{folder}/{head if found is None else head[: found.start()]}{suffix}"

@@ -1,0 +1,62 @@
+"""`kcli pipeline run --stream`: look again and again for captures that nobody writes any more, and read them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kcli.pipeline.context import Engine, Options
+from kcli.pipeline.run import Summary, run_held
+from kcli.pipeline.series import SETTLE, series_pattern, settled
+from kcli.pipeline.storage import StoredFile, gather
+
+Report = Callable[[Summary], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """How to look for captures.
+
+    every: seconds between looks. settle: seconds after which a capture that no newer one follows is whole. idle: end
+    when none came for so many seconds. series: a regular expression, what the names of one rotation have in common.
+    """
+
+    every: float = 10
+    settle: float = SETTLE
+    idle: float | None = None
+    series: str | None = None
+
+    def settled(self, inputs: Sequence[str]) -> list[StoredFile]:
+        """Return the captures below the inputs that are whole."""
+        return settled(gather(list(inputs)), time.time(), self.settle, series_pattern(self.series))
+
+
+def quiet(_summary: Summary) -> None:
+    """Report nothing."""
+
+
+def watch_here(
+    engine: Engine, inputs: Sequence[str], options: Options, watch: Watch, *, report: Report = quiet
+) -> Summary:
+    """Run until interrupted, or until nothing came for a while, without Spark; see `kcli.pipeline.streaming.stream`."""
+    total = Summary()
+    last = time.monotonic()
+    while True:
+        if run_settled(engine, inputs, options, watch, total, report):
+            last = time.monotonic()
+        elif watch.idle is not None and time.monotonic() - last >= watch.idle:
+            return total
+        time.sleep(watch.every if watch.idle is None else min(watch.every, watch.idle))
+
+
+def run_settled(
+    engine: Engine, inputs: Sequence[str], options: Options, watch: Watch, total: Summary, report: Report
+) -> bool:
+    """Read the captures that are whole now, if any is new; return whether one was. total: the run is added to it."""
+    whole = watch.settled(inputs)
+    made = run_held(engine, [file.uri for file in whole], options) if whole else Summary()
+    if made.files:
+        total.add(made)
+        report(made)
+    return bool(made.files)

@@ -1,0 +1,21 @@
+"""The questions of `kcli pipeline report`, answered by DuckDB in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kcli.pipeline.queries import QUESTIONS
+from kcli.pipeline.report import MOST, Answered, opened
+from kcli.sql.inputs import sort_inputs
+from kcli.sql.tables import open_engine
+
+
+def ask_here(output: str) -> Iterator[Answered]:
+    """Yield each question's answer, in order, over the tables in a folder. InputError: it holds none."""
+    opened(output)
+    with open_engine(sort_inputs([output]), {}) as engine:
+        for question in QUESTIONS:
+            with engine.answer(question.sql) as answer:
+                found = answer.read_all()
+            rows = [tuple(row.values()) for row in found.slice(0, MOST).to_pylist()]
+            yield Answered(question, tuple(found.schema.names), rows)

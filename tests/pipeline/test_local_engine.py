@@ -1,0 +1,74 @@
+"""The engine without Spark: the tables of one decode, however the captures come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("duckdb")
+
+from kcli.errors import UsageError
+from kcli.pipeline.context import Options
+from kcli.pipeline.journal import Journal
+from kcli.pipeline.local_engine import LocalEngine, check_output
+from kcli.pipeline.run import run_pipeline
+from kcli.pipeline.tables import TABLES
+from kcli.sql.inputs import sort_inputs
+from kcli.sql.tables import open_engine
+from tests.capture.wires import DATA
+from tests.pipeline.outputs import assert_decoded, rows_of, run_here, unaccounted
+from tests.pipeline.test_noted_exchanges import capture as throttled
+from tests.pipeline.test_run import rotated
+from tools.compare_tables import sql_rows
+
+
+def counted(output: Path, table: str) -> Counter[str]:
+    return Counter(str(sorted(row.items())) for row in rows_of(output, table))
+
+
+def test_several_runs_make_the_tables_of_one(samples: Path, tmp_path: Path, output: Path) -> None:
+    """Rotated captures, one a run; tables across connections as `kcli sql` makes them of the captures."""
+    name = "java44-consume-classic.pcap"
+    others = [throttled(tmp_path / "throttled.pcap"), samples / "old-librdkafka-on-3.9.pcap"]
+    parts = [others, *([path] for path in rotated(samples, tmp_path, 3, name))]
+    for paths in parts:
+        run_pipeline(LocalEngine(), [str(path) for path in paths], Options(str(output)))
+    captures = [samples / name, *others]
+    assert_decoded(output, captures)
+    assert unaccounted(output) == 0
+    whole = tmp_path / "whole"
+    run_pipeline(LocalEngine(), [str(path) for path in captures], Options(str(whole)))
+    for table in TABLES.keys() - {"lineage"}:
+        assert counted(output, table) == counted(whole, table), table
+    with open_engine(sort_inputs([str(path) for path in captures]), {}) as engine:
+        for table in ("fetch_sessions", "clients", "connections", "groups", "throttling"):
+            asked = Counter(str(sorted(row.items())) for row in sql_rows(engine, table))
+            assert asked == counted(output, table), table
+            assert asked, table
+
+
+def test_leader_changes_and_snapshots(tmp_path: Path, output: Path) -> None:
+    run_pipeline(LocalEngine(), [str(DATA / "kraft-boot.pcap.zst")], Options(str(output)))
+    assert rows_of(output, "quorum")
+    assert {row["complete"] for row in rows_of(output, "quorum")} == {True}
+
+
+def test_a_run_that_an_older_kcli_left_is_for_spark(
+    samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_here(monkeypatch, [samples / "java44-txn.pcap"], output)
+    journal = Journal(str(output))
+    for uri in journal.permanent("connection_sums"):
+        Path(uri).unlink()
+    [entry] = (output / "_kcli" / "journal").iterdir()
+    entry.write_text(entry.read_text().replace("connection_sums", "forgotten"))
+    with pytest.raises(UsageError, match="runs of an older kcli"):
+        run_pipeline(LocalEngine(), [str(samples / "ipv6.pcapng")], Options(str(output)))
+
+
+def test_tables_in_an_object_store_are_for_spark() -> None:
+    with pytest.raises(UsageError, match="folder of this machine"):
+        check_output("s3://bucket/out?region=us-east-1")
+    check_output("/tmp/out")
