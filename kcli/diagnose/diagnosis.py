@@ -10,11 +10,12 @@ from typing import Any
 from kcli.diagnose.facts.source import FactSource
 from kcli.diagnose.overview import Overview, overview_of
 from kcli.diagnose.precedence import without_consequences
-from kcli.diagnose.rule import INFO, SEVERITIES, Finding, Rule, finding_of
+from kcli.diagnose.rule import Rule, finding_of
 from kcli.diagnose.rules import RULES
 from kcli.diagnose.scope import Unjudged, unjudged_parts
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
+from kcli.finding import INFO, SEVERITIES, Finding
 
 # Topic ids that stand in place of names.
 NAMELESS = """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kcli.diagnose.rule import Finding, Rule
+from kcli.diagnose.rule import Rule
+from kcli.finding import Finding
 
 Explains = Mapping[str, Mapping[str, Sequence[str]]]  # finding -> what it explains -> kinds of subject to share
 

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-CRITICAL, WARNING, INFO = "critical", "warning", "info"
-SEVERITIES = (CRITICAL, WARNING, INFO)
+from kcli.finding import CRITICAL as CRITICAL  # the rules' words come from here
+from kcli.finding import INFO as INFO
+from kcli.finding import WARNING as WARNING
+from kcli.finding import Finding as Finding
+
 KINDS = ("client", "group", "topic", "partition", "broker", "transactionalId", "user", "host", "connection")
 
 
@@ -37,32 +40,6 @@ class Rule:
     explains: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Finding:
-    """What is wrong, who, and what to do. weight: of two of one severity the heavier comes first."""
-
-    finding: str
-    severity: str
-    subject: dict[str, Any]
-    evidence: dict[str, Any]
-    text: str
-    advice: str
-    ruled_out: str = ""
-    see: str = ""
-    source: str = ""
-    weight: float = 0.0
-    explained_by: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The object of `--format jsonl`."""
-        made = {
-            "finding": self.finding, "severity": self.severity, "subject": self.subject, "evidence": self.evidence,
-            "text": self.text, "advice": self.advice,
-        }  # fmt: skip
-        more = {"ruled_out": self.ruled_out, "see": self.see, "source": self.source}
-        return made | {name: value for name, value in more.items() if value}
-
-
 def finding_of(rule: Rule, row: Mapping[str, Any], files: str) -> Finding:
     """The finding of a row of a rule's query."""
     row = {name: in_order(value) for name, value in row.items()}
@@ -75,8 +52,8 @@ def finding_of(rule: Rule, row: Mapping[str, Any], files: str) -> Finding:
         row.get("severity") or rule.severity,
         subject,
         {name: plain(row[name]) for name in rule.evidence if row.get(name) is not None},
-        rule.says.format_map(texts),
         rule.advice.format_map(texts),
+        rule.says.format_map(texts),
         rule.ruled_out.format_map(texts),
         f"kcli {rule.see}".format_map(texts) if rule.see else "",
         rule.source,

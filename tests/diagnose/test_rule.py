@@ -10,9 +10,10 @@ import pytest
 
 from kcli.diagnose.diagnosis import rules_to_ask
 from kcli.diagnose.prepared import PREPARED
-from kcli.diagnose.rule import KINDS, SEVERITIES, Rule, finding_of, worded
+from kcli.diagnose.rule import KINDS, Rule, finding_of, worded
 from kcli.diagnose.rules import RULES
 from kcli.diagnose.store import FactStore
+from kcli.finding import SEVERITIES
 
 
 def test_no_two_rules_have_one_name_and_what_they_explain_is_there() -> None:

@@ -32,14 +32,14 @@ def front(files: tuple[str, ...], **options: Any) -> int:
     kcli __cluster_metadata-0
     """
     kinds = {file: kind_of(file) for file in files}
-    captures = tuple(file for file, kind in kinds.items() if kind.name == "capture")
+    captures = tuple(file for file, kind in kinds.items() if kind == "capture")
     codes, problems = [0], list[InputError]()
     if captures:
         codes.append(captures_screen(captures, options))
     for file, kind in kinds.items():
-        if kind.name != "capture":
+        if kind != "capture":
             try:
-                codes.append(SCREENS[kind.name](file, kind))
+                codes.append(SCREENS[kind](file, kind))
             except InputError as error:
                 problems.append(error.within(file))
     conclude(problems, options["quiet"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -12,33 +11,26 @@ from kcli.cli.options.file_type import is_batch, name_of, start_of
 from kcli.errors import InputError
 
 KEY_LOG = re.compile(rb"(?:#[^\n]*\n|\s)*(?:CLIENT_RANDOM|(?:CLIENT|SERVER)_\w+|EXPORTER_SECRET|RSA Session-ID:\S+) ")
-MESSAGE = re.compile(r"(?:a|an) (?P<title>.+) request")
+MESSAGE = re.compile(r"(?:a|an) .+ request")
 MOST_ENTRIES = 10_000  # of a folder, to say what it is
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What a path is. name: "capture" or a key of `screens.SCREENS`; more: a message's title."""
-
-    name: str
-    more: str = ""
-
-
-def kind_of(path: str) -> Kind:
-    """Return what a file, folder or standard input is. InputError: nothing that kcli knows."""
+def kind_of(path: str) -> str:
+    """Return what a file, folder or standard input is: "capture" or a key of `screens.SCREENS`. InputError: nothing
+    that kcli knows."""
     if path != "-" and Path(path).is_dir():
         return kind_of_folder(Path(path))
     start = start_of(path)
     if start is None:  # a pipe: nothing of it may be read twice
-        return Kind("capture")
+        return "capture"
     if not start:
         raise InputError("empty", file=name_of(path))
     if path != "-" and is_capture(Path(path)):
-        return Kind("capture")
+        return "capture"
     return kind_of_start(start, path)
 
 
-def kind_of_start(start: bytes, path: str) -> Kind:
+def kind_of_start(start: bytes, path: str) -> str:
     """Return the kind of a file by its first bytes and its name."""
     from kcli.capture.io import recognition
     from kcli.snapshots.reading.names import parse_snapshot_name
@@ -46,17 +38,17 @@ def kind_of_start(start: bytes, path: str) -> Kind:
     name = Path(path).name
     found = recognition.kind_of(start)
     if found is not None:
-        return Kind({"a capture": "capture", "hex text": "hex", "a Parquet file": "table", "JSON": "json"}[found])
+        return {"a capture": "capture", "hex text": "hex", "a Parquet file": "table", "JSON": "json"}[found]
     if KEY_LOG.match(start):
-        return Kind("key-log")
+        return "key-log"
     if parse_snapshot_name(name) is not None:
-        return Kind("snapshot")
+        return "snapshot"
     if is_batch(start) or name.endswith(".log"):
-        return Kind("metadata" if Path(path).absolute().parent.name.startswith("__cluster_metadata-") else "segment")
+        return "metadata" if Path(path).absolute().parent.name.startswith("__cluster_metadata-") else "segment"
     if found := recognition.kind_of_kafka(start):
-        if match := MESSAGE.fullmatch(found):
-            return Kind("message", match["title"])
-        return Kind("segment")
+        if MESSAGE.fullmatch(found):
+            return "message"
+        return "segment"
     raise InputError(
         f"nothing that kcli knows (it begins with {start[:8].hex(' ')}): a capture, log segment, snapshot, "
         "metadata log, Parquet file, key log, message in bytes or hex, or a folder of these expected",
@@ -64,19 +56,19 @@ def kind_of_start(start: bytes, path: str) -> Kind:
     )
 
 
-def kind_of_folder(folder: Path) -> Kind:
+def kind_of_folder(folder: Path) -> str:
     """Return what a folder holds, by the names in it and in the folders below."""
     names = [path.name for path in islice(folder.iterdir(), MOST_ENTRIES)]
     if folder.name.startswith("__cluster_metadata-") or any(each.startswith("__cluster_metadata-") for each in names):
-        return Kind("metadata")
+        return "metadata"
     if any(each.endswith(".checkpoint") and each[0].isdigit() for each in names):
-        return Kind("metadata")
+        return "metadata"
     if any(each.endswith(".log") and each[:1].isdigit() for each in names):
-        return Kind("partition")
+        return "partition"
     if any(each in ("_kcli", "_delta_log") or each.endswith(".parquet") for each in names) or any(
         (folder / each / "_delta_log").is_dir() for each in names
     ):
-        return Kind("tables")
+        return "tables"
     if any(is_capture(folder / each) for each in names if (folder / each).is_file()):
-        return Kind("capture")
+        return "capture"
     raise InputError("no capture, log, snapshot or table in this directory", file=str(folder))

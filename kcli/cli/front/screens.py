@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.front.kinds import Kind
 from kcli.cli.options.file_type import name_of
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 MOST_FINDINGS = 5
 
 
-def segment_screen(path: str, _kind: Kind) -> int:
+def segment_screen(path: str, _kind: str) -> int:
     """Show a log segment, or each segment of a partition's folder: its records, and what is wrong."""
     from kcli.cli.decode.segment import expand
 
@@ -56,13 +55,13 @@ def facts_of(facts: LogFacts) -> Iterator[str]:
         yield "codecs " + ", ".join(f"{codec} {count}" for codec, count in Counter(facts.codecs).most_common())
 
 
-def snapshot_screen(path: str, _kind: Kind) -> int:
+def snapshot_screen(path: str, _kind: str) -> int:
     """Show a snapshot's survey, and what `snapshot verify` finds in it."""
     code = run("snapshot", "inspect", path, "--format", "table")
     return max(code, run("snapshot", "verify", path))
 
 
-def metadata_screen(path: str, _kind: Kind) -> int:
+def metadata_screen(path: str, _kind: str) -> int:
     """Show the metadata of a folder or log segment, and what `snapshot verify` finds in it."""
     if Path(path).is_dir():
         code = run("snapshot", "image", path)
@@ -72,9 +71,9 @@ def metadata_screen(path: str, _kind: Kind) -> int:
     return snapshot_screen(path, _kind)
 
 
-def message_screen(path: str, kind: Kind) -> int:
+def message_screen(path: str, kind: str) -> int:
     """Show one message, field by field, and whether a broker would take it."""
-    text = ["--hex"] if kind.name == "hex" else []
+    text = ["--hex"] if kind == "hex" else []
     code = run("decode", "request", *text, "--format", "tree", path)
     if code:
         print_line(f"It may be a response (kcli decode response {' '.join([*text, path])} --api NAME --api-version N).")
@@ -83,14 +82,14 @@ def message_screen(path: str, kind: Kind) -> int:
     return code
 
 
-def json_screen(path: str, _kind: Kind) -> int:
+def json_screen(path: str, _kind: str) -> int:
     """Say what reads a file of JSON: lines of `decode pcap`, or one message."""
     print_line(f"{name_of(path)}  JSON: messages, as kcli prints them, or data of something else")
     next_commands(f"kcli encode request {path} --to hex", f"kcli fetch-session explain {path}", f"kcli stats {path}")
     return 0
 
 
-def table_screen(path: str, _kind: Kind) -> int:
+def table_screen(path: str, _kind: str) -> int:
     """Show the columns and rows of a Parquet file, or of the tables in a folder."""
     from kcli.extras import require
 
@@ -108,14 +107,14 @@ def table_screen(path: str, _kind: Kind) -> int:
     return 0
 
 
-def tables_screen(path: str, _kind: Kind) -> int:
+def tables_screen(path: str, _kind: str) -> int:
     """Show what the pipeline has written."""
     code = run("pipeline", "tables", path)
     next_commands(f"kcli pipeline report {path} -o report.html", f"kcli sql {path}")
     return code
 
 
-def key_log_screen(path: str, _kind: Kind) -> int:
+def key_log_screen(path: str, _kind: str) -> int:
     """Count the secrets of a key log; print none."""
     lines = Path(path).read_bytes().splitlines()
     labels = Counter(line.split(b" ", 1)[0].decode("ascii", "replace") for line in lines if line[:1] not in (b"", b"#"))
@@ -124,7 +123,7 @@ def key_log_screen(path: str, _kind: Kind) -> int:
     return 0
 
 
-SCREENS: dict[str, Callable[[str, Kind], int]] = {
+SCREENS: dict[str, Callable[[str, str], int]] = {
     "segment": segment_screen,
     "partition": segment_screen,
     "metadata": metadata_screen,

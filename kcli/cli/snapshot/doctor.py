@@ -14,9 +14,10 @@ from kcli.cli.terminal.cells import align
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import InputError
+from kcli.finding import SEVERITIES, Finding
 from kcli.jsontext import dumps
 from kcli.snapshots.quorum.election import Quorum, quorum_of
-from kcli.snapshots.quorum.findings import SEVERITIES, Finding, findings
+from kcli.snapshots.quorum.findings import findings
 from kcli.snapshots.quorum.node import QuorumNode, read_node
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.counting import counted
 from kcli.errors import NetworkError
+from kcli.finding import Finding
 from kcli.schemas.apikeys import (
     API_VERSIONS,
     DESCRIBE_ACLS,
@@ -36,7 +37,6 @@ from kcli.schemas.apikeys import (
 from kcli.snapshots.image.diff import Change
 from kcli.snapshots.image.texts import SECURITY_PROTOCOLS
 from kcli.snapshots.quorum.described import Described, stale_members
-from kcli.snapshots.quorum.findings import Finding
 from kcli.snapshots.reading.follow import LogFollower
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kcli.snapshots.quorum.findings import ANYWHERE, Finding, add_line, remove_line
+from kcli.finding import Finding
+from kcli.snapshots.quorum.findings import ANYWHERE, add_line, remove_line
 
 NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"
 STALE_MS = 30_000  # since the last fetch; a replica that lives fetches every half second

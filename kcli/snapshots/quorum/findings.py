@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.counting import counted
+from kcli.finding import SEVERITIES, Finding
 from kcli.snapshots.quorum.election import Quorum
 from kcli.snapshots.quorum.node import QuorumNode, common_end
 from kcli.snapshots.quorum.voters import VoterKey
 
-SEVERITIES = ("critical", "warning", "info")
 ANYWHERE = "HOST:PORT"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """finding: its id; subject: {"node": id, ...}; evidence: figures by name; advice: what to do, with commands."""
-
-    finding: str
-    severity: str
-    subject: dict[str, Any]
-    evidence: dict[str, Any]
-    advice: str
-    text: str = field(default="", compare=False)
-
-    def row(self) -> dict[str, Any]:
-        """The finding as an object of JSON."""
-        names = ("finding", "severity", "subject", "evidence", "advice")
-        return {name: getattr(self, name) for name in names}
 
 
 def findings(quorum: Quorum, *, running: bool = False) -> list[Finding]:

@@ -51,8 +51,8 @@ def test_a_wrong_capture_ends_with_1_and_names_the_culprit(capsys: pytest.Captur
 
 
 def test_every_kind_has_a_screen(samples: Path) -> None:
-    assert kind_of(str(samples / "orders-0")).name in SCREENS
-    assert kind_of(str(samples / "java44-txn.pcap")).name == "capture"
+    assert kind_of(str(samples / "orders-0")) in SCREENS
+    assert kind_of(str(samples / "java44-txn.pcap")) == "capture"
 
 
 def test_a_missing_file_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:

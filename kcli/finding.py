@@ -1,0 +1,41 @@
+"""A finding of diagnose or of `snapshot doctor`: what is wrong, who it is about, what shows it, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+CRITICAL, WARNING, INFO = "critical", "warning", "info"
+SEVERITIES = (CRITICAL, WARNING, INFO)
+
+
+@dataclass(slots=True)
+class Finding:
+    """finding: its id; subject: {"node": id, ...}; evidence: figures by name; advice: what to do, with commands.
+
+    weight: of two of one severity the heavier comes first. explained_by: the finding whose consequence it is.
+    """
+
+    finding: str
+    severity: str
+    subject: dict[str, Any]
+    evidence: dict[str, Any]
+    advice: str
+    text: str = field(default="", compare=False)
+    ruled_out: str = ""
+    see: str = ""
+    source: str = ""
+    weight: float = 0.0
+    explained_by: str | None = None
+
+    def row(self) -> dict[str, Any]:
+        """Return the finding as an object of JSON, without its text."""
+        names = ("finding", "severity", "subject", "evidence", "advice")
+        return {name: getattr(self, name) for name in names}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the finding as an object of JSON, with all that is said of it."""
+        made = {**self.row(), "text": self.text}
+        made["advice"] = made.pop("advice")  # behind the text
+        more = {"ruled_out": self.ruled_out, "see": self.see, "source": self.source}
+        return made | {name: value for name, value in more.items() if value}
