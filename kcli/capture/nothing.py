@@ -16,12 +16,22 @@ if TYPE_CHECKING:
 KEYS = "--key-log FILE gives its secrets"
 
 
-def require_exchanges(source: CaptureDecoder[Any]) -> None:
-    """InputError: what was read has no exchange; it says what was found instead, and what to do."""
+class NothingReadError(InputError):
+    """Captures have no exchange; it says what was found instead, and what to do."""
+
+
+def nothing_in(source: CaptureDecoder[Any]) -> NothingReadError | None:
+    """The error for captures that were read and have no exchange; None: they have one."""
     if source.tally.exchanges:
-        return
+        return None
     names = source.file_names
-    raise InputError(nothing_text(source.tally, source.engine), file=names[0] if len(names) == 1 else None)
+    return NothingReadError(nothing_text(source.tally, source.engine), file=names[0] if len(names) == 1 else None)
+
+
+def require_exchanges(source: CaptureDecoder[Any]) -> None:
+    """NothingReadError: what was read has no exchange."""
+    if (error := nothing_in(source)) is not None:
+        raise error
 
 
 def nothing_text(tally: Tally, engine: Any) -> str:

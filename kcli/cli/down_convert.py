@@ -47,7 +47,9 @@ LARGEST_MARKER = 4096  # bytes of a control batch that is read; a transaction's 
     help="With --fetch-size: cut and pad the end as Kafka does, or as the text of KIP-283 says.",
 )
 @click.option("--plan", is_flag=True, help="Report what the conversion would cost; convert nothing.")
-@format_option(("table", "json"), "The form of --plan's output; json: an object for each file.", default="table")
+@format_option(
+    ("table", "json"), "The form of --plan's output; json: an object for each file.", default="table", paged=False
+)
 @quiet_option("No progress, no warnings.")
 def down_convert(
     files: tuple[str, ...],

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.diagnose.facts.source import FactSource
 from kcli.diagnose.overview import Overview, overview_of
 from kcli.diagnose.precedence import without_consequences
@@ -54,7 +55,8 @@ def kinds_match(subject: dict[str, Any], kinds: Sequence[str], names: set[str]) 
 @dataclass(slots=True)
 class Diagnosis:
     """What was found, the most important first. checked: rules that were tried. unjudged: what no rule can judge.
-    judged: whether there was anything to judge. overview: what the captures hold. damage: of the files."""
+    judged: whether there was anything to judge. overview: what the captures hold. damage: of the files; where they have
+    no exchange and nothing is grave, what they have instead."""
 
     findings: list[Finding]
     explained: list[Finding]
@@ -95,7 +97,7 @@ def diagnose_into(
 def read_facts(
     paths: Sequence[str], store: FactStore, moved: Callable[[int], None], options: Mapping[str, Any]
 ) -> InputError | None:
-    """Fill the store; what is wrong with files of which a part could be read."""
+    """Fill the store. Return what is wrong with files of which a part could be read, or have no exchange."""
     source = FactSource(paths, store, **options)
     try:
         for _ in source.read(moved):
@@ -106,21 +108,24 @@ def read_facts(
         return error
     finally:
         store.flush()
-    return None
+    return nothing_in(source.capture)
 
 
 def judge(store: FactStore, paths: Sequence[str], scope: Scope, damage: InputError | None) -> Diagnosis:
     """Ask all rules."""
     files = shlex.quote(paths[0]) + (" ..." if len(paths) > 1 else "")
-    found = [each for rule in rules_to_ask(store) for each in findings_of(rule, store, files)]
-    forget_ids(found, {row["topic_id"] for row in store.ask(NAMELESS)})
-    kept, explained = without_consequences(found, RULES)
+    every = [each for rule in rules_to_ask(store) for each in findings_of(rule, store, files)]
+    forget_ids(every, {row["topic_id"] for row in store.ask(NAMELESS)})
+    kept, explained = without_consequences(every, RULES)
     groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
     wanted = [each for each in kept if scope.wants(each, groups)]
     wanted.sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
     size = overview_of(store)
     judged = size.exchanges > 0 or bool(wanted)
-    return Diagnosis(wanted, explained, len(RULES), unjudged_parts(store), judged, size, damage)
+    found = Diagnosis(wanted, explained, len(RULES), unjudged_parts(store), judged, size, damage)
+    if found.is_grave and isinstance(damage, NothingReadError):
+        found.damage = None
+    return found
 
 
 def rules_to_ask(store: FactStore) -> list[Rule]:

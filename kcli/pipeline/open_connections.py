@@ -42,7 +42,7 @@ STREAM = (
     "ns",
     "begun",
 )
-CONNECTION = ("ends", "client", "spoke", "searched", "tokens", "lossy", "foreign", "began", "answered")
+CONNECTION = ("ends", "client", "spoke", "searched", "tokens", "lossy", "foreign", "began", "answered", "client_id")
 EVENT = ("kind", "connection", "ns", "offset", "size", "reason", "sender", "file", "data", "hidden", "captured")
 EXCHANGE = ("request_ns", "request_frame", "response_ns", "response_frame")
 TALK = ("software", "version", "negotiates", "offered")
@@ -105,7 +105,7 @@ def new_layer(source: Any, state: dict[str, Any]) -> TlsLayer:
 
 def restore_connection(connection: CapturedConnection, state: dict[str, Any], bodies: Any) -> None:
     for name in CONNECTION:
-        setattr(connection, name, state.get(name, 0))  # an older kcli's state lacks `answered`
+        setattr(connection, name, state.get(name, getattr(connection, name)))  # an older kcli's state lacks some
     connection.pending = PendingRequests(Pending(*each) for each in state["pending"])
     connection.trial = None if state["trial"] is None else new_trial(state["trial"], bodies)
     for stream, kept in zip(connection.streams, state["streams"], strict=True):

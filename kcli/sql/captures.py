@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
+from kcli.capture.nothing import require_exchanges
 from kcli.capture.tables.arrow import ArrowSink
 from kcli.capture.tables.columns import OF_EVENTS
 from kcli.sql.scans import Source
@@ -18,7 +19,7 @@ KIND = "event"  # the column that says which of both a row is
 
 
 def exchange_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
-    """Exchanges of captures that are read as one. options: of DecodeOptions."""
+    """Exchanges of captures that are read as one. options: of DecodeOptions. NothingReadError at the end: none."""
     return rows_of(paths, options, events=False)
 
 
@@ -39,5 +40,7 @@ def rows_of(paths: Sequence[str], options: dict[str, Any], *, events: bool) -> S
             else:
                 picked = kinds.is_valid() if events else kinds.is_null()
                 yield batch.filter(picked)
+        if not events:
+            require_exchanges(source)
 
     return batches

@@ -13,7 +13,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from kcli.capture.decoder import DecodeOptions, decode
 from kcli.capture.io.capture_file import CaptureFile, is_piped
+from kcli.capture.nothing import NothingReadError, nothing_in
+from kcli.capture.sink import Sink
 from kcli.errors import InputError, all_of
 from kcli.filelike import name_of
 from kcli.pipeline.direct_decode import DirectDecode
@@ -57,6 +60,8 @@ class Facts:
             raise
         self.lineage = [*lineage_rows(1, read, [decoded]), *open_rows(1, [decoded])]
         self.failures = [InputError(each.problem) for each in read if each.problem]
+        if not decoded.exchanges and not self.failures:
+            self.failures = [nothing_there(self.paths, self.options)]
         return made
 
     def lineage_rows(self) -> Iterator[tuple[Any, ...]]:
@@ -77,6 +82,15 @@ class Facts:
         with self.lock:
             if "folder" in self.__dict__:
                 self.folder.cleanup()
+
+
+def nothing_there(paths: Sequence[str], options: dict[str, Any]) -> NothingReadError:
+    """The error for captures without an exchange, which are read once more to say what is in them."""
+    if any(map(is_piped, paths)):
+        return NothingReadError("no Kafka request in it, nothing to judge")
+    found = nothing_in(decode(paths, Sink(), DecodeOptions(**options)))
+    assert found is not None
+    return found
 
 
 def size_of(path: str) -> int:

@@ -6,6 +6,7 @@ import atexit
 import gc
 import json
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -56,8 +57,9 @@ class Engine:
         scans: Iterable[Scan],
         views: Mapping[str, str] | None = None,
         at_close: Callable[[], None] = lambda: None,
+        seconds: float | None = None,
     ) -> None:
-        """UsageError: DuckDB is missing."""
+        """seconds: that a query may take; None: any. UsageError: DuckDB is missing."""
         require("kcli sql", "sql")
         import duckdb
 
@@ -65,6 +67,7 @@ class Engine:
         # looked at: let the collector see them then.
         atexit.register(gc.unfreeze)
         self.duckdb, self.at_close = duckdb, at_close
+        self.seconds, self.left = seconds, seconds
         self.scans = {scan.name: scan for scan in scans}
         self.views = dict(views or {})
         # Those that no query has named so far, by their names in lower case, as DuckDB compares names.
@@ -101,6 +104,7 @@ class Engine:
         for scan in self.scans.values():
             scan.failures.clear()
             scan.reads = 0
+        self.left = self.seconds
         with self.clear_errors():
             query, select = checked(self.connection, query)
             self.define(self.named(select or query))
@@ -123,13 +127,29 @@ class Engine:
             yield batch
 
     def waited(self, future: Future[Any]) -> Any:
-        """What comes of work in another thread, so that Ctrl-C is heard in this one while DuckDB is busy."""
+        """What comes of work in another thread, so that Ctrl-C is heard in this one while DuckDB is busy.
+
+        InputError: the query takes too long. Only DuckDB's time counts, not that of whoever takes the rows.
+        """
+        started = time.monotonic()
         try:
-            return future.result()
+            return future.result(self.left)
+        except TimeoutError:
+            if future.done():
+                raise  # it was the work's own
+            self.stop(future)
+            raise InputError(f"the query takes longer than {self.seconds:g} s (--timeout)") from None
         except KeyboardInterrupt:
-            self.connection.interrupt()
-            future.exception()
+            self.stop(future)
             raise
+        finally:
+            if self.left is not None:
+                self.left = max(0.0, self.left - (time.monotonic() - started))
+
+    def stop(self, future: Future[Any]) -> None:
+        """Interrupt DuckDB, and wait until it is."""
+        self.connection.interrupt()
+        future.exception()
 
     def raise_failures(self, kind: type[BaseException]) -> None:
         """What kept inputs from being read."""

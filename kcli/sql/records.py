@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import CapturedField, RecordSink
+from kcli.capture.nothing import require_exchanges
 from kcli.core.records import batches as core
 from kcli.errors import InputError, all_of
 from kcli.records.batches import Batch
@@ -223,5 +224,6 @@ def captured_records(paths: Sequence[str], options: dict[str, Any]) -> Source:
         failures += [InputError(f"records[{record}] of a batch: {reason}") for _, record, reason in found]
         if failures:
             raise all_of(failures)
+        require_exchanges(source)
 
     return batches

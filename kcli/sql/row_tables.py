@@ -12,6 +12,7 @@ from typing import Any
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.io.file_marks import FileMarks
 from kcli.capture.kafka.events import Event
+from kcli.capture.nothing import require_exchanges
 from kcli.capture.tables.arrow import ArrowSink
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import InputError
@@ -83,6 +84,8 @@ class TableRows(RowSource):
         yield from self.taken_batches()
         if failures:
             raise failures[0]
+        if self.table != "undecodable":
+            require_exchanges(self.capture)
 
     def taken_batches(self) -> list[Any]:
         """The record batches that are ready, once."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from kcli.capture.nothing import NothingReadError
 from kcli.filelike import STDIN
 from kcli.sql.captures import event_source, exchange_source
 from kcli.sql.definitions import PIPELINED, TABLES
@@ -22,19 +24,18 @@ if TYPE_CHECKING:
     from kcli.sql.row_tables import LearntNames
 
 
-def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
-    """An engine over the tables of all inputs. options: of captures, of DecodeOptions. UsageError: DuckDB is
-    missing. InputError: a written table can't be read."""
+def open_engine(inputs: Inputs, options: dict[str, Any], seconds: float | None = None) -> Engine:
+    """An engine over the tables of all inputs. options: of captures, of DecodeOptions. seconds: that a query may take.
+    UsageError: DuckDB is missing. InputError: a written table can't be read."""
     sources: dict[str, list[Source]] = {name: [] for name in TABLES if name not in VIEWS}
     schemas = {name: schema_of(TABLES[name].columns) for name in sources}
     sources[TRAFFIC], schemas[TRAFFIC] = [], schema_of(TRAFFIC_COLUMNS)
     for name, written in WRITTEN.items():
         sources[written], schemas[written] = [], schema_of(TABLES[name].columns)
-    for name, source in sources_of(inputs, options):
-        sources[name].append(source)
     across = Across(inputs, options)
-    for name in PIPELINED if inputs.captures else ():
-        sources[name].append(across.source(name))
+    of_captures = [(name, across.source(name)) for name in PIPELINED if inputs.captures]
+    for name, source in (*sources_of(inputs, options), *of_captures):
+        sources[name].append(lenient(source) if inputs.others else source)
     if inputs.written:
         from kcli.sql.written import written_sources
 
@@ -43,7 +44,17 @@ def open_engine(inputs: Inputs, options: dict[str, Any]) -> Engine:
             sources.setdefault(name, []).append(source)
     once = STDIN in inputs.captures
     scans = [Scan(name, schemas[name], each, once=once) for name, each in sources.items()]
-    return Engine(scans, VIEWS, across.close)
+    return Engine(scans, VIEWS, across.close, seconds)
+
+
+def lenient(source: Source) -> Source:
+    """A source beside others, which is not all: captures without an exchange are no failure."""
+
+    def batches(wanted: frozenset[str]) -> Iterator[Any]:
+        with contextlib.suppress(NothingReadError):
+            yield from source(wanted)
+
+    return batches
 
 
 class Across:

@@ -194,13 +194,14 @@ class Bodies:
         """Whether text shows them."""
         return bool(self.form["secrets"])
 
-    def hides(self, api_key: int | None) -> bool:
-        """Whether text hides bytes that could not be decoded: those of an API whose messages have secrets, and those of
-        which nothing is known (a SASL token whose handshake the capture lacks)."""
+    def hides(self, api_key: int, version: int) -> bool:
+        """Return whether text hides bytes that could not be decoded: of an API whose messages have secrets, and of
+        versions that the tables don't have."""
         if self.secrets:
             return False
-        api = None if api_key is None else self.apis.get(api_key)
-        return api is None or bool(secret_fields(api.request) or secret_fields(api.response))
+        api = self.apis.get(api_key)
+        known = api is not None and version in api.versions
+        return not known or bool(secret_fields(api.request) or secret_fields(api.response))
 
     # Text
 
@@ -249,6 +250,14 @@ class Bodies:
         return codec.json(frame, start, **self.form)[0]
 
     # Judging bytes
+
+    def has_header(self, frame: bytes) -> bool:
+        """Return whether a request of any version begins with a header that can be read."""
+        try:
+            self.read_header(frame)
+        except DecodeError:
+            return False
+        return True
 
     def request_fits(self, frame: bytes) -> bool:
         """Whether a request of a known version is all of these bytes."""

@@ -178,7 +178,7 @@ class CapturedConnection(ConnectionState):
             if isinstance(frame, int):
                 name = "" if offset else protocol_of(stream.buffer)
                 why = f"answers in {name}: a Kafka client on a port of another kind" if name else ""
-                self.event("undecodable", d, offset, 0, why or f"a frame cannot have a length of {frame}")
+                self.event("undecodable", d, offset, 0, why or "no frame has such a length")
                 stream.unsync()
                 contradict(self)
                 continue

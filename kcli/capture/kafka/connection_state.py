@@ -15,10 +15,14 @@ from kcli.capture.kafka.exchange import Exchange, Timing
 from kcli.capture.kafka.frames import LARGEST, FrameStream
 from kcli.capture.kafka.kafka_probe import Trial
 from kcli.capture.kafka.pending import Pending, PendingRequests
+from kcli.grammar.request_start import PREFIX, client_id_of
 
+TWIN = "#"  # between an end and the number of a connection whose two ends other connections have, too
 PENDING = tuple(each.name for each in fields(Pending))
 PLENTY = 256  # waiting requests beyond which a connection is not steady
 MUCH = 1 << 18  # ... and bytes that it holds: handing them over has to cost little
+LONGEST_KNOWN = 64  # bytes of a client id that is remembered
+UNKNOWN = "a request of an unknown API or version"
 
 
 class ConnectionState:
@@ -47,6 +51,7 @@ class ConnectionState:
         self.foreign: str | None = None  # why this is not Kafka
         self.began = 0
         self.answered = 0  # when the latest response was whole (ns), 0: none was
+        self.client_id = b""  # of a request that was answered
 
     @property
     def steady(self) -> bool:
@@ -82,13 +87,16 @@ class ConnectionState:
         proved: bool,
         begun: tuple[int, int],
         answered: int,
+        client_id: bytes,
     ) -> None:
         """Take over a connection that was steady, with what was under way.
 
         pending: the fields of Pending. heard: when each end last sent bytes. proved: an exchange was read to its last
         byte. begun: when the first bytes of the buffers came. answered: when the latest response was whole.
+        client_id: of an answered request, b"" where none is known.
         """
         self.answered = answered
+        self.client_id = client_id or self.client_id
         self.spoke = spoke
         self.began = self.began or began
         self.pending = PendingRequests(Pending(*request) for request in pending)
@@ -99,26 +107,29 @@ class ConnectionState:
         if proved:
             self.trial = None
 
-    def release(self) -> tuple[list[tuple[Any, ...]], list[bytes], tuple[int, int], tuple[int, int], int]:
+    def release(self) -> tuple[list[tuple[Any, ...]], list[bytes], tuple[int, int], tuple[int, int], int, bytes]:
         """The reverse, for a connection that is steady: waiting requests, parts of frames that have come, when the last
-        and the first bytes of these came, and when the latest response was whole."""
+        and the first bytes of these came, when the latest response was whole, and a client id."""
         pending = [tuple(getattr(each, name) for name in PENDING) for each in self.pending]
         buffers = [bytes(stream.buffer) for stream in self.streams]
         self.pending.clear()
         for stream in self.streams:
             stream.buffer.clear()
         one, other = self.streams
-        return pending, buffers, (one.ns, other.ns), (one.begun, other.begun), self.answered
+        return pending, buffers, (one.ns, other.ns), (one.begun, other.begun), self.answered, self.client_id
 
     @property
     def link(self) -> Link:
         """Server and client; a guess by port where nobody is known to be the client."""
-        client = self.client if self.client is not None else self.guess_client()
-        return Link(self.ends[1 - client], self.ends[client])
+        client = self.probable_client
+        return Link(bare(self.ends[1 - client]), self.ends[client])
 
-    def guess_client(self) -> int:
-        """Servers have the lower port, as a rule."""
-        ports = [int(end.rpartition(":")[2]) for end in self.ends]
+    @property
+    def probable_client(self) -> int:
+        """The client's end; where it is not known, the higher port's: servers have the lower one, as a rule."""
+        if self.client is not None:
+            return self.client
+        ports = [int(bare(end).rpartition(":")[2]) for end in self.ends]
         return 0 if ports[0] > ports[1] else 1
 
     def least_size(self, d: int) -> int:
@@ -141,9 +152,28 @@ class ConnectionState:
     def exchange(self, request: Pending, ns: int | None, frame: bytes | None) -> None:
         """Put out a request with its response, or without one (None). ns: the response's time."""
         assert request.frame is not None and self.client is not None
+        if ns is None and not self.vouches_for(request):
+            size = len(request.frame) + PREFIX
+            self.event("undecodable", self.client, 0, size, f"{UNKNOWN}, without an answer", request.ns)
+            return
+        if ns is not None:
+            self.remember_client(request)
         answering = None if ns is None else self.streams[1 - self.client].first
         timing = Timing(request.began, answering, request.pause, request.in_flight)
         self.put(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies, timing))
+
+    def remember_client(self, request: Pending) -> None:
+        """Remember the client id of a request that was answered; one that is empty or too long is passed over."""
+        found = client_id_of(request.frame or b"") or b""
+        self.client_id = found if 0 < len(found) <= LONGEST_KNOWN else self.client_id
+
+    def vouches_for(self, request: Pending) -> bool:
+        """Return whether a request that nobody answered is one: the tables have its version, or its client is known.
+
+        Others may be anything, a password for one: nothing of them is shown but their size.
+        """
+        known = self.bodies.knows(request.api_key, request.api_version)
+        return known or bool(self.client_id and client_id_of(request.frame or b"") == self.client_id)
 
     def event(
         self,
@@ -155,17 +185,19 @@ class ConnectionState:
         ns: int | None = None,
         data: bytes | None = None,
         captured: bool = True,
-        api_key: int | None = None,
+        asked: Pending | None = None,
     ) -> None:
         """Put out an event about bytes of end `d`. offset: of the first in that end's bytes. ns: None for the latest.
 
-        data: the bytes that could not be decoded. api_key: the API of these bytes; None where it is unknown.
+        data: the bytes that could not be decoded. asked: the request that they answer; None: it is unknown.
         """
-        link = self.link
-        sender = "server" if self.ends[d] == link.server else "client"
+        sender = "client" if d == self.probable_client else "server"
         ns = self.streams[d].ns if ns is None else ns
-        hidden = data is not None and self.bodies.hides(api_key)
-        self.put(Event(kind, str(link), ns, offset, size, reason, sender, data=data, hidden=hidden, captured=captured))
+        known = asked is not None and not self.bodies.hides(asked.api_key, asked.api_version)
+        hidden = data is not None and not known and not self.bodies.secrets
+        self.put(
+            Event(kind, str(self.link), ns, offset, size, reason, sender, data=data, hidden=hidden, captured=captured)
+        )
 
     def unread(self, d: int, count: int, why: str) -> None:
         """Pass over bytes of end `d`, with an event."""
@@ -175,6 +207,13 @@ class ConnectionState:
         self.event("undecodable", d, offset, count, why)
 
     def describe(self, request: Pending) -> str:
-        """A request's API, version and correlation id, for a reason."""
+        """Name a request in a reason by API, version and correlation id, where the tables have these."""
         api = self.bodies.api(request.api_key)
-        return f"{api.name if api else request.api_key} v{request.api_version} request {request.correlation_id}"
+        if api is None or request.api_version not in api.versions:
+            return UNKNOWN
+        return f"{api.name} v{request.api_version} request {request.correlation_id}"
+
+
+def bare(end: str) -> str:
+    """Return an end without the number of its connection."""
+    return end.partition(TWIN)[0]

@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-from kcli.capture.kafka.connection_state import ConnectionState
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kcli.capture.kafka.connection_state import UNKNOWN, ConnectionState
 from kcli.capture.kafka.frames import acks_of, plausible_request
 from kcli.capture.kafka.pending import Pending
 from kcli.capture.kafka.probe_result import contradict, decide, judge, prove
+from kcli.counting import counted
 from kcli.grammar.request_start import PREFIX
 from kcli.schemas.apikeys import PRODUCE, SASL_HANDSHAKE
 
 UNANSWERED = 10_000  # requests that wait; the oldest gives up its place
+MOST_IDS = 8  # correlation ids in a reason
 
 
 def end_pending(connection: ConnectionState, why: str, ns: int) -> None:
     """Put out the requests that wait as exchanges without a response, and an event that lists them."""
-    waiting = [request for request in connection.pending if request.frame is not None]
-    for request in waiting:
+    whole = [request for request in connection.pending if request.frame is not None]
+    for request in whole:
         connection.exchange(request, None, None)
+    waiting = [request for request in whole if connection.vouches_for(request)]
     if waiting:
         count = sum(len(request.frame or b"") + PREFIX for request in waiting)
-        ids = ", ".join(str(request.correlation_id) for request in waiting[:8]) + (", ..." if len(waiting) > 8 else "")
+        ids = ", ".join(shown_ids(connection, waiting))
         assert connection.client is not None
         connection.event(
             "unanswered-at-end",
             connection.client,
             connection.streams[connection.client].offset,
             count,
-            f"no response to {ids}: {why}",
+            f"no response to {ids or counted(len(waiting), 'request')}: {why}",
             ns,
             captured=False,
         )
+
+
+def shown_ids(connection: ConnectionState, waiting: list[Pending]) -> Iterator[str]:
+    """Yield the correlation ids of the first requests that can be decoded: of others nothing is shown."""
+    shown = [request for request in waiting[:MOST_IDS] if connection.bodies.request_decodes(request.frame or b"")]
+    yield from (str(request.correlation_id) for request in shown)
+    if shown and len(shown) < len(waiting):
+        yield "..."
 
 
 def add_request(connection: ConnectionState, frame: bytes, offset: int) -> None:
@@ -55,6 +69,10 @@ def add_request(connection: ConnectionState, frame: bytes, offset: int) -> None:
     if connection.trial is not None:
         judge(connection, request)
     if connection.foreign is not None:
+        return
+    if not connection.bodies.knows(key, version) and not connection.bodies.has_header(frame):
+        connection.event("undecodable", connection.client, offset, len(frame) + PREFIX, UNKNOWN)
+        connection.pending.append(replace(request, frame=None))
         return
     if key == PRODUCE and connection.bodies.knows(key, version) and acks_of(frame, connection.bodies.dialect) == 0:
         connection.exchange(request, None, None)
@@ -88,14 +106,15 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
         pass_unanswered(connection, number)
     request = connection.pending.take(number)
     if request is None:
-        why = f"answers request {number}, which is not in the capture"
+        why = "answers no request in the capture"
         connection.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame)
         if not connection.searched:
             contradict(connection)
         return
     if request.frame is None:
-        why = f"answers {connection.describe(request)}, which is not whole in the capture"
-        connection.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame, api_key=request.api_key)
+        what = connection.describe(request)
+        why = f"answers {what}" if what == UNKNOWN else f"answers {what}, which is not whole in the capture"
+        connection.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame, asked=request)
         return
     if connection.trial is not None and connection.trial.see_response(request, frame, connection.bodies):
         prove(connection)

@@ -205,7 +205,7 @@ class Exchange:
                 f"{what}: {error}",
                 sender,
                 data=frame,
-                hidden=self.bodies.hides(self.api_key),
+                hidden=self.bodies.hides(self.api_key, self.api_version),
             )
         )
 

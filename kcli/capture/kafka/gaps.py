@@ -9,7 +9,8 @@ from kcli.capture.kafka.connection_state import ConnectionState
 from kcli.capture.kafka.frames import FrameStream
 from kcli.capture.kafka.pending import Pending
 from kcli.capture.kafka.probe_result import judge
-from kcli.grammar.request_start import PREFIX
+from kcli.grammar.request_start import CLIENT_ID as HEAD
+from kcli.grammar.request_start import LEAST, PREFIX, api_of
 
 WHY_GIVEN_UP = "given up, as more is held than --memory allows"
 
@@ -26,11 +27,11 @@ def give_up_buffer(connection: ConnectionState, d: int, stream: FrameStream) -> 
         return
     size = stream.frame_size()
     if size is not None and connection.plausible_size(d, size):
-        text = damaged_frame(connection, d, size)
+        text = damaged_frame(connection, d)
         offset = stream.offset
         stream.take(have)
         stream.skip = PREFIX + size - have
-        connection.event("truncated", d, offset, have, f"{have} of {PREFIX + size} bytes{text}: {WHY_GIVEN_UP}")
+        connection.event("truncated", d, offset, have, f"{have} bytes{text}: {WHY_GIVEN_UP}")
 
 
 def damage(connection: ConnectionState, d: int, count: int) -> str:
@@ -49,7 +50,7 @@ def damage(connection: ConnectionState, d: int, count: int) -> str:
         drop_partial(connection, d)
         stream.unsync()
         return ""
-    text = damaged_frame(connection, d, size)
+    text = damaged_frame(connection, d)
     missing = PREFIX + size - have - count
     drop_partial(connection, d)
     if missing < 0 or not count:
@@ -73,24 +74,29 @@ def drop_partial(connection: ConnectionState, d: int) -> None:
         connection.unread(d, len(stream.buffer), "the rest of the frame is missing")
 
 
-def damaged_frame(connection: ConnectionState, d: int, size: int) -> str:
-    """Note the request or response that a loss made unreadable. Returns which, for the event's reason."""
-    head = bytes(connection.streams[d].buffer[PREFIX : PREFIX + 8])
+def damaged_frame(connection: ConnectionState, d: int) -> str:
+    """Note the request or response that a loss made unreadable. Return which, for the event's reason.
+
+    A frame that names no message of the tables may be anything: not even the length in front of it is shown.
+    """
+    stream = connection.streams[d]
+    head, size = bytes(stream.buffer[PREFIX : PREFIX + HEAD]), stream.frame_size()
     if d != connection.client:
         number = int.from_bytes(head[:4], "big", signed=True)
         request = connection.pending.take(number) if len(head) >= 4 else None
         if request is None:
-            return f", in a response of {size} bytes"
+            return ", in a response"
         if request.frame is not None:
             connection.exchange(request, None, None)
         return f", in the response of {size} bytes to {connection.describe(request)}"
-    if len(head) < 8:
-        return f", in a request of {size} bytes"
+    if len(head) < HEAD:
+        return ", in a request"
     key, version, number = (int.from_bytes(head[a:b], "big", signed=True) for a, b in ((0, 2), (2, 4), (4, 8)))
-    request = Pending(number, key, version, connection.streams[d].ns, None)
+    request = Pending(number, key, version, stream.ns, None)
     connection.pending.append(request)
     judge(connection, request)
-    return f", in {connection.describe(request)}, {size} bytes"
+    known = connection.bodies.knows(key, version)
+    return f", in {connection.describe(request)}" + (f", {size} bytes" if known else "")
 
 
 def leftover(connection: ConnectionState, d: int, stream: FrameStream, why: str) -> None:
@@ -98,8 +104,15 @@ def leftover(connection: ConnectionState, d: int, stream: FrameStream, why: str)
     if not stream.synced:
         connection.unread(d, len(stream.buffer), "no frame found in it")
         return
-    size = stream.frame_size()
     have = len(stream.buffer)
-    says = f"{have} of {PREFIX + size} bytes of a frame" if size is not None else f"{have} bytes of a frame"
-    connection.event("truncated", d, stream.offset, have, f"{says}: {why}")
+    of = f" of {PREFIX + (stream.frame_size() or 0)}" if names_message(connection, d) else ""
+    connection.event("truncated", d, stream.offset, have, f"{have}{of} bytes of a frame: {why}")
     stream.buffer.clear()
+
+
+def names_message(connection: ConnectionState, d: int) -> bool:
+    """Return whether the frame that has begun to come names a message: one of the tables, or an answer to a request."""
+    head = bytes(connection.streams[d].buffer[PREFIX : PREFIX + HEAD])
+    if d == connection.client:
+        return len(head) == HEAD and connection.bodies.knows(*api_of(head))
+    return len(head) >= LEAST and connection.pending.find(int.from_bytes(head[:LEAST], "big", signed=True)) is not None

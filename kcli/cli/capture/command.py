@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import signal
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,25 +14,11 @@ from kcli.cli.capture.flight_recorder import MOST_MOMENTS, FlightRecorder
 from kcli.cli.capture.live_output import open_live_output
 from kcli.cli.capture.live_view import LiveView, view_options, view_words
 from kcli.cli.capture.packet_capture import PacketCapture, capture_words
+from kcli.cli.options.duration import Duration
 from kcli.cli.options.filter import FilterCommand
 from kcli.cli.options.inputs import Size, port_option, quiet_option
 from kcli.cli.terminal.lines import print_note
 from kcli.errors import InputError, UsageError
-
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-class Duration(click.ParamType[float]):
-    """Seconds, also as 90s, 10m, 2h, 1d."""
-
-    name = "duration"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The seconds that are meant."""
-        match = re.fullmatch(r"(\d{1,9})\s*([smhd]?)", str(value).lower())
-        if not match or not int(match[1]):
-            self.fail(f"{value!r}: a duration expected, as 90s, 10m or 2h", param, ctx)
-        return int(match[1]) * UNITS[match[2]]
 
 
 @click.command(cls=FilterCommand)

@@ -34,7 +34,7 @@ MOST_WAITING = 64 << 20  # bytes that the view may be behind
 def view_options(command: Command) -> Command:
     """The options of `kcli decode pcap` for live traffic; the command's class is FilterCommand."""
     options = (
-        format_option(FORMATS, "How to show it; table by default."),
+        format_option(FORMATS, "How to show it; table by default.", paged=False),
         click.option(
             "--records", type=click.Choice(RECORDS), help="What to show of records fields besides their size."
         ),

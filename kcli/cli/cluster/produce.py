@@ -64,7 +64,9 @@ LONGEST_LINE = 64 << 20
     show_default=True,
     help="When a leader has moved: follow the broker's hint at once (KIP-951), or back off and refresh metadata.",
 )
-@format_option(("text", "json"), "The figures at the end: a line to read, or one JSON object.", default="text")
+@format_option(
+    ("text", "json"), "The figures at the end: a line to read, or one JSON object.", default="text", paged=False
+)
 @quiet_option("No figures on the way.")
 def produce(
     topic: str,

@@ -92,12 +92,27 @@ class Format(click.Choice[str]):
 
 
 def format_option(
-    formats: Iterable[str], text: str, default: str | None = None, name: str = "format_"
+    formats: Iterable[str], text: str, default: str | None = None, name: str = "format_", *, paged: bool = True
 ) -> Callable[[Command], Command]:
-    """--format, as `name`. text: its help. default: None leaves it to the command."""
-    return click.option(
+    """--format, as `name`. text: its help. default: None leaves it to the command. paged: what is longer than the
+    terminal goes to a pager, unless --no-pager forbids it."""
+    form = click.option(
         "--format", name, type=Format([*formats]), default=default, show_default=default is not None, help=text
     )
+    return lambda command: form(pager_option(command) if paged else command)
+
+
+def pager_option(command: Command) -> Command:
+    """--no-pager; without it the command's output is paged on a terminal."""
+
+    def page(ctx: click.Context, _param: click.Parameter, unwanted: bool) -> None:
+        if not unwanted and not ctx.resilient_parsing:
+            from kcli.cli.terminal.pager import paging
+
+            ctx.with_resource(paging())
+
+    text = "Never page; on a terminal what is longer goes to PAGER (less)."
+    return click.option("--no-pager", is_flag=True, expose_value=False, callback=page, help=text)(command)
 
 
 def quiet_option(text: str, *, used: bool = True) -> Callable[[Command], Command]:

@@ -79,7 +79,9 @@ from kcli.schemas.catalog import catalog
 )  # fmt: skip
 @click.option("--fill", is_flag=True, help="Write to empty topics what they held before, as the captures show it.")
 @click.option("--record", metavar="FILE", help="Save what the replay says and hears, as a capture (pcapng).")
-@format_option(("table", "json", "jsonl"), "A table, one JSON object, or an object for each API.", default="table")
+@format_option(
+    ("table", "json", "jsonl"), "A table, one JSON object, or an object for each API.", default="table", paged=False
+)
 @port_option
 @reading_options
 @quiet_option("No progress, no notes.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.capture.filters import Filter
+from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is, words_of
@@ -73,7 +74,7 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
             tempfile.TemporaryDirectory(prefix="kcli-report-") as folder,
         ):
             found, damage = build(paths, folder, chosen, options)
-            diagnosis = None if damage is not None else diagnosed(paths, options)
+            diagnosis = diagnosed(paths, options) if damage is None or isinstance(damage, NothingReadError) else None
             size = write_captures(out, folder, f"{listed(files)}{', only '.join(['', *words_of(options)])}", diagnosis)
             if damage is not None:
                 raise damage
@@ -89,7 +90,7 @@ def build(
     paths: tuple[str, ...], folder: str, chosen: Filter, options: dict[str, Any]
 ) -> tuple[bool, InputError | None]:
     """The tables of captures, into a folder: whether the filter left any exchange, and what is wrong with the
-    captures."""
+    captures, or that they have none."""
     from kcli.report.building import TableBuilder
 
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
@@ -102,7 +103,7 @@ def build(
             if not source.engine.packets:
                 raise  # nothing at all could be read
             return source.built or chosen.takes_all, error
-    return source.built or chosen.takes_all, None
+    return source.built or chosen.takes_all, nothing_in(source.capture)
 
 
 def diagnosed(paths: tuple[str, ...], options: dict[str, Any]) -> Diagnosis | None:

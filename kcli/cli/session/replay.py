@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Of the first N kinds of differences, show one with both exchanges in full.",
 )
-@format_option(("table", "jsonl"), "A table, or an object for each fetch.", default="table")
+@format_option(("table", "jsonl"), "A table, or an object for each fetch.", default="table", paged=False)
 @time_options
 @reading_options
 @quiet_option("No progress, no notes.")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--release", metavar="RELEASE", help="The release of Kafka that is to load it.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done to LOGDIR.")
 @click.option("--force", is_flag=True, help="Remove the metadata log that is in LOGDIR.")
-@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form", paged=False)
 @quiet_option("Only errors, and what was done.")
 @dialect_option
 def restore(

@@ -45,7 +45,7 @@ LAG = 20  # records; a replica that keeps up is a fetch or two behind
 @click.option("--every", type=click.FloatRange(0.1), default=10.0, show_default=True, metavar="SECONDS",
               help="How often the state of the quorum is looked at; it is shown when it has changed.")  # fmt: skip
 @click.option("--duration", type=click.FloatRange(0), metavar="SECONDS", help="End by itself; by default with Ctrl-C.")
-@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form")
+@format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form", paged=False)
 @output_option
 @client_config_option
 @secrets_option()

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from kcli.cli.options.duration import Duration
 from kcli.cli.options.filter import filter_of_times, time_options
 from kcli.cli.options.inputs import (
     format_option,
@@ -39,6 +40,10 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
     "--question", type=click.Choice([each.name for each in QUESTIONS]), help="Answer one of the report's questions."
 )
 @click.option("-f", "--file", "script", metavar="FILE", help="Read the query from FILE, or several that end with `;`.")
+@click.option(
+    "--timeout", type=Duration(), default="1h", show_default=True, metavar="TIME",
+    help="End a query that takes longer, as 30s or 2h.",
+)  # fmt: skip
 @formulas_option
 @port_option
 @time_options
@@ -122,7 +127,7 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any], more
     captured["chosen"] = chosen = filter_of_times(options, inputs.captures)
     if inputs.others and not chosen.takes_all:
         raise UsageError(f"{inputs.others[0]}: no capture; --since and --until are for captures (WHERE timestamp ...)")
-    with open_engine(inputs, captured) as engine:
+    with open_engine(inputs, captured, options["timeout"]) as engine:
         if query is None:
             if "-" in files:
                 raise UsageError("QUERY: missing; it can't be asked for where standard input is read")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from kcli.cli.sql.results import list_lines, write_answer
 from kcli.cli.terminal.console import is_terminal, terminal_room
 from kcli.cli.terminal.lines import print_line, print_note
+from kcli.cli.terminal.pager import page, stop_paging
 from kcli.errors import KcliError, UsageError
 
 if TYPE_CHECKING:
@@ -40,12 +41,14 @@ def prompt(engine: Engine, form: str, *, quiet: bool) -> None:
     """Answer queries until the end of input, `.quit`, or an error where nobody types. A query ends with `;` or, where
     it stands alone, with its line. `.tables` shows what there is, `help` what else can be typed."""
     typed = is_terminal(sys.stdin)
+    stop_paging()
     if typed and not quiet:
         print_note("A query ends with `;`. `.tables` shows the tables, `help` more, `.quit` or Ctrl-D ends.")
     with line_editing(engine) if typed else contextlib.nullcontext():
         for query in queries(typed):
             try:
-                answer(engine, query, form, quiet=quiet)
+                with page():
+                    answer(engine, query, form, quiet=quiet)
             except KcliError as error:
                 if not typed:
                     raise

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING
 
 from kcli.cli.terminal.lines import print_note, unguarded
+from kcli.cli.terminal.pager import when_paged
 from kcli.legible import legible
 
 if TYPE_CHECKING:
@@ -97,5 +98,6 @@ def progress(total: int | None, label: str, quiet: bool = False) -> Iterator[Cal
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        when_paged(bar.stop)
         task = bar.add_task(legible(label), total=total)
         yield lambda done: bar.update(task, completed=done)

@@ -20,6 +20,8 @@ from kcli.legible import legible, legible_lines
 AT_ONCE = 256  # lines
 LONGEST_NOTE = 1200  # characters of a line on stderr: a server's error text may have 32 kB
 
+held_notes: list[str] | None = None  # None: nothing holds them
+
 
 class Painted(str):
     """Text with colours of kcli's own."""
@@ -100,8 +102,25 @@ def print_line(*parts: str) -> None:
 
 
 def print_note(*parts: str) -> None:
-    """One line on standard error, of a bounded length."""
-    unguarded(sys.stderr).write(f"{cut_line(line_of(parts))}\n")
+    """One line on standard error, of a bounded length; while a pager has the terminal, it waits."""
+    line = f"{cut_line(line_of(parts))}\n"
+    if held_notes is None:
+        unguarded(sys.stderr).write(line)
+    else:
+        held_notes.append(line)
+
+
+def hold_notes() -> None:
+    """Have notes wait until `release_notes`."""
+    global held_notes
+    held_notes = []
+
+
+def release_notes() -> None:
+    """Write the notes that wait."""
+    global held_notes
+    waiting, held_notes = held_notes or [], None
+    unguarded(sys.stderr).writelines(waiting)
 
 
 def cut_line(text: str) -> str:

@@ -10,6 +10,7 @@ cdef enum:
     REQUEST_SIZE = 64             # bytes of memory counted for a request besides its frame
     SPARE = 1 << 24               # bytes of a buffer worth keeping for the next frame
     WAITING = 4096                # requests; beyond them the slower way decides what to give up
+    LONGEST_KNOWN = 64            # bytes of a client id that is remembered
 
 
 # A request that waits for its response.
@@ -57,6 +58,8 @@ cdef struct ConnectionState:
     size_t weight                 # bytes of memory that the connection holds, as counted last
     char* link                    # "server-client"
     size_t link_size
+    uint8_t client_id[LONGEST_KNOWN]   # of a request that was answered
+    size_t client_id_size         # 0: none is known
 
 
 cdef void append_request(ConnectionState* state, Request* request) noexcept:
@@ -68,6 +71,16 @@ cdef void append_request(ConnectionState* state, Request* request) noexcept:
     request.unnumbered = False
     state.waiting += 1
     state.waiting_bytes += REQUEST_SIZE + request.size
+
+
+cdef inline void remember_client(ConnectionState* state, const uint8_t* frame, size_t n) noexcept:
+    """Remember a request's client id; one that is empty or too long is passed over."""
+    cdef size_t size = be16(frame + HEADER - 2) if n >= HEADER else 0
+    if 0 < size <= LONGEST_KNOWN and HEADER + size <= n and (
+        size != state.client_id_size or memcmp(state.client_id, frame + HEADER, size)
+    ):
+        memcpy(state.client_id, frame + HEADER, size)
+        state.client_id_size = size
 
 
 cdef int join(PartialFrame* spare, PartialFrame* half, const uint8_t* data, size_t n, size_t whole) except -1:
@@ -161,7 +174,7 @@ cdef int name_link(Flow* flow, ConnectionState* state) except -1:
     cdef char[2 * KC_END_ROOM + 1] text
     cdef char* p = put_end(text, &flow.ends, 1 - state.client)
     p[0] = b"-"
-    p = put_end(p + 1, &flow.ends, state.client)
+    p = put_twin(put_end(p + 1, &flow.ends, state.client), flow)
     return set_link(state, text, p - text)
 
 
@@ -174,7 +187,12 @@ cdef int set_link(ConnectionState* state, const char* text, size_t size) except 
     return 0
 
 
-cdef str end_text(Ends* ends, int d):
-    """"address:port", an IPv6 address in brackets."""
+cdef str end_text(Flow* flow, int d):
+    """"address:port", an IPv6 address in brackets; behind it what tells the connection from others of the same ends."""
     cdef char[KC_END_ROOM] text
-    return text[: put_end(text, ends, d) - text].decode()
+    return text[: put_twin(put_end(text, &flow.ends, d), flow) - text].decode()
+
+
+cdef inline char* put_twin(char* p, Flow* flow) noexcept:
+    """"#2" for the second of connections with the same ends that go different ways; nothing for the first."""
+    return p + sprintf(p, b"#%d", flow.twin + 1) if flow.twin else p

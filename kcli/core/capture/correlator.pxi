@@ -197,6 +197,7 @@ cdef class Correlator(StreamHandler):
             if not proves(self.lines, request, frame, n):
                 return False
             state.proved = True
+        remember_client(state, request.frame, request.size)
         state.first = request.next
         if state.first == NULL:
             state.last = NULL

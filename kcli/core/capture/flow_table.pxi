@@ -92,10 +92,11 @@ cdef class Flows:
         cdef Flow* best = NULL
         cdef Flow* free = NULL
         cdef int64_t nearest = NO_FIT, distance
-        cdef int alike = 0
+        cdef int alike = 0, twins = 0
         while flow != NULL:
             if is_between(flow, found.hash, s):
                 alike += 1
+                twins = max(twins, flow.twin + 1)
                 if comes_by(flow, s):
                     best = flow
                     break
@@ -105,8 +106,11 @@ cdef class Flows:
                 if free == NULL and not flow.paths[s.sender][0] and flow.paths[1 - s.sender][0] in (0, s.path):
                     free = flow
             flow = flow.chain
-        if best == NULL:
-            best = free if free != NULL else found if alike >= MOST_ALIKE or s.flags & KC_RST else self.add(s, found.hash)
+        if best == NULL and free == NULL and alike < MOST_ALIKE and not s.flags & KC_RST:
+            best = self.add(s, found.hash)
+            best.twin = twins
+        elif best == NULL:
+            best = free if free != NULL else found
         note_path(best, s)
         return best
 

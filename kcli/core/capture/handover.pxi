@@ -27,7 +27,7 @@ cdef int give(Correlator correlator, Flow* flow, ConnectionState* state, int d, 
 cdef int connect(Correlator correlator, Flow* flow, ConnectionState* state) except -1:
     if state.connection == NULL:
         client = None if state.client < 0 else state.client
-        made = correlator.handover.connect((end_text(&flow.ends, 0), end_text(&flow.ends, 1)), client, (flow.side[0].syn, flow.side[1].syn))
+        made = correlator.handover.connect((end_text(flow, 0), end_text(flow, 1)), client, (flow.side[0].syn, flow.side[1].syn))
         Py_INCREF(made)
         state.connection = <PyObject*>made
     return 0
@@ -59,7 +59,8 @@ cdef int hand_over(Correlator correlator, Flow* flow, ConnectionState* state, in
     state.steady = False
     (<object>state.connection).restore(
         state.greeted, pending, buffers, (offsets[0], offsets[1]), (state.heard[0], state.heard[1]), state.began, state.proved,
-        (state.begun[0], state.begun[1]), state.answered
+        (state.begun[0], state.begun[1]), state.answered,
+        PyBytes_FromStringAndSize(<const char*>state.client_id, state.client_id_size)
     )
     for side in range(2):
         half = &state.record[side]
@@ -85,7 +86,7 @@ cdef int look_again(Correlator correlator, ConnectionState* state) except -1:
 
 cdef int take_back(Correlator correlator, ConnectionState* state, connection) except -1:
     cdef Request* request
-    cdef bytes frame, buffer, link
+    cdef bytes frame, buffer, link, client_id
     cdef int d
     state.client, state.sealed = connection.client, connection.sealed
     state.greeted = state.proved = not connection.fresh
@@ -100,7 +101,9 @@ cdef int take_back(Correlator correlator, ConnectionState* state, connection) ex
             buffer = records[d]
             if buffer:
                 join(&correlator.spare, &state.record[d], <const uint8_t*>PyBytes_AS_STRING(buffer), len(buffer), len(buffer))
-    pending, buffers, (state.heard[0], state.heard[1]), (state.begun[0], state.begun[1]), state.answered = connection.release()
+    pending, buffers, (state.heard[0], state.heard[1]), (state.begun[0], state.begun[1]), state.answered, client_id = connection.release()
+    state.client_id_size = len(client_id)
+    memcpy(state.client_id, PyBytes_AS_STRING(client_id), len(client_id))
     for number, key, version, ts, frame, _, began, pause, in_flight in pending:
         request = <Request*>malloc(sizeof(Request) + len(frame))
         if request == NULL:

@@ -67,6 +67,7 @@ cdef struct Flow:
     uint64_t born          # ... up to its first one
     uint32_t packets       # of its own since then
     int client             # which end connected, -1: not known
+    int twin               # connections of the same two ends that came before it and go another way
     uint64_t syn           # when the client's last SYN came, until its handshake is over
     int64_t round_trip     # from there to the acknowledgement of the answer, ns; -1: not known
     bint waiting, reset, done

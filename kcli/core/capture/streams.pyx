@@ -214,6 +214,7 @@ cdef class Streams:
         cdef uint32_t start = s.seq + 1
         cdef int32_t distance
         cdef bint another
+        cdef int twin
         if syn:
             distance = ahead(side.first, start)
             another = side.known and distance != 0 and (side.syn or not 0 <= distance < NEAR)
@@ -230,7 +231,9 @@ cdef class Streams:
             if not flow.done:
                 self.close(flow, flow.last)
             self.flows.unlink(flow)
+            twin = flow.twin
             flow = self.flows.add(s, flow.hash)
+            flow.twin = twin
             self.flows.recent = flow
             side = &flow.side[d]
         if not syn or flow.done:

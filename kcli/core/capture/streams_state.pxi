@@ -6,7 +6,7 @@ cdef list dump_flows(Streams streams):
 
     ends: bytes that tell a connection from others. waits: for packets that are missing, as (since, deadline, packets of
     the capture and of the connection since then), or None. state: what the handler has; None where no bytes were passed on yet.
-    handshake: (syn, round trip, segments sent again by each end), as far as nobody was told.
+    handshake: (syn, round trip, segments sent again by each end, as far as nobody was told; twin).
     """
     cdef Flow* flow = streams.flows.first
     made = []
@@ -15,7 +15,7 @@ cdef list dump_flows(Streams streams):
             waits = (flow.since, flow.deadline, streams.segments - flow.mark, flow.packets) if flow.waiting else None
             ends = (<const char*>&flow.ends)[: sizeof(Ends)]
             sides, state = streams.reassembly.dump(flow)
-            handshake = flow.syn, flow.round_trip, flow.side[0].retransmitted, flow.side[1].retransmitted
+            handshake = flow.syn, flow.round_trip, flow.side[0].retransmitted, flow.side[1].retransmitted, flow.twin
             made.append((ends, flow.client, flow.last, bool(flow.reset), waits, sides, state, handshake))
         flow = flow.newer
     return made
@@ -41,7 +41,8 @@ cdef int restore_flow(Streams streams, tuple dumped) except -1:
     flow = streams.flows.add(&s, hash_ends(&s.ends))
     flow.client, flow.last, flow.reset = client, last, reset
     streams.reassembly.restore(flow, sides, state)
-    flow.syn, flow.round_trip, flow.side[0].retransmitted, flow.side[1].retransmitted = handshake
+    flow.syn, flow.round_trip, flow.side[0].retransmitted, flow.side[1].retransmitted = handshake[:4]
+    flow.twin = handshake[4] if len(handshake) > 4 else 0    # an older kcli's state has none
     if waits is not None:
         since, deadline, passed, packets = waits
         streams.wait(flow, 0)

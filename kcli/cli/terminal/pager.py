@@ -1,0 +1,183 @@
+"""Pages what a command prints on a terminal once it is longer than that: with PAGER, or less."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from kcli.cli.terminal.lines import Guarded, hold_notes, release_notes
+from kcli.cli.terminal.streams import STANDARD_OUTPUT, STDOUT, NamedFile, text
+
+if TYPE_CHECKING:
+    import subprocess
+
+LESS = "FRX"  # quit where one screen is enough, show colours, leave the text on the screen
+MOST_HELD = 1 << 20  # bytes before a pager begins, however few lines they make
+NONE = ("", "cat")  # values of PAGER that ask for no pager
+
+
+class PagedFile(NamedFile):
+    """Standard output on a terminal: what fits is held until the end, and goes to a pager if more comes.
+
+    at_start: called when that takes the terminal.
+    """
+
+    def __init__(self, rows: int, words: list[str]) -> None:
+        super().__init__(STDOUT, STANDARD_OUTPUT, closefd=False)
+        self.rows, self.words = rows, words
+        self.held: bytearray | None = bytearray()
+        self.lines = 0
+        self.pager: subprocess.Popen[bytes] | None = None
+        self.was_left = False  # before it had all
+        self.at_start: list[Callable[[], object]] = []
+
+    def write(self, data: Any) -> int:
+        """Hold data, or hand it on. BrokenPipeError: the pager has ended."""
+        if self.held is None:
+            self.put(data)
+        else:
+            self.held += data
+            self.lines += bytes(data).count(b"\n")
+            if self.lines >= self.rows or len(self.held) > MOST_HELD:
+                self.start()
+        return memoryview(data).nbytes
+
+    def write_some(self, pieces: list[memoryview]) -> int:
+        """See NamedFile."""
+        return self.write(pieces[0])
+
+    def put(self, data: Any) -> None:
+        """Write all of it to the pager, or to the terminal where there is none."""
+        if self.was_left:
+            return
+        if self.pager is not None and self.pager.stdin is not None:
+            try:
+                self.pager.stdin.write(data)
+                self.pager.stdin.flush()
+            except BrokenPipeError:
+                self.was_left = True
+                raise
+            return
+        rest = memoryview(data)
+        while rest:
+            rest = rest[super().write(rest) :]
+
+    def start(self) -> None:
+        """Begin the pager with what was held; go on without one where it can't begin."""
+        import subprocess
+
+        for call in self.at_start:
+            call()
+        with contextlib.suppress(OSError):
+            self.pager = subprocess.Popen(
+                self.words, stdin=subprocess.PIPE, env={"LESS": LESS, "LESSCHARSET": "utf-8"} | os.environ
+            )
+            if sys.stderr.isatty():
+                hold_notes()
+        self.release()
+
+    def release(self) -> None:
+        """Hand on what was held, and hold nothing any more."""
+        held, self.held = self.held, None
+        if held:
+            self.put(held)
+
+    def end(self) -> None:
+        """Write what is still held, or wait until the pager is left; then the notes that waited for that."""
+        if self.held is not None:
+            self.release()
+        if self.pager is not None and self.pager.stdin is not None:
+            before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's
+            try:
+                with contextlib.suppress(BrokenPipeError):
+                    self.pager.stdin.close()
+                self.pager.wait()
+            finally:
+                signal.signal(signal.SIGINT, before)
+                self.pager = None
+                release_notes()
+
+
+current: PagedFile | None = None
+
+
+@contextlib.contextmanager
+def paging() -> Iterator[None]:
+    """Page standard output, where it is a terminal of somebody who can turn pages."""
+    global current
+    words, rows = pager_words(), terminal_rows()
+    if current is not None or not words or not rows:
+        yield
+        return
+    before = sys.stdout
+    before.flush()
+    current = file = PagedFile(rows, words)
+    made = text(io.BufferedWriter(file), before, line_buffering=True)
+    sys.stdout = cast(TextIO, Guarded(made))
+    try:
+        yield
+        made.flush()
+    finally:
+        with contextlib.suppress(OSError):
+            made.flush()
+        sys.stdout, current = before, None
+        file.end()
+
+
+def pager_words() -> list[str]:
+    """Return the pager's command; nothing where none is wanted, or there is none."""
+    import shlex
+    import shutil
+
+    if "PAGER" in os.environ:
+        words = shlex.split(os.environ["PAGER"]) if os.environ["PAGER"] not in NONE else []
+    else:
+        words = ["less"]
+    return words if words and shutil.which(words[0]) else []
+
+
+def terminal_rows() -> int:
+    """Return the lines of the terminal that both standard input and output are; 0 where one of them is none."""
+    with contextlib.suppress(OSError, ValueError):
+        if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+            return os.get_terminal_size(STDOUT).lines
+    return 0
+
+
+def stop_paging() -> None:
+    """Write what is held, and page nothing but `page` does: somebody is asked something."""
+    if current is not None:
+        sys.stdout.flush()
+        current.end()
+
+
+@contextlib.contextmanager
+def page() -> Iterator[None]:
+    """Page what is printed here by itself, where pages are wanted at all; a pager that is left early ends no more."""
+    file = current
+    if file is None or file.held is not None:
+        yield
+        return
+    file.held, file.lines = bytearray(), 0
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not file.was_left:
+            raise
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        file.end()
+        file.was_left = False
+
+
+def when_paged(call: Callable[[], object]) -> None:
+    """Have a function called when a pager takes the terminal: who draws on it has to stop."""
+    if current is not None:
+        current.at_start.append(call)
