@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
+from kcli.capture.nothing import require_exchanges
 from kcli.capture.tables.arrow import ROWS, ArrowSink
 from kcli.capture.tables.columns import OF_EVENTS
 from kcli.pipeline.logins import principal_of
@@ -52,9 +53,11 @@ class Traffic(ArrowSink):
 
 
 def traffic_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
-    """The rows of TRAFFIC_COLUMNS. options: of DecodeOptions."""
+    """The rows of TRAFFIC_COLUMNS. options: of DecodeOptions. NothingReadError at the end: no exchange."""
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
-        yield from CaptureDecoder(paths, Traffic(wanted), DecodeOptions(**options)).sink.batches()
+        source = CaptureDecoder(paths, Traffic(wanted), DecodeOptions(**options))
+        yield from source.sink.batches()
+        require_exchanges(source)
 
     return batches

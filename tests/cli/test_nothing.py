@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,11 @@ COMMANDS = {
     "lint": ["fetch-session", "lint"],
     "records": ["records"],
     "stats": ["stats"],
+    "sql": ["sql", "SELECT count(*) FROM exchanges"],
 }
+# These share what says it.
+TABLES = ("records", "connections", "fetch_partitions", "clients")
+REPORTS = {"diagnose": ["diagnose", "-q"], "report": ["report", "-q", "-o", os.devnull], "kcli FILE": []}
 
 
 def unread(tmp_path: Path) -> dict[str, tuple[Path, str]]:
@@ -48,6 +53,26 @@ def test_what_was_found_instead(command: str, name: str, tmp_path: Path, capsys:
     assert "would refuse" not in out
     (line,) = [line for line in err.splitlines() if "no Kafka request in it" in line]
     assert text in line and ("--key-log FILE" in line) == (name == "tls")
+
+
+@pytest.mark.parametrize("command", [*TABLES, *REPORTS])
+def test_every_table_and_report_says_so(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, text = unread(tmp_path)["tunnel"]
+    assert main([*REPORTS.get(command, ["sql", f"FROM {command}"]), str(path)]) == 3
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("kcli: ")]
+    assert text in line
+
+
+def test_a_table_of_what_is_no_exchange_has_its_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, _ = unread(tmp_path)["http"]
+    assert main(["sql", "FROM events", str(path), "-q"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_captures_beside_others_are_not_all(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, _ = unread(tmp_path)["udp"]
+    assert main(["sql", "SELECT count(*) AS n FROM records", str(path), str(samples / "orders-0")]) == 0
+    assert "482" in capsys.readouterr().out
 
 
 def test_options_that_choose_none_are_another_matter(capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,19 +87,16 @@ class Bodies:
         return api is not None and version in api.versions
 
     def codecs(self, frame: bytes) -> tuple[MessageCodec, MessageCodec]:
-        """Of a request's header and body."""
+        """Of a request's header and body. A version that the tables don't have: what every header begins with, and a body
+        whose bytes are hidden."""
         found = self.known.get(frame[:4])
         if found is not None:
             return found
         header, body = frames.request_codecs(frame, 0, self.dialect)
-        if self.knows(*api_of(frame)):
-            self.known[frame[:4]] = header, body
-            return header, body
-        try:
-            header.skip(frame)
-        except DecodeError:
-            header = messages.data("RequestHeader", 1, self.dialect)
-        return header, body if api_of(frame)[0] in self.apis else guarded(body)
+        if not self.knows(*api_of(frame)):
+            return messages.data("RequestHeader", 1, self.dialect), guarded(body)
+        self.known[frame[:4]] = header, body
+        return header, body
 
     def exchange_nodes(self, api_key: int, version: int) -> tuple[Node | None, Node | None, Node | None, Node | None]:
         """The core's nodes of request header, request, response header and response; None: the core has none.
@@ -172,6 +169,8 @@ class Bodies:
         found = self.answers.get((api_key, version))
         if found is not None:
             return found[1], found[0].skip(frame)
+        if api_key != API_VERSIONS and not self.knows(api_key, version):
+            raise frames.unknown_version(api_key, version, self.dialect)
         header = messages.response_header(api_key, version, self.dialect)
         start = header.skip(frame)
         body = frames.response_codec(frame, start, api_key, version, self.dialect, strict=True)

@@ -30,11 +30,17 @@ class PagedFile(NamedFile):
     def __init__(self, rows: int, words: list[str]) -> None:
         super().__init__(STDOUT, STANDARD_OUTPUT, closefd=False)
         self.rows, self.words = rows, words
-        self.held: bytearray | None = bytearray()
+        self.held: bytearray | None = None
         self.lines = 0
         self.pager: subprocess.Popen[bytes] | None = None
         self.was_left = False  # before it had all
         self.at_start: list[Callable[[], object]] = []
+
+    def hold(self) -> None:
+        """Hold what comes, and notes with it: they stand behind it."""
+        self.held, self.lines = bytearray(), 0
+        if sys.stderr.isatty():
+            hold_notes()
 
     def write(self, data: Any) -> int:
         """Hold data, or hand it on. BrokenPipeError: the pager has ended."""
@@ -77,8 +83,6 @@ class PagedFile(NamedFile):
             self.pager = subprocess.Popen(
                 self.words, stdin=subprocess.PIPE, env={"LESS": LESS, "LESSCHARSET": "utf-8"} | os.environ
             )
-            if sys.stderr.isatty():
-                hold_notes()
         self.release()
 
     def release(self) -> None:
@@ -88,7 +92,7 @@ class PagedFile(NamedFile):
             self.put(held)
 
     def end(self) -> None:
-        """Write what is still held, or wait until the pager is left; then the notes that waited for that."""
+        """Write what is still held, or wait until the pager is left; then the notes."""
         if self.held is not None:
             self.release()
         if self.pager is not None and self.pager.stdin is not None:
@@ -100,7 +104,7 @@ class PagedFile(NamedFile):
             finally:
                 signal.signal(signal.SIGINT, before)
                 self.pager = None
-                release_notes()
+        release_notes()
 
 
 current: PagedFile | None = None
@@ -117,6 +121,7 @@ def paging() -> Iterator[None]:
     before = sys.stdout
     before.flush()
     current = file = PagedFile(rows, words)
+    file.hold()
     made = text(io.BufferedWriter(file), before, line_buffering=True)
     sys.stdout = cast(TextIO, Guarded(made))
     try:
@@ -163,7 +168,7 @@ def page() -> Iterator[None]:
     if file is None or file.held is not None:
         yield
         return
-    file.held, file.lines = bytearray(), 0
+    file.hold()
     try:
         yield
         sys.stdout.flush()

@@ -21,16 +21,16 @@ def made(client: int | None = 0) -> ConnectionState:
 def test_what_is_released_is_restored() -> None:
     state = made()
     waiting = (1, 3, 12, 5, ASKED, False, 4, -1, 0)
-    state.restore(True, [waiting], [b"abc", b""], (10, 20), (5, 6), 4, True, (3, 0), 2)
+    state.restore(True, [waiting], [b"abc", b""], (10, 20), (5, 6), 4, True, (3, 0), 2, b"app")
     assert state.steady and state.weight == REQUEST_SIZE + len(ASKED) + 3
     assert [stream.received for stream in state.streams] == [13, 20]
-    assert state.release() == ([waiting], [b"abc", b""], (5, 6), (3, 0), 2)
+    assert state.release() == ([waiting], [b"abc", b""], (5, 6), (3, 0), 2, b"app")
     assert state.weight == 0
 
 
 def test_a_connection_is_steady_where_handing_it_over_costs_little() -> None:
     state = made()
-    state.restore(True, [], [bytes(1 << 18), b""], (0, 0), (5, 6), 4, True, (0, 0), 0)
+    state.restore(True, [], [bytes(1 << 18), b""], (0, 0), (5, 6), 4, True, (0, 0), 0, b"")
     found = [state.steady]
     state.release()
     found.append(state.steady)
@@ -40,10 +40,17 @@ def test_a_connection_is_steady_where_handing_it_over_costs_little() -> None:
 
 def test_nothing_is_steady_before_it_is_proved() -> None:
     state = made()
-    state.restore(True, [], [b"", b""], (0, 0), (0, 0), 0, False, (0, 0), 0)
+    state.restore(True, [], [b"", b""], (0, 0), (0, 0), 0, False, (0, 0), 0, b"")
     assert not state.steady
 
 
 def test_who_is_who() -> None:
     assert str(made().link) == str(made(None).link) == "10.0.0.2:9092-10.0.0.1:40000"
     assert str(made(1).link) == "10.0.0.1:40000-10.0.0.2:9092"
+
+
+def test_one_of_connections_with_the_same_ends_has_its_number_at_the_client() -> None:
+    ends = tuple(f"{end}#2" for end in ENDS)
+    for client in (0, None):
+        state = ConnectionState((ends[0], ends[1]), client, (True, True), Bodies(), lambda item: None)
+        assert state.link.server == "10.0.0.2:9092" and state.link.client == "10.0.0.1:40000#2"

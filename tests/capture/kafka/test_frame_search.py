@@ -33,5 +33,5 @@ def test_lengths_that_cannot_be_are_said(read: Read) -> None:
     wire = chatter(range(1, 3), Wire().open()).client(b"\x7f\xff\xff\xff" + bytes(20))
     items = read(chatter(range(3, 5), wire))
     assert summary(items)[:3] == ["METADATA 1", "METADATA 2", "undecodable"]
-    assert "cannot have a length of 2147483647" in events(items)[0].reason
+    assert events(items)[0].reason == "no frame has such a length"
     assert summary(items)[-2:] == ["METADATA 3", "METADATA 4"]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import struct
+from collections import Counter
 from collections.abc import Callable
 from itertools import starmap
 from pathlib import Path
 
 import pytest
 
-from tests.capture.decoding import as_values, pieces
+from kcli.capture.api import read_capture
+from kcli.capture.kafka.exchange import Exchange
+from tests.capture.decoding import as_values, lines_of, pieces
 from tests.capture.messages import metadata
 from tests.capture.tunnels import TUNNELS, erspan2, vlan, vxlan
 from tests.capture.wires import Packet, Wire, block, pcap, pcapng
@@ -65,6 +69,25 @@ def test_two_connections_with_the_same_ends(name: str, tmp_path: Path) -> None:
     one, other = wire(20, 1000), wire(20, 2_500_000_000)
     packets = mixed(through(one.packets, WAYS[name][0]), through(other.packets, WAYS[name][1]))
     assert read(tmp_path / "a.pcap", pcap(packets)) == (40, 2, {})
+
+
+def test_each_of_two_has_its_own_name(tmp_path: Path) -> None:
+    """Also where the slower way reads them, in mid-stream, and where one takes another's place."""
+    one, other = wire(20, 1000), wire(20, 2_500_000_000)
+    again = Wire(start=other.now, seq=(3_500_000_000, 1_000_000)).open()
+    asked, answer = metadata(1)
+    again.client(asked).server(answer)
+    ways = WAYS["two VLANs"]
+    for first in (0, 3):
+        packets = mixed(
+            through(one.packets[first:], ways[0]), through([*other.packets[first:], *again.packets], ways[1])
+        )
+        path = tmp_path / "a.pcap"
+        path.write_bytes(pcap(packets))
+        found = Counter(item.connection for item in read_capture(path).items() if isinstance(item, Exchange))
+        name = "10.0.0.2:9092-10.0.0.1:40000"
+        assert found == {name: 20, f"{name}#2": 21}
+        assert {json.loads(line)["connection"] for line in lines_of([str(path)]).splitlines()} == set(found)
 
 
 @pytest.mark.parametrize("name", WAYS)

@@ -12,7 +12,7 @@ from kcli.cli.decode.slip_hints import SlipNamer
 from kcli.cli.decode.spans import failure_line, tree_lines
 from kcli.errors import DecodeError
 from kcli.grammar import messages
-from kcli.grammar.codec import MessageCodec
+from kcli.grammar.codec import MessageCodec, guarded
 from kcli.grammar.group_data import group_data_spans
 from kcli.grammar.secrets import hide_span
 from kcli.grammar.words.trace import Span
@@ -44,7 +44,9 @@ def response(item: Exchange, frame: bytes, slips: SlipNamer) -> Iterator[str]:
     try:
         body = item.bodies.answer_codec(frame, item.api_key, item.api_version, item.request_frame)[0]
     except DecodeError:
-        body = header
+        if not item.bodies.knows(item.api_key, item.api_version):
+            header = messages.data("ResponseHeader", 0, item.bodies.dialect)
+        body = guarded(messages.unknown("response", item.api_key, item.api_version))
     asked = {"api": str(item.api_key), "api_version": item.api_version}
     yield from message(frame, header, body, item.bodies, slips, asked)
 
