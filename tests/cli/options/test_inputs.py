@@ -248,8 +248,9 @@ def test_a_choice_of_formats(default: str | None, made: str | None) -> None:
         assert format_ == made
 
     show.main([], standalone_mode=False)
-    (option,) = show.params
+    option, pager = show.params
     assert isinstance(option, click.Option) and option.help == "How." and option.show_default is (default is not None)
+    assert pager.opts == ["--no-pager"]
     with pytest.raises(click.BadParameter, match="'yaml' is not one of 'table', 'jsonl'"):
         show.main(["--format", "yaml"], standalone_mode=False)
 
