@@ -87,8 +87,8 @@ class Bodies:
         return api is not None and version in api.versions
 
     def codecs(self, frame: bytes) -> tuple[MessageCodec, MessageCodec]:
-        """Of a request's header and body. A version that the tables don't have: what every header begins with, and a body
-        whose bytes are hidden."""
+        """Of a request's header and body. Of a version that the tables don't have: what every header begins with, and a
+        body whose bytes are hidden."""
         found = self.known.get(frame[:4])
         if found is not None:
             return found

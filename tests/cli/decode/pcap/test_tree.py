@@ -62,7 +62,7 @@ def test_of_versions_that_the_tables_lack_the_beginning_alone_is_shown() -> None
         asked = key.to_bytes(2, "big") + version.to_bytes(2, "big") + b"\0\0\0\7\0\1t" + word
         made = Exchange(Link("b:1", "c:2"), 0, asked, 1, b"\0\0\0\7" + word, Bodies())
         text = "\n".join(tree(made))
-        assert f'correlationId      7  (int32)\n  0008  00 01 74                      clientId           "t"' in text
+        assert 'correlationId      7  (int32)\n  0008  00 01 74                      clientId           "t"' in text
         assert text.count("(redacted, 8 bytes)") == 2 and word[:4].hex(" ") not in text and "U3" not in text
         reasons = [*map(str, made.texts()), *(failure.reason for failure in made.failures)]
         assert not any(str(byte) in reason for byte in word[:2] for reason in reasons)
