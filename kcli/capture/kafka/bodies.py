@@ -199,8 +199,9 @@ class Bodies:
         if self.secrets:
             return False
         api = self.apis.get(api_key)
-        known = api is not None and version in api.versions
-        return not known or bool(secret_fields(api.request) or secret_fields(api.response))
+        if api is None or version not in api.versions:
+            return True
+        return bool(secret_fields(api.request) or secret_fields(api.response))
 
     # Text
 
