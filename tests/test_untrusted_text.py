@@ -77,9 +77,13 @@ CASES: dict[str, list[str]] = {
     "fetch-session explain": ["{capture}", "{lines}", "{garbage}", "{name}"],
     "fetch-session lint": ["{capture}", "{lines}", "{garbage}", "{name}"],
     "fetch-session replay": ["{capture}", "{lines} " + LOGIN, "{garbage}", "{name}", "{capture} " + LOGIN],
+    "pipeline compact": ["{name}"],
+    "pipeline forget": ["{name} --file {name}"],
+    "pipeline history": ["{name}"],
     "pipeline report": ["{world}", "{name}", "{world} --sql"],
     "pipeline run": ["--input {name} --output {out}/{name}"],
     "pipeline tables": ["", "{name}"],
+    "pipeline vacuum": ["{name}"],
     "produce": [
         "topic --num-records 1 " + LOGIN, "{name} {name} --bootstrap {name}",
         "topic {lines} --key-separator {name} " + LOGIN,

@@ -64,6 +64,12 @@ class Entry:
         """Return the time (ns) up to which packets were read, by this run or before it."""
         return int(self.stats["clock"])
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return how its captures were read: what `kcli.pipeline.context.Options` is given; none of an older kcli."""
+        said = self.stats.get("options", {})
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
+
     def add(self, written: Iterable[Written], *, passing: bool = False) -> None:
         """Note files that were written. passing: the next run replaces them."""
         for each in written:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -100,6 +102,8 @@ class LocalFacts:
         """views: the SQL of each table. spill: a folder for what is more than memory."""
         import duckdb
 
+        # Its library complains on stderr about objects that the collector never looked at (see kcli.sql.engine).
+        atexit.register(gc.unfreeze)
         config: dict[str, Any] = {"memory_limit": memory, "temp_directory": spill}
         self.connection = duckdb.connect(":memory:", config=config)
         self.connection.execute("SET TimeZone = 'UTC'")

@@ -19,6 +19,8 @@ from kcli.pipeline.storage import Place, StoredFile, gather
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import NO_DAY, Written, empty_file
 
+AS_READ = ("ports", "dialect", "secrets", "memory", "key_logs")  # options that rows depend on
+
 
 @dataclass(slots=True)
 class Summary:
@@ -125,6 +127,7 @@ def run_files(
     derive_tables(context, names)
     entry.add(write_empty(context))
     entry.stats |= {"exchanges": sum(each.exchanges for each in decoded), "ended": datetime.now(UTC).isoformat()}
+    entry.stats["options"] = {name: getattr(options, name) for name in AS_READ}
     journal.commit(entry)
     (journal.home / "staging").remove()
     return summed(entry, scattered, decoded, task)

@@ -47,9 +47,13 @@ PINNED = """
     fetch-session explain
     fetch-session lint
     fetch-session replay
+    pipeline compact
+    pipeline forget
+    pipeline history
     pipeline report
     pipeline run
     pipeline tables
+    pipeline vacuum
     produce
     proxy
     records

@@ -128,7 +128,7 @@ def check_engine(output: str, options: dict[str, Any]) -> None:
 
     check_output(output)
     for name, shown in OF_SPARK.items():
-        if options[name]:
+        if options.get(name):
             raise UsageError(f"--{shown} is for Spark, which --engine local does without")
 
 
@@ -143,36 +143,40 @@ def run_engine(inputs: tuple[str, ...], output: str, size: int, options: dict[st
     """Run on the engine that is asked for; return the summary. size: bytes of captures."""
     from kcli.pipeline.context import Options
     from kcli.pipeline.run import run_held
+    from kcli.pipeline.spark import BRIEF_BYTES
     from kcli.pipeline.watching import Watch, watch_here
 
     given = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory", "key_logs")}
     chosen = Options(output, **given)
     watch = Watch(**{name: options[name] for name in ("every", "settle", "idle", "series")})
     report = (lambda _made: None) if options["quiet"] else (lambda made: say(made, output))
+    brief = size < BRIEF_BYTES and not options["stream"]
+    engine = engine_of(output, options, brief=brief)
+    if not options["stream"]:
+        with progress_bar(options["quiet"]) as progress:
+            return run_held(engine, inputs, chosen, progress)
+    if options["engine"] == "local":
+        return watch_here(engine, inputs, chosen, watch, report=report)
+    from kcli.pipeline.streaming import stream
+
+    return stream(engine.spark, inputs, chosen, watch, report=report)
+
+
+def engine_of(output: str, options: dict[str, Any], *, brief: bool) -> Any:
+    """Start the engine that is asked for. brief: there is little to do."""
     if options["engine"] == "local":
         from kcli.pipeline.local_engine import LocalEngine
 
-        engine: Any = LocalEngine()
-        if options["stream"]:
-            return watch_here(engine, inputs, chosen, watch, report=report)
-    else:
-        from kcli.pipeline.spark import BRIEF_BYTES, log_beside, session
-        from kcli.pipeline.spark_engine import SparkEngine
+        return LocalEngine()
+    from kcli.pipeline.spark import log_beside, session
+    from kcli.pipeline.spark_engine import SparkEngine
 
-        brief = size < BRIEF_BYTES and not options["stream"]
-        spark = session(options["master"], log=log_beside(output), settings=settings(options), brief=brief)
-        if options["stream"]:
-            from kcli.pipeline.streaming import stream
-
-            return stream(spark, inputs, chosen, watch, report=report)
-        engine = SparkEngine(spark)
-    with progress_bar(options["quiet"]) as progress:
-        return run_held(engine, inputs, chosen, progress)
+    return SparkEngine(session(options["master"], log=log_beside(output), settings=settings(options), brief=brief))
 
 
 def settings(options: dict[str, Any]) -> dict[str, str]:
-    made = dict(each.partition("=")[::2] for each in options["confs"])
-    if options["py_files"]:
+    made = dict(each.partition("=")[::2] for each in options.get("confs", ()))
+    if options.get("py_files"):
         made["spark.submit.pyFiles"] = options["py_files"]
     return made
 
@@ -200,9 +204,7 @@ def say(summary: Any, output: str, reported: bool = False) -> None:
         return
     if summary.redone:
         read = ", ".join(map(str, summary.redone))
-        print_note(
-            f"captures of run {read} read again: what came now has packets of the same connections, or has grown"
-        )
+        print_note(f"captures read again: those of run {read}")
     for note in summary.notes:
         warn(note)
     rows = ", ".join(f"{name} {summary.rows[name]:,}" for name in TABLES if summary.rows.get(name))

@@ -1,0 +1,127 @@
+"""`kcli pipeline history`, `forget`, `compact` and `vacuum`: the runs that tables are of, and the folder's upkeep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from kcli.cli.options.inputs import quiet_option
+from kcli.cli.pipeline.report import cell
+from kcli.cli.pipeline.run import check_engine, engine_of, say
+from kcli.cli.terminal.columns import print_rows
+from kcli.cli.terminal.console import warn
+from kcli.cli.terminal.lines import print_note
+from kcli.counting import counted
+from kcli.errors import UsageError
+from kcli.extras import require
+
+HEADINGS = ("run", "ended", "captures", "exchanges", "in place of", "forgotten")
+
+
+@contextmanager
+def held(folder: str) -> Iterator[None]:
+    """Hold an output folder. InputError: it has no tables. HeldError: a run writes to it."""
+    require("kcli pipeline", "parquet")
+    from kcli.pipeline.holding import holding
+    from kcli.pipeline.report import opened
+
+    opened(folder)
+    with holding(folder, notify=warn):
+        yield
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@quiet_option("No warnings.", used=False)
+def history(folder: str) -> None:
+    """Say which runs of `kcli pipeline run` the tables in DIR are of.
+
+    A run may stand in place of earlier ones, whose captures it has read again.
+
+    \b
+    kcli pipeline history tables/
+    """
+    require("kcli pipeline", "parquet")
+    from kcli.pipeline.report import opened
+
+    journal = opened(folder)
+    redone = {run for entry in journal.history for run in entry.redone}
+    rows = [
+        (
+            f"{entry.run}{' (replaced)' if entry.run in redone else ''}", entry.stats.get("ended", "")[:19],
+            cell("captures", len(entry.inputs)), cell("exchanges", entry.stats.get("exchanges")),
+            ", ".join(map(str, entry.redone)), ", ".join(each["uri"] for each in entry.forgotten),
+        )
+        for entry in journal.history
+    ]  # fmt: skip
+    print_rows(HEADINGS, rows)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--run", "runs", type=int, multiple=True, metavar="N", help="All captures that run N has read.")
+@click.option("--file", "files", multiple=True, metavar="PATH", help="One capture, as it was given to the run.")
+@click.option(
+    "--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True,
+    help="What makes the tables anew: see `kcli pipeline run`.",
+)  # fmt: skip
+@click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
+@quiet_option("No summary.")
+def forget(folder: str, runs: tuple[int, ...], files: tuple[str, ...], **options: Any) -> None:
+    """Take captures out of the tables in DIR, as if they had never been read; later runs pass them over.
+
+    What was read since is read again without them, so the other captures must still be there.
+
+    \b
+    kcli pipeline forget tables/ --file captures/wrong.pcap
+    kcli pipeline forget tables/ --run 3
+    """
+    if not runs and not files:
+        raise UsageError("nothing to forget: --run or --file says what")
+    check_engine(folder, options)
+    with held(folder):
+        from kcli.pipeline import upkeep
+
+        count, made = upkeep.forget(engine_of(folder, options, brief=True), folder, runs, files)
+    if not options["quiet"]:
+        print_note(f"forgotten: {counted(count, 'capture')}")
+        say(made, folder, True)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@quiet_option("No summary.")
+def compact(folder: str, quiet: bool) -> None:
+    """Make one file of all that a table in DIR has of a day: many runs leave many small ones.
+
+    It counts as a run, which stands in place of all before it.
+
+    \b
+    kcli pipeline compact tables/
+    """
+    with held(folder):
+        from kcli.pipeline import upkeep
+
+        made = upkeep.compact(folder)
+    if not quiet:
+        print_note(f"{counted(made.before, 'file')} before, {made.after:,} now")
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@quiet_option("No summary.")
+def vacuum(folder: str, quiet: bool) -> None:
+    """Remove the files in DIR's tables that no run refers to, and what runs that died have left.
+
+    \b
+    kcli pipeline vacuum tables/
+    """
+    with held(folder):
+        from kcli.pipeline import upkeep
+
+        made = upkeep.vacuum(folder)
+    if not quiet:
+        print_note(f"removed: {counted(len(made), 'file')}")

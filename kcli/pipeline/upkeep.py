@@ -1,0 +1,157 @@
+"""Upkeep of an output folder: captures are forgotten, small files made one, and what nothing refers to is removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from kcli.errors import InputError, UsageError
+from kcli.pipeline.context import Engine, Options, Progress
+from kcli.pipeline.journal import HOME, Entry, Journal, published
+from kcli.pipeline.redo import again, from_run_on
+from kcli.pipeline.run import Summary, quiet, run_files
+from kcli.pipeline.storage import Place
+from kcli.pipeline.tables import TABLES
+from kcli.pipeline.writing import stored_schema
+from kcli.tables.parquet import parquet_writer
+
+FACTS = f"{HOME}/facts"
+
+
+def forget(
+    engine: Engine, output: str, runs: Sequence[int], files: Sequence[str], progress: Progress = quiet
+) -> tuple[int, Summary]:
+    """Take captures out of the tables, by their runs and their paths: these runs are done again without them.
+
+    Return how many, and the summary of the run that stands in their place. Whoever calls holds the output. UsageError:
+    there is no such run or capture. InputError: another capture, which has to be read again, is gone.
+    """
+    journal = Journal(output)
+    journal.recover()
+    known = [entry.run for entry in journal.entries]
+    read = {each["uri"]: entry.run for entry in journal.entries for each in entry.inputs}
+    for run in runs:
+        if run not in known:
+            raise UsageError(f"{output}: no run {run} (there are: {', '.join(map(str, known))})")
+    named = [Place(file).absolute.uri for file in files]
+    for file in named:
+        if file not in read:
+            raise UsageError(f"{file}: no run has read it")
+    chosen = {uri for uri, run in read.items() if run in runs} | set(named)
+    options = Options(output, **journal.entries[-1].options)
+    task = again(journal, from_run_on(journal, [*runs, *(read[file] for file in named)]), [], without=sorted(chosen))
+    if not task.redone:
+        raise InputError(task.notes[0])
+    lost = [each for entry in task.redone for each in entry.inputs if each["uri"] in chosen]
+    task = replace(task, forgotten=[*task.forgotten, *lost])
+    return len(lost), run_files(engine, journal, task, options, progress, final=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """How many files there were, and are now."""
+
+    before: int
+    after: int
+
+
+def compact(output: str) -> Compacted:
+    """Make one file of all that a table has of a day; the run that does so stands in place of all before it.
+
+    Whoever calls holds the output.
+    """
+    journal = Journal(output)
+    journal.recover()
+    entries = list(journal.entries)
+    groups = grouped(journal)
+    before = sum(map(len, groups.values()))
+    if before == len(groups):
+        return Compacted(before, before)
+    entry = journal.begin(entries)
+    entry.inputs = [each for other in entries for each in other.inputs]
+    entry.forgotten = [each for other in entries for each in other.forgotten]
+    entry.stats = entries[-1].stats | {
+        "exchanges": sum(other.stats["exchanges"] for other in entries), "ended": datetime.now(UTC).isoformat(),
+    }  # fmt: skip
+    for (table, day, passing), uris in groups.items():
+        path = f"{table}/{f'date={day}/' if day else ''}{'open' if passing else 'whole'}.parquet"
+        rows = merge(uris, Place(journal.folder(entry)) / path, table)
+        entry.files.append({"table": table, "day": day, "path": path, "rows": rows, "passing": passing})
+    keep_state(journal, entries[-1], entry)
+    journal.commit(entry)
+    return Compacted(before, len(groups))
+
+
+def grouped(journal: Journal) -> dict[tuple[str, str | None, bool], list[str]]:
+    """Return the files of the tables and facts by table, day, and whether the next run replaces them."""
+    found: dict[tuple[str, str | None, bool], list[str]] = {}
+    for entry, where in live_files(journal):
+        if where["table"]:
+            key = where["table"], where["day"], where["passing"]
+            found.setdefault(key, []).append((journal.output / published(entry.run, where)).uri)
+    return found
+
+
+def live_files(journal: Journal) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    """Yield the files that are published, each with its run."""
+    for entry in journal.entries:
+        for where in entry.files:
+            if entry is journal.entries[-1] or not where["passing"]:
+                yield entry, where
+
+
+def merge(uris: Sequence[str], target: Place, table: str) -> int:
+    """Write the rows of files of a table into one, a group of rows at a time; return how many they are."""
+    import pyarrow.parquet
+
+    schema = stored_schema(table)
+    rows = 0
+    with target.create() as file, parquet_writer(file, schema) as writer:
+        for uri in uris:
+            with Place(uri).open() as opened:
+                source = pyarrow.parquet.ParquetFile(opened)
+                for number in range(source.num_row_groups):
+                    group = with_columns(source.read_row_group(number), schema)
+                    writer.write_table(group)
+                    rows += group.num_rows
+    return rows
+
+
+def with_columns(rows: Any, schema: Any) -> Any:
+    """Return rows as a table has them today: what an older release has not written is null."""
+    import pyarrow
+
+    columns = [
+        rows.column(field.name) if field.name in rows.schema.names else pyarrow.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    encoded = [
+        column.dictionary_encode() if pyarrow.types.is_dictionary(field.type) else column.cast(field.type)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return pyarrow.table(encoded, schema=schema)
+
+
+def keep_state(journal: Journal, last: Entry, entry: Entry) -> None:
+    """Have the connections that are still open go with the new entry."""
+    for path in last.carry:
+        (Place(journal.folder(entry)) / "under-way").write((journal.output / path).read())
+        where = {"table": "", "day": None, "path": "under-way", "rows": 0, "passing": True}
+        entry.files.append(where)
+        entry.carry = [published(entry.run, where)]
+
+
+def vacuum(output: str) -> list[str]:
+    """Remove the files in the tables' folders that no run refers to, and what runs that died have left; return the
+    files. Whoever calls holds the output."""
+    journal = Journal(output)
+    journal.recover()
+    kept = {(journal.output / published(entry.run, where)).uri for entry, where in live_files(journal)}
+    kept |= {(journal.output / path).uri for entry in journal.entries for path in entry.carry}
+    folders = [*TABLES, FACTS, f"{HOME}/carried"]
+    found = [each.uri for folder in folders for each in (journal.output / folder).listed() if each.uri not in kept]
+    for uri in found:
+        Place(uri).remove()
+    return found
