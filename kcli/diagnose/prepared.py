@@ -6,6 +6,7 @@ since 1970 (`ns`: of the request), seconds where a column says so.
 
 from __future__ import annotations
 
+from kcli.diagnose.facts.definitions import CALLS, calls_query
 from kcli.diagnose.signs import SIGNS
 from kcli.tables.connections import address_sql
 
@@ -15,6 +16,7 @@ WAITING = "('JOIN_GROUP', 'SYNC_GROUP', 'SHARE_FETCH', 'CONTROLLER_REGISTRATION'
 LEADERSHIP = "('NOT_LEADER_OR_FOLLOWER', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH')"
 
 PREPARED: dict[str, str] = {
+    **{name: calls_query(table) for name, table in CALLS.items()},
     "signs": SIGNS,
     # Requests that only brokers and controllers send, fetches of followers, AddPartitionsToTxn in the versions that
     # brokers send each other, and nothing but WriteTxnMarkers.

@@ -20,6 +20,9 @@ from kcli.tables.exchange_views import MACROS
 
 MEMORY = "512MiB"  # what is more goes to a temporary folder
 ROWS = 50_000  # of a table that wait to be put in at once
+HELD = (
+    1 << 28
+)  # bytes of rows that queries read where they are; what is more goes into DuckDB's tables, which may spill
 STORED = (
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "topic_names",
     "logins",
@@ -37,7 +40,7 @@ SQL_TYPES = {
 class FactStore:
     """Takes rows of tables, and answers queries over them; close it when done. UsageError: DuckDB is missing.
 
-    A table is made when there is a row for it, or a query that reads it.
+    A table is made when a query reads it.
     """
 
     def __init__(self) -> None:
@@ -57,7 +60,10 @@ class FactStore:
         known = TABLES | FACTS | REPORT_FACTS | DIAGNOSIS_FACTS
         self.columns = {name: known[name].columns for name in STORED}
         self.rows: dict[str, list[tuple[Any, ...]]] = {}
+        self.held: dict[str, list[Any]] = {}
+        self.held_bytes = 0
         self.made: set[str] = set()
+        self.spilled: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -78,12 +84,37 @@ class FactStore:
         """Take a record batch, whose texts may lie in memory that the next one takes."""
         import pyarrow
 
-        self.make(table)
-        self.connection.register("given", pyarrow.Table.from_batches([batch]))
-        try:
+        copied = pyarrow.BufferOutputStream()
+        with pyarrow.ipc.new_stream(copied, batch.schema) as stream:
+            stream.write_batch(batch)
+        data = copied.getvalue()
+        self.held.setdefault(table, []).append(pyarrow.ipc.open_stream(data).read_all())
+        self.held_bytes += data.size
+        if self.held_bytes > HELD:
+            self.spill_held()
+
+    def spill_held(self) -> None:
+        """Move the rows that are held into DuckDB's tables."""
+        for table in self.held:
+            if table not in self.spilled:
+                self.create(table)
+                self.spilled.add(table)
+            self.register("given", table)
             self.execute(f"INSERT INTO {table} SELECT * FROM given")
-        finally:
             self.connection.unregister("given")
+        self.held.clear()
+        self.held_bytes = 0
+
+    def create(self, table: str) -> None:
+        """Make a table without a row."""
+        columns = ", ".join(f'"{each.name}" {SQL_TYPES[each.kind]}' for each in self.columns[table])
+        self.execute(f"CREATE TABLE {table} ({columns})")
+
+    def register(self, name: str, table: str) -> None:
+        """Let queries read the rows that are held of a table under that name."""
+        import pyarrow
+
+        self.connection.register(name, pyarrow.concat_tables(self.held[table]))
 
     def flush(self) -> None:
         """Put in what waits."""
@@ -97,16 +128,19 @@ class FactStore:
             self.rows[table] = []
 
     def make(self, table: str) -> None:
-        """Make a table, and those that it is made of, if it is one of the store's and not there yet."""
+        """Have a table that queries may read, and those that it is made of, if it is one of the store's."""
         if table in self.made or table not in KNOWN:
             return
         self.made.add(table)
         if table in PREPARED:
             self.provide(PREPARED[table])
             self.execute(f"CREATE TABLE {table} AS {PREPARED[table]}")
+        elif table in self.spilled:
+            self.spill_held()
+        elif table in self.held:
+            self.register(table, table)
         else:
-            columns = ", ".join(f'"{each.name}" {SQL_TYPES[each.kind]}' for each in self.columns[table])
-            self.execute(f"CREATE TABLE {table} ({columns})")
+            self.create(table)
 
     def provide(self, sql: str) -> None:
         """Make the tables that a query reads."""

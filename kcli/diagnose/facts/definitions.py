@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kcli.tables.definition import Table, define
+from kcli.tables.definition import Column, Table, define
 from kcli.tables.exchanges import WHO
 
 DIAGNOSIS_FACTS: dict[str, Table] = {}
@@ -28,7 +28,6 @@ protocols      string?  protocol type and names of the assignors that a JoinGrou
 session_timeout_ms int32? of a JoinGroup
 rebalance_timeout_ms int32? of a JoinGroup: max.poll.interval.ms
 answered       bool     there is an answer
-latency_ms     float64? from the request's last packet to the response's
 """,
     dated=False,
 )
@@ -171,9 +170,8 @@ error          string?  name of the error in the answer
 define(
     DIAGNOSIS_FACTS,
     "software",
-    "What ApiVersions requests said of each connection's client.",
+    "What clients called themselves in ApiVersions requests, each once.",
     """
-connection     string   "server-client", each as address:port
 software       string?  the client's name for itself (KIP-511)
 software_version string? its version
 """,
@@ -242,3 +240,47 @@ ack_ms         float64? from the SYN-ACK to its acknowledgement: between this ca
     ),
     dated=False,
 )
+
+# The tables of exchanges are made of what is said, once for all that say the same, and the exchanges (see `sayings`).
+CALLS = {name: table for name, table in DIAGNOSIS_FACTS.items() if table.columns[: len(WHO)] == WHO}
+SAYING = Column("saying", "int64", "number of what an exchange says", False)
+OF_CLIENT = tuple(each for each in WHO if each.name in ("client_id", "api_version"))
+for name, table in CALLS.items():
+    said = (SAYING, *OF_CLIENT, *table.columns[len(WHO) + 1 :])
+    DIAGNOSIS_FACTS[f"{name}_said"] = Table(f"{name}_said", f"What is said. {table.text}", said, False)
+    del DIAGNOSIS_FACTS[name]
+define(
+    DIAGNOSIS_FACTS,
+    "called",
+    "Exchanges that say something, each a row.",
+    [SAYING],
+    """
+link           int64    number of its connection
+correlation_id int32    of request and response
+timestamp      instant  when the request's last packet was captured
+""",
+    COMPLETED,
+    dated=False,
+)
+define(
+    DIAGNOSIS_FACTS,
+    "called_links",
+    "Connections of those exchanges.",
+    """
+link           int64    its number
+connection     string   "server-client", each as address:port
+server         string   the broker's end
+client         string   the client's end
+""",
+    dated=False,
+)
+
+
+def calls_query(table: Table) -> str:
+    """Return the query of a table of exchanges."""
+    said = ", ".join(f"s.{each.name}" for each in table.columns[len(WHO) + 1 :])
+    return f"""
+SELECT c.timestamp, l.connection, l.server, l.client, s.client_id, c.correlation_id, s.api_version, c.completed_ns,
+       {said}
+FROM called c JOIN {table.name}_said s ON c.saying = s.saying JOIN called_links l ON c.link = l.link
+"""

@@ -21,7 +21,7 @@ def put_member_call(rows: Rows, item: Exchange, who: Who) -> None:
         asked.get("groupInstanceId") or asked.get("instanceId"), generation,
         first_of(answered, "generationId", "memberEpoch"), error_of(answered), asked.get("reason"),
         protocols_of(asked), asked.get("sessionTimeoutMs"), first_of(asked, "rebalanceTimeoutMs"),
-        item.response is not None, item.latency_ms,
+        item.response is not None,
     ))  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def put_leave(rows: Rows, item: Exchange, who: Who) -> None:
         rows.put("group_calls", (
             *who, completed(item), "LEAVE_GROUP", asked.get("groupId"), each.get("memberId"),
             each.get("groupInstanceId"), None, None, error, each.get("reason"), None, None, None,
-            item.response is not None, item.latency_ms,
+            item.response is not None,
         ))  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def put_commit(rows: Rows, item: Exchange, who: Who) -> None:
     rows.put("group_calls", (
         *who, completed(item), item.bodies.name(item.api_key), asked.get("groupId"), asked.get("memberId") or None,
         asked.get("groupInstanceId"), first_of(asked, "generationIdOrMemberEpoch", "generationId"), None,
-        found[0] if found else None, None, None, None, None, item.response is not None, item.latency_ms,
+        found[0] if found else None, None, None, None, None, item.response is not None,
     ))  # fmt: skip
     for topic in asked.get("topics") or ():
         name = topic.get("name") or topic.get("topicId")

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.diagnose.facts.groups import Who, completed, error_of
 from kcli.pipeline.rows import Rows
 from kcli.schemas.apikeys import METADATA
 
-KEPT = 1 << 16  # answers, partitions and brokers that are remembered
+KEPT = 1 << 16  # partitions and brokers that are remembered
 NO_TOPIC = "A" * 22
 
 
-class Answer(NamedTuple):
-    """The parts of a Metadata answer that count. failed: (topic, error) of those with an error."""
-
-    topics: int
-    failed: tuple[tuple[str | None, str], ...]
-
-
 class MetadataRows:
-    """Puts rows of Metadata and FindCoordinator. An answer that came before from the same broker, byte for byte, is not
-    read again."""
+    """Puts rows of Metadata and FindCoordinator."""
 
     def __init__(self) -> None:
-        self.answers: dict[tuple[str, int, bytes], Answer] = {}
         self.partitions: dict[tuple[str, int], tuple[Any, ...]] = {}
         self.brokers: set[tuple[str, int, str]] = set()
 
@@ -40,34 +31,18 @@ class MetadataRows:
         """Put a Metadata request and what its answer says."""
         asked = (item.request or {}).get("topics")
         everything = asked is None or (asked == [] and item.api_version == 0)
-        if item.response_frame is None:
-            rows.put("metadata_calls", (*who, completed(item), everything, 0, None))
-            return
-        key = (item.link.server, item.api_version, bytes(item.response_frame)[4:])
-        answer = self.answers.get(key)
-        if answer is None:
-            if len(self.answers) >= KEPT or sum(len(each[2]) for each in self.answers) > KEPT * 64:
-                self.answers.clear()
-            answer = self.answers[key] = self.read(rows, item, who)
-        rows.put("metadata_calls", (*who, completed(item), everything, answer.topics, item.response_bytes))
+        topics = (item.response or {}).get("topics") or ()
+        rows.put("metadata_calls", (*who, completed(item), everything, len(topics), item.response_bytes))
         named = {each.get("name") for each in asked or ()}
-        for topic, error in answer.failed:
-            rows.put("metadata_topics", (*who, completed(item), topic, error, topic in named))
-
-    def read(self, rows: Rows, item: Exchange, who: Who) -> Answer:
-        """Put what is new in an answer."""
-        answered = item.response or {}
-        for each in answered.get("brokers") or ():
+        for each in (item.response or {}).get("brokers") or ():
             self.put_broker(rows, item, each["nodeId"], each["host"], each["port"])
-        failed = []
-        for topic in answered.get("topics") or ():
-            error, name = error_of(topic), topic.get("name")
+        for topic in topics:
+            error, name, topic_id = error_of(topic), topic.get("name"), topic.get("topicId")
             if error:
-                failed.append((name or topic.get("topicId"), error))
-            topic_id = topic.get("topicId")
+                told = name or topic_id
+                rows.put("metadata_topics", (*who, completed(item), told, error, told in named))
             for each in topic.get("partitions") or ():
                 self.put_partition(rows, item, name, None if topic_id == NO_TOPIC else topic_id, each)
-        return Answer(len(answered.get("topics") or ()), tuple(failed))
 
     def put_partition(
         self, rows: Rows, item: Exchange, topic: str | None, topic_id: str | None, each: dict[str, Any]
