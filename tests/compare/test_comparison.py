@@ -19,7 +19,8 @@ DATA = Path(__file__).parent / "data"
 
 @cache
 def made(before: str, after: str) -> Comparison:
-    return compare(*([str(DATA / f"{name}.pcap.zst")] for name in (before, after)))
+    one, other = ([str(DATA / f"{name}.pcap.zst")] for name in (before, after))
+    return compare(one, other)
 
 
 def verdicts(found: Comparison, measure: str) -> set[str]:

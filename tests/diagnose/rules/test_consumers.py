@@ -35,3 +35,9 @@ def test_hanging_up_explains_the_rounds_of_its_group() -> None:
 def test_a_batch_job_a_long_poll_and_a_deployment_are_healthy() -> None:
     found = diagnosed("healthy-batch-night")
     assert not found.findings and found.judged and found.checked > 30
+
+
+def test_sessions_that_are_opened_and_not_used() -> None:
+    found = only("sessions-never-reused")
+    told(found, client="price-poller")
+    assert found.finding == "sessions-never-reused" and found.evidence["incremental"] == 0

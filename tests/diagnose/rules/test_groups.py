@@ -30,3 +30,10 @@ def test_a_commit_for_each_record() -> None:
     found = only("commit-per-record-letters")
     assert found.finding == "commit-per-record"
     told(found, client="letter-print-1", group="letter-print")
+
+
+def test_a_coordinator_that_never_comes_is_of_a_group_or_of_a_transactional_id() -> None:
+    told(only("coordinator-group"), group="routes", client="parcel-route-1", transactionalId=None)
+    found = only("coordinator-txn")
+    told(found, transactionalId="ledger-tx-1", client="ledger-writer", group=None)
+    assert "__transaction_state" in found.advice
