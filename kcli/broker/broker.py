@@ -258,7 +258,7 @@ class Broker:
         return rows
 
     def _forget_topic(self, topic: Topic) -> None:
-        self.groups.forget_topic(topic.name)
+        self.groups.forget_topic(topic.name, topic.id)
 
     # --- changes, as users make them
 

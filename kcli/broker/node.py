@@ -12,6 +12,7 @@ from kcli.broker.net.listening import Listener
 from kcli.broker.net.receiving import SCRATCH
 from kcli.broker.partition import Key, Partition
 from kcli.broker.resource_configs import LOGGER_NAMES, ROOT
+from kcli.broker.share.sessions import ShareSessions
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.cache import FetchSessionCache
 
@@ -37,6 +38,7 @@ class Node:
             )
         )
         self._drafts: DraftBroker | None = None
+        self.share_sessions = ShareSessions(broker.configs.int("group.share.max.share.sessions"))
         self.log_levels = dict.fromkeys(LOGGER_NAMES, "INFO")
         self._listener: Listener | None = None
 

@@ -21,6 +21,7 @@ from kcli.broker.security.acls import CLUSTER_NAME, Operation, Resource
 from kcli.broker.security.login import Login
 from kcli.broker.security.needs import DENIED, operation_of
 from kcli.broker.security.security import Security
+from kcli.broker.share.sessions import ShareSessions
 from kcli.broker.transactions.coordinator import Transactions
 from kcli.sessions.broker import BrokerSessions
 
@@ -81,6 +82,10 @@ class Node(Protocol):
     @property
     def purgatory(self) -> Purgatory:
         """The fetches that wait for records."""
+
+    @property
+    def share_sessions(self) -> ShareSessions:
+        """Return its share sessions (KIP-932)."""
 
     @property
     def log_levels(self) -> dict[str, str]:
@@ -283,6 +288,10 @@ class Request:
         """Return the error code where the client may not use a group, or this node does not coordinate it; 0: none."""
         code = self.denial(Resource.GROUP, group_id)
         return code or self.services.coordinators.group_refusal(self.node.id, group_id)
+
+    def denial_of_group(self, group_id: str | None) -> int:
+        """Return the error code where the client may not use a group; 0: it may."""
+        return self.denial(Resource.GROUP, group_id) if group_id else 0
 
     def transaction_refusal(self, name: str) -> int:
         """Return the error code where the client may not use a transactional id, or this node does not coordinate it;

@@ -20,6 +20,7 @@ from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
+from kcli.broker.share.group import ShareGroup
 
 NOT_FOUND_SINCE, TOPIC_IDS_SINCE = 9, 10
 NOT_FOUND = error_code("GROUP_ID_NOT_FOUND")
@@ -56,8 +57,10 @@ def check(request: Request) -> int:
     group = request.groups.get(body["groupId"])
     if group is None:
         return 0 if generation < 0 else NOT_FOUND if request.version >= NOT_FOUND_SINCE else ILLEGAL_GENERATION
-    if generation < 0 and group.state is State.EMPTY:
+    if generation < 0 and group.state is State.EMPTY and not isinstance(group, ShareGroup):
         return 0
+    if isinstance(group, ShareGroup):
+        return NOT_FOUND if request.version >= NOT_FOUND_SINCE else ILLEGAL_GENERATION
     if isinstance(group, ConsumerGroup):
         return new_member_fault(request, group, member_id, body.get("groupInstanceId"), generation)
     return check_member(group, member_id, body.get("groupInstanceId"), generation)

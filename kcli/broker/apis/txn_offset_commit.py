@@ -13,6 +13,7 @@ from kcli.broker.codes import error_code
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
+from kcli.broker.share.group import ShareGroup
 from kcli.broker.transactions.attempts import attempt
 
 ADDING_SINCE, TOPIC_IDS_SINCE, NEVER = 5, 6, 32_767
@@ -43,7 +44,7 @@ def check_member(request: Request) -> int:
     if generation < 0 and not member_id and instance_id is None:
         return 0
     group = request.groups.get(body["groupId"])
-    if group is None:
+    if group is None or isinstance(group, ShareGroup):
         return error_code("ILLEGAL_GENERATION")
     if isinstance(group, ConsumerGroup):
         name = group.check(member_id, instance_id, generation)

@@ -11,9 +11,10 @@ from kcli.broker.groups.group import Group
 from kcli.broker.groups.offsets import OffsetStore
 from kcli.broker.groups.state import State
 from kcli.broker.metadata.controller import Controller
+from kcli.broker.share.group import ShareGroup
 from kcli.records.acceptance import RefusedError
 
-AnyGroup = Group | ConsumerGroup
+AnyGroup = Group | ConsumerGroup | ShareGroup
 Turned = TypeVar("Turned", Group, ConsumerGroup)
 
 
@@ -58,6 +59,8 @@ class Groups:
         group = self.by_id.get(group_id)
         if isinstance(group, ConsumerGroup):
             return None if group.members else self._turned(group, self._make_classic(group_id))
+        if isinstance(group, ShareGroup):
+            return None
         return group or self._make_classic(group_id)
 
     def consumer_group(self, group_id: str, *, joins: bool) -> ConsumerGroup:
@@ -67,12 +70,22 @@ class Groups:
         group = self.by_id.get(group_id)
         if isinstance(group, ConsumerGroup):
             return group
-        if group is not None and group.state is not State.EMPTY:
+        if isinstance(group, ShareGroup) or (group is not None and group.state is not State.EMPTY):
             raise RefusedError("GROUP_ID_NOT_FOUND", f"Group {group_id} is not a consumer group.")
         if group is None and not joins:
             raise RefusedError("GROUP_ID_NOT_FOUND", f"Group {group_id} not found.")
         made = self.by_id[group_id] = ConsumerGroup(group_id, self.topics, self.clock)
         return made if group is None else self._turned(group, made)
+
+    def share_group(self, group_id: str, *, joins: bool) -> ShareGroup:
+        """Return a share group, made for who joins it. RefusedError: there is none, or a group of another type."""
+        group = self.by_id.get(group_id)
+        if group is None and joins:
+            group = self.by_id[group_id] = ShareGroup(group_id, self.topics, self.clock)
+        if not isinstance(group, ShareGroup):
+            said = f"Group {group_id} is not a share group." if group is not None else f"Group {group_id} not found."
+            raise RefusedError("GROUP_ID_NOT_FOUND", said)
+        return group
 
     def _make_classic(self, group_id: str) -> Group:
         delay = self.configs.int("group.initial.rebalance.delay.ms") / 1000
@@ -120,12 +133,14 @@ class Groups:
         for each in places:
             group.offsets.pop(each, None)
 
-    def forget_topic(self, topic: str) -> None:
+    def forget_topic(self, topic: str, topic_id: str) -> None:
         """A topic was deleted: nobody's place in it means anything any more."""
         for group in self.by_id.values():
             places = [place for place in group.offsets if place[0] == topic]
             if places:
                 self.forget_offsets(group, places)
+            if isinstance(group, ShareGroup):
+                group.forget(topic_id)
 
     def forget(self) -> None:
         """Forget all groups, with their members and what they committed."""

@@ -17,6 +17,7 @@ SUPPORTED: Mapping[str, Range] = {
     "group.version": Range(0, 1),
     "kraft.version": Range(0, 1),
     METADATA: Range(7, METADATA_LEVEL),
+    "share.version": Range(0, 1),
     "transaction.version": Range(0, 2),
 }
 # A new cluster's. Level 0 is none.
@@ -24,6 +25,7 @@ INITIAL: Mapping[str, int] = {
     METADATA: METADATA_LEVEL,
     "eligible.leader.replicas.version": 1,
     "group.version": 1,
+    "share.version": 1,
     "transaction.version": 2,
 }
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3

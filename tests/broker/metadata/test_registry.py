@@ -14,7 +14,7 @@ from kcli.broker import apis
 from kcli.broker.metadata.registry import offered, route
 from kcli.broker.mock_rules import Answers
 from kcli.broker.response import HangUpError
-from kcli.schemas.apikeys import API_VERSIONS, FETCH, FETCH_SNAPSHOT, INCREMENTAL_FETCH, METADATA, PRODUCE, SHARE_FETCH
+from kcli.schemas.apikeys import API_VERSIONS, FETCH, FETCH_SNAPSHOT, INCREMENTAL_FETCH, METADATA, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.ranges import Range
 from tests.greeting import GREET, greeting, newer_metadata
@@ -98,7 +98,6 @@ def test_what_a_draft_defines_is_offered(tmp_path: Path) -> None:
     newer = newer_metadata(tmp_path / "newer")
     assert offered(newer, None)[METADATA] == Range(0, 14)
     assert offered(newer, "2.8")[METADATA] == Range(0, 11)
-    assert (
-        offered(None, None, Answers([{"api": "ShareFetch"}]))[SHARE_FETCH] == catalog(None).known(SHARE_FETCH).versions
-    )
-    assert SHARE_FETCH not in offered(None, "2.8", Answers([{"api": "ShareFetch"}]))
+    ruled, streams = Answers([{"api": "StreamsGroupHeartbeat"}]), 88
+    assert offered(None, None, ruled)[streams] == catalog(None).known(streams).versions
+    assert streams not in offered(None, "2.8", ruled)

@@ -99,14 +99,11 @@ def test_what_makes_no_quota() -> None:
             for parts in ([], entity(planet="x"), entity(user=""), entity(user="u", ip="10.0.0.1"), entity(ip="?")):
                 assert await alter(talk, parts, producer_byte_rate=1) == "INVALID_REQUEST", parts
             assert await alter(talk, entity(user="u") * 2, producer_byte_rate=1) == "INVALID_REQUEST"
-            odd: list[dict[str, float | None]] = [
-                *({SENT: value} for value in (0, -1, 1.5, 1e30, float("inf"))),
-                {"speed": 1},
-                {"connection_creation_rate": 1},
-                {"request_percentage": float("nan")},
-            ]
+            rates: list[float | None] = [0, -1, 1.5, 1e30, float("inf")]
+            odd = [{SENT: rate} for rate in rates]
+            odd += [{"speed": 1}, {"connection_creation_rate": 1}, {"request_percentage": float("nan")}]
             for values in odd:
-                assert await alter(talk, entity(user="u"), **values) == "INVALID_REQUEST", values
+                assert await alter(talk, entity(user="u"), check=False, **values) == "INVALID_REQUEST", values
             assert await describe(talk, ("planet", 0, "x")) == "UNSUPPORTED_VERSION"
             for asked in (
                 [("user", 0, None)],

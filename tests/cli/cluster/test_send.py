@@ -270,7 +270,7 @@ def test_what_the_broker_lacks_is_said_instead_of_security(tmp_path: Path, capsy
             (["--dialect", dialect, as_bytes], f"instead of answering Greet v0: it {lacks_it}"),
             ([as_bytes], f"does not have API key {GREET}"),
             (["--api", "Fetch", "--api-version", "99", empty], "has Fetch (API key 1) in v0-18, not in v99"),
-            (["--api", "ShareFetch", "--api-version", "1", empty], "it does not have ShareFetch"),
+            (["--api", "StreamsGroupHeartbeat", "--api-version", "1", empty], "it does not have StreamsGroupHeartbeat"),
         ]:
             assert main(["send", "-q", *bootstrap, *words]) == 4
             said = capsys.readouterr().err

@@ -235,11 +235,9 @@ class ConsumerGroup:
 
     def _matching(self, pattern: str, may_read: Callable[[str], bool]) -> frozenset[str]:
         takes = regular(pattern)
-        return frozenset(
-            each.name
-            for each in self.topics
-            if pattern and takes(each.name) and not each.internal and may_read(each.name)
-        )
+        if not pattern:
+            return frozenset()
+        return frozenset(each.name for each in self.topics if takes(each.name) and may_read(each.name))
 
     def _follow_topics(self, may_read: Callable[[str], bool]) -> None:
         """Begin a new epoch where the topics that members subscribe to have other partitions than before."""

@@ -24,7 +24,7 @@ from tests.broker.talk import (
     talking,
 )
 
-JOIN = {"rebalanceTimeoutMs": 1000, "subscribedTopicNames": ["t"], "topicPartitions": []}
+JOIN: dict[str, Any] = {"rebalanceTimeoutMs": 1000, "subscribedTopicNames": ["t"], "topicPartitions": []}
 
 
 async def beat(talk: Talk, version: int = 1, **more: Any) -> dict[str, Any]:

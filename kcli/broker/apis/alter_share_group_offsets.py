@@ -1,0 +1,51 @@
+"""AlterShareGroupOffsets v0 (KIP-932): an empty share group, which is made where there is none, goes on elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
+from kcli.broker.share.acknowledging import begin
+from kcli.broker.share.group import ShareGroup
+from kcli.records.acceptance import RefusedError
+
+
+def handle(request: Request) -> dict[str, Any]:
+    group_id = request.body["groupId"]
+    if code := request.fault() or request.group_refusal(group_id):
+        return {"errorCode": code, "errorMessage": None, "responses": []}
+    try:
+        group = empty_group(request, group_id, make=True)
+    except RefusedError as refused:
+        return {"errorCode": error_code(refused.error), "errorMessage": str(refused), "responses": []}
+    rows = []
+    for topic in request.body["topics"]:
+        known = request.topics.by_name.get(topic["topicName"])
+        parts = [
+            {"partitionIndex": each["partitionIndex"], "errorMessage": None}
+            | {"errorCode": alter(request, group, topic["topicName"], each["partitionIndex"], each["startOffset"])}
+            for each in topic["partitions"]
+        ]
+        named = {"topicName": topic["topicName"]} | ({"topicId": known.id} if known is not None else {})
+        rows.append(named | {"partitions": parts})
+    return {"errorCode": 0, "errorMessage": None, "responses": rows}
+
+
+def empty_group(request: Request, group_id: str, *, make: bool = False) -> ShareGroup:
+    """Return a share group without members; make: a new one where there is none. RefusedError: there is none."""
+    group = request.groups.share_group(group_id, joins=make)
+    if group.members:
+        raise RefusedError("NON_EMPTY_GROUP", f"The group {group_id} is not empty.")
+    return group
+
+
+def alter(request: Request, group: ShareGroup, name: str, index: int, offset: int) -> int:
+    partition = request.topics.find((name, index))
+    if code := request.denial(Resource.TOPIC, name):
+        return code
+    if partition is None:
+        return error_code("UNKNOWN_TOPIC_OR_PARTITION")
+    group.partitions[partition.keys[1]] = begin(request, partition, offset)
+    return 0

@@ -1,0 +1,34 @@
+"""DeleteShareGroupOffsets v0 (KIP-932): an empty share group forgets how far it is with topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.apis.alter_share_group_offsets import empty_group
+from kcli.broker.codes import error_code
+from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
+from kcli.broker.share.group import ShareGroup
+from kcli.records.acceptance import RefusedError
+
+
+def handle(request: Request) -> dict[str, Any]:
+    group_id = request.body["groupId"]
+    if code := request.fault() or request.group_refusal(group_id):
+        return {"errorCode": code, "errorMessage": None, "responses": []}
+    try:
+        group = empty_group(request, group_id)
+    except RefusedError as refused:
+        return {"errorCode": error_code(refused.error), "errorMessage": str(refused), "responses": []}
+    rows = [forget(request, group, each["topicName"]) for each in request.body["topics"]]
+    return {"errorCode": 0, "errorMessage": None, "responses": rows}
+
+
+def forget(request: Request, group: ShareGroup, name: str) -> dict[str, Any]:
+    topic = request.topics.by_name.get(name)
+    code = request.denial(Resource.TOPIC, name)
+    if code or topic is None:
+        code = code or error_code("UNKNOWN_TOPIC_OR_PARTITION")
+        return {"topicName": name, "errorCode": code, "errorMessage": None}
+    group.forget(topic.id)
+    return {"topicName": name, "topicId": topic.id, "errorCode": 0, "errorMessage": None}

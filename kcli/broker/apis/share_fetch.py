@@ -1,0 +1,152 @@
+"""ShareFetch v1-v2 (KIP-932, KIP-1206 strict record limits, KIP-1222 renewed locks): records for a member alone.
+
+* A share session (`share.sessions`) has the partitions; what is said of earlier records comes with the request.
+* Records are acquired in whole batches, up to about maxRecords; with shareAcquireMode 1 not one more.
+* The answer waits for records, as Fetch does; a partition without any is left out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterator
+from typing import Any, NamedTuple
+
+from kcli.broker.codes import error_code
+from kcli.broker.fetch.fetching import by_topic
+from kcli.broker.fetch.purgatory import DelayedFetch
+from kcli.broker.fetch.records_slot import RecordsSlots
+from kcli.broker.partition import Key
+from kcli.broker.request import Request
+from kcli.broker.response import Answer
+from kcli.broker.share.acknowledging import acknowledge, check, error_row, find, limits_of, release, shared
+from kcli.broker.share.group import ShareGroup
+from kcli.broker.share.partition import Acquired, ShareLimits
+from kcli.broker.share.sessions import LAST, ShareSession
+from kcli.broker.storage.segment import Slice
+from kcli.records.acceptance import RefusedError
+from kcli.records.batches import scan
+
+STRICT = 1
+BY_DEFAULT = 500  # records, where a version does not say
+
+
+class Found(NamedTuple):
+    """What a partition gives: records with what of them was acquired, or an error."""
+
+    records: Slice | None = None
+    acquired: tuple[Acquired, ...] = ()
+    error: int = 0
+    said: str | None = None
+
+
+class ShareWork:
+    """A share fetch between request and answer."""
+
+    def __init__(self, request: Request, group: ShareGroup, session: ShareSession) -> None:
+        self.request, self.group, self.session = request, group, session
+        self.limits: ShareLimits = limits_of(request, group.id)
+        self.acknowledged: dict[Key, tuple[int, str | None]] = {}
+        self.found: dict[Key, Found] = {}
+
+    def look(self) -> None:
+        """Acquire what is there."""
+        body = self.request.body
+        left, size = body.get("maxRecords", 0) or BY_DEFAULT, body["maxBytes"]
+        for key in [*self.session.partitions]:
+            if left <= 0 or size <= 0:
+                break
+            try:
+                each = self.read(key, left, size)
+            except RefusedError as refused:
+                each = Found(error=error_code(refused.error), said=str(refused))
+            if each.records is not None or each.error:
+                self.found[key] = each
+            left -= sum(some.last - some.first + 1 for some in each.acquired)
+            size -= each.records.size if each.records is not None else 0
+
+    def read(self, key: Key, most: int, size: int) -> Found:
+        """Acquire records of one partition. RefusedError."""
+        partition = find(self.request, key)
+        if code := self.request.fault(partition.topic.name, partition.index):
+            return Found(error=code)
+        share, log = shared(self.request, self.group, key, partition), partition.log
+        offset = share.next_offset
+        if log is None or offset >= partition.end_offset:
+            return Found()
+        committed = self.request.controller.group_config(self.group.id, "share.isolation.level") == "read_committed"
+        limit = partition.last_stable_offset if committed else partition.end_offset
+        if offset >= limit:
+            return Found()
+        records = log.read(offset, size, True, limit if limit < log.end_offset else None)
+        if records is None:
+            return Found()
+        batches = [(each.base_offset, each.last_offset) for each in scan(records.read(), check=False, damages=[])]
+        strict = self.request.body.get("shareAcquireMode") == STRICT
+        acquired = share.acquire(self.request.body["memberId"], batches, most, self.limits, strict=strict)
+        return Found(records, tuple(acquired)) if acquired else Found()
+
+    def answer(self) -> Answer:
+        """Make the response."""
+        slots = RecordsSlots()
+        keys = dict.fromkeys([*self.acknowledged, *self.found])
+        rows = ((key, self.row(key, slots)) for key in keys)
+        self.session.rotate()
+        body = {"errorCode": 0, "errorMessage": None, "acquisitionLockTimeoutMs": round(self.limits.lock * 1000)}
+        topics = by_topic("topicId", sorted(rows, key=lambda each: each[0]))
+        return self.request.api.encode_with(body | {"responses": topics}, slots.filled)
+
+    def row(self, key: Key, slots: RecordsSlots) -> dict[str, Any]:
+        found, (code, said) = self.found.get(key, Found()), self.acknowledged.get(key, (0, None))
+        made = error_row(self.request, key, found.error, found.said)
+        made |= {"acknowledgeErrorCode": code, "acknowledgeErrorMessage": said, "records": slots.field(found.records)}
+        rows = [
+            {"firstOffset": one.first, "lastOffset": one.last, "deliveryCount": one.deliveries}
+            for one in found.acquired
+        ]
+        return made | {"acquiredRecords": rows}
+
+    async def wait(self) -> Answer:
+        """Look again whenever something was written or let go, until there are records or the time is up."""
+        clock, purgatory = self.request.services.clock, self.request.node.purgatory
+        until = clock.time() + self.request.body["maxWaitMs"] / 1000
+        while not self.found and clock.time() < until and not self.request.client.half_closed.is_set():
+            seen = purgatory.events
+            watch = DelayedFetch(tuple(self.session.partitions), 1)
+            purgatory.add(watch)
+            self.request.client.on_half_closed(watch.woken)
+            timer = clock.call_later(until - clock.time(), watch.woken.set)
+            try:
+                self.look()
+                if not self.found and purgatory.events == seen:
+                    await watch.woken.wait()
+            finally:
+                timer.cancel()
+                purgatory.remove(watch)
+        return self.answer()
+
+
+def handle(request: Request) -> Answer | Awaitable[Answer]:
+    body = request.body
+    if code := request.fault() or request.denial_of_group(body["groupId"]):
+        return {"errorCode": code, "errorMessage": None, "responses": []}
+    epoch = body["shareSessionEpoch"]
+    try:
+        group = check(request)
+        session = request.node.share_sessions.fetch(group.id, body["memberId"], epoch)
+    except RefusedError as refused:
+        return {"errorCode": error_code(refused.error), "errorMessage": str(refused), "responses": []}
+    work = ShareWork(request, group, session)
+    work.acknowledged = acknowledge(request, group, body["topics"])
+    gone = list(keys_of(body["forgottenTopicsData"]))
+    added = ((topic["topicId"], each["partitionIndex"]) for topic in body["topics"] for each in topic["partitions"])
+    session.follow(added, gone)
+    release(group, body["memberId"], gone)
+    if epoch == LAST:
+        release(group, body["memberId"], session.partitions)
+        return work.answer()
+    work.look()
+    idle = not session.partitions or body.get("isRenewAck")
+    return work.answer() if work.found or work.acknowledged or idle or body["maxWaitMs"] <= 0 else work.wait()
+
+
+def keys_of(topics: list[dict[str, Any]]) -> Iterator[Key]:
+    return ((topic["topicId"], index) for topic in topics for index in topic["partitions"])

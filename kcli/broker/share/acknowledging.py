@@ -1,0 +1,105 @@
+"""What members say of records, in ShareFetch and ShareAcknowledge alike, and the partitions that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.partition import Key, Partition
+from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
+from kcli.broker.share.group import ShareGroup
+from kcli.broker.share.partition import Acknowledgement, ShareLimits, SharePartition
+from kcli.records.acceptance import RefusedError
+
+EARLIEST = "earliest"
+
+
+def limits_of(request: Request, group_id: str) -> ShareLimits:
+    """Return the limits of a group, its own or the broker's."""
+
+    def number(name: str) -> int:
+        own = request.controller.group_config(group_id, f"share.{name}")
+        return int(own) if own is not None else request.configs.int(f"group.share.{name}")
+
+    return ShareLimits(
+        number("record.lock.duration.ms") / 1000, number("delivery.count.limit"), number("partition.max.record.locks")
+    )
+
+
+def find(request: Request, key: Key) -> Partition:
+    """Return a partition that this node leads. RefusedError."""
+    partition = request.topics.find(key, True)
+    if partition is None:
+        known = key[0] in request.topics.by_id
+        raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION" if known else "UNKNOWN_TOPIC_ID", "no such partition")
+    if request.denial(Resource.TOPIC, partition.topic.name):
+        raise RefusedError("TOPIC_AUTHORIZATION_FAILED", "the client may not read the topic")
+    if partition.leader != request.node.id:
+        raise RefusedError("NOT_LEADER_OR_FOLLOWER", "this node does not lead the partition")
+    return partition
+
+
+def shared(request: Request, group: ShareGroup, key: Key, partition: Partition) -> SharePartition:
+    """Return how far a group is with a partition; the first time it begins where `share.auto.offset.reset` says."""
+    found = group.partitions.get(key)
+    if found is None:
+        reset = request.controller.group_config(group.id, "share.auto.offset.reset") or "latest"
+        start = partition.start_offset if reset == EARLIEST else partition.end_offset
+        found = group.partitions[key] = begin(request, partition, start)
+    found.begin_at(partition.start_offset)
+    return found
+
+
+def begin(request: Request, partition: Partition, start: int) -> SharePartition:
+    """Share a partition from an offset on."""
+    replicas = request.replicas
+    return SharePartition(start, request.services.clock, lambda: replicas.changed(partition))
+
+
+def acknowledge(
+    request: Request, group: ShareGroup, rows: Iterable[Mapping[str, Any]]
+) -> dict[Key, tuple[int, str | None]]:
+    """Take what a request says of records; return the error code and text of each partition that it is about."""
+    member, limits = request.body["memberId"], limits_of(request, group.id)
+    made: dict[Key, tuple[int, str | None]] = {}
+    for topic in rows:
+        for each in topic["partitions"]:
+            given = [
+                Acknowledgement(one["firstOffset"], one["lastOffset"], one["acknowledgeTypes"])
+                for one in each["acknowledgementBatches"]
+            ]
+            if not given:
+                continue
+            key = topic["topicId"], each["partitionIndex"]
+            try:
+                shared(request, group, key, find(request, key)).acknowledge(member, given, limits)
+                made[key] = 0, None
+            except RefusedError as refused:
+                made[key] = error_code(refused.error), str(refused)
+    return made
+
+
+def release(group: ShareGroup, member: str, partitions: Iterable[Key]) -> None:
+    """Let go of what a member acquired of partitions: its session ends."""
+    for key in partitions:
+        if key in group.partitions:
+            group.partitions[key].release_all(member)
+
+
+def check(request: Request) -> ShareGroup:
+    """Return the group of a request. RefusedError."""
+    group_id, member = request.body["groupId"], request.body["memberId"]
+    if not group_id or not member:
+        raise RefusedError("INVALID_REQUEST", "a group and a member expected")
+    return request.groups.share_group(group_id, joins=True)
+
+
+def error_row(request: Request, key: Key, code: int, said: str | None) -> dict[str, Any]:
+    """Make a partition's row with an error, and its leader where that is another."""
+    partition = request.topics.find(key, True)
+    row: dict[str, Any] = {"partitionIndex": key[1], "errorCode": code, "errorMessage": said}
+    if partition is not None:
+        row["currentLeader"] = partition.current_leader
+    return row

@@ -1,0 +1,171 @@
+"""A share group: its members, and which partitions they share (KIP-932; Kafka's ShareGroup and SimpleAssignor).
+
+Every partition has one member at least; where there are more members than partitions, several share one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kcli.broker.clock import Clock, Timer
+from kcli.broker.groups.committed import Committed
+from kcli.broker.groups.state import State
+from kcli.broker.metadata.topics import Topics
+from kcli.broker.partition import Key
+from kcli.broker.share.partition import SharePartition
+from kcli.records.acceptance import RefusedError
+
+JOINING, LEFT = 0, -1
+
+
+@dataclass(slots=True, eq=False)
+class ShareMember:
+    """A member. names: of the topics that it subscribes to; assigned: partitions by topic id and index; told: those
+    that it knows of.
+    """
+
+    id: str
+    rack: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    epoch: int = 0
+    previous_epoch: int = -1
+    names: tuple[str, ...] = ()
+    assigned: frozenset[Key] = frozenset()
+    told: frozenset[Key] = frozenset()
+    session: Timer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShareBeat:
+    """A heartbeat. names: None: as before. most_members, session_timeout (seconds): by the configs."""
+
+    member_id: str
+    epoch: int
+    rack: str | None
+    names: tuple[str, ...] | None
+    client: tuple[str, str]
+    most_members: int
+    session_timeout: float
+
+
+class ShareGroup:
+    """partitions: how far each partition's records were shared, by topic id and index."""
+
+    type = protocol_type = "share"
+
+    def __init__(self, group_id: str, topics: Topics, clock: Clock) -> None:
+        self.id, self.topics, self.clock = group_id, topics, clock
+        self.epoch = 0
+        self.members: dict[str, ShareMember] = {}
+        self.partitions: dict[Key, SharePartition] = {}
+        # It commits nothing, as other groups do.
+        self.offsets: dict[tuple[str, int], Committed] = {}
+        self.pending_offsets: dict[int, dict[tuple[str, int], Committed]] = {}
+        self._counts: dict[str, int] = {}
+        self._is_dead = False
+
+    @property
+    def state(self) -> State:
+        """Return its state, as Kafka shows it."""
+        return State.DEAD if self._is_dead else State.STABLE if self.members else State.EMPTY
+
+    def subscribes(self, topic: str) -> bool:
+        """Return whether a member subscribes to a topic, by name."""
+        return any(topic in each.names for each in self.members.values())
+
+    def beat(self, beat: ShareBeat) -> tuple[ShareMember, bool]:
+        """Take a heartbeat; return the member, and whether it is to hear its assignment. RefusedError."""
+        member = self._find(beat)
+        member.rack = beat.rack or member.rack
+        member.client_id, member.client_host = beat.client
+        changed = beat.names is not None and beat.names != member.names
+        if beat.names is not None:
+            member.names = beat.names
+        if changed or self._topics_changed():
+            self._assign()
+        if member.epoch != self.epoch:
+            member.previous_epoch, member.epoch = member.epoch, self.epoch
+        if member.session is not None:
+            member.session.cancel()
+        member.session = self.clock.call_later(beat.session_timeout, self.remove, member)
+        tells = beat.epoch == JOINING or member.assigned != member.told
+        member.told = member.assigned
+        return member, tells
+
+    def leave(self, member_id: str) -> None:
+        """Let a member go. RefusedError: it is none."""
+        self.remove(self._known(member_id))
+
+    def _find(self, beat: ShareBeat) -> ShareMember:
+        member = self.members.get(beat.member_id)
+        if beat.epoch == JOINING:
+            if member is None and len(self.members) >= beat.most_members:
+                said = f"The share group has reached its maximum capacity of {beat.most_members} members."
+                raise RefusedError("GROUP_MAX_SIZE_REACHED", said)
+            return member or self.members.setdefault(beat.member_id, ShareMember(beat.member_id))
+        member = self._known(beat.member_id)
+        if beat.epoch not in (member.epoch, member.previous_epoch):
+            said = f"The share group member has another epoch ({beat.epoch}) than the one known here ({member.epoch})"
+            raise RefusedError("FENCED_MEMBER_EPOCH", said)
+        return member
+
+    def _known(self, member_id: str) -> ShareMember:
+        member = self.members.get(member_id)
+        if member is None:
+            raise RefusedError("UNKNOWN_MEMBER_ID", f"Member {member_id} is not a member of group {self.id}.")
+        return member
+
+    def remove(self, member: ShareMember) -> None:
+        """Let a member go: others get its partitions."""
+        if member.session is not None:
+            member.session.cancel()
+        if self.members.get(member.id) is member:
+            del self.members[member.id]
+            for each in self.partitions.values():
+                each.release_all(member.id)
+            self._topics_changed()
+            self._assign()
+
+    def _topics_changed(self) -> bool:
+        """Return whether the topics of the members have other partitions than before."""
+        names = {name for each in self.members.values() for name in each.names}
+        found = (topic for name in names if (topic := self.topics.by_name.get(name)) is not None)
+        counts = {topic.id: len(topic.partitions) for topic in found}
+        changed = counts != self._counts
+        self._counts = counts
+        return changed
+
+    def _assign(self) -> None:
+        self._topics_changed()
+        self.epoch += 1
+        given: dict[str, set[Key]] = {member: set() for member in self.members}
+        for topic_id, count in self._counts.items():
+            topic = self.topics.by_id[topic_id]
+            members = sorted(each.id for each in self.members.values() if topic.name in each.names)
+            for at in range(max(count, len(members))):
+                given[members[at % len(members)]].add((topic_id, at % count))
+        for each in self.members.values():
+            each.assigned = frozenset(given[each.id])
+
+    def forget(self, topic_id: str) -> None:
+        """Forget how far a topic was shared: it was deleted."""
+        for key in [each for each in self.partitions if each[0] == topic_id]:
+            self.partitions.pop(key).close()
+
+    def close(self) -> None:
+        """Give up all timers."""
+        for each in self.members.values():
+            if each.session is not None:
+                each.session.cancel()
+        for share in self.partitions.values():
+            share.close()
+        self._is_dead = True
+
+    def rows(self, partitions: frozenset[Key]) -> Mapping[str, list[int]]:
+        """Return partitions by topic id, in order."""
+        found: dict[str, list[int]] = {}
+        for topic, index in sorted(partitions):
+            found.setdefault(topic, []).append(index)
+        return found

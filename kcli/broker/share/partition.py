@@ -1,0 +1,208 @@
+"""A partition as a share group reads it: each record on its way is available, acquired, or done (KIP-932).
+
+* start: the first record that is not done; end: the first that was never acquired.
+* Who acquires a record has it for the lock's duration; then it is available again, for as often as the delivery limit
+  says. What is accepted or rejected is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+from kcli.broker.clock import Clock, Timer
+from kcli.records.acceptance import RefusedError
+
+PRECISION = 0.01  # seconds that a timer may be early
+GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+
+
+class Stage(IntEnum):
+    """Where a record stands (Kafka's RecordState, in its numbers)."""
+
+    AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = 0, 1, 2, 4
+
+
+class Acquired(NamedTuple):
+    """Offsets that a member acquired together; deliveries: this one included."""
+
+    first: int
+    last: int
+    deliveries: int
+
+
+class Acknowledgement(NamedTuple):
+    """What a member says of records. types: one for all of them, or one for each."""
+
+    first: int
+    last: int
+    types: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ShareLimits:
+    """lock: seconds; deliveries: of a record at most; in_flight: records of a partition at most."""
+
+    lock: float = 30.0
+    deliveries: int = 5
+    in_flight: int = 2000
+
+
+@dataclass(slots=True, eq=False)
+class InFlight:
+    """A record on its way."""
+
+    stage: Stage = Stage.AVAILABLE
+    count: int = 0
+    member: str = ""
+    lock: Timer | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether nobody gets it any more."""
+        return self.stage in (Stage.ACKNOWLEDGED, Stage.ARCHIVED)
+
+
+class SharePartition:
+    """changed: called where records have become available again."""
+
+    def __init__(self, start: int, clock: Clock, changed: Callable[[], None]) -> None:
+        self.start = self.end = start
+        self.clock, self.changed = clock, changed
+        self.records: dict[int, InFlight] = {}
+
+    @property
+    def next_offset(self) -> int:
+        """Return the first offset that may be acquired."""
+        ready = (offset for offset, each in self.records.items() if each.stage is Stage.AVAILABLE)
+        return min(ready, default=self.end)
+
+    def begin_at(self, offset: int) -> None:
+        """Forget records before an offset: they were deleted."""
+        if offset > self.start:
+            for each in [one for one in self.records if one < offset]:
+                self.records.pop(each).lock = None
+            self.start, self.end = offset, max(self.end, offset)
+            self._advance()
+
+    def acquire(
+        self, member: str, batches: Iterable[tuple[int, int]], most: int, limits: ShareLimits, *, strict: bool = False
+    ) -> list[Acquired]:
+        """Let a member have records of batches (first and last offset), up to about so many.
+
+        strict: not one more; else the batch that goes beyond is taken whole.
+        """
+        taken: list[int] = []
+        for first, last in batches:
+            for offset in range(max(first, self.start), last + 1):
+                if strict and len(taken) >= most:
+                    break
+                if self._is_free(offset, limits):
+                    taken.append(offset)
+            if len(taken) >= most:
+                break
+        last = max(taken, default=-1)
+        self.records |= {offset: InFlight() for offset in range(self.end, last + 1)}
+        self.end = max(self.end, last + 1)
+        for offset in taken:
+            each = self.records[offset]
+            each.stage, each.member, each.count = Stage.ACQUIRED, member, each.count + 1
+        made = list(self._ranges(taken))
+        for some in made:
+            self._lock(some, limits)
+        return made
+
+    def _is_free(self, offset: int, limits: ShareLimits) -> bool:
+        each = self.records.get(offset)
+        if each is not None:
+            return each.stage is Stage.AVAILABLE
+        return offset >= self.end and offset - self.start < limits.in_flight
+
+    def _ranges(self, offsets: list[int]) -> Iterator[Acquired]:
+        """Yield offsets that follow one another, delivered as often."""
+        run: Acquired | None = None
+        for offset in offsets:
+            count = self.records[offset].count
+            if run is not None and (offset, count) == (run.last + 1, run.deliveries):
+                run = run._replace(last=offset)
+                continue
+            if run is not None:
+                yield run
+            run = Acquired(offset, offset, count)
+        if run is not None:
+            yield run
+
+    def _lock(self, some: Acquired, limits: ShareLimits) -> None:
+        records = [self.records[offset] for offset in range(some.first, some.last + 1)]
+        timer = self.clock.call_later(limits.lock, self._expire, records, limits)
+        for each in records:
+            each.lock = timer
+
+    def _expire(self, records: list[InFlight], limits: ShareLimits) -> None:
+        """Let go of those records of a lock that no later one has, and that nothing was said of."""
+        now = self.clock.time() + PRECISION
+        due = [each for each in records if each.lock is not None and each.lock.due <= now]
+        for each in due:
+            self._let_go(each, limits)
+        if due:
+            self._advance()
+            self.changed()
+
+    def _let_go(self, each: InFlight, limits: ShareLimits) -> None:
+        each.stage = Stage.ARCHIVED if each.count >= limits.deliveries else Stage.AVAILABLE
+        each.member, each.lock = "", None
+
+    def acknowledge(self, member: str, given: Sequence[Acknowledgement], limits: ShareLimits) -> None:
+        """Take what a member says of records, all or nothing. RefusedError: it has not acquired one of them."""
+        steps: list[tuple[int, int]] = []
+        for some in given:
+            steps += self._steps(member, some)
+        for offset, kind in steps:
+            each = self.records[offset]
+            if kind == RENEW:
+                self._lock(Acquired(offset, offset, each.count), limits)
+            elif kind == RELEASE:
+                self._let_go(each, limits)
+            else:
+                each.stage = Stage.ACKNOWLEDGED if kind == ACCEPT else Stage.ARCHIVED
+                each.member, each.lock = "", None
+        self._advance()
+        if any(kind == RELEASE for _, kind in steps):
+            self.changed()
+
+    def _steps(self, member: str, some: Acknowledgement) -> Iterator[tuple[int, int]]:
+        size = some.last - some.first + 1
+        if size <= 0 or len(some.types) not in (1, size) or not set(some.types) <= set(range(5)):
+            raise RefusedError("INVALID_REQUEST", f"records {some.first} to {some.last}: {len(some.types)} types")
+        if some.last >= self.end:
+            raise RefusedError("INVALID_RECORD_STATE", f"record {some.last} was not acquired")
+        for at, offset in enumerate(range(some.first, some.last + 1)):
+            each = self.records.get(offset)
+            if offset < self.start and each is None:
+                continue  # done, or deleted
+            if each is None or each.stage is not Stage.ACQUIRED or each.member != member:
+                raise RefusedError("INVALID_RECORD_STATE", f"record {offset} is not the member's")
+            yield offset, some.types[at if len(some.types) > 1 else 0]
+
+    def release_all(self, member: str) -> None:
+        """Let go of all that a member acquired: it is gone, and they do not count as delivered."""
+        mine = [each for each in self.records.values() if each.member == member]
+        for each in mine:
+            each.stage, each.member, each.lock, each.count = Stage.AVAILABLE, "", None, each.count - 1
+        if mine:
+            self.changed()
+
+    def _advance(self) -> None:
+        while (each := self.records.get(self.start)) is not None and each.is_done:
+            del self.records[self.start]
+            self.start += 1
+        if not self.records:
+            self.start = self.end
+
+    def close(self) -> None:
+        """Give up all timers."""
+        for each in self.records.values():
+            if each.lock is not None:
+                each.lock.cancel()

@@ -1,0 +1,162 @@
+"""Share groups as a client meets them: heartbeats, fetches in a session, acknowledgements, offsets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from kcli.schemas import apikeys as keys
+from kcli.schemas.errors import error_name
+from tests.broker.talk import LIST_GROUPS, Talk, batch, run, talking
+
+
+class Sharing:
+    """A member of share group g."""
+
+    def __init__(self, talk: Talk, member: str) -> None:
+        self.talk, self.member = talk, member
+        self.epoch = 0
+        self.topic_id = talk.broker.topics.by_name["t"].id
+
+    async def beat(self, epoch: int = 0, names: list[str] | None = None, **more: Any) -> dict[str, Any]:
+        body = {"groupId": "g", "memberId": self.member, "memberEpoch": epoch, "rackId": None}
+        return await self.talk(keys.SHARE_GROUP_HEARTBEAT, 1, body | {"subscribedTopicNames": names} | more)
+
+    def batches(self, *given: tuple[int, int, int]) -> list[dict[str, Any]]:
+        rows = [{"firstOffset": first, "lastOffset": last, "acknowledgeTypes": [kind]} for first, last, kind in given]
+        return [{"topicId": self.topic_id, "partitions": [{"partitionIndex": 0, "acknowledgementBatches": rows}]}]
+
+    async def fetch(self, *given: tuple[int, int, int], epoch: int | None = None, wait: int = 0, **more: Any) -> Any:
+        body = {"groupId": "g", "memberId": self.member, "maxWaitMs": wait, "minBytes": 1, "maxBytes": 1 << 20}
+        body |= {"maxRecords": 500, "batchSize": 500, "forgottenTopicsData": [], "topics": self.batches(*given)}
+        body |= {"shareSessionEpoch": self.epoch if epoch is None else epoch}
+        answer = await self.talk(keys.SHARE_FETCH, 2, body | {"shareAcquireMode": 0, "isRenewAck": False} | more)
+        if answer["errorCode"]:
+            return error_name(answer["errorCode"])
+        self.epoch = self.epoch + 1 if epoch is None else self.epoch
+        rows = [each for topic in answer["responses"] for each in topic["partitions"]]
+        return rows[0] if rows else None
+
+    async def say(self, *given: tuple[int, int, int], epoch: int | None = None) -> str:
+        body = {"groupId": "g", "memberId": self.member, "isRenewAck": False, "topics": self.batches(*given)}
+        body |= {"shareSessionEpoch": self.epoch if epoch is None else epoch}
+        answer = await self.talk(keys.SHARE_ACKNOWLEDGE, 2, body)
+        if answer["errorCode"]:
+            return error_name(answer["errorCode"])
+        self.epoch += 1
+        return ",".join(error_name(each["errorCode"]) for topic in answer["responses"] for each in topic["partitions"])
+
+
+@asynccontextmanager
+async def sharing(partitions: int = 1) -> AsyncIterator[tuple[Talk, Sharing]]:
+    async with talking(topic="t", partitions=partitions) as talk:
+        talk.broker.controller.configure_resource(32, "g", {"share.auto.offset.reset": "earliest"})
+        yield talk, Sharing(talk, "m")
+
+
+def ranges(row: Any) -> list[tuple[int, int, int]]:
+    return [tuple(each.values()) for each in row["acquiredRecords"]]
+
+
+def test_members_share_partitions() -> None:
+    async def work() -> None:
+        async with sharing(partitions=2) as (talk, first):
+            joined = await first.beat(0, ["t"])
+            assert joined["assignment"]["topicPartitions"][0]["partitions"] == [0, 1]
+            second, third = Sharing(talk, "n"), Sharing(talk, "o")
+            assert (await second.beat(0, ["t"]))["assignment"]["topicPartitions"][0]["partitions"] == [1]
+            assert (await third.beat(0, ["t"]))["assignment"]["topicPartitions"][0]["partitions"] == [0]
+            told = await first.beat(joined["memberEpoch"])
+            assert told["assignment"]["topicPartitions"][0]["partitions"] == [0]
+            assert (await first.beat(told["memberEpoch"]))["assignment"] is None
+            assert error_name((await first.beat(99))["errorCode"]) == "FENCED_MEMBER_EPOCH"
+            (group,) = (await talk(keys.SHARE_GROUP_DESCRIBE, 1, {"groupIds": ["g"]}))["groups"]
+            assert (group["groupState"], len(group["members"])) == ("Stable", 3)
+            listed = await talk(LIST_GROUPS, 5, {"statesFilter": [], "typesFilter": ["share"]})
+            assert [each["groupId"] for each in listed["groups"]] == ["g"]
+            assert (await third.beat(-1))["memberEpoch"] == -1
+            talk.broker.clock.advance(46)
+            assert not talk.broker.groups.by_id["g"].members
+
+    run(work())
+
+
+def test_records_are_fetched_acknowledged_and_fetched_again() -> None:
+    async def work() -> None:
+        async with sharing() as (talk, one):
+            await one.beat(0, ["t"])
+            await talk.produce("t", batch("a", "b", "c"))
+            row = await one.fetch()
+            assert ranges(row) == [(0, 2, 1)] and row["records"]
+            assert await one.fetch() is None
+            row = await one.fetch((0, 0, 1), (1, 1, 2))
+            assert row["acknowledgeErrorCode"] == 0 and ranges(row) == [(1, 1, 2)]
+            assert error_name((await one.fetch((0, 2, 1)))["acknowledgeErrorCode"]) == "NONE"
+            assert error_name((await one.fetch((2, 2, 1)))["acknowledgeErrorCode"]) == "NONE"
+            assert await one.say((7, 7, 1)) == "INVALID_RECORD_STATE"
+            waiting = asyncio.ensure_future(one.fetch(wait=20_000))
+            async with talk.another() as other:
+                await other.produce("t", batch("d"))
+            assert ranges(await waiting) == [(3, 3, 1)]
+            asked = {"groups": [{"groupId": "g", "topics": None}]}
+            (group,) = (await talk(keys.DESCRIBE_SHARE_GROUP_OFFSETS, 1, asked))["groups"]
+            assert [(each["startOffset"], each["lag"]) for each in group["topics"][0]["partitions"]] == [(3, 1)]
+
+    run(work())
+
+
+def test_sessions() -> None:
+    async def work() -> None:
+        async with sharing() as (talk, one):
+            assert await one.fetch(epoch=5) == "SHARE_SESSION_NOT_FOUND"
+            assert await one.say((0, 0, 1), epoch=0) == "INVALID_SHARE_SESSION_EPOCH"
+            await talk.produce("t", batch("a"))
+            assert ranges(await one.fetch()) == [(0, 0, 1)]
+            assert await one.fetch(epoch=7) == "INVALID_SHARE_SESSION_EPOCH"
+            assert await one.fetch(epoch=-1) is None  # what it acquired is let go
+            assert ranges(await Sharing(talk, "n").fetch()) == [(0, 0, 1)]
+            assert await one.fetch(epoch=1) == "SHARE_SESSION_NOT_FOUND"
+
+    run(work())
+
+
+def test_offsets_are_set_and_forgotten_where_nobody_is_there() -> None:
+    async def work() -> None:
+        async with sharing() as (talk, one):
+            await one.beat(0, ["t"])
+            await talk.produce("t", batch("a", "b", "c"))
+            rows = [{"topicName": "t", "partitions": [{"partitionIndex": 0, "startOffset": 2}]}]
+            body = {"groupId": "g", "topics": rows}
+            busy = await talk(keys.ALTER_SHARE_GROUP_OFFSETS, 0, body)
+            assert error_name(busy["errorCode"]) == "NON_EMPTY_GROUP"
+            await one.beat(-1)
+            set_ = await talk(keys.ALTER_SHARE_GROUP_OFFSETS, 0, body)
+            assert set_["responses"][0]["partitions"][0]["errorCode"] == 0
+            assert ranges(await one.fetch()) == [(2, 2, 1)]
+            gone = await talk(keys.DELETE_SHARE_GROUP_OFFSETS, 0, {"groupId": "g", "topics": [{"topicName": "t"}]})
+            assert gone["responses"][0]["errorCode"] == 0
+            assert not talk.broker.groups.share_group("g", joins=False).partitions
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ({"groupId": ""}, "INVALID_REQUEST"),
+        ({"memberId": ""}, "INVALID_REQUEST"),
+        ({"subscribedTopicNames": None}, "INVALID_REQUEST"),
+        ({"memberEpoch": -2}, "INVALID_REQUEST"),
+        ({"memberEpoch": 4}, "GROUP_ID_NOT_FOUND"),
+    ],
+)
+def test_odd_heartbeats(more: dict[str, Any], error: str) -> None:
+    async def work() -> None:
+        async with sharing() as (_, one):
+            assert error_name((await one.beat(0, ["t"], **more))["errorCode"]) == error
+
+    run(work())
