@@ -11,6 +11,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from mmap import mmap
 from queue import SimpleQueue
 
@@ -45,33 +46,41 @@ class Job:
         self.done.release()
 
 
+@dataclass(frozen=True, slots=True)
+class LineForm:
+    """What lines say. full: of each batch its records, too; payloads: what an exact encode needs; positions: where each
+    batch stands. record: decodes records further; secrets: show them."""
+
+    full: bool
+    record: Hook | None = None
+    payloads: bool = False
+    positions: bool = False
+    secrets: bool = False
+
+    def new_writer(self) -> core.BatchText:
+        """Make a writer of such lines."""
+        return new_writer(self.record, self.payloads, self.positions, self.secrets)
+
+
 def write_json_lines(
     read: ReadInto,
     emit: Emit,
-    full: bool,
+    form: LineForm,
     *,
     seekable: bool = True,
-    record: Hook | None = None,
-    payloads: bool = False,
-    positions: bool = False,
     progress: Callable[[int], None] | None = None,
     size: int | None = None,
     workers: int | None = None,
-    secrets: bool = False,
 ) -> Findings:
     """Write each batch of a source as a line of JSON; memory does not grow with the source.
 
     read(into, position) -> bytes, asked for rising positions unless `seekable`. emit(text): takes the lines, in order.
-    size: of the source, where it is known; a small one is not worth other threads. secrets: show them.
+    size: of the source, where it is known; a small one is not worth other threads.
     """
     if workers is None:
         workers = 0 if not seekable or (size is not None and size < 4 * CHUNK_BYTES) else os.cpu_count() or 1
     workers = min(workers, MOST_WORKERS)
-
-    def writer() -> core.BatchText:
-        return new_writer(record, payloads, positions, secrets)
-
-    running = ParallelWriter(read, emit, full, workers, writer, progress, secrets)
+    running = ParallelWriter(read, emit, form, workers, progress)
     try:
         return running.run(size if workers > 1 and size is not None else 0)
     finally:
@@ -79,18 +88,12 @@ def write_json_lines(
 
 
 class ParallelWriter:
+    """Writes the lines of a source, with that many workers beside."""
+
     def __init__(
-        self,
-        read: ReadInto,
-        emit: Emit,
-        full: bool,
-        workers: int,
-        writer: Callable[[], core.BatchText],
-        progress: Callable[[int], None] | None,
-        secrets: bool,
+        self, read: ReadInto, emit: Emit, form: LineForm, workers: int, progress: Callable[[int], None] | None
     ) -> None:
-        self.read, self.emit, self.full, self.new_writer = read, emit, full, writer
-        self.progress, self.secrets = progress, secrets
+        self.read, self.emit, self.form, self.progress = read, emit, form, progress
         self.spare: list[bytearray] = []
         self.writers: list[core.BatchText] = []
         self.jobs: deque[Job] = deque()
@@ -171,15 +174,15 @@ class ParallelWriter:
             return None
 
     def submit(self, chunk: Chunk) -> None:
-        job = Job(chunk, self.take_writer(), self.secrets)
+        job = Job(chunk, self.take_writer(), self.form.secrets)
         self.jobs.append(job)
         if self.limit < 2:
-            job.work(self.full)
+            job.work(self.form.full)
         else:
             self.hand_over(job)
 
     def take_writer(self) -> core.BatchText:
-        return self.writers.pop() if self.writers else self.new_writer()
+        return self.writers.pop() if self.writers else self.form.new_writer()
 
     def hand_over(self, job: Job | Stripe) -> None:
         if len(self.threads) < self.limit:
@@ -189,7 +192,7 @@ class ParallelWriter:
 
     def labour(self) -> None:
         while job := self.tasks.get():
-            job.work(self.full)
+            job.work(self.form.full)
 
     def finish(self) -> Job:
         """The oldest job's lines written, its buffers free again."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcli.sessions import full_checks, incremental_checks
 from kcli.sessions.draft_tracker import DraftTracker
@@ -33,6 +33,26 @@ IDLE_NS = 5 * EVICTION_MS * 1_000_000
 QUIET_NS = EVICTION_MS * 1_000_000  # no fetcher is silent for so long on purpose
 SWEEP = 8192  # fetches between two looks for idle sessions
 SERVER = re.compile(r"^.+?:\d+(?=-)")
+
+
+class Opened(NamedTuple):
+    """A full fetch that was granted a session, as the kernel reads it. records: bytes of them; topics: partitions of
+    each."""
+
+    connection: str
+    client_id: str
+    version: int
+    correlation_id: int
+    ns: int
+    response_ns: int
+    request_bytes: int
+    response_bytes: int
+    max_bytes: int
+    isolation: int
+    replica_id: int
+    granted: int
+    records: int
+    topics: list[tuple[str, int]]
 
 
 class Tracker:
@@ -156,31 +176,21 @@ class Tracker:
             self._end_former(x)
         self.registry.begin(x)
 
-    def _opened(
-        self,
-        connection: str,
-        client_id: str,
-        version: int,
-        correlation_id: int,
-        ns: int,
-        response_ns: int,
-        request_bytes: int,
-        response_bytes: int,
-        max_bytes: int,
-        isolation: int,
-        replica_id: int,
-        granted: int,
-        records: int,
-        topics: list[tuple[str, int]],
-    ) -> ObservedSession:
-        """The kernel has read a full fetch that was granted a session, in order and without errors."""
-        header = {"requestApiVersion": version, "correlationId": correlation_id, "clientId": client_id}
-        x = FetchExchange(server_of(connection), connection, header, ns, response_ns)
-        x.request_bytes, x.response_bytes = request_bytes, response_bytes
-        x.take((NO_SESSION, FULL_EPOCH, max_bytes, isolation, replica_id, []), (0, 0, granted, []), True)
-        x.seated, x.seated_records = topics, records
+    def _opened(self, *read: Any) -> ObservedSession:
+        """Take in a full fetch that was granted a session, in order and without errors, as the kernel has read it."""
+        fetch = Opened(*read)
+        header = {
+            "requestApiVersion": fetch.version,
+            "correlationId": fetch.correlation_id,
+            "clientId": fetch.client_id,
+        }
+        x = FetchExchange(server_of(fetch.connection), fetch.connection, header, fetch.ns, fetch.response_ns)
+        x.request_bytes, x.response_bytes = fetch.request_bytes, fetch.response_bytes
+        request: tuple[Any, ...] = (NO_SESSION, FULL_EPOCH, fetch.max_bytes, fetch.isolation, fetch.replica_id, [])
+        x.take(request, (0, 0, fetch.granted, []), True)
+        x.seated, x.seated_records = fetch.topics, fetch.records
         self._full(x)
-        return self.registry.sessions[x.server, granted]
+        return self.registry.sessions[x.server, fetch.granted]
 
     def _end_former(self, x: FetchExchange) -> None:
         """End the follower's session on another connection: a fetcher has one session at a leader."""

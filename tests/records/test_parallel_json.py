@@ -10,7 +10,7 @@ import pytest
 from kcli.records import parallel_json
 from kcli.records.chunks import Chunk
 from kcli.records.conversion import Slice
-from kcli.records.parallel_json import write_json_lines
+from kcli.records.parallel_json import LineForm, write_json_lines
 from kcli.records.text import Findings, new_writer, write_chunk
 from tests.records.vectors import good, mixed_batches
 
@@ -28,10 +28,9 @@ def lines(
     found = write_json_lines(
         Slice.of(data).read,
         lambda text: out.append(bytes(text)),
-        full,
+        LineForm(full, payloads=True),
         seekable=seekable,
         workers=workers,
-        payloads=True,
         size=size,
     )
     return b"".join(out), found
@@ -111,7 +110,7 @@ def test_a_pipe_is_read_in_order() -> None:
         return len(part)
 
     out: list[bytes] = []
-    write_json_lines(read, lambda text: out.append(bytes(text)), True, seekable=False, payloads=True)
+    write_json_lines(read, lambda text: out.append(bytes(text)), LineForm(True, payloads=True), seekable=False)
     assert b"".join(out) == at_once(SEGMENT)
 
 
@@ -121,11 +120,14 @@ def test_an_error_in_a_hook_is_raised() -> None:
 
     for workers, size in ((0, None), (2, None), (2, len(SEGMENT))):
         with pytest.raises(ZeroDivisionError):
-            write_json_lines(Slice.of(SEGMENT).read, lambda _: None, True, record=fails, workers=workers, size=size)
+            form = LineForm(True, record=fails)
+            write_json_lines(Slice.of(SEGMENT).read, lambda _: None, form, workers=workers, size=size)
 
 
 @pytest.mark.parametrize("size", [None, len(SEGMENT)])
 def test_progress_reaches_the_end(size: int | None) -> None:
     seen: list[int] = []
-    write_json_lines(Slice.of(SEGMENT).read, lambda _: None, False, progress=seen.append, workers=2, size=size)
+    write_json_lines(
+        Slice.of(SEGMENT).read, lambda _: None, LineForm(False), progress=seen.append, workers=2, size=size
+    )
     assert seen == sorted(seen) and seen[-1] == len(SEGMENT)

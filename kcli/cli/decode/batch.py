@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
@@ -43,19 +43,7 @@ from kcli.errors import InputError
 @lines_option("Answer each line of text, a batch, by a line of JSON")
 @quiet_option("No warnings.")
 @secrets_option()
-def batch(
-    file: str,
-    hex_: bool,
-    base64_: bool,
-    dialect: str | None,
-    records: str,
-    format_: str,
-    topic: str | None,
-    output: str | None,
-    quiet: bool,
-    secrets: bool,
-    lines: bool,
-) -> None:
+def batch(file: str, **given: Any) -> None:
     """Decode record batches or message sets, as in a Produce request, a Fetch response or a log segment.
 
     FILE holds their bytes ("-", the default: standard input). With --records full, `kcli encode batch` gives the same
@@ -65,17 +53,19 @@ def batch(
     kcli decode batch batch.bin
     echo 0000 0000 ... | kcli decode batch --hex --format tree
     """
-    if lines:
+    full, secrets, quiet, format_ = given["records"] == "full", given["secrets"], given["quiet"], given["format_"]
+    if given["lines"]:
         from kcli.cli.decode.lines import batch_reply
 
-        check_lines({"hex_": hex_, "base64_": base64_, "format_": format_}, ("json", "jsonl"))
-        full, hook, slips = records == "full", hook_of(topic, dialect, secrets), SlipNamer(batch_text, MOST_LINES)
-        answer_lines(file, lambda text, n: batch_reply(text, n, base64_, full, secrets, hook, slips), output)
+        check_lines({name: given[name] for name in ("hex_", "base64_", "format_")}, ("json", "jsonl"))
+        hook, slips = hook_of(given["topic"], given["dialect"], secrets), SlipNamer(batch_text, MOST_LINES)
+        base64 = given["base64_"]
+        answer_lines(file, lambda text, n: batch_reply(text, n, base64, full, secrets, hook, slips), given["output"])
         return
-    data = read_message(file, hex_, base64_)
+    data = read_message(file, given["hex_"], given["base64_"])
     if not data:
         raise InputError("no bytes: record batches expected", file=name_of(file))
-    with open_output(output, [file]) as out:
+    with open_output(given["output"], [file]) as out:
         if format_ in ("tree", "hexdump"):
             show_spans(data, format_, out, name_of(file), secrets, quiet)
             return
@@ -83,8 +73,10 @@ def batch(
         if format_ == "table":
             found = write_table(source, out)
         else:
-            hook = hook_of(topic, dialect, secrets)
-            found = write_lines(source, out, records == "full", payloads=True, record=hook, secrets=secrets)
+            from kcli.records.parallel_json import LineForm
+
+            hook = hook_of(given["topic"], given["dialect"], secrets)
+            found = write_lines(source, out, LineForm(full, hook, payloads=True, secrets=secrets))
     from kcli.records.record_faults import field_faults
 
     report_findings(found, name_of(file), quiet, field_faults(data, checked=True), lambda: batch_text(data, 0, {}))

@@ -13,6 +13,7 @@ from kcli.cli.terminal.lines import Lines
 from kcli.errors import UsageError
 
 if TYPE_CHECKING:
+    from kcli.records.parallel_json import LineForm
     from kcli.records.text import Findings, Hook
 
 RECORDS = click.Choice(["none", "batches", "full"])
@@ -34,37 +35,18 @@ def hook_of(topic: str | None, dialect: str | None, secrets: bool, embedded: boo
 
 
 def write_lines(
-    source: OpenSource,
-    out: BinaryIO,
-    full: bool,
-    *,
-    payloads: bool,
-    record: Hook | None = None,
-    positions: bool = False,
-    secrets: bool = False,
-    bar: Callable[[int], None] | None = None,
+    source: OpenSource, out: BinaryIO, form: LineForm, bar: Callable[[int], None] | None = None
 ) -> Findings:
-    """A line of JSON for each batch. full: with its records; record: decodes them further. Returns what was wrong."""
+    """Write a line of JSON for each batch. Returns what was wrong."""
     from kcli.records.parallel_json import write_json_lines
 
-    return write_json_lines(
-        source.read,
-        out.write,
-        full,
-        seekable=source.seekable,
-        record=record,
-        payloads=payloads,
-        positions=positions,
-        progress=bar,
-        size=source.size,
-        secrets=secrets,
-    )
+    return write_json_lines(source.read, out.write, form, seekable=source.seekable, progress=bar, size=source.size)
 
 
 def write_table(source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | None = None) -> Findings:
     """A line for each batch, below HEADINGS. Returns what was wrong."""
     from kcli.jsontext import loads
-    from kcli.records.parallel_json import write_json_lines
+    from kcli.records.parallel_json import LineForm, write_json_lines
 
     write = Lines(out).lines
     write([TABLE.format(*HEADINGS)])
@@ -72,9 +54,8 @@ def write_table(source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | 
     def emit(text: memoryview) -> None:
         write(table_line(loads(line)) for line in bytes(text).splitlines())
 
-    return write_json_lines(
-        source.read, emit, False, seekable=source.seekable, positions=True, progress=bar, size=source.size
-    )
+    form = LineForm(full=False, positions=True)
+    return write_json_lines(source.read, emit, form, seekable=source.seekable, progress=bar, size=source.size)
 
 
 def table_line(row: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -27,7 +28,7 @@ from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import DecodeError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from kcli.records.text import Hook
+    from kcli.records.parallel_json import LineForm
 
 
 @click.command()
@@ -51,20 +52,7 @@ if TYPE_CHECKING:
 @output_option
 @quiet_option("No progress, no warnings.")
 @secrets_option()
-def segment(
-    files: tuple[str, ...],
-    dialect: str | None,
-    records: str,
-    format_: str,
-    verify: bool,
-    topic: str | None,
-    embedded: bool,
-    position: bool,
-    exact: bool,
-    output: str | None,
-    quiet: bool,
-    secrets: bool,
-) -> int:
+def segment(files: tuple[str, ...], **given: Any) -> int:
     """Decode the files of a partition's folder.
 
     FILE is a log segment (.log), an .index, .timeindex or .txnindex, a producer .snapshot or a leader-epoch-checkpoint;
@@ -80,19 +68,18 @@ def segment(
     kcli decode segment data/orders-0/00000000000000000000.log --records full --format jsonl
     kcli decode segment data/orders-0 --verify
     """
-    paths = expand(files)
-    if verify:
+    paths, format_, output, quiet = expand(files), given["format_"], given["output"], given["quiet"]
+    if given["verify"]:
         return run_verify(paths, [*files, *paths], format_, output, quiet)
     if format_ == "parquet":
-        return write_parquet(paths, [*files, *paths], output, quiet, secrets)
+        return write_parquet(paths, [*files, *paths], output, quiet, given["secrets"])
     failure: InputError | None = None
     with open_output(output, [*files, *paths]) as out:
         for path in paths:
             if len(paths) > 1:
                 title(out, path, format_)
             try:
-                hook = hook_of(topic or folder_topic(path), dialect, secrets, embedded) if records == "full" else None
-                decode_file(path, out, format_, records == "full", hook, exact, position, quiet, secrets)
+                decode_file(path, out, format_, form_of(path, given), quiet)
             except InputError as error:
                 if failure:
                     warn(str(failure), quiet)
@@ -131,28 +118,24 @@ def folder_topic(path: str) -> str | None:
     return topic_of(Path(path).absolute().parent.name)
 
 
-def decode_file(
-    path: str,
-    out: BinaryIO,
-    format_: str,
-    full: bool,
-    hook: Hook | None,
-    exact: bool,
-    position: bool,
-    quiet: bool,
-    secrets: bool,
-) -> None:
+def form_of(path: str, given: Mapping[str, Any]) -> LineForm:
+    """Return what the lines of a file say, as the command was asked."""
+    from kcli.records.parallel_json import LineForm
+
+    full, secrets = given["records"] == "full", given["secrets"]
+    topic = given["topic"] or folder_topic(path)
+    hook = hook_of(topic, given["dialect"], secrets, given["embedded"]) if full else None
+    return LineForm(full, hook, payloads=given["exact"], positions=given["position"], secrets=secrets)
+
+
+def decode_file(path: str, out: BinaryIO, format_: str, form: LineForm, quiet: bool) -> None:
     from kcli.records.segments import kind_of, read_rows
 
     kind = kind_of(path)
     if kind in (None, "log"):
         with open_source(path) as source, progress(source.size, path, quiet or is_terminal(sys.stdout)) as bar:
             refuse_others(source.start(), name_of(path))
-            if format_ == "table":
-                found = write_table(source, out, bar)
-            else:
-                form = {"payloads": exact, "positions": position, "secrets": secrets}
-                found = write_lines(source, out, full, record=hook, bar=bar, **form)
+            found = write_table(source, out, bar) if format_ == "table" else write_lines(source, out, form, bar)
         if not found.batches and not found.damages:
             warn(f"{name_of(path)}: no record batches (empty)", quiet)
         report_findings(found, name_of(path), quiet)
