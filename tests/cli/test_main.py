@@ -63,6 +63,7 @@ PINNED = """
     schema check
     schema diff
     schema doc
+    schema export
     schema import
     schema list
     schema show

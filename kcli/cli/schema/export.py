@@ -1,0 +1,38 @@
+"""`kcli schema export`: the message tables for other tools: a dissector for Wireshark, JSON Schema."""
+
+from __future__ import annotations
+
+import click
+
+from kcli.cli.options.inputs import dialect_option, quiet_option
+from kcli.cli.terminal.output import open_output, output_option
+from kcli.schemas.catalog import catalog
+
+FORMS = ("wireshark-lua", "json-schema")
+
+
+@click.command()
+@click.option("--to", "form", type=click.Choice(FORMS), required=True, help="The tool to write for.")
+@dialect_option
+@output_option
+@quiet_option("No warnings.", used=False)
+def export(form: str, dialect: str | None, output: str | None) -> None:
+    """Write every API in every version for another tool, in one file.
+
+    wireshark-lua: a dissector for Wireshark and tshark 4.0 or newer: requests paired with responses, tagged fields,
+    batches opened, errors and damage as expert infos; fields are named after Kafka's: kafka2.FetchRequest.maxWaitMs.
+    json-schema: the JSON Schema of the lines that decode and records print.
+
+    \b
+    kcli schema export --to wireshark-lua -o kafka.lua
+    tshark -X lua_script:kafka.lua -r night.pcap -Y 'kafka2.error == "NOT_LEADER_OR_FOLLOWER"'
+    kcli schema export --to wireshark-lua --dialect my-kip/ -o ~/.local/lib/wireshark/plugins/kafka.lua
+    """
+    tables = catalog(dialect)
+    if form == "wireshark-lua":
+        from kcli.schemas.export.wireshark import wireshark_lua as lines
+    else:
+        from kcli.schemas.export.json_schema import json_schema as lines
+    with open_output(output, []) as out:
+        for line in lines(tables):
+            out.write(line.encode() + b"\n")

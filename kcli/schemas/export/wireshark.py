@@ -1,0 +1,107 @@
+"""Wireshark's dissector of Kafka: one Lua file, of the message tables and the code that reads them.
+
+The code is the same for all tables: `messages.lua`, `zstd.lua`, `batches.lua`, `exchanges.lua` beside this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
+from kcli.schemas.lookup import Catalog
+from kcli.schemas.model import Api, Field, Message
+from kcli.schemas.ranges import Range
+from kcli.schemas.vectors.notes import Notes
+from kcli.version import __version__
+
+PARTS = ("messages.lua", "zstd.lua", "batches.lua", "exchanges.lua")
+HEADERS = ("RequestHeader", "ResponseHeader")
+HEAD = f"""\
+-- Apache Kafka's protocol for Wireshark and tshark: every API in every version, by kcli {__version__}.
+-- Made by `kcli schema export --to wireshark-lua`; do not edit.
+--
+--   tshark -X lua_script:kafka.lua -r capture.pcap -Y 'kafka2.topic == "orders"'
+--   tshark -X lua_script:kafka.lua -r capture.pcap -d tcp.port==19092,kafka2
+--
+-- Ports 9092 and 9093 (TLS) by the preferences of the protocol; other ports where a connection begins with a request.
+-- Fields are named after Kafka's: kafka2.FetchRequest.maxWaitMs, kafka2.FetchResponse.responses.partitions.errorCode.
+"""
+
+
+def wireshark_lua(tables: Catalog) -> Iterator[str]:
+    """Yield the text of the dissector, line by line or in larger parts."""
+    yield HEAD
+    yield f"local PRODUCE, API_VERSIONS = {PRODUCE}, {API_VERSIONS}"
+    yield "local ERRORS = {"
+    yield from (f"  [{code}] = {text(name)}," for code, name in tables.errors.items())
+    yield "}"
+    yield "local APIS = {"
+    yield from (f"  [{key}] = {api_entry(api)}," for key, api in tables.apis.items())
+    yield "}"
+    yield "local MESSAGES = {"
+    for name in (*HEADERS, *(name for api in tables.apis.values() for name in (api.request, api.response))):
+        message = tables.message(name)
+        yield f"  {message.name} = {{"
+        yield from message_lines(message, tables.notes(message))
+        if message.variants:
+            yield "    variants = {"
+            for variant in message.variants:
+                yield f"      {{ name = {text(variant.name)}, {span(variant.versions)},"
+                yield from message_lines(variant.message, {})
+                yield "      },"
+            yield "    },"
+        yield "  },"
+    yield "}"
+    for part in PARTS:
+        yield (Path(__file__).parent / part).read_text("utf-8").rstrip()
+
+
+def api_entry(api: Api) -> str:
+    headers = {
+        "request_headers": [api.request_header_version(version) for version in api.versions],
+        "response_headers": [api.response_header_version(version) for version in api.versions],
+    }
+    listed = ", ".join(f"{name} = {{ {', '.join(map(str, versions))} }}" for name, versions in headers.items())
+    names = {"name": api.name, "log_name": api.log_name, "request": api.request, "response": api.response}
+    said = ", ".join(f"{name} = {text(value)}" for name, value in names.items())
+    return f"{{ {said}, {span(api.versions)}, {listed} }}"
+
+
+def message_lines(message: Message, notes: Notes) -> Iterator[str]:
+    if message.flexible:
+        yield f"    flexible = {message.flexible.lo},"
+    yield "    fields = {"
+    yield from field_lines(message.fields, notes, "", "      ")
+    yield "    },"
+
+
+def field_lines(fields: Iterable[Field], notes: Notes, path: str, indent: str) -> Iterator[str]:
+    for field in fields:
+        here = f"{path}{field.name}"
+        said = [f"name = {text(field.name)}", span(field.versions)]
+        said += ["array = true"] if field.is_array else []
+        said += [f"type = {text(field.element)}"] if not field.is_struct else []
+        said += [span(field.nullable, "null_")] if field.nullable else []
+        said += [f"tag = {field.tag}", span(field.tagged, "tag_")] if field.tagged else []
+        said += [span(field.flexible, "flexible_")] if field.flexible is not None else []
+        said += ["topic = true"] if notes.get(here, {}).get("entityType") == "topicName" else []
+        if field.is_struct:
+            yield f"{indent}{{ {', '.join(said)}, fields = {{"
+            yield from field_lines(field.fields, notes, f"{here}.", f"{indent}  ")
+            yield f"{indent}}} }},"
+        else:
+            yield f"{indent}{{ {', '.join(said)} }},"
+
+
+def span(versions: Range, prefix: str = "") -> str:
+    return f"{prefix}lo = {versions.lo}, {prefix}hi = {versions.hi}"
+
+
+def text(value: str) -> str:
+    r"""A string of Lua: whatever a dialect's names hold, in bytes of ASCII (\ddd)."""
+    return '"' + "".join(chr(byte) if is_plain(byte) else f"\\{byte:03d}" for byte in value.encode()) + '"'
+
+
+def is_plain(byte: int) -> bool:
+    return 32 <= byte < 127 and byte not in b'"\\'
