@@ -110,7 +110,10 @@ CASES: dict[str, list[str]] = {
     "schema import": ["{garbage} -o {out}/{name}", "{name} -o {out}", "{dialect} -o {out}/x"],
     "schema list": ["", "{name}", "--kind {name}", "--release {name}", "--errors", "--schema {dialect}"],
     "schema doc": ["{name}", "{dialect}", "MetadataRequest 0 --schema {dialect}"],
-    "schema export": ["--to json-schema --dialect {dialect}", "--to wireshark-lua --dialect {name}", "--to {name}"],
+    "schema export": [
+        "--to json-schema --dialect {dialect}", "--to kaitai --dialect {dialect}", "--to {name}",
+        "--to wireshark-lua --dialect {name}",
+    ],
     "schema vectors": ["{name}", "{dialect}", "MetadataRequest 0 --schema {dialect}"],
     "schema show": ["Metadata", "{name}", "MetadataRequest 0 --schema {dialect}", "MetadataRequest --schema {dialect}"],
     "send": ["{lines} " + LOGIN, "{garbage} " + LOGIN, "{lines} --bootstrap {name}", "{lines} --api {name} " + LOGIN],

@@ -136,7 +136,7 @@ HELP = {
     "schema check": "Check drafts of messages: what Kafka's generator refuses, and what a release has promised.",
     "schema diff": "Show what changed between two versions of a message, or two releases.",
     "schema doc": "Print messages as a document: fields, what versions changed, byte diagrams.",
-    "schema export": "Write all messages for another tool: a Wireshark dissector, JSON Schema.",
+    "schema export": "Write all messages for another tool: a Wireshark dissector, Kaitai Struct, JSON Schema.",
     "schema import": "Import message definitions from Kafka's jars or sources.",
     "schema list": "List the messages that the tables have.",
     "schema show": "Show a message's fields.",

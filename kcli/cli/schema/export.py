@@ -1,4 +1,4 @@
-"""`kcli schema export`: the message tables for other tools: a dissector for Wireshark, JSON Schema."""
+"""`kcli schema export`: the message tables for other tools: a dissector for Wireshark, Kaitai Struct, JSON Schema."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kcli.cli.options.inputs import dialect_option, quiet_option
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.schemas.catalog import catalog
 
-FORMS = ("wireshark-lua", "json-schema")
+FORMS = ("wireshark-lua", "kaitai", "json-schema")
 
 
 @click.command()
@@ -21,16 +21,19 @@ def export(form: str, dialect: str | None, output: str | None) -> None:
 
     wireshark-lua: a dissector for Wireshark and tshark 4.0 or newer: requests paired with responses, tagged fields,
     batches opened, errors and damage as expert infos; fields are named after Kafka's: kafka2.FetchRequest.maxWaitMs.
-    json-schema: the JSON Schema of the lines that decode and records print.
+    kaitai: a specification for Kaitai Struct, of frames, messages and batches. json-schema: the JSON Schema of the
+    lines that decode and records print.
 
     \b
     kcli schema export --to wireshark-lua -o kafka.lua
-    tshark -X lua_script:kafka.lua -r night.pcap -Y 'kafka2.error == "NOT_LEADER_OR_FOLLOWER"'
     kcli schema export --to wireshark-lua --dialect my-kip/ -o ~/.local/lib/wireshark/plugins/kafka.lua
+    kcli schema export --to kaitai > kafka.ksy
     """
     tables = catalog(dialect)
     if form == "wireshark-lua":
         from kcli.schemas.export.wireshark import wireshark_lua as lines
+    elif form == "kaitai":
+        from kcli.schemas.export.kaitai import kaitai as lines
     else:
         from kcli.schemas.export.json_schema import json_schema as lines
     with open_output(output, []) as out:

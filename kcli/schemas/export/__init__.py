@@ -1,1 +1,1 @@
-"""The message tables in the languages of other tools: Wireshark, JSON Schema."""
+"""The message tables in the languages of other tools: Wireshark, Kaitai Struct, JSON Schema."""

@@ -33,8 +33,8 @@ def told(lines: Iterable[dict[str, Any]]) -> Counter[tuple[str, int, int, int, s
     found: Counter[tuple[str, int, int, int, str]] = Counter()
     for line in lines:
         header = line.get("requestHeader")
-        for side in ("request", "response") if header else ():
-            if line[side] is not None:
+        for side in ("request", "response"):
+            if header and line[side] is not None:
                 key, version, number = header["requestApiKey"], header["requestApiVersion"], header["correlationId"]
                 found[side, key, version, number, plain(as_dissected(line[side]))] += 1
     return found
@@ -113,7 +113,7 @@ def test_requests_and_responses_are_linked(lua: Path, samples: Path) -> None:
 def test_a_field_of_each_path_is_there_once(lua: Path) -> None:
     """tshark -G: the filter fields are named after Kafka's, and Wireshark knows each."""
     done = subprocess.run(
-        ["tshark", "-X", f"lua_script:{lua}", "-G", "fields"], capture_output=True, text=True, check=True
+        ["tshark", "-G", "fields", "-X", f"lua_script:{lua}"], capture_output=True, text=True, check=True
     )
     assert "Error" not in done.stderr
     named = Counter(line.split("\t")[2] for line in done.stdout.splitlines() if "\tkafka2." in line)
@@ -127,12 +127,10 @@ def test_a_field_of_each_path_is_there_once(lua: Path) -> None:
 def test_drafts_are_dissected(tmp_path: Path) -> None:
     """An API of one's own, as bytes of one connection; and what ends early is said."""
     lua = tmp_path / "greet.lua"
-    assert (
-        main(["schema", "export", "--to", "wireshark-lua", "--dialect", greeting(tmp_path / "greet"), "-o", str(lua)])
-        == 0
-    )
-    header = bytes.fromhex("7594 0001 00000007 0003 636c69")
-    whole, early = header + bytes.fromhex("0002 6869 00000001 00000009"), header + bytes.fromhex("0005 6869")
+    drafts = greeting(tmp_path / "greet")
+    assert main(["schema", "export", "--to", "wireshark-lua", "--dialect", drafts, "-o", str(lua)]) == 0
+    header = bytes.fromhex("7594 0001 00000007 0003 636c69 00")
+    whole, early = header + bytes.fromhex("03 6869 02 00000009 00"), header + bytes.fromhex("06 6869")
     dump = tmp_path / "greet.hex"
     dump.write_text("".join(f"0000 {(len(data).to_bytes(4, 'big') + data).hex(' ')}\n" for data in (whole, early)))
     capture = tmp_path / "greet.pcap"
