@@ -316,6 +316,7 @@ ELSEWHERE = {
     "proxy": "tests/cli/cluster/test_proxy.py",
     "report": "tests/cli/report/test_command.py",
     "sql": "tests/cli/sql/test_command.py",
+    "schema export": "tests/cli/schema/test_export.py",
     "schema import": "tests/cli/schema/test_importing.py",
     "snapshot create": "tests/cli/snapshot/test_create.py",
     "snapshot extract": "tests/cli/snapshot/test_extract.py",
