@@ -33,10 +33,10 @@ EK_BYTES = 3_000_000
 STAGES = """
 import resource, sys, time
 from functools import partial
-from kcli.pipeline.decoding import decode
-from kcli.pipeline.ranges import Range
-from kcli.pipeline.reading import Reading
-from kcli.pipeline.shuffle import shuffle_range
+from kcli.pipeline.packets.decoding import decode
+from kcli.pipeline.packets.ranges import Range
+from kcli.pipeline.packets.reading import Reading
+from kcli.pipeline.packets.shuffle import shuffle_range
 def stages(path, folder, shares=4):
     start = time.process_time()
     made = shuffle_range(Range(path, 0), 0, shares, folder + "/staging", refer=True)
@@ -53,7 +53,7 @@ print(*stages(path, folder), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 WHOLE = """
 import os, resource, sys, time
 from kcli.pipeline.storage import StoredFile
-from kcli.pipeline.direct_decode import DirectDecode
+from kcli.pipeline.packets.direct_decode import DirectDecode
 def whole(path, folder):
     start = time.process_time()
     DirectDecode((StoredFile(path, os.stat(path).st_size, 0),), ()).decode(folder, {})

@@ -68,7 +68,7 @@ def test_commands_say_it_in_one_line(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("module", ["file_source", "source_logs", "streaming"])
+@pytest.mark.parametrize("module", ["sources.file_source", "sources.source_logs", "streaming"])
 def test_modules_built_on_pyspark_say_it_too(module: str) -> None:
     """In a process of its own: a module is imported once."""
     code = f"import sys; sys.modules['pyspark'] = None; import kcli.pipeline.{module}"

@@ -7,8 +7,8 @@ from typing import Any
 
 from kcli.capture.kafka.events import Event
 from kcli.pipeline.context import RunContext
-from kcli.pipeline.decoding import Decoded, events_only
-from kcli.pipeline.shuffle import ShuffledRange
+from kcli.pipeline.packets.decoding import Decoded, events_only
+from kcli.pipeline.packets.shuffle import ShuffledRange
 from kcli.pipeline.writing import TableWriter
 
 

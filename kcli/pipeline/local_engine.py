@@ -8,11 +8,10 @@ from typing import Any
 
 from kcli.errors import UsageError
 from kcli.extras import require
-from kcli.pipeline.connection_table import traffic_query
 from kcli.pipeline.context import RunContext
-from kcli.pipeline.fact_tables import FACTS
-from kcli.pipeline.incremental_tables import runs_of
-from kcli.pipeline.local_tables import (
+from kcli.pipeline.derived.connection_table import traffic_query
+from kcli.pipeline.derived.incremental_tables import runs_of
+from kcli.pipeline.derived.local_tables import (
     LocalFacts,
     judged_clients,
     leader_changes,
@@ -20,6 +19,7 @@ from kcli.pipeline.local_tables import (
     sessions_of,
     view_of_files,
 )
+from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema

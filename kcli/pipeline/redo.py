@@ -17,7 +17,7 @@ from kcli.capture.io.files import FileCursor
 from kcli.errors import InputError
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.journal import Entry, Journal, fingerprint
-from kcli.pipeline.ranges import RangeFile
+from kcli.pipeline.packets.ranges import RangeFile
 from kcli.pipeline.storage import Place, StoredFile
 
 Marked = tuple[StoredFile, str]  # a capture and its fingerprint

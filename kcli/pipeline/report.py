@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from kcli.errors import InputError
-from kcli.pipeline.incremental_tables import spark_path
+from kcli.pipeline.derived.incremental_tables import spark_path
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.queries import QUESTIONS, Question
 from kcli.pipeline.schemas import spark_columns

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from kcli.pipeline.context import Engine, Options, Progress, RunContext
-from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.holding import holding
 from kcli.pipeline.journal import Entry, Journal, fingerprint
 from kcli.pipeline.lineage import put_lineage
-from kcli.pipeline.naming import TopicNames, texts_of
+from kcli.pipeline.packets.decoding import Decoded
+from kcli.pipeline.packets.shuffle import ShuffledRange
 from kcli.pipeline.redo import LateError, Marked, Task, again, first_time, from_run_on, is_late, since, unchanged
-from kcli.pipeline.shuffle import ShuffledRange
+from kcli.pipeline.rows.naming import TopicNames, texts_of
 from kcli.pipeline.stages import Stages
 from kcli.pipeline.storage import Place, StoredFile, gather
 from kcli.pipeline.tables import TABLES

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kcli.pipeline.aggregates import derive
 from kcli.pipeline.context import RunContext
-from kcli.pipeline.incremental_tables import Gathered
-from kcli.pipeline.naming import TopicNames, texts_of
+from kcli.pipeline.derived.aggregates import derive
+from kcli.pipeline.derived.incremental_tables import Gathered
+from kcli.pipeline.rows.naming import TopicNames, texts_of
 from kcli.pipeline.spark import hand_out
 from kcli.pipeline.writing import Written
 

@@ -9,19 +9,19 @@ from itertools import chain
 from typing import Any
 
 from kcli.pipeline.context import RunContext
-from kcli.pipeline.decoding import Decoded
-from kcli.pipeline.direct_decode import DirectDecode
-from kcli.pipeline.fetch_positions import Completion, go_on
 from kcli.pipeline.journal import published
-from kcli.pipeline.naming import TopicNames
-from kcli.pipeline.open_connections import Carried, pack, unpack, untouched
-from kcli.pipeline.ranges import RANGE_BYTES, Range, cut, misread
-from kcli.pipeline.resync import agrees, aim, find, place
-from kcli.pipeline.shards import Shard, deal, dealt, split
-from kcli.pipeline.shuffle import ShuffledRange, shuffle_range
-from kcli.pipeline.skew import largest_share
+from kcli.pipeline.packets.decoding import Decoded
+from kcli.pipeline.packets.direct_decode import DirectDecode
+from kcli.pipeline.packets.open_connections import Carried, pack, unpack, untouched
+from kcli.pipeline.packets.ranges import RANGE_BYTES, Range, cut, misread
+from kcli.pipeline.packets.resync import agrees, aim, find, place
+from kcli.pipeline.packets.shards import Shard, deal, dealt, split
+from kcli.pipeline.packets.shuffle import ShuffledRange, shuffle_range
+from kcli.pipeline.packets.skew import largest_share
+from kcli.pipeline.packets.windows import Heavy, Window
+from kcli.pipeline.rows.fetch_positions import Completion, go_on
+from kcli.pipeline.rows.naming import TopicNames
 from kcli.pipeline.storage import Place, StoredFile
-from kcli.pipeline.windows import Heavy, Window
 
 SHARE_BYTES = 256 << 20  # of packets for one task to decode
 TASK_BYTES = 16 << 20  # of a file, or of one connection's packets: less is not worth a task of its own
@@ -118,9 +118,7 @@ class Stages:
         return decoded
 
     def decoding_options(self, end_ns: int, clock: int) -> dict[str, Any]:
-        """What `kcli.pipeline.decoding.decode` is given. end_ns: of the last packet; clock: of the end of the run
-        before.
-        """
+        """Return what `decoding.decode` is given. end_ns: of the last packet; clock: of the end of the run before."""
         names = [(topic_id, name) for topic_id, (name, _) in self.names.read().items()]
         chosen = {name: getattr(self.options, name) for name in ("ports", "dialect", "secrets", "memory")}
         keys = tuple(Place(file).read() for file in self.options.key_logs)

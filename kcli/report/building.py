@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from kcli.capture.filters import ALL, Filter
-from kcli.pipeline.row_source import RowSource
+from kcli.pipeline.rows.row_source import RowSource
 from kcli.pipeline.writing import TableWriter
 
 # The tables and facts that the report reads.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from kcli.pipeline.local_tables import CHANGES, KNOWN, doubtful_clients, view_of
+from kcli.pipeline.derived.local_tables import CHANGES, KNOWN, doubtful_clients, view_of
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
 from kcli.tables.arrays import batch_of_rows

@@ -19,10 +19,10 @@ from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.capture.sink import Sink
 from kcli.errors import InputError, all_of
 from kcli.filelike import name_of
-from kcli.pipeline.direct_decode import DirectDecode
+from kcli.pipeline.derived.local_tables import LocalFacts, judged_clients, leader_changes, quorum, sessions_of, view_of
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.lineage import lineage_rows, open_rows
-from kcli.pipeline.local_tables import LocalFacts, judged_clients, leader_changes, quorum, sessions_of, view_of
+from kcli.pipeline.packets.direct_decode import DirectDecode
 from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.tables import TABLES
 from kcli.sql.scans import Source

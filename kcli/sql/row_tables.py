@@ -1,6 +1,6 @@
 """The pipeline's tables whose rows come of single exchanges and events, made in this process while captures are read.
 
-The rows are those that the pipeline's workers make (`kcli.pipeline.row_source.RowSource`), each with its file.
+The rows are those that the pipeline's workers make (`kcli.pipeline.rows.row_source.RowSource`), each with its file.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from kcli.core.codec.values import uuid_bytes
 from kcli.errors import InputError
 from kcli.filelike import STDIN
 from kcli.jsontext import loads
-from kcli.pipeline.exchange_columns import ExchangeColumns
-from kcli.pipeline.naming import name_columns
-from kcli.pipeline.partition_columns import PartitionColumns
-from kcli.pipeline.row_source import AT_END, RowSource
+from kcli.pipeline.rows.exchange_columns import ExchangeColumns
+from kcli.pipeline.rows.naming import name_columns
+from kcli.pipeline.rows.partition_columns import PartitionColumns
+from kcli.pipeline.rows.row_source import AT_END, RowSource
 from kcli.pipeline.tables import TABLES
 from kcli.sql.scans import Source
 from kcli.tables.arrays import batch_of_rows, integers, texts

@@ -9,7 +9,7 @@ from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.nothing import require_exchanges
 from kcli.capture.tables.arrow import ROWS, ArrowSink
 from kcli.capture.tables.columns import OF_EVENTS
-from kcli.pipeline.logins import principal_of
+from kcli.pipeline.rows.logins import principal_of
 from kcli.schemas.apikeys import SASL_AUTHENTICATE
 from kcli.sql.scans import Source
 from kcli.tables.captured import EVENT_COLUMNS

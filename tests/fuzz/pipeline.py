@@ -18,7 +18,7 @@ CAPTURES, LOGS, SNAPSHOTS = "*.pcap*", "orders-0/*.log", "__cluster_metadata-0/*
 
 def whole(path: Path, rng: random.Random) -> None:
     """A task that reads a capture as it is: a row for each exchange and what is in it, in Parquet files."""
-    from kcli.pipeline.direct_decode import DirectDecode
+    from kcli.pipeline.packets.direct_decode import DirectDecode
     from kcli.pipeline.storage import StoredFile
 
     shares = rng.choice((1, 1, 3))
@@ -29,33 +29,33 @@ def whole(path: Path, rng: random.Random) -> None:
 
 def packets(path: Path, rng: random.Random) -> None:
     """Ranges of a capture: each finds its first packet by itself."""
-    from kcli.pipeline.source_captures import PacketSource
+    from kcli.pipeline.sources.source_captures import PacketSource
 
     exhaust(PacketSource({"path": str(path), "rangeBytes": str(rng.choice((1000, 9000, 1 << 20)))}))
 
 
 def exchanges(path: Path, rng: random.Random) -> None:
     """Packets dealt out to shares, staged in files, and put together again."""
-    from kcli.pipeline.source_captures import ExchangeSource
+    from kcli.pipeline.sources.source_captures import ExchangeSource
 
     exhaust(ExchangeSource({"path": str(path), "shares": str(rng.choice((1, 2, 5)))}))
 
 
 def segments(path: Path, _rng: random.Random) -> None:
-    from kcli.pipeline.source_logs import SegmentSource
+    from kcli.pipeline.sources.source_logs import SegmentSource
 
     exhaust(SegmentSource({"path": str(path)}))
 
 
 def snapshots(path: Path, _rng: random.Random) -> None:
-    from kcli.pipeline.source_logs import SnapshotSource
+    from kcli.pipeline.sources.source_logs import SnapshotSource
 
     exhaust(SnapshotSource({"path": str(path)}))
 
 
 def exhaust(source: Any) -> None:
     """Every row, as the Arrow batches that Spark gets."""
-    from kcli.pipeline.file_source import FileReader
+    from kcli.pipeline.sources.file_source import FileReader
 
     made = FileReader(source, [name for name, _ in source.columns])
     for part in made.partitions():

@@ -9,7 +9,7 @@ import pytest
 from kcli.capture.filters import Filter
 from kcli.capture.tables import arrow
 from kcli.capture.tables.columns import put_exchange
-from kcli.pipeline import row_source
+from kcli.pipeline.rows import row_source
 
 
 class Odd:

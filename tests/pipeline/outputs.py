@@ -20,11 +20,11 @@ from kcli.pipeline import run, stages
 from kcli.pipeline.context import Options
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.local_engine import LocalEngine
-from kcli.pipeline.reading import START, Reading
-from kcli.pipeline.row_source import Opened
-from kcli.pipeline.shuffle_files import Slice
+from kcli.pipeline.packets.reading import START, Reading
+from kcli.pipeline.packets.shuffle_files import Slice
+from kcli.pipeline.packets.windows import Heavy, Window
+from kcli.pipeline.rows.row_source import Opened
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.windows import Heavy, Window
 from tests.capture.decoding import as_lines
 
 __all__ = [

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kcli.pipeline.decoding import Decoded
 from kcli.pipeline.lineage import lineage_rows
-from kcli.pipeline.ranges import Range
-from kcli.pipeline.shuffle import ShuffledRange
+from kcli.pipeline.packets.decoding import Decoded
+from kcli.pipeline.packets.ranges import Range
+from kcli.pipeline.packets.shuffle import ShuffledRange
 from tests.pipeline.outputs import named, rows_of, run_here, unaccounted
 
 

@@ -19,7 +19,7 @@ from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine
 from tests.capture.wires import DATA
 from tests.pipeline.outputs import assert_decoded, rows_of, run_here, unaccounted
-from tests.pipeline.test_noted_exchanges import capture as throttled
+from tests.pipeline.rows.test_noted_exchanges import capture as throttled
 from tests.pipeline.test_run import rotated
 from tools.compare_tables import sql_rows
 

@@ -12,9 +12,9 @@ from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.tables import TABLES
 from tests.capture.wires import DATA
+from tests.pipeline.derived.test_connection_table import counted
 from tests.pipeline.outputs import rows_of
-from tests.pipeline.test_connection_table import counted
-from tests.pipeline.test_noted_exchanges import capture as throttled
+from tests.pipeline.rows.test_noted_exchanges import capture as throttled
 from tools.compare_tables import differences
 
 

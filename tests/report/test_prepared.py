@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.pipeline.row_source import RowSource
+from kcli.pipeline.rows.row_source import RowSource
 from kcli.pipeline.writing import TableWriter
 from kcli.report.asking import ask_all
 from kcli.report.building import TableBuilder

@@ -1,4 +1,4 @@
-# Fetch and Produce partition by partition, as columns, without a Python object; kcli/pipeline/partitions.py finds those of odd ones.
+# Fetch and Produce partition by partition, as columns, without a Python object; kcli/pipeline/rows/partitions.py finds those of odd ones.
 
 cdef enum:
     FEW = 16              # partitions that are looked through one by one

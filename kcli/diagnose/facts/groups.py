@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
-from kcli.pipeline.rows import Rows
+from kcli.pipeline.rows.single_rows import Rows
 from kcli.schemas.errors import error_name
 
 Who = tuple[Any, ...]

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.diagnose.facts.groups import Who, completed, error_of
-from kcli.pipeline.rows import Rows
+from kcli.pipeline.rows.single_rows import Rows
 from kcli.schemas.apikeys import METADATA
 
 KEPT = 1 << 16  # partitions and brokers that are remembered

@@ -12,8 +12,8 @@ from kcli.diagnose.facts.metadata import MetadataRows
 from kcli.diagnose.facts.sayings import Sayings
 from kcli.diagnose.facts.tcp import tcp_batch
 from kcli.diagnose.facts.transactions import put_sasl_call, put_topic_changes, put_transaction_call
-from kcli.pipeline.row_source import RowSource
-from kcli.pipeline.rows import Maker
+from kcli.pipeline.rows.row_source import RowSource
+from kcli.pipeline.rows.single_rows import Maker
 from kcli.schemas import apikeys
 
 PIPELINED = frozenset({

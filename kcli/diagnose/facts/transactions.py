@@ -6,8 +6,8 @@ from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.diagnose.facts.groups import Who, completed, error_of, first_of
-from kcli.pipeline.logins import name_of_login
-from kcli.pipeline.rows import Rows, put_login
+from kcli.pipeline.rows.logins import name_of_login
+from kcli.pipeline.rows.single_rows import Rows, put_login
 from kcli.schemas.apikeys import DELETE_TOPICS, SASL_AUTHENTICATE
 from kcli.schemas.errors import error_name
 

@@ -16,7 +16,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Values
 from kcli.core.codec.values import uuid_text
 from kcli.core.columns.exchange_columns import ExchangeRows
-from kcli.pipeline.projections import layout
+from kcli.pipeline.rows.projections import layout
 from tests.capture.decoding import write_lines
 from tests.capture.messages import metadata, produce, request, response
 from tests.capture.wires import Wire, pcap

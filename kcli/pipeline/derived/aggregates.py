@@ -1,0 +1,105 @@
+"""How each table across connections is made: sessions, leader changes, snapshots, clients, connections, groups."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from kcli.capture.audit import Client, Judge, merge
+from kcli.pipeline.derived.connection_table import make_connections
+from kcli.pipeline.derived.incremental_tables import Gathered, Row, fold
+from kcli.pipeline.derived.leader_changes import make_changes
+from kcli.pipeline.derived.session_table import make_sessions
+from kcli.pipeline.derived.view_tables import make_view
+from kcli.pipeline.writing import TableWriter, Written
+from kcli.schemas.catalog import catalog
+
+SNAPSHOT_KEYS = ["server", "client", "topic", "partition", "end_offset", "epoch"]
+WHO_ASKED = ["client_id", "address", "software", "software_version"]
+
+
+def make_snapshots(gathered: Gathered, table: str) -> list[Written]:
+    def parts(files: Gathered) -> Any:
+        return files.frame("snapshot_parts")
+
+    return fold(gathered, parts, SNAPSHOT_KEYS, ["answered_ns"], snapshots, table)
+
+
+def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
+    """A row of `quorum` out of the answers that brought one snapshot over one connection."""
+    parts = list(rows)
+    first = parts[0]
+    errors = list(dict.fromkeys(part["error"] for part in parts if part["error"]))
+    good = [part for part in parts if not part["error"]]
+    size = max((part["size_bytes"] for part in good), default=0)
+    received = sum({part["position"]: part["received_bytes"] for part in good}.values())
+    last = max((part["answered_ns"] or 0 for part in parts), default=0)
+    begun = min(int(part["timestamp"].timestamp() * 1e6) for part in parts)
+    yield (
+        begun, first["server"], first["client"], first["client_id"], first["topic"], first["partition"],
+        first["end_offset"], first["epoch"], size, received, len(parts), ", ".join(errors) or None,
+        bool(good) and received >= size, max(0.0, last / 1e9 - begun / 1e6),
+    )  # fmt: skip
+
+
+def make_clients(gathered: Gathered, table: str) -> list[Written]:
+    """As `kcli audit` judges them, against the newest release: all anew, for a client is all of its connections."""
+    frame = gathered.frame("client_uses")
+    if frame is None:
+        return []
+    from pyspark.sql import functions
+
+    uses = frame.groupBy(*WHO_ASKED, "api_key", "api_version").agg(
+        functions.sum("requests").alias("requests"),
+        functions.max("free").alias("free"),
+        functions.max("negotiates").alias("negotiates"),
+    )
+    counted = frame.groupBy(*WHO_ASKED).agg(functions.count_distinct("connection").alias("connections")).collect()
+    connections = {tuple(row)[:4]: row["connections"] for row in counted}
+    writer = TableWriter(gathered.folder, os.urandom(6).hex())
+    for row in client_rows((row.asDict() for row in uses.collect()), connections):
+        writer.put(table, row)
+    return writer.close()
+
+
+def client_rows(uses: Iterable[Row], connections: Mapping[tuple[Any, ...], int]) -> Iterator[tuple[Any, ...]]:
+    """connections: how many, by (client id, address, software, its version)."""
+    known = catalog()
+    release = known.releases[-1]
+    judge = Judge(known, release)
+    clients: dict[Any, Client] = {}
+    for use in uses:
+        key = use["client_id"], use["address"], use["software"], use["software_version"]
+        client = clients.get(key)
+        if client is None:
+            client = clients[key] = Client(*key, connections=connections[key])
+        client.negotiates = client.negotiates or use["negotiates"]
+        client.used[use["api_key"], use["api_version"]] += use["requests"]
+        if use["free"]:
+            client.free.add((use["api_key"], use["api_version"]))
+    for client in merge(clients.values()):
+        for usage in judge.usages(client):
+            for version, count in usage.versions.items():
+                verdict = "refused" if version in usage.refused else "unsure" if version in usage.unsure else "ok"
+                reason = usage.reason or None if verdict != "ok" else None
+                low, high = (usage.accepted.lo, usage.accepted.hi) if usage.accepted else (None, None)
+                who = (client.client_id, client.address, client.software, client.version, client.negotiates)
+                made = (usage.api_key, usage.name, version, count, client.connections, low, high)
+                yield (*who, *made, verdict, reason, release)
+
+
+MAKERS: dict[str, Callable[[Gathered, str], list[Written]]] = {
+    "fetch_sessions": make_sessions,
+    "leader_changes": make_changes,
+    "quorum": make_snapshots,
+    "clients": make_clients,
+    "connections": make_connections,
+    "groups": make_view,
+    "throttling": make_view,
+}
+
+
+def derive(gathered: Gathered) -> list[Written]:
+    """Make every table that looks across connections. An empty one has no file."""
+    return [each for table, make in MAKERS.items() for each in make(gathered, table)]

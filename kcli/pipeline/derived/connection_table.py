@@ -1,0 +1,37 @@
+"""The table `connections` over all runs, out of what the workers have counted of each connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kcli.pipeline.derived.incremental_tables import Gathered, copy_rows
+from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.tables import TABLES
+from kcli.pipeline.writing import Written
+from kcli.tables.connections import EXCHANGE, TLS, TRAFFIC, connections_query, traffic_part
+
+SUMS = [each.name for each in FACTS["connection_sums"].columns if each.name in TRAFFIC]
+# What the facts say, and `exchanges` of runs by an older kcli, which counted less.
+PARTS = {
+    "connection_sums": traffic_part("{connection_sums}", **{name: name for name in SUMS}),
+    "client_uses": traffic_part("{client_uses}", api_key="api_key"),
+    "logins": traffic_part("{logins}", principal="principal", completed_ns="completed_ns"),
+    "undecodable": traffic_part(f"{{undecodable}} WHERE connection IS NOT NULL AND {TLS}", tls="true"),
+    "exchanges": traffic_part("{exchanges}", **EXCHANGE),
+}
+
+
+def traffic_query(sources: Iterable[str]) -> str:
+    """Write the query of the table, out of these of PARTS; each source's name stands in braces."""
+    return connections_query(*(PARTS[name] for name in sources))
+
+
+def make_connections(gathered: Gathered, table: str) -> list[Written]:
+    """All anew, in Spark's own SQL."""
+    found = {name: gathered.frame(name) for name in PARTS} | {"exchanges": gathered.unsummed("connection_sums")}
+    frames: dict[str, Any] = {name: frame for name, frame in found.items() if frame is not None}
+    if not frames:
+        return []
+    made = gathered.spark.sql(traffic_query(frames), **frames).select(*TABLES[table].names)
+    return copy_rows(gathered, table, made)

@@ -1,0 +1,155 @@
+"""The table `fetch_sessions`: each server's fetch sessions (KIP-227), followed over all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from kcli.capture.kafka.events import Event, Link
+from kcli.capture.kafka.exchange import Exchange
+from kcli.pipeline.derived.incremental_tables import Gathered, Row, fold
+from kcli.pipeline.rows.fetch_frames import filled
+from kcli.pipeline.writing import Written
+from kcli.schemas.apikeys import FETCH
+from kcli.sessions.offsets import HEARD
+
+NS_US = 1000
+# Exchanges that come out together, once their connection is known to be Kafka's, are in the order of their answers.
+ORDER = ("completed_ns", "response_ns", "request_ns")
+NEEDED = {"event": "string", "request_ns": "bigint", "response_ns": "bigint"}
+LINES = ("timestamp", "latency_ms", "request_bytes", "response_bytes", "request_header")
+
+
+def make_sessions(gathered: Gathered, table: str) -> list[Written]:
+    """Write `fetch_sessions`: the sessions of the servers that this run has anything of are followed anew."""
+    make = partial(sessions, names=gathered.names, dialect=gathered.dialect)
+    return fold(gathered, fetches, ["server"], list(ORDER), make, table)
+
+
+def fetches(gathered: Gathered) -> Any:
+    """The rows that sessions are followed by: `fetch_frames` and the events of connections. None: there are none."""
+    from functools import reduce
+
+    from pyspark.sql import functions
+
+    frames, lost, lines = (
+        gathered.frame("fetch_frames"),
+        gathered.frame("undecodable"),
+        gathered.unsummed("fetch_frames"),
+    )
+    parts = [] if frames is None else [frames]
+    if lost is not None:
+        server = functions.expr("regexp_extract(connection, '^(.+?:[0-9]+)-', 1)").alias("server")
+        when = (functions.unix_micros("timestamp") * NS_US).alias("completed_ns")
+        known = lost.where("event != 'unanswered-at-end' and connection is not null")
+        parts.append(known.select(server, "connection", when, "event"))
+    if lines is not None:
+        texts = [functions.col(name).cast("binary").alias(name) for name in ("request", "response")]
+        wanted = lines.where(functions.col("api_key").isin(FETCH, *HEARD))
+        parts.append(wanted.select("server", "connection", "completed_ns", *LINES, *texts))
+    if not parts:
+        return None
+    whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
+    for name, kind in NEEDED.items():
+        if name not in whole.columns:
+            whole = whole.withColumn(name, functions.lit(None).cast(kind))
+    return whole
+
+
+def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None = None) -> Iterable[tuple[Any, ...]]:
+    """Rows of `fetch_sessions` out of one server's rows of `fetches`, sorted by ORDER.
+
+    names: of topic ids. dialect: that the frames are decoded with.
+    """
+    from kcli.capture.kafka.bodies import Bodies
+    from kcli.sessions.columns import new_kernel
+    from kcli.sessions.explain import session_dict
+    from kcli.sessions.feeder import Feeder
+    from kcli.sessions.tracker import Tracker
+
+    made: list[tuple[Any, ...]] = []
+    tracker = Tracker(
+        on_end=lambda session: made.append(session_row(session_dict(session, names), session)),
+        kernel=new_kernel(dialect),
+    )
+    tracker.offsets.names |= names
+    feeder, bodies = Feeder(tracker), Bodies(dialect, annotated=False)
+    for row in rows:
+        feed(feeder, row, bodies)
+        yield from made
+        made.clear()
+    tracker.close()
+    yield from made
+    for each in tracker.sessionless.values():
+        yield sessionless_row(each)
+
+
+def feed(feeder: Any, row: Row, bodies: Any) -> None:
+    """Hand one row on: frames, an event, or an exchange as older kcli has left it."""
+    server, connection = row["server"], row["connection"]
+    if row["event"] is not None:
+        feeder.event(Event(row["event"], connection, row["completed_ns"], 0, 0, ""))
+    elif row.get("request_header") is not None:
+        feeder.row(line_of(row))
+    else:
+        response = None if row["response"] is None else filled(row["response"], row["cuts"])
+        link = Link(server, connection[len(server) + 1 :])
+        feeder.exchange(Exchange(link, row["request_ns"], row["request"], row["response_ns"], response, bodies))
+
+
+def line_of(row: Row) -> Row:
+    """A row of `exchanges` as a line of `kcli decode pcap`."""
+    from kcli.jsontext import loads
+
+    return {
+        "timestamp": row["timestamp"].isoformat(), "connection": row["connection"], "latencyMs": row["latency_ms"],
+        "requestBytes": row["request_bytes"], "responseBytes": row["response_bytes"],
+        "requestHeader": loads(row["request_header"]), "request": loads(row["request"] or "null"),
+        "response": loads(row["response"] or "null"),
+    }  # fmt: skip
+
+
+def session_row(summary: dict[str, Any], session: Any) -> tuple[Any, ...]:
+    partitions, latency = summary["partitions"], summary["latencyMs"]
+    return (
+        session.first_ns // NS_US, summary["server"], summary["connection"], summary["clientId"], summary["replicaId"],
+        summary["apiVersion"], summary["sessionId"], session.opened_ns // NS_US if session.since_start else None,
+        session.end_ns // NS_US if session.end_ns else None, summary["end"], bool(summary["complete"]),
+        partitions["first"], partitions["most"], partitions["last"], *tallied(summary), None,
+        latency["p50"], latency["p99"], errors_text(summary), summary["neverDeliveredCount"],
+        counted(summary["findings"]),
+    )  # fmt: skip
+
+
+def counted(findings: Any) -> int:
+    return findings if isinstance(findings, int) else len(findings)
+
+
+def sessionless_row(statistics: Any) -> tuple[Any, ...]:
+    """Fetches outside any session."""
+    from kcli.sessions.explain import sessionless_dict
+
+    summary = sessionless_dict(statistics)
+    latency = summary["latencyMs"]
+    return (
+        statistics.first_ns // NS_US, summary["server"], None, summary["clientId"], summary["replicaId"],
+        summary["apiVersion"], 0, None, statistics.last_ns // NS_US, None, None, None, None, None, *tallied(summary),
+        summary["notGranted"], latency["p50"], latency["p99"], errors_text(summary), None, None,
+    )  # fmt: skip
+
+
+TALLIED = (
+    "fetches", "full", "incremental", "emptyPolls", "unanswered", "requestBytes", "responseBytes", "recordsBytes",
+    "fullRequestBytes", "fullResponseBytes",
+)  # fmt: skip
+
+
+def tallied(summary: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(summary.get(name) for name in TALLIED)
+
+
+def errors_text(summary: dict[str, Any]) -> str | None:
+    from kcli.jsontext import dumps
+
+    return dumps(summary["errors"]) if summary["errors"] else None

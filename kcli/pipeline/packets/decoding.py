@@ -1,0 +1,147 @@
+"""The second stage: one share's packets, from all files, into rows of the tables."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+
+from kcli.capture.io.files import FOREVER
+from kcli.capture.kafka.events import Event
+from kcli.core.codec.values import uuid_bytes, uuid_text
+from kcli.pipeline.packets.open_connections import Carried, dump, restore
+from kcli.pipeline.rows.row_source import EVERY_TABLE, Opened, RowSource
+from kcli.pipeline.rows.single_rows import Rows
+from kcli.pipeline.writing import TableWriter, Written
+
+
+@dataclass(slots=True)
+class Decoded:
+    """What became of a share.
+
+    passing: files of rows about connections still open, which the next run replaces. unnamed: topic ids without a name.
+    under_way: the connections still open, for the next run. carried: bytes kept for that, less those that an earlier
+    run had kept. open_rows, open_bytes: exchanges, events and, of bytes, TLS's own of the files that pass. window:
+    the window's number, where the share is one.
+    """
+
+    share: int
+    files: list[Written]
+    passing: list[Written]
+    unnamed: set[str]
+    under_way: list[Carried] = field(default_factory=list)
+    open_rows: tuple[int, int] = (0, 0)
+    open_bytes: tuple[int, int, int] = (0, 0, 0)
+    packets: int = 0
+    payload: int = 0
+    exchange_bytes: int = 0
+    event_bytes: int = 0
+    duplicates: int = 0
+    strays: int = 0
+    tls_bytes: int = 0
+    carried: int = 0
+    exchanges: int = 0
+    events: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    problems: list[str] = field(default_factory=list)
+    window: int | None = None
+
+
+def decode(
+    share: int,
+    opened: Opened,
+    folder: str,
+    *,
+    until: int = FOREVER,
+    connection: tuple[int, bool] | None = None,
+    window: int | None = None,
+    end_ns: int = 0,
+    carried: Sequence[Carried] = (),
+    clock: int = 0,
+    names: Sequence[tuple[str, str]] = (),
+    secret_blocks: Sequence[bytes] = (),
+    **options: Any,
+) -> Decoded:
+    """Decode packets of a share into Parquet files below `folder`.
+
+    until: the moment (ns) up to which they are read. connection: the hash of one that is read alone (True), or left
+    out. window: its number, where these are one. end_ns: of the last packet of all shares. carried, clock: connections
+    under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
+    secret_blocks: the texts of TLS key logs.
+    options: ports, dialect, secrets and chosen, of `kcli.capture.decoder.DecodeOptions`.
+    """
+    name = f"{share:04d}-{os.urandom(4).hex()}" if window is None else f"{share:04d}-{window:03d}-{os.urandom(4).hex()}"
+    writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
+    source = RowSource(writer.put, put_batch=writer.put_batch, **options)
+    for block in secret_blocks:
+        source.capture.handover.add_secrets(block)
+    if connection is not None:
+        source.engine.choose(*connection)
+    made = Decoded(share, [], [], set(), window=window)
+    begin(source, end_ns, names, carried, clock)
+    source.run(opened, until, partial(conclude, made, source, passing))
+    sum_up_open(made, source)
+    made.files, made.passing = writer.close(), passing.close()
+    freeze()
+    return made
+
+
+@cache
+def freeze() -> None:
+    """By now all modules are loaded: no need for the collector to look through them again and again."""
+    gc.freeze()
+
+
+def begin(
+    source: RowSource, end_ns: int, names: Sequence[tuple[str, str]], carried: Sequence[Carried], clock: int
+) -> None:
+    source.end_ns = end_ns
+    for topic_id, topic in names:
+        source.bodies.names.learn(uuid_bytes(topic_id), topic)
+    source.rows.known = len(source.bodies.names)
+    restore(source, carried, clock)
+
+
+def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
+    """All packets were read: what is whole is counted, and rows of what is under way go where the next run replaces
+    them."""
+    source.end_ns = max(source.end_ns, source.engine.last_ns, source.engine.latest)
+    made.under_way = dump(source)
+    source.flush(last=True)  # what TCP says of them so far
+    sum_up(made, source)
+    source.rows.put_to(passing.put)
+    source.put_batch = passing.put_batch
+
+
+def sum_up(made: Decoded, source: RowSource) -> None:
+    """The counts of what is whole."""
+    engine, tally = source.engine, source.tally
+    made.packets = engine.packets - engine.others - engine.cuts - engine.fragments - engine.unknown_links
+    made.payload = engine.payload
+    made.exchange_bytes, made.event_bytes = tally.exchange_bytes, tally.captured
+    made.duplicates, made.strays = engine.duplicate, engine.stray + engine.ignored
+    made.tls_bytes = tally.protection_bytes
+    made.carried = tally.unaccounted(engine)
+    made.exchanges, made.events = source.rows.exchanges, source.rows.events
+    made.first_ns, made.last_ns = engine.first_ns or 0, engine.last_ns
+
+
+def sum_up_open(made: Decoded, source: RowSource) -> None:
+    """The counts of what was ended, and may go on in a later run."""
+    made.unnamed = set(map(uuid_text, source.bodies.names.missing()))
+    made.open_rows = source.rows.exchanges - made.exchanges, source.rows.events - made.events
+    tally = source.tally
+    before = made.exchange_bytes, made.event_bytes, made.tls_bytes
+    now = tally.exchange_bytes, tally.captured, tally.protection_bytes
+    made.open_bytes = now[0] - before[0], now[1] - before[1], now[2] - before[2]
+
+
+def events_only(events: Sequence[Event], put: Any) -> None:
+    """Damage that the first stage found, as rows."""
+    rows = Rows(put, EVERY_TABLE)
+    for event in events:
+        rows.event(event)

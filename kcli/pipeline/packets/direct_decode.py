@@ -1,0 +1,113 @@
+"""Captures that a task reads as they are, both stages at once: it takes its share of the connections, if there are
+more such tasks."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.capture.io.capture_file import CaptureFile
+from kcli.capture.io.files import FOREVER, FileCursor, by_time, run_source
+from kcli.errors import InputError
+from kcli.pipeline.packets.decoding import Decoded, decode
+from kcli.pipeline.packets.open_connections import Carried
+from kcli.pipeline.packets.ranges import Range, RangeFile
+from kcli.pipeline.packets.reading import pass_over
+from kcli.pipeline.packets.shuffle import ShuffledRange, problem_text
+from kcli.pipeline.storage import StoredFile
+
+COUNTS = ("packets", "others", "cuts", "fragments", "unknown_links", "payload")
+
+
+@dataclass(frozen=True, slots=True)
+class DirectDecode:
+    """A share of the connections of some files, and what an earlier run left of them. open_file: by its path."""
+
+    files: tuple[StoredFile, ...]
+    carried: tuple[Carried, ...]
+    share: int = 0
+    shares: int = 1
+    open_file: Callable[[Any], CaptureFile] = RangeFile
+
+    def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[ShuffledRange]]:
+        """Decode it. Returned with what became of each file: packets that are not TCP, and problems, with share 0."""
+        found: list[Captures] = []
+
+        def reading(engine: Any, new_reader: Callable[[], Any]) -> Captures:
+            if self.shares > 1:
+                engine.choose_share(self.share, self.shares)
+            found.append(Captures(self.files, engine, new_reader, self.open_file))
+            return found[0]
+
+        made = decode(self.share, reading, folder, carried=self.carried, **options)
+        scattered = found[0].scattered
+        return made, scattered if self.share == 0 else [each.tcp_alone() for each in scattered]
+
+
+class Captures:
+    """Captures on their way through an engine as one, in order of time, each with its own counts."""
+
+    def __init__(
+        self,
+        files: Sequence[StoredFile],
+        engine: Any,
+        new_reader: Callable[[], Any],
+        open_file: Callable[[Any], CaptureFile] = RangeFile,
+    ) -> None:
+        self.engine = engine
+        self.scattered = [ShuffledRange(Range(file.uri, file.size), 0, 0, [], [], None) for file in files]
+        self.queue: list[tuple[int, int, FileCursor]] = []
+        for number, file in enumerate(files):
+            try:
+                source = FileCursor(file.uri, number, new_reader, open_file)
+                self.queue.append((source.first, number, source))
+            except (InputError, OSError) as error:
+                self.note(number, error)
+        heapq.heapify(self.queue)
+
+    def note(self, number: int, error: InputError | OSError) -> None:
+        """What is wrong with a file; the others are read all the same."""
+        made = self.scattered[number]
+        why = problem_text(error, made.taken.uri)
+        made.problem = f"{made.problem}; {why}" if made.problem else why
+
+    def run(self, until: int = FOREVER) -> None:
+        """Read all packets up to a moment (ns)."""
+        for number, source, limit in by_time(self.queue, until):
+            try:
+                with self.counting(self.scattered[number]):
+                    self.read(number, source, limit)
+            except OSError as error:
+                self.note(number, error)
+        self.engine.since(0, max((each.last_ns for each in self.scattered), default=0))
+
+    def read(self, number: int, source: FileCursor, limit: int) -> None:
+        """A file up to a moment (ns)."""
+        failures: list[InputError] = []
+        for after in run_source(source, self.engine, limit, self.scattered[number].events.append, failures, pass_over):
+            if after is not None:
+                heapq.heappush(self.queue, (after, number, source))
+        for error in failures:
+            self.note(number, error)
+
+    @contextlib.contextmanager
+    def counting(self, made: ShuffledRange) -> Iterator[None]:
+        """What goes through the engine is this file's."""
+        engine = self.engine
+        before = [getattr(engine, name) for name in COUNTS]
+        engine.since(made.first_ns, made.last_ns)
+        try:
+            yield
+        finally:
+            for name, count in zip(COUNTS, before, strict=True):
+                setattr(made, name, getattr(made, name) + getattr(engine, name) - count)
+            made.tcp = made.packets - made.others - made.cuts - made.fragments - made.unknown_links
+            made.first_ns, made.last_ns = engine.earliest, engine.latest
+
+    def close(self) -> None:
+        """Close the files that are still open."""
+        for _, _, source in self.queue:
+            source.close()

@@ -1,0 +1,187 @@
+"""The state of a connection at a moment in mid-stream, found out from the packets that follow.
+
+Its frames are looked for as in any capture that begins in mid-stream. Once requests are answered in turn, nothing
+waits for what came before: from there on the connection stands as it does for somebody who has read it from its start.
+What only its start has (who connected, how far the streams are, what ApiVersions said) is taken from there, and is
+carried along: sequence numbers count the bytes between two moments, if those are fewer than 4 GB.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kcli.capture.decoder import learn_names
+from kcli.capture.io.files import FOREVER
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.tls.layer import TlsLayer
+from kcli.pipeline.packets.decoding import Decoded
+from kcli.pipeline.packets.open_connections import Carried, dump, restore
+from kcli.pipeline.packets.reading import START, Reading
+from kcli.pipeline.packets.windows import Heavy, Window, moments
+from kcli.pipeline.rows.row_source import RowSource
+
+EXCHANGES = 20  # of the connection's start, after which all that it has is known
+ANSWERED = 2  # exchanges in mid-stream, before which it is not believed to be in step
+PACKETS = 2000  # after which no more exchanges are waited for
+MOST_PACKETS = 100_000  # in which it is looked for
+REACH = 3  # windows, too
+QUIET = {"searched": 0, "seen": 0, "candidates": [], "ends": [], "received": 0, "effort": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class ResumePoint:
+    """ns: the moment; clock: the time that it was then (moments are not always in order). flow: the connection.
+    names: (id, name) of the topics that it named on the way here."""
+
+    ns: int
+    clock: int
+    flow: Carried
+    names: tuple[tuple[str, str], ...]
+
+
+class ResyncScanner(RowSource):
+    """Reads packets until the connection is in step; makes no rows. client: the end that connected, None: unknown."""
+
+    direct = False
+
+    def __init__(self, heavy: int, client: int | None, **options: Any) -> None:
+        self.client = client
+        self.names: dict[str, str] = {}
+        self.made: list[TlsLayer] = []
+        self.asked = 0  # when the request came that was answered last
+        super().__init__(self.note, frozenset(), **options)
+        self.engine.choose(heavy, True)
+        self.capture.handover.layer = self.layer
+
+    def note(self, table: str, row: tuple[Any, ...]) -> None:
+        if table == "topic_names":
+            self.names[row[0]] = row[1]
+
+    def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:
+        """See Handover."""
+        made = self.capture.handover.new_layer(ends, client, started)
+        if client is None and self.client is not None:
+            made.connection.client, made.connection.spoke = self.client, True
+        self.made.append(made)
+        return made
+
+    def exchange(self, exchange: Exchange) -> None:
+        """See Sink."""
+        self.asked = exchange.request_ns
+        self.rows.exchanges += 1
+        learn_names(exchange)
+        self.overlook(exchange)
+
+    def event(self, event: Event) -> None:
+        """Pass over it."""
+
+    @property
+    def hopeless(self) -> bool:
+        return self.engine.packets > MOST_PACKETS or any(each.foreign is not None for each in self.made)
+
+
+def aim(heavy: Heavy, window_bytes: int) -> list[Window]:
+    """For each window of about so many bytes what may be read to find out how the connection stands there."""
+    size = sum(each.bytes for each in heavy.staged)
+    edges = [START, *moments(heavy.staged, max(1, -(-size // window_bytes)))]
+    ends = [*edges[REACH:], *[FOREVER] * REACH]
+    return [heavy.window(number, *pair) for number, pair in enumerate(zip(edges, ends, strict=False))]
+
+
+def find(window: Window, first: ResumePoint | None, options: dict[str, Any]) -> ResumePoint | None:
+    """An early moment of a window at which its connection is in step, and how it stands then; None: there is none.
+
+    first: as found in the first window; None: this is that one.
+    """
+    client = None if first is None else talk_of(first.flow)[3]
+    scanner = ResyncScanner(
+        window.heavy, client, **{name: options[name] for name in ("ports", "dialect", "memory") if name in options}
+    )
+    restore(scanner, window.carried, window.clock)
+    least, enough = (1, EXCHANGES) if first is None else (ANSWERED, ANSWERED)
+    best: ResumePoint | None = None
+    seen = 0
+    with contextlib.closing(Reading(scanner.engine, scanner.new_reader, window.slices, window.after)) as reading:
+        while seen < enough and (moment := reading.next_ns) < window.until and not scanner.hopeless:
+            reading.run(moment)
+            if scanner.rows.exchanges >= max(least, seen + 1) and scanner.engine.in_step:
+                best, seen = resume_point(scanner, moment) or best, scanner.rows.exchanges
+                enough = least if scanner.engine.packets > PACKETS else enough
+    return best
+
+
+def resume_point(scanner: ResyncScanner, moment: int) -> ResumePoint | None:
+    """None where a request waits that came before one that was answered: its answer was missed."""
+    flows = dump(scanner)
+    if any(request[3] < scanner.asked for request in talk_of(flows[0])[4]["pending"]):
+        return None
+    return ResumePoint(moment, scanner.engine.last_ns, plainest(flows[0]), tuple(scanner.names.items()))
+
+
+def place(heavy: Heavy, first: ResumePoint, found: Sequence[ResumePoint | None]) -> list[Window]:
+    """The windows, as they can be decoded. found: of each but the first as it was aimed at."""
+    stands = [first]
+    for each in found:
+        if each is not None and each.ns > stands[-1].ns and is_same(first.flow, each.flow):
+            stands.append(continued(stands[-1], each))
+    windows = heavy.windows([each.ns for each in stands[1:]])
+    names = dict(first.names)
+    for number, each in enumerate(stands[1:], start=1):
+        names |= dict(each.names)
+        windows[number] = replace(windows[number], carried=(each.flow,), clock=each.clock, names=tuple(names.items()))
+    return windows
+
+
+def agrees(before: Decoded, window: Window) -> bool:
+    """Whether a window began as the one before it ended."""
+    ended = [plainest(each) for each in before.under_way]
+    return ended == list(window.carried) and before.last_ns == window.clock
+
+
+# What `open_connections` keeps of a connection: (ends, client, last, reset, waits, sides, talk, said), each side
+# (flags, numbers, waiting), talk (ignored, foreign, passed, client, connection). What TCP's handshake said is no part
+# of how it stands.
+
+
+def talk_of(flow: Carried) -> tuple[Any, ...]:
+    talk: tuple[Any, ...] = flow[6]
+    return talk
+
+
+def is_same(first: Carried, found: Carried) -> bool:
+    return bool(first[0] == found[0] and talk_of(first)[3] == talk_of(found)[3])
+
+
+def plainest(flow: Carried) -> Carried:
+    """Without its handshake, and without traces of a search for frames that is over."""
+    *head, talk, said = flow[:8]
+    if talk is None or talk[4] is None:
+        return flow[:8]
+    streams = [stream | QUIET if stream["synced"] else stream for stream in talk[4]["streams"]]
+    streams = [stream if stream["buffer"] else stream | {"begun": 0} for stream in streams]
+    return (*head, (*talk[:4], talk[4] | {"streams": streams}), said)
+
+
+def continued(before: ResumePoint, found: ResumePoint) -> ResumePoint:
+    """A resume point with what only the connection's start has, as it was known at the one before."""
+    ends, client, _, _, _, old_sides, old_talk, said = before.flow
+    _, _, last, reset, waits, sides, talk, _ = found.flow
+    sides = tuple(continued_side(old, side) for old, side in zip(old_sides, sides, strict=True))
+    streams = [
+        stream | {"offset": side[1][3] - len(stream["buffer"])}
+        for stream, side in zip(talk[4]["streams"], sides, strict=True)
+    ]
+    connection = talk[4] | {"began": old_talk[4]["began"], "streams": streams}
+    flow = (ends, client, last, reset, waits, sides, (*talk[:4], connection), said)
+    return replace(found, flow=flow)
+
+
+def continued_side(before: tuple[Any, ...], found: tuple[Any, ...]) -> tuple[Any, ...]:
+    (_, _, syn, _, _), (first, old, _, offset, _), _ = before
+    (seen, known, _, closed, answered), (_, following, acked, _, below), waiting = found
+    offset += (following - old) % 2**32
+    return (seen, known, syn, closed, answered), (first, following, acked, offset, below), waiting

@@ -1,0 +1,179 @@
+"""The files between the two stages: for each share the packets of its connections, out of each range.
+
+They are copied into files of their own; or, where a capture lies on this machine and is not compressed, they stay in it
+and the staged file is an index of them, some bytes a packet. Either way they are read as one pcap file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kcli.capture.io.capture_file import CaptureFile
+from kcli.errors import InputError
+from kcli.pipeline.journal import fingerprint
+from kcli.pipeline.packets.ranges import RangeFile, is_packed
+from kcli.pipeline.storage import Place, StoredFile
+
+PIECE = 8 << 20  # bytes that are brought from an object store at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a staged file: its place in it, and the packets there (bytes as captured)."""
+
+    offset: int
+    first_ns: int
+    last_ns: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The capture that has an index's packets. mark: the fingerprint of its first `size` bytes."""
+
+    path: str
+    size: int
+    mark: str
+
+    @classmethod
+    def of(cls, uri: str) -> Origin | None:
+        """None where packets can't be found again by their place: compressed files, those of other machines, none."""
+        place = Place(uri)
+        try:
+            return None if place.remote or is_packed(place) else cls.marked(place.path)
+        except OSError:
+            return None
+
+    @classmethod
+    def marked(cls, path: str) -> Origin:
+        """A capture on this machine as it is now. OSError."""
+        size = Path(path).stat().st_size
+        return cls(path, size, fingerprint(StoredFile(path, size, 0)))
+
+    def open(self) -> Any:
+        """InputError: it is not what it was, as happens where tcpdump writes a ring of files."""
+        try:
+            if fingerprint(StoredFile(self.path, self.size, 0)) != self.mark:
+                raise self.changed("it was written anew")
+            return Path(self.path).open("rb", buffering=0)
+        except OSError as error:
+            raise self.changed(error.strerror or str(error)) from None
+
+    def changed(self, why: str) -> InputError:
+        """The error for a capture that is not what it was."""
+        return InputError(f"has changed while it was read: {why} (run again when it is left alone)", file=self.path)
+
+
+@dataclass(slots=True)
+class ShuffleFile:
+    """A file of one share's packets out of one range. origin: of an index. votes: by how many bytes connection `heavy`
+    outweighs all others."""
+
+    share: int
+    link: int
+    uri: str
+    origin: Origin | None = None
+    packets: int = 0
+    bytes: int = 0
+    heavy: int = 0
+    votes: int = 0
+    parts: list[Part] = field(default_factory=list)
+
+    def add(self, part: Part, packets: int, heavy: int, votes: int) -> None:
+        """Note a stretch that was written, with the vote of its packets."""
+        self.parts.append(part)
+        self.packets += packets
+        self.bytes += part.bytes
+        self.heavy, self.votes = vote((self.heavy, self.votes), (heavy, votes))
+
+    @property
+    def whole(self) -> Slice:
+        """All of it."""
+        return self.slice(0)
+
+    def slice(self, offset: int) -> Slice:
+        """From a place on."""
+        return Slice(self.uri, self.link, offset, self.origin)
+
+
+def vote(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    """(connection, votes) of both together: the majority vote of Boyer and Moore, in pieces."""
+    if one[0] == other[0]:
+        return one[0], one[1] + other[1]
+    more, less = (other, one) if other[1] > one[1] else (one, other)
+    return more[0], more[1] - less[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A staged file from a place on; 0: all of it."""
+
+    uri: str
+    link: int = 0
+    offset: int = 0
+    origin: Origin | None = None
+
+    def open(self, new_reader: Callable[[], Any]) -> tuple[CaptureFile, Any]:
+        """Its packets, and a reader that knows their header. InputError, OSError."""
+        from kcli.core.capture.packet_shuffle import pcap_header
+
+        reader = new_reader()
+        if self.origin is not None or self.offset:
+            reader.skip(pcap_header(self.link), 0)
+        if self.origin is None:
+            return RangeFile(self.uri, self.offset), reader
+        return IndexedFile(self, self.origin), reader
+
+
+class IndexedFile(CaptureFile):
+    """The packets of an index, as a pcap file without its header."""
+
+    def __init__(self, part: Slice, origin: Origin) -> None:
+        self.part, self.origin = part, origin
+        super().__init__(part.uri)
+
+    def open(self) -> Any:
+        from kcli.core.capture.packet_fetch import Gatherer
+
+        with Place(self.part.uri).open() as file:
+            file.seek(self.part.offset)
+            index = file.read()
+        self.raw = self.origin.open()
+        return Gatherer(self.raw.fileno(), index)
+
+    @property
+    def place(self) -> int:
+        return self.offset
+
+    def fill(self) -> bool:
+        """InputError: the capture is shorter than it was."""
+        try:
+            return super().fill()
+        except EOFError as error:
+            raise self.origin.changed(str(error)) from None
+
+    def close(self) -> None:
+        self.raw.close()
+
+
+@contextlib.contextmanager
+def at_hand(slices: Sequence[Slice]) -> Iterator[list[Slice]]:
+    """The same files on this machine: those in an object store are copied here for the time being."""
+    with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
+        yield [replace(each, uri=fetched(Place(each.uri), folder)) for each in slices]
+
+
+def fetched(place: Place, folder: str) -> str:
+    """Its local path."""
+    if not place.remote:
+        return place.path
+    path = Path(folder) / place.name
+    with place.open() as source, path.open("wb") as target:
+        shutil.copyfileobj(source, target, PIECE)
+    return str(path)

@@ -1,0 +1,1 @@
+"""Rows of tables and facts out of what the decoder gives."""

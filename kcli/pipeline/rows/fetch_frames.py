@@ -1,0 +1,51 @@
+"""The facts of `fetch_frames`: what fetch sessions are followed by, as it was on the wire, without the records.
+
+Records are most of a Fetch's bytes, and say nothing about sessions. They are cut out of the response; the column `cuts`
+has their places, so that zeroes can take them when the response is read (`filled`). `ExchangeRows` in the core cuts
+them out where it has found the partitions itself; the odd rest stays whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kcli.pipeline.rows.exchange_columns import ExchangeColumns
+from kcli.pipeline.writing import stored_schema
+from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, OFFSET_FETCH
+from kcli.tables.arrays import integers, strings
+
+FRAMED = (FETCH, LIST_OFFSETS, OFFSET_FETCH)  # API keys: fetches, and what lets a client fetch from elsewhere
+
+
+def filled(response: bytes, cuts: bytes) -> bytes:
+    """The response at its full size, with zeroes for records."""
+    if not cuts:
+        return response
+    parts: list[bytes] = []
+    at = 0
+    for place, size in numpy.frombuffer(cuts, numpy.int64).reshape(-1, 2).tolist():
+        parts += [response[at:place], bytes(size)]
+        at = place
+    return b"".join([*parts, response[at:]])
+
+
+def frame_batch(columns: ExchangeColumns) -> Any:
+    """The rows among these exchanges, as a record batch; None where there are none."""
+    import pyarrow
+
+    rows, requests, responses, cuts = columns.taken["frames"]
+    numbers = numpy.frombuffer(rows, numpy.int64).reshape(-1, 2)
+    if not len(numbers):
+        return None
+    index, answered = numbers[:, 0], numbers[:, 1]
+    chosen = integers(index, "int64")
+    binary = pyarrow.binary()
+    missing = answered < 0
+    arrays = [
+        columns.who[2].take(chosen), columns.who[1].take(chosen), integers(columns.rows.completed[index], "int64"),
+        integers(columns.rows.ts[index], "int64"), integers(answered, "int64", missing),
+        strings(requests).view(binary), strings(responses, missing).view(binary), strings(cuts).view(binary),
+    ]  # fmt: skip
+    return pyarrow.record_batch(arrays, schema=stored_schema("fetch_frames"))

@@ -1,0 +1,92 @@
+"""Where the fetches of a connection stand in partitions, over the edges of runs and of windows.
+
+The core follows each connection's positions, and gives them out as bytes: rows of (partition's key, effective offset,
+high watermark and log start offset as last seen). A run goes on with those of the run before. A window begins without:
+the rows that lack what the windows before it saw are completed when that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from kcli.core.codec.values import uuid_bytes
+from kcli.core.columns.exchange_columns import position_key
+from kcli.pipeline.packets.decoding import Decoded
+from kcli.pipeline.writing import rewrite, with_column
+
+TABLE = "fetch_partitions"
+SEEN = ("effective_offset", "high_watermark_seen", "log_start_seen")
+PARTITION = ("topic_id", "topic", "partition")
+UNKNOWN = -(1 << 63)
+KEPT = 9  # the place of positions in what is carried of a connection
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A file of `fetch_partitions` of one connection, and its positions before the file's first row."""
+
+    uri: str
+    positions: bytes
+
+    def write(self) -> None:
+        """Rewrite the file, with the positions that its rows lack."""
+        known = {key: seen for key, *seen in rows_of(self.positions).tolist()}
+        rewrite(self.uri, lambda rows: completed(rows, known))
+
+
+def rows_of(positions: bytes) -> Any:
+    """Positions as the core gives them, a row each."""
+    return numpy.frombuffer(positions, numpy.int64).reshape(-1, 1 + len(SEEN))
+
+
+def merged(before: bytes, after: bytes) -> bytes:
+    """Positions after a stretch that began without those before it."""
+    known = {row[0]: row for row in rows_of(before).tolist()}
+    for key, *seen in rows_of(after).tolist():
+        old = known.get(key, [key, *[UNKNOWN] * len(SEEN)])
+        known[key] = [key, *(new if new != UNKNOWN else was for was, new in zip(old[1:], seen, strict=True))]
+    return numpy.array([*known.values()], numpy.int64).tobytes()
+
+
+def go_on(windows: Sequence[Decoded], uri_of: Any) -> list[Completion]:
+    """The files to complete of a connection's windows, in order; the last window's positions become those of all.
+
+    uri_of: gives the URI of a file by its path in the run's folder.
+    """
+    positions = b""
+    made = []
+    for window in windows:
+        files = [each for each in (*window.files, *window.passing) if each.table == TABLE]
+        if positions:
+            made += [Completion(uri_of(each.path), positions) for each in files]
+        own = b"".join(flow[KEPT] for flow in window.under_way)
+        positions = merged(positions, own)
+    window.under_way = [(*flow[:KEPT], positions) for flow in window.under_way]
+    return made
+
+
+def completed(rows: Any, known: dict[int, list[int]]) -> Any:
+    """Rows of `fetch_partitions`, with the positions that they lack. known: by the partition's key."""
+    import pyarrow.compute
+
+    columns = [rows.column(name).combine_chunks() for name in SEEN]
+    lacking = pyarrow.compute.or_kleene(columns[0].is_null(), columns[1].is_null())
+    lacking = pyarrow.compute.or_kleene(lacking, columns[2].is_null())
+    keys = [key_of(*each.values()) for each in rows.select(PARTITION).filter(lacking).to_pylist()]
+    for number, (name, column) in enumerate(zip(SEEN, columns, strict=True)):
+        seen = (known[key][number] if key in known else UNKNOWN for key in keys)
+        found = pyarrow.array([None if each == UNKNOWN else each for each in seen], pyarrow.int64())
+        whole = pyarrow.compute.coalesce(column, pyarrow.compute.replace_with_mask(column, lacking, found))
+        rows = with_column(rows, name, whole)
+    lag = pyarrow.compute.subtract(rows.column(SEEN[1]), rows.column(SEEN[0]))
+    return with_column(rows, "lag", lag)
+
+
+def key_of(topic_id: str | None, topic: str | None, partition: int) -> int:
+    """The partition's key in positions."""
+    name = uuid_bytes(topic_id) if topic_id is not None else (topic or "").encode()
+    return position_key(name, topic_id is not None, partition)

@@ -1,0 +1,45 @@
+"""The facts of `noted_exchanges`: what the tables `throttling` and `groups` are made of, with as little of each message
+as they need.
+
+`ExchangeRows` in the core finds the throttle times.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.rows.exchange_columns import ExchangeColumns
+from kcli.pipeline.rows.exchange_facts import TEXTS
+from kcli.pipeline.writing import stored_schema
+from kcli.tables.arrays import integers, texts
+
+NAMES = FACTS["noted_exchanges"].names
+BODIES = ("request", "response")
+
+
+def noted_batch(columns: ExchangeColumns) -> Any:
+    """The rows among these exchanges, as a record batch; None where there are none."""
+    import pyarrow
+
+    waits, keys = columns.made.field("throttle_ms"), columns.rows.key
+    grouped = (keys == TEXTS[0]) | (keys == TEXTS[1])
+    index = numpy.flatnonzero(grouped | (waits > 0))
+    if not len(index):
+        return None
+    others = ~grouped[index]
+    everywhere, of_groups = integers(index, "int64"), integers(index, "int64", others)
+    made = {name: columns.batch.column(name).take(of_groups if name in BODIES else everywhere) for name in NAMES}
+    if others.any():
+        answers = made["response"].to_pylist()
+        for row in numpy.flatnonzero(others).tolist():
+            answers[row] = wait_text(waits[index[row]])
+        made["response"] = texts(answers)
+    return pyarrow.record_batch([*made.values()], schema=stored_schema("noted_exchanges"))
+
+
+def wait_text(wait: int) -> bytes:
+    """A response that says nothing but how long to wait (ms)."""
+    return b'{"throttleTimeMs":%d}' % wait

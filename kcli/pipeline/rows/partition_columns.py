@@ -1,0 +1,32 @@
+"""What the core read of partitions as columns, as record batches of the tables about them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Any
+
+from kcli.capture.tables.partition_tables import PARTITION_TABLES, Exchanges
+from kcli.pipeline.rows.exchange_columns import Dated, ExchangeColumns, by_day
+from kcli.pipeline.writing import stored_schema
+
+
+class PartitionColumns:
+    """Of the exchanges in `columns`."""
+
+    def __init__(self, columns: ExchangeColumns) -> None:
+        self.columns = columns
+        self.exchanges = Exchanges(columns.taken, columns.who, columns.rows.version)
+
+    def batches(self, wanted: Container[str]) -> Iterator[Dated]:
+        """For each table and day that has rows. wanted: names of tables."""
+        for table, index, batch in self.tables(wanted):
+            yield from by_day(table, batch, self.columns.days[index], self.columns.nameless[index])
+
+    def tables(self, wanted: Container[str]) -> Iterator[tuple[str, Any, Any]]:
+        """(table, of each row the number of its exchange, record batch) for each wanted table that has rows."""
+        import pyarrow
+
+        for name, table in PARTITION_TABLES.items():
+            if name in wanted and (rows := table.rows(self.exchanges)).count:
+                arrays = table.arrays(rows, self.exchanges)
+                yield name, rows.row, pyarrow.record_batch(arrays, schema=stored_schema(name))

@@ -1,0 +1,109 @@
+"""What Fetch, Produce and ShareFetch say of each partition, of exchanges in which the core does not find it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.record_fields import partitions_in
+from kcli.core.codec.values import uuid_bytes
+from kcli.pipeline.rows.projections import ASKED, COLUMNS, FETCHED, PRODUCED
+from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
+
+
+@dataclass(slots=True)
+class Partition:
+    """One partition of an exchange. `asked` and `answered` are its parts of request and response; None: it has none."""
+
+    topic: str | None
+    topic_id: str | None
+    index: int
+    asked: dict[str, Any] | None = None
+    answered: dict[str, Any] | None = None
+    records: Any = None
+
+    @property
+    def key(self) -> tuple[str | None, int]:
+        """What a request and its response name the partition by: topic id or name, and index."""
+        return self.topic_id or self.topic, self.index
+
+    def loaded(self, asked: dict[str, int], answered: dict[str, int]) -> tuple[Any, ...]:
+        """As the core's `Partitions.load` takes it. asked, answered: the column of each field."""
+        return (
+            None if self.topic is None else self.topic.encode("utf-8", "replace"),
+            None if self.topic_id is None else uuid_bytes(self.topic_id),
+            numbers(self.asked, asked, self.index),
+            numbers(self.answered, answered, self.index),
+            None if self.records is None else bytes(self.records),
+        )
+
+
+def numbers(said: dict[str, Any] | None, columns: dict[str, int], index: int) -> list[int | None] | None:
+    """A side's numbers by column; None: it says nothing."""
+    if said is None:
+        return None
+    made: list[int | None] = [index, *[None] * (COLUMNS - 1)]
+    for path, column in columns.items():
+        value: Any = said
+        for name in path.rstrip("?").split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is not None:
+            made[column] = value
+    return made
+
+
+def of_fetch(item: Exchange) -> list[Partition]:
+    """Every partition asked for, in order, then those answered without."""
+    found: dict[tuple[str | None, int], Partition] = {}
+    for name, topic_id, each in partitions_in(item, item.request, "topics", "partitions"):
+        partition = Partition(name, topic_id, each["partition"], asked=each)
+        found[partition.key] = partition
+    for name, topic_id, each in partitions_in(item, item.response, "responses", "partitions"):
+        key = (topic_id or name, each["partitionIndex"])
+        partition = found.get(key) or found.setdefault(key, Partition(name, topic_id, key[1]))
+        partition.answered, partition.records = each, each.get("records")
+        partition.topic = partition.topic or name
+    return list(found.values())
+
+
+def of_produce(item: Exchange) -> list[Partition]:
+    """Every partition that was produced to, with its answer where there is one."""
+    found: dict[tuple[str | None, int], Partition] = {}
+    for name, topic_id, each in partitions_in(item, item.request, "topicData", "partitionData"):
+        partition = Partition(name, topic_id, each["index"], asked=each, records=each.get("records"))
+        found[partition.key] = partition
+    for name, topic_id, each in partitions_in(item, item.response, "responses", "partitionResponses"):
+        key = (topic_id or name, each["index"])
+        if key in found:
+            found[key].answered = each
+    return list(found.values())
+
+
+def of_share_fetch(item: Exchange) -> list[Partition]:
+    """Every partition that was answered about (KIP-932)."""
+    return [
+        Partition(name, topic_id, each["partitionIndex"], answered=each, records=each.get("records"))
+        for name, topic_id, each in partitions_in(item, item.response, "responses", "partitions")
+    ]
+
+
+# By API: the walk, the columns of what each side says, and what the request says of itself.
+Walk = tuple[Callable[[Exchange], list[Partition]], dict[str, int], dict[str, int], Callable[[Any], tuple[int, int]]]
+WALKS: dict[int, Walk] = {
+    FETCH: (of_fetch, ASKED, FETCHED, lambda asked: (asked.get("sessionId", 0), asked.get("sessionEpoch", -1))),
+    PRODUCE: (of_produce, {}, PRODUCED, lambda asked: (asked["acks"], asked["timeoutMs"])),
+    SHARE_FETCH: (of_share_fetch, {}, {}, lambda asked: (0, -1)),
+}
+
+
+def loaded(item: Exchange) -> tuple[Any, ...] | None:
+    """The partitions of an exchange, as the core's `Partitions.load` takes them; None where it can't be decoded."""
+    if item.request is None or (item.response is None and item.response_frame is not None):
+        return None
+    walk, asked, answered, own = WALKS[item.api_key]
+    response = item.response or {}
+    hints = {each["nodeId"]: f"{each['host']}:{each['port']}" for each in response.get("nodeEndpoints", ())}
+    found = [each.loaded(asked, answered) for each in walk(item)]
+    return own(item.request), response.get("errorCode") or 0, hints, found

@@ -1,0 +1,202 @@
+"""Captures whose exchanges and events become rows of the tables, those that a filter chooses."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
+from kcli.capture.filters import ALL, Filter
+from kcli.capture.io.files import FOREVER
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sink import Item, Sink
+from kcli.capture.tables.columns import put_exchange
+from kcli.capture.tables.selected_fields import fields_of
+from kcli.grammar.topics import naming_apis
+from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.rows.exchange_columns import ExchangeColumns
+from kcli.pipeline.rows.exchange_facts import FIELDS, TEXTS, fact_batch
+from kcli.pipeline.rows.fact_columns import FactColumns
+from kcli.pipeline.rows.fetch_frames import FRAMED, frame_batch
+from kcli.pipeline.rows.noted_exchanges import noted_batch
+from kcli.pipeline.rows.partition_columns import PartitionColumns
+from kcli.pipeline.rows.partitions import loaded
+from kcli.pipeline.rows.projections import layout
+from kcli.pipeline.rows.single_rows import MAKERS, Maker, Rows
+from kcli.pipeline.tables import TABLES
+from kcli.schemas.apikeys import API_VERSIONS
+from kcli.tables.exchanges import fields_of_columns
+
+AT_END = ": the capture ends"
+EXCHANGE_FIELDS = fields_of_columns(TABLES["exchanges"].names)
+EVERY_TABLE = frozenset(TABLES) | frozenset(FACTS)
+
+
+class Packets(Protocol):
+    """Packets on their way through an engine."""
+
+    def run(self, until: int) -> None: ...
+    def close(self) -> None: ...
+
+
+def ignored(*_batch: Any) -> None:
+    """Rows that are columns are not wanted, or taken where they are made."""
+
+
+PutBatch = Callable[[str, int, Any, bool], None]
+Opened = Callable[[Any, Callable[[], Any]], Packets]  # (engine, new_reader)
+
+
+class RowSource(Sink):
+    """Makes rows of a capture's exchanges and events as they come out of its decoder, `capture`.
+
+    What exchanges that are not chosen say of their client and of topic names counts all the same. direct: the engine
+    may give exchanges to the core's columns, not to `exchange`. makers: by API, what puts the rows that are about its
+    messages, and no columns.
+    """
+
+    direct = True
+    learns = False
+    makers: Mapping[int, Maker] = MAKERS
+
+    def __init__(
+        self,
+        put: Any,
+        wanted: frozenset[str] = EVERY_TABLE,
+        put_batch: PutBatch = ignored,
+        paths: Sequence[str] = (),
+        chosen: Filter = ALL,
+        **options: Any,
+    ) -> None:
+        """put_batch(table, day, batch, nameless): takes rows that are columns. paths: for `read`; whoever runs packets
+        needs none."""
+        self.put_batch, self.wanted_tables = put_batch, wanted
+        # The fields of messages that the core makes columns of.
+        of_tables = {"exchange_facts": FIELDS, "noted_exchanges": ("throttle_ms",), "exchanges": EXCHANGE_FIELDS}
+        names = (name for table, fields in of_tables.items() if table in wanted for name in fields)
+        self.field_names = tuple(dict.fromkeys(names))
+        self.counted = 0  # bytes of exchanges that the engine gave to the taker
+        self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
+        # What is not chosen never becomes text, which learns names by itself.
+        self.rows = Rows(put, wanted, self.makers)
+        read = DecodeOptions(chosen=chosen, **{"names": not chosen.takes_all} | options)
+        self.capture = CaptureDecoder(paths, self, read)
+        self.engine, self.new_reader, self.tally = self.capture.engine, self.capture.new_reader, self.capture.tally
+        self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't show
+
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        """Have exchanges go to the core's columns where no more is chosen than a time."""
+        from kcli.core.columns.exchange_columns import ExchangeRows
+
+        self.bodies = capture.bodies
+        wanted, chosen = self.wanted_tables, capture.chosen
+        whole = "exchanges" in wanted
+        self.taker = ExchangeRows(
+            self,
+            forwarded=self.makers,
+            framed=FRAMED if "fetch_frames" in wanted else (),
+            headed=whole,
+            texts=None if whole else TEXTS,
+            fields=len(self.field_names),
+            since=chosen.since,
+            until=chosen.until,
+        )
+        if self.direct and chosen.is_times:
+            self.compiled = self.taker
+        if "connection_sums" in wanted:
+            self.connection_end = self.taker.end_connection
+
+    def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
+        """Read the files piece by piece. InputError at the end for damaged files."""
+        return self.capture.read(moved)
+
+    # Called by the core for exchanges that it makes columns of
+
+    def layout(self, api_key: int, version: int) -> Any:
+        """Where the core finds the columns of a Fetch or Produce version; None: it can't read that version."""
+        return layout(self.bodies, api_key, version)
+
+    def fields(self, api_key: int, version: int) -> Any:
+        """The fields of this version that the core makes columns of."""
+        return fields_of(self.bodies, api_key, version, self.field_names)
+
+    def voice(self, link: bytes) -> int:
+        """Of a connection that is new to the core."""
+        talk = self.rows.uses.talks.get(link.decode())
+        return 0 if talk is None else self.rows.uses.number(talk)
+
+    def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
+        """The voice of a connection after this ApiVersions, when it had `voice` before."""
+        return self.rows.uses.learn(self.capture.handover.exchange_of(link, *exchange), voice)
+
+    def learn(self, link: bytes, *exchange: Any) -> None:
+        """Put the topic names that this exchange has taught."""
+        self.learn_from(self.capture.handover.exchange_of(link, *exchange))
+
+    def partitions(self, link: bytes, *exchange: Any) -> Any:
+        """The partitions of an exchange in which the core does not find them."""
+        return loaded(self.capture.handover.exchange_of(link, *exchange))
+
+    def more(self, link: bytes, *exchange: Any) -> None:
+        """Put the rows of an exchange that are no columns."""
+        self.rows.more(self.capture.handover.exchange_of(link, *exchange))
+
+    def flush(self, last: bool = False) -> None:
+        """Put the rows that are columns. last: also what later rows might still add to."""
+        self.tally.exchange_bytes += self.engine.message_bytes - self.counted
+        self.counted = self.engine.message_bytes
+        columns = ExchangeColumns(self.taker.take_columns(last), self.bodies.name, self.field_names)
+        partitions, wanted = PartitionColumns(columns), self.rows.wanted
+        if columns.rows.count:
+            self.rows.exchanges += columns.rows.count
+            exchanges = columns.batches() if "exchanges" in wanted else ()
+            for each in (*exchanges, *partitions.batches(wanted)):
+                self.put_batch(*each)
+            if "exchange_facts" in wanted:
+                self.put_batch("exchange_facts", -1, fact_batch(columns), False)
+            for table, make in (("fetch_frames", frame_batch), ("noted_exchanges", noted_batch)):
+                batch = make(columns) if table in wanted else None
+                if batch is not None:
+                    self.put_batch(table, -1, batch, False)
+        ended = columns.taken["ended"]
+        if ended is not None:
+            self.rows.uses.remember_all(ended["voices"])
+            for table, batch in FactColumns(ended, self.rows.uses.voices, partitions.exchanges.topics).batches():
+                self.put_batch(table, -1, batch, False)
+
+    def exchange(self, exchange: Exchange) -> None:
+        """See Sink."""
+        note = partial(self.rows.event, inside=True)
+        put_exchange(self.taker, exchange, self.engine.last_ns, note, self.field_names)
+        self.learn_from(exchange)
+
+    def event(self, event: Event) -> None:
+        """See Sink."""
+        # A connection that was silent for long has ended before, with its last packet.
+        if event.kind == "unanswered-at-end" and event.reason.endswith(AT_END) and event.ns >= self.engine.last_ns:
+            event.ns = max(event.ns, self.end_ns)
+        self.rows.event(event)
+
+    def overlook(self, item: Item) -> None:
+        """Take what an exchange says of its client, and of topic names."""
+        if isinstance(item, Exchange):
+            self.learn_from(item)
+            self.taker.hear(item)
+
+    def learn_from(self, item: Exchange) -> None:
+        """Put the topic names that an exchange has taught."""
+        self.rows.learn(item, item.response_ns or item.request_ns)
+
+    def run(self, opened: Opened, until: int = FOREVER, before_end: Callable[[], None] = lambda: None) -> None:
+        """Rows of packets up to a moment (ns). Where there are none behind that, connections still open are ended.
+        before_end: called when all packets were read, before that."""
+        with contextlib.closing(opened(self.engine, self.new_reader)) as packets:
+            packets.run(until)
+        self.flush(last=True)
+        before_end()
+        if until == FOREVER:
+            self.engine.finish()
+            self.flush(last=True)

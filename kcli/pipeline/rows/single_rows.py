@@ -1,0 +1,102 @@
+"""Rows that come one by one: of events, topic names, and the few APIs whose exchanges say more than columns do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
+from kcli.grammar.topics import NAME_FIELDS
+from kcli.pipeline.rows import facts
+from kcli.pipeline.rows.facts import ClientUses
+from kcli.pipeline.rows.logins import principal_of
+from kcli.schemas.apikeys import FETCH_SNAPSHOT, SASL_AUTHENTICATE
+
+NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
+DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
+
+Put = Callable[[str, tuple[Any, ...]], None]
+
+
+class Rows:
+    """Takes what comes out of one share of the connections, and puts rows.
+
+    put(table, row): takes a row as a tuple in the order of the table's columns. wanted: tables to make rows for.
+    uses: what clients and brokers have said of themselves.
+    """
+
+    def __init__(self, put: Put, wanted: frozenset[str], makers: Mapping[int, Maker] | None = None) -> None:
+        """makers: by API; None: MAKERS."""
+        self.put = put
+        self.makers = MAKERS if makers is None else makers
+        self.wanted = wanted
+        self.uses = ClientUses()
+        self.known = 0
+        self.exchanges = self.events = 0
+
+    def put_to(self, put: Put) -> None:
+        """From here on rows go elsewhere."""
+        self.put = put
+
+    def more(self, item: Exchange) -> None:
+        """Put the rows of what this API is about, beside those that are columns; none where a body can't be decoded."""
+        if item.request is not None and (item.response is not None or item.response_frame is None):
+            self.makers[item.api_key](self, item, who_of(item))
+
+    def learn(self, item: Exchange, since: int) -> None:
+        """Topic names that this exchange has taught."""
+        if len(item.bodies.names) == self.known:
+            return
+        self.known = len(item.bodies.names)
+        for value in (item.request, item.response):
+            for topic_id, name in named(value):
+                self.put("topic_names", (topic_id, name, since))
+
+    def event(self, item: Event, inside: bool = False) -> None:
+        """inside: its bytes are in an exchange, too."""
+        self.events += 1
+        data = None if item.data is None or item.hidden else item.data[:DATA_BYTES]
+        row = (item.ns // 1000, item.kind, item.connection, item.sender, item.file, item.offset, item.size)
+        alone = item.captured and item.connection is not None and not inside
+        self.put("undecodable", (*row, alone, item.reason, data))
+
+
+def who_of(item: Exchange) -> tuple[Any, ...]:
+    """The columns that all tables of exchanges begin with."""
+    ends = (item.connection, item.link.server, item.link.client)
+    return (item.request_ns // 1000, *ends, item.client_id, item.correlation_id, item.api_version)
+
+
+def named(value: Any) -> Iterator[tuple[str, str]]:
+    """(id, name) of each topic that has both."""
+    if isinstance(value, list):
+        for each in value:
+            yield from named(each)
+    elif isinstance(value, dict):
+        topic_id = value.get("topicId")
+        name = next((value[each] for each in NAME_FIELDS if value.get(each)), None)
+        if isinstance(topic_id, str) and isinstance(name, str) and topic_id != NO_UUID:
+            yield topic_id, name
+        for each in value.values():
+            if isinstance(each, (dict, list)):
+                yield from named(each)
+
+
+def put_snapshot(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
+    for row in facts.snapshot_parts(item):
+        rows.put("snapshot_parts", who + row)
+
+
+def put_login(rows: Rows, item: Exchange, _who: tuple[Any, ...]) -> None:
+    """Put who a SaslAuthenticate logs in as."""
+    principal = principal_of(item)
+    if principal is not None:
+        rows.put("logins", (item.connection, principal, item.response_ns or item.request_ns))
+
+
+Maker = Callable[[Rows, Exchange, tuple[Any, ...]], None]
+MAKERS: dict[int, Maker] = {
+    FETCH_SNAPSHOT: put_snapshot,
+    SASL_AUTHENTICATE: put_login,
+}

@@ -1,0 +1,136 @@
+"""Captures as data sources: packets as they are, and exchanges put together out of all files."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.errors import InputError
+from kcli.pipeline.packets.ranges import Range, RangeSource, cut
+from kcli.pipeline.schemas import spark_columns
+from kcli.pipeline.sources.file_source import KcliSource, shows_secrets
+from kcli.pipeline.tables import TABLES
+
+LARGEST = 1 << 62
+LARGEST_INT = (1 << 31) - 1  # of Spark: a damaged header may say more
+
+
+class PacketSource(KcliSource):
+    """A row for each packet, of any kind. `connection` has the lower end first, and is null where there is no TCP."""
+
+    columns = (
+        ("timestamp", "timestamp"), ("ns", "bigint"), ("file", "string"), ("link", "int"), ("length", "int"),
+        ("connection", "string"), ("data", "binary"),
+    )  # fmt: skip
+
+    @classmethod
+    def name(cls) -> str:
+        return "kcli.packets"
+
+    def inputs(self) -> list[Any]:
+        size = int(self.options.get("rangeBytes", 128 << 20))
+        return [part for file in self.files() for part in cut(file, size)]
+
+    def rows(self, task: Range, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
+        from kcli.core.capture.packet_shuffle import Scatter
+
+        with contextlib.closing(RangeSource(task, Scatter(1, lambda *_: None))) as source:
+            yield from self.packets(source, task, wanted)
+
+    def packets(self, source: RangeSource, task: Range, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
+        """Rows of a range's packets."""
+        file, reader = source.file, source.reader
+        shown = "data" in wanted
+        named = "connection" in wanted
+        while True:
+            left = file.offset + LARGEST if task.end is None else task.end - file.offset
+            used, packets = reader.rows(file.data)
+            for at, ns, link, length, ends, data in packets:
+                if at >= left:
+                    return
+                name = connection_text(ends) if named and ends else None
+                yield ns // 1000, ns, task.uri, link, min(length, LARGEST_INT), name, data if shown else None
+            problem = reader.problem
+            file.use(used)
+            if problem:
+                self.damaged(task.uri, f"{problem} at {file.offset:#x}")
+                file.use(reader.resume(file.data))
+            elif (task.end is not None and file.offset >= task.end) or not file.fill():
+                return
+
+    def damaged(self, uri: str, why: str) -> None:
+        """InputError, where the option `damage` = "fail" asks for one."""
+        if self.options.get("damage") == "fail":
+            raise InputError(why, file=uri)
+
+
+def connection_text(key: bytes) -> str:
+    """ "address:port-address:port" of the core's key: two addresses of 16 bytes in the machine's words, two ports, 4
+    or 6."""
+    import struct
+
+    a_high, a_low, b_high, b_low, a_port, b_port, version = struct.unpack_from("=QQQQHHH", key)
+    return f"{end_text(a_high, a_low, a_port, version)}-{end_text(b_high, b_low, b_port, version)}"
+
+
+def end_text(high: int, low: int, port: int, version: int) -> str:
+    if version == 4:
+        return f"{ipaddress.IPv4Address(low)}:{port}"
+    return f"[{ipaddress.IPv6Address(high << 64 | low)}]:{port}"
+
+
+class ExchangeSource(KcliSource):
+    """A row for each exchange, with the columns of the pipeline's table. Every task reads all files, for its
+    connections."""
+
+    columns = spark_columns(TABLES["exchanges"])
+
+    @classmethod
+    def name(cls) -> str:
+        return "kcli.exchanges"
+
+    def inputs(self) -> list[Any]:
+        files = self.files()
+        shares = int(self.options.get("shares", min(16, max(1, sum(file.size for file in files) >> 25))))
+        return [([file.uri for file in files], share, shares) for share in range(shares)]
+
+    def rows(self, task: tuple[list[str], int, int], wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
+        from kcli.pipeline.packets.reading import Reading
+        from kcli.pipeline.packets.shuffle import gather_share
+        from kcli.pipeline.rows.row_source import RowSource
+
+        uris, share, shares = task
+        rows: list[tuple[Any, ...]] = []
+        ports = tuple(int(port) for port in self.options.get("port", "").split(",") if port)
+        with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
+            staged, problems = gather_share(uris, share, shares, folder)
+            secrets = shows_secrets(self.options)
+            options: dict[str, Any] = {"ports": ports, "dialect": self.options.get("schema"), "secrets": secrets}
+
+            def put_batch(table: str, _day: int, batch: Any, _nameless: bool) -> None:
+                if table == "exchanges":
+                    rows.extend(rows_of(batch))
+
+            source = RowSource(lambda *_row: None, EXCHANGES, put_batch, **options)
+            slices = [each.whole for each in staged]
+            with contextlib.closing(Reading(source.engine, source.new_reader, slices)) as reading:
+                for _ in reading.pieces():
+                    yield from rows
+                    rows.clear()
+            source.engine.finish()
+            source.flush(last=True)
+            yield from rows
+        if problems and self.options.get("damage") == "fail":
+            raise InputError(problems[0])
+
+
+EXCHANGES = frozenset({"exchanges"})
+
+
+def rows_of(batch: Any) -> Iterator[tuple[Any, ...]]:
+    """The rows of a record batch, times in microseconds since 1970."""
+    times = batch.column("timestamp").view("int64")
+    return zip(times.to_pylist(), *(each.to_pylist() for each in batch.columns[1:]), strict=True)

@@ -1,0 +1,111 @@
+"""Tables across connections made by Spark: a key's rows come together, in order, over all files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.pipeline.context import Options
+from kcli.pipeline.derived.incremental_tables import Gathered, fold, spark_path
+from kcli.pipeline.run import run_pipeline
+from kcli.pipeline.spark_engine import SparkEngine
+from tests.pipeline.outputs import assert_decoded, rows_of, unaccounted
+from tests.pipeline.test_figures import LOGGED
+from tests.pipeline.test_run import rotated
+
+
+def test_paths_as_spark_names_them() -> None:
+    assert spark_path("/a/b") == "file:///a/b"
+    assert spark_path("s3://bucket/key?endpoint_override=x") == "s3a://bucket/key"
+    assert spark_path("hdfs://h/x") == "hdfs://h/x"
+
+
+def test_rows_of_a_key_come_in_order(spark: Any, tmp_path: Path) -> None:
+    frame = spark.createDataFrame(
+        [(key, at) for at in range(20, 0, -1) for key in "ab"], "topic_id string, learnt_ns bigint"
+    )
+
+    def make(rows: Any) -> Any:
+        answer = list(rows)
+        yield answer[0]["topic_id"], ",".join(str(row["learnt_ns"]) for row in answer), len(answer)
+
+    gathered = Gathered(spark, lambda _: [], str(tmp_path / "topic_names"), {})
+    written = fold(gathered, lambda _: frame, ["topic_id"], ["learnt_ns"], make, "topic_names")
+    assert sum(each.rows for each in written) == 2
+    import pyarrow.parquet
+
+    rows = [
+        row for each in written for row in pyarrow.parquet.read_table(tmp_path / "topic_names" / each.path).to_pylist()
+    ]
+    assert {row["topic"] for row in rows} == {",".join(map(str, range(1, 21)))}
+
+
+def test_a_run_on_spark_is_whole(spark: Any, samples: Path, output: Path) -> None:
+    """All tables, two runs; the second replaces those that are made anew."""
+    names = ["java44-consume-classic.pcap", "old-librdkafka-on-3.9.pcap"]
+    answer: list[tuple[str, int, int]] = []
+    for name in names:
+        run_pipeline(
+            SparkEngine(spark), [str(samples / name)], Options(str(output), shares=2), lambda *args: answer.append(args)
+        )
+    assert_decoded(output, [samples / name for name in names])
+    assert unaccounted(output) == 0
+    assert ("decoding", 2, 2) in answer
+    sessions, clients = rows_of(output, "fetch_sessions"), rows_of(output, "clients")
+    assert {row["client_id"] for row in clients} >= {"rdkafka"}
+    refused = {(row["api"], row["api_version"]) for row in clients if row["verdict"] == "refused"}
+    assert {("Fetch", 0), ("Fetch", 1), ("Produce", 0)} <= refused
+    fetches = [row for row in rows_of(output, "exchanges") if row["api_key"] == 1]
+    assert sum(row["fetches"] for row in sessions) == len(fetches)
+    assert len({row["server"] for row in sessions}) == 2
+
+
+def test_a_run_makes_anew_what_it_touches_and_keeps_the_rest(
+    spark: Any, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three runs; of each table across connections as from scratch."""
+    halves = rotated(tmp_path, tmp_path, 2, plain(tmp_path, "leader-change"))
+    runs = [[halves[0], LOGGED["kraft-boot"]], [halves[1]], [LOGGED["kcat-codecs"]]]
+    scratch = tmp_path / "scratch"
+    run_all(spark, runs, output)
+    monkeypatch.setattr(Gathered, "only_fresh", lambda self: None)
+    run_all(spark, runs, scratch)
+    for table in ("fetch_sessions", "leader_changes", "quorum", "clients"):
+        assert counted(output, table) == counted(scratch, table), table
+        assert counted(output, table)
+    kept = {table: names(output, table, "kept-") for table in ("fetch_sessions", "leader_changes", "quorum")}
+    assert all(kept.values())
+    assert not names(scratch, "fetch_sessions", "kept-")
+    again = [path for path in names(output, "fetch_sessions", "") if path not in kept["fetch_sessions"]]
+    assert "127.0.0.1:21000" in {row["server"] for row in rows_in(again)}  # of the last run
+    assert "127.0.0.1:21402" in {row["server"] for row in rows_in(kept["fetch_sessions"])}
+
+
+def run_all(spark: Any, runs: list[list[Path]], output: Path) -> None:
+    for paths in runs:
+        run_pipeline(SparkEngine(spark), [str(path) for path in paths], Options(str(output), shares=2))
+
+
+def plain(folder: Path, name: str) -> str:
+    import zstandard
+
+    path = folder / f"{name}.pcap"
+    path.write_bytes(zstandard.ZstdDecompressor().decompressobj().decompress(LOGGED[name].read_bytes()))
+    return path.name
+
+
+def names(output: Path, table: str, part: str) -> list[Path]:
+    return [path for path in (output / table).glob("*.parquet") if part in path.name]
+
+
+def rows_in(paths: list[Path]) -> list[dict[str, Any]]:
+    import pyarrow.parquet
+
+    return [row for path in paths for row in pyarrow.parquet.read_table(path).to_pylist()]
+
+
+def counted(output: Path, table: str) -> Counter[str]:
+    return Counter(str(sorted(row.items())) for row in rows_of(output, table))

@@ -1,0 +1,34 @@
+"""One share on its own: what is whole, and what is under way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kcli.pipeline.packets.decoding import decode
+from kcli.pipeline.rows.row_source import Opened
+from tests.capture.messages import metadata
+from tests.capture.wires import Wire, pcap
+from tests.pipeline.outputs import slices_of
+
+
+def made(tmp_path: Path) -> Opened:
+    wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1]).client(metadata(2)[0])
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(wire.packets))
+    return slices_of(path)
+
+
+def test_what_is_whole_and_what_is_under_way(tmp_path: Path) -> None:
+    share = decode(3, made(tmp_path), str(tmp_path / "out"))
+    assert (share.share, share.exchanges, share.open_rows) == (3, 1, (1, 1))
+    assert share.carried == len(metadata(2)[0]) == share.open_bytes[0]
+    assert share.payload == share.exchange_bytes + share.carried
+    assert {each.table for each in share.files} == {"exchanges", "client_uses", "connection_sums", "topic_names"}
+    assert {each.table for each in share.passing} == {"exchanges", "client_uses", "connection_sums", "undecodable"}
+    assert len(share.under_way) == 1
+
+
+def test_the_next_run_takes_it_up(tmp_path: Path) -> None:
+    first = decode(0, made(tmp_path), str(tmp_path / "out"))
+    second = decode(0, slices_of(), str(tmp_path / "more"), carried=first.under_way, clock=first.last_ns)
+    assert (second.exchanges, second.open_rows, second.carried) == (0, (1, 1), 0)
