@@ -166,8 +166,8 @@ def files_of(place: Place, suffixes: tuple[str, ...]) -> Iterator[StoredFile]:
         matching = matches(place)
         if not matching:
             raise InputError("No such file or directory", file=place.uri)
-        for each in matching:
-            yield from files_of(each, suffixes)
+        for found in matching:
+            yield from files_of(found, suffixes)
         return
     if info.type == FileType.File:
         yield place.stored(info)
