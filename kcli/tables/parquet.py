@@ -49,15 +49,16 @@ def parquet_file(
 def parquet_writer(file: Any, schema: Any) -> Any:
     """A pyarrow.parquet.ParquetWriter of record batches whose texts are such or dictionaries.
 
-    All texts have dictionaries in the file, until one is too large: those say which values there are, so that the
-    least and greatest stand beside numbers only; of bytes nobody asks for them. Times follow each other closely. Pages
-    of version 2 are compressed where they are made, without a copy.
+    All texts have dictionaries in the file, until one is too large. The least and greatest of numbers and short texts
+    stand beside them, so that a reader passes over groups of rows without a client or a topic; of long texts and of
+    bytes nobody asks for them. Times follow each other closely. Pages of version 2 are compressed where they are made,
+    without a copy.
     """
     import pyarrow.parquet
 
     texts = [field.name for field in schema if is_text(field.type)]
     times = [field.name for field in schema if field.name in TIMES]
-    bounded = [field.name for field in schema if not is_text(field.type) and field.type != pyarrow.binary()]
+    bounded = [field.name for field in schema if field.name not in LONG and field.type != pyarrow.binary()]
     writer = pyarrow.parquet.ParquetWriter(
         file, schema, store_schema=False,
         compression="zstd", compression_level=1, data_page_version="2.0",

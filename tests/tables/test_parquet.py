@@ -33,7 +33,8 @@ def test_short_texts_are_dictionaries() -> None:
 
 @pytest.mark.parametrize("schema", [SCHEMA, stored(SCHEMA)], ids=["plain", "dictionaries"])
 def test_how_columns_are_kept(schema: Any, tmp_path: Path) -> None:
-    """Texts in dictionaries, numbers alone with the least and greatest, times as differences; readers see texts."""
+    """Texts in dictionaries, numbers and short texts with the least and greatest, times as differences; readers see
+    texts."""
     path = tmp_path / "x.parquet"
     with path.open("wb") as file, parquet_writer(file, schema) as writer:
         writer.write_batch(pyarrow.RecordBatch.from_pylist(ROWS, schema))
@@ -44,8 +45,10 @@ def test_how_columns_are_kept(schema: Any, tmp_path: Path) -> None:
     assert "DELTA_BINARY_PACKED" in found["timestamp"].encodings and found["timestamp"].statistics.has_min_max
     assert (found["bytes"].statistics.min, found["bytes"].statistics.max) == (5, 5)
     assert found["frame"].statistics is None
+    assert (found["api"].statistics.min, found["api"].statistics.max) == ("a", "b")
+    assert found["request"].statistics is None
     for name in ("api", "request"):
-        assert "RLE_DICTIONARY" in found[name].encodings and found[name].statistics is None
+        assert "RLE_DICTIONARY" in found[name].encodings
 
 
 def test_a_text_may_stand_in_a_dictionary_twice(tmp_path: Path) -> None:
