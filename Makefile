@@ -6,6 +6,7 @@
 # The network is used for pip and mvn only, and only for what is not there yet.
 
 PYTHON ?= python3
+comma := ,
 VENV := .venv
 BIN := $(VENV)/bin
 CORES := $(shell getconf _NPROCESSORS_ONLN)
@@ -22,7 +23,7 @@ export CCACHE_NOHASHDIR := 1
 endif
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*/*.$(kind)))
 
-.PHONY: help demo test check suite unit real bench fuzz sanitized soak churn layouts man tables dist format clean
+.PHONY: help demo test check suite unit real bench fuzz sanitized soak churn quorums layouts man tables dist format clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -63,6 +64,9 @@ soak: $(VENV)/built $(VENV)/extra-dev  ## 50,000 histories of fetch sessions; ev
 
 churn: $(VENV)/built $(VENV)/extra-dev  ## A real quorum whose nodes are stopped, killed and frozen, and what verify --replay and drift say of it, MINUTES=60 (SEED=n)
 	$(BIN)/python -m tests.real.churn $(or $(MINUTES),60) $(or $(SEED),1)
+
+quorums: $(VENV)/built $(VENV)/extra-dev  ## Real quorums in every trouble, and what doctor and Kafka's own tool say of each, as root (RELEASES=4.4.0,3.9.1 NODES=3,5)
+	$(BIN)/python -m tests.real.quorums $(or $(RELEASES),4.4.0$(comma)3.9.1) $(or $(NODES),3$(comma)5)
 
 layouts: $(VENV)/built  ## Write the core's table of offsets anew from the grammars
 	$(BIN)/python -m tools.layouts

@@ -103,7 +103,9 @@ class Undo:
         yield from self.topics()
         yield from self.replicas()
         for (kind, name), values in self.configs.items():
-            if not (kind == "TOPIC" and (name in self.made_anew or name in self.created)):
+            if kind == "TOPIC" and name in self.made_anew:
+                values = {key: value for key, value in values.items() if value is not None and not is_creatable(value)}
+            if not (kind == "TOPIC" and name in self.created):
                 yield from self.config_lines(entity_words(ENTITY_TYPES.get(kind, kind), name or None), values)
         for text, values in self.quotas.items():
             words = [
@@ -143,7 +145,7 @@ class Undo:
                 assigned = (":".join(map(str, replicas[number])) for number in sorted(replicas))
                 words += ["--replica-assignment", ",".join(assigned)]
             for key, value in self.configs.get(("TOPIC", name), {}).items():
-                words += ["--config", f"{key}={value}"] if isinstance(value, str) else []
+                words += ["--config", f"{key}={value}"] if is_creatable(value) else []
             yield self.tool("kafka-topics", *words)
 
     def replicas(self) -> Iterator[str]:
@@ -208,9 +210,14 @@ def entity_words(kind: str, name: str | None) -> list[str]:
     return ["--entity-type", kind, *(["--entity-default"] if name is None else ["--entity-name", name])]
 
 
+def is_creatable(value: Any) -> bool:
+    """Return whether kafka-topics takes a value of a config: it splits KEY=VALUE, and wants two parts."""
+    return isinstance(value, str) and value != "" and "=" not in value
+
+
 def bracketed(value: str) -> str:
-    """A value for --add-config, in which a comma ends it."""
-    return f"[{value}]" if "," in value else value
+    """A value for --add-config, in which a comma ends it and `=` stands before it."""
+    return f"[{value}]" if "," in value or "=" in value else value
 
 
 def plain(value: float | None) -> str | None:

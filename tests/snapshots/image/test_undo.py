@@ -45,6 +45,18 @@ def test_a_deleted_topic_comes_back_with_its_replicas_and_configs() -> None:
     ]
 
 
+def test_values_that_kafka_topics_does_not_take_follow() -> None:
+    """It wants two parts around `=`, so that an empty value, or one with another `=`, is kafka-configs' matter."""
+    replicas = "leader.replication.throttled.replicas"
+    values = {"cleanup.policy": "", "compression.type": "zstd", replicas: "a=b"}
+    added = f"'cleanup.policy=,{replicas}=[a=b]'"
+    made = [config(2, "orders", key, value) for key, value in values.items()]
+    assert undone(made, [("RemoveTopicRecord", {"topicId": TOPIC_ID})]) == [
+        "kafka-topics --create --topic orders --replica-assignment 1:2:3,1:2:3 --config compression.type=zstd",
+        f"kafka-configs --alter --entity-type topics --entity-name orders --add-config {added}",
+    ]
+
+
 def test_a_created_topic_goes() -> None:
     created = [("TopicRecord", {"name": "new", "topicId": OTHER_ID}), config(2, "new", "retention.ms", "5")]
     created.append(("PartitionRecord", partition(0, topicId=OTHER_ID)))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kcli.snapshots.rules.preflight import Preflight
-from tests.snapshots.made import broker, partition
+from tests.snapshots.made import TOPIC_ID, broker, partition
 from tests.snapshots.quorums import metadata_batch
 
 Record = tuple[str, dict[str, Any]]
@@ -65,3 +65,13 @@ def test_a_bootstrap_checkpoint_stops_nodes_before_4_0(tmp_path: Path) -> None:
     assert found.is_bootstrap
     assert not list(Preflight("3.9").bootstrap(tmp_path))
     assert not list(Preflight("4.0").bootstrap(tmp_path))
+
+
+def test_tags_pass_and_bytes_that_are_left_do_not(tmp_path: Path) -> None:
+    """As `MetadataRecordSerde` of 3.5 to 4.1 has it: directories of a PartitionRecord are no tags to 3.6."""
+    tags = {"_unknownTaggedFields": [{"tag": 1000, "data": b"new"}]}
+    change: Record = ("PartitionChangeRecord", {"topicId": TOPIC_ID, "partitionId": 0, "isr": [1], **tags})
+    short: Record = ("PartitionRecord", partition(0, replicas=(), isr=[], leader=-1, directories=[]))
+    one: Record = ("PartitionRecord", partition(0, directories=["AAECAwQFBgcICQoLDA0ODw"]))
+    found = list(Preflight("3.6").obstacles([segment(tmp_path, change, short, one)]))
+    assert [each.offset for each in found] == [1, 2]
