@@ -42,19 +42,20 @@ def check(source: str, against: str, form: str, quiet: bool, dialect: str | None
     FILE is a snapshot; of a directory it is the newest one and the log behind it, with `@OFFSET` or `@TIME` its state
     then. What would be lost, features and nodes without support, records that are written in another version; whether
     Kafka would refuse the step. And which records, that a node has to replay although they are superseded, keep nodes
-    of the release from starting, with the cure.
+    of the release from starting, with the cure. VERSION is a release: nodes get its software before the level is
+    raised; of a metadata.version or a level they are those that are registered, as kafka-features has it.
 
     \b
     kcli snapshot check __cluster_metadata-0 --against 3.9
     """
-    from kcli.snapshots.rules.compatibility import Misfit, misfits, parse_level
+    from kcli.snapshots.rules.compatibility import Misfit, is_release, misfits, parse_level
 
     target = parse_level(against)
     wanted = parse_wanted(source)
     refuse_other_snapshots(str(wanted.path))
     loaded = load_image(wanted, dialect=dialect)
     loader = loaded.loader
-    found = list(misfits(loader.image, target))
+    found = list(misfits(loader.image, target, renewed=is_release(against)))
     for each in found:
         write_misfit(each, form)
     hindrances = list(obstacles(loaded, target, dialect))

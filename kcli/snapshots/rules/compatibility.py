@@ -14,7 +14,7 @@ from kcli.snapshots.image.image import MIGRATING, Image, Topic
 from kcli.snapshots.image.partitions import FACTS
 from kcli.snapshots.image.texts import migration_state
 from kcli.snapshots.rules.levels import FEATURE, NAMES, level_name
-from kcli.snapshots.rules.supported import FEATURES, LEAST
+from kcli.snapshots.rules.supported import FEATURES, LEAST, release_of
 from kcli.snapshots.writing.write import BROKER_VERSIONS, PARTITION_VERSIONS, version_at
 
 CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels that brought metadata which the one before lacks
@@ -52,9 +52,18 @@ def refused_by_kafka(source: int, target: int) -> bool:
     return any(target < level <= source for level in CHANGED)
 
 
-def misfits(image: Image, target: int) -> Iterator[Misfit]:
-    """What of an image a level does not allow, errors first; then which records are written in another version."""
-    yield from unsupported(image, target)
+def is_release(text: str) -> bool:
+    """Return whether a text that `parse_level` takes names a release, and no metadata.version."""
+    return text in {release_of(level) for level in NAMES}
+
+
+def misfits(image: Image, target: int, *, renewed: bool = False) -> Iterator[Misfit]:
+    """What of an image a level does not allow, errors first; then which records are written in another version.
+
+    renewed: nodes get the software of the level's release before the level is raised.
+    """
+    nodes = list(unsupported(image, target, renewed))
+    yield from (each for each in nodes if each.severity == "error")
     for least, what, find in HELD:
         if target < least and (found := list(find(image))):
             yield Misfit("error", what, len(found), found[0], least)
@@ -64,10 +73,11 @@ def misfits(image: Image, target: int) -> Iterator[Misfit]:
     for topic, least in STATE_TOPICS.items():
         if target < least and image.topic_named(topic) is not None:
             yield Misfit("error", "the topic with the state of share groups is an ordinary one there", 1, topic, least)
+    yield from (each for each in nodes if each.severity != "error")
     yield from record_versions(image, target)
 
 
-def unsupported(image: Image, target: int) -> Iterator[Misfit]:
+def unsupported(image: Image, target: int, renewed: bool) -> Iterator[Misfit]:
     """Nodes whose software does not have the level."""
     for nodes, kind in ((image.brokers, "broker"), (image.controllers, "controller")):
         for number, node in sorted(nodes.items()):
@@ -75,7 +85,11 @@ def unsupported(image: Image, target: int) -> Iterator[Misfit]:
             span = spans.get(FEATURE)
             if span and not span["minSupportedVersion"] <= target <= span["maxSupportedVersion"]:
                 reach = f"{level_name(span['minSupportedVersion'])} to {level_name(span['maxSupportedVersion'])}"
-                yield Misfit("error", f"{kind} {number} supports {reach} only", 1, f"{kind} {number}")
+                text = f"{kind} {number} supports {reach} only"
+                if renewed and span["maxSupportedVersion"] < target:
+                    yield Misfit("note", f"{text}: it needs the new software first", 1, f"{kind} {number}")
+                else:
+                    yield Misfit("error", text, 1, f"{kind} {number}")
 
 
 def unfinished_migration(image: Image) -> str | None:

@@ -33,10 +33,13 @@ def test_what_is_no_step_down(capfd: Captured) -> None:
     assert captured.err.endswith(": no change\n")
     old = str(partition_folder("332-single/n3"))
     assert main(["snapshot", "check", old, "--against", "3.3"]) == 0
-    assert main(["snapshot", "check", old, "--against", "3.4"]) == 1  # its broker is one of 3.3
+    assert main(["snapshot", "check", old, "--against", "3.4-IV0"]) == 1  # its broker is one of 3.3
     captured = capfd.readouterr()
     assert "error  broker 3 supports 3.0-IV1 to 3.3-IV3 only (1: broker 3)" in captured.out
     assert captured.err.endswith(": an upgrade\n")
+    # 3.4 starts on it, and registers as what it is.
+    assert main(["snapshot", "check", old, "--against", "3.4"]) == 0
+    assert "note   broker 3 supports 3.0-IV1 to 3.3-IV3 only: it needs the new software" in capfd.readouterr().out
 
 
 def test_what_is_refused(capfd: Captured) -> None:
