@@ -116,7 +116,7 @@ def test_a_batch_that_is_being_written(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_kip_s_settings_and_metrics(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """controller.snapshot.minimum.records and max.replication.lag.ms, which Apache Kafka does not have."""
+    """KIP-630: its two settings, which Apache Kafka does not have, and its measures under the names of metrics."""
     properties = tmp_path / "server.properties"
     properties.write_text("controller.snapshot.minimum.records=1\nmax.replication.lag.ms=5\n")
     folder = str(partition_folder("440-three/n1"))
