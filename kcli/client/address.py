@@ -23,7 +23,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """The address in "HOST:PORT" or "[IPV6]:PORT". UsageError: it is neither."""
+    """Return the address in "HOST:PORT" or "[IPV6]:PORT". UsageError: it is neither."""
     match = FORM.fullmatch(text.strip())
     if match is None or not 0 < int(match[3]) < 65_536:
         raise UsageError(f"{text!r} is not HOST:PORT (an IPv6 host in brackets: [::1]:9092)")
@@ -31,7 +31,7 @@ def parse_address(text: str) -> Address:
 
 
 def parse_bootstrap(texts: Iterable[str]) -> tuple[Address, ...]:
-    """The bootstrap addresses. Raises UsageError: there are none."""
+    """Return the bootstrap addresses. Raises UsageError: there are none."""
     addresses = tuple(parse_address(text) for text in texts)
     if not addresses:
         raise UsageError("no broker to talk to: --bootstrap HOST:PORT, or bootstrap.servers in --config")

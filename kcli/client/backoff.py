@@ -17,16 +17,16 @@ class Backoff:
         self._chance = chance or random.Random()
 
     def delay(self, failures: int) -> float:
-        """The wait after that many failures in a row (1 or more), between 0.8 and 1.2 of its nominal length."""
+        """Return the wait after that many failures in a row (1 or more), between 0.8 and 1.2 of its nominal length."""
         nominal = min(self.first * 2.0 ** min(failures - 1, 63), self.longest)
         return nominal * self._chance.uniform(1 - JITTER, 1 + JITTER)
 
 
 def retry_backoff(config: ClientConfig) -> Backoff:
-    """The backoff between attempts of a request: retry.backoff.ms, up to retry.backoff.max.ms."""
+    """Return the backoff between attempts of a request: retry.backoff.ms, up to retry.backoff.max.ms."""
     return Backoff(config.seconds("retry.backoff.ms"), config.seconds("retry.backoff.max.ms"))
 
 
 def reconnect_backoff(config: ClientConfig) -> Backoff:
-    """The backoff between attempts to connect: reconnect.backoff.ms, up to reconnect.backoff.max.ms."""
+    """Return the backoff between attempts to connect: reconnect.backoff.ms, up to reconnect.backoff.max.ms."""
     return Backoff(config.seconds("reconnect.backoff.ms"), config.seconds("reconnect.backoff.max.ms"))

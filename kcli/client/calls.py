@@ -28,7 +28,7 @@ class Call:
         self.plain_header = len(self.response_header.write({"correlationId": 0})) == 4
 
     def encode(self, correlation: int, client_id: str | None, body: Mapping[str, Any]) -> bytes:
-        """The frame of a request, without its length. EncodeError names the field."""
+        """Return the frame of a request, without its length. EncodeError names the field."""
         header = {
             "requestApiKey": self.api_key,
             "requestApiVersion": self.version,
@@ -38,14 +38,14 @@ class Call:
         return self.request_header.write(header) + self.request.write(dict(body))
 
     def body_start(self, frame: Frame) -> int:
-        """Where the body of a response begins."""
+        """Return where the body of a response begins."""
         if self.plain_header:
             return 4
         # A tag section without tags is one zero byte; anything else is read with care.
         return 5 if frame[4:5] == b"\0" else self.response_header.read(frame)[1]
 
     def decode(self, frame: Frame) -> dict[str, Any]:
-        """The body of a response; DecodeError names the field."""
+        """Return the body of a response; DecodeError names the field."""
         if self.api_key == API_VERSIONS:
             return frames.decode_response(frame, self.api_key, self.version, dialect=self.dialect).body
         return self.response.read_whole(frame, self.body_start(frame))

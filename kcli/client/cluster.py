@@ -81,7 +81,7 @@ class Client:
         raise failure
 
     async def session(self, node: int | None = None) -> Session:
-        """The connection to a broker by its id; NetworkError when metadata knows no such broker."""
+        """Return the connection to a broker by its id; NetworkError when metadata knows no such broker."""
         if node is None:
             return await self.any_session()
         if node not in self.metadata.nodes:
@@ -91,7 +91,7 @@ class Client:
         return await self.session_at(self.metadata.nodes[node])
 
     async def session_at(self, address: Address) -> Session:
-        """The connection to an address, opened if there is none; callers share one attempt."""
+        """Return the connection to an address, opened if there is none; callers share one attempt."""
         session = self._sessions.get(address)
         if session is not None and session.connection.error is None and not self._is_over(address):
             return session
@@ -203,7 +203,7 @@ class Client:
             await self.refresh(topics)
 
     def is_stale(self) -> bool:
-        """Whether metadata is older than metadata.max.age.ms."""
+        """Return whether metadata is older than metadata.max.age.ms."""
         return asyncio.get_running_loop().time() - self._refreshed > self.config.seconds("metadata.max.age.ms")
 
     async def describe_topic(self, name: str, *, create: bool = False) -> None:
@@ -221,5 +221,5 @@ class Client:
         await self.retrying(work)
 
     def leader(self, topic: str, partition: int) -> Leader | None:
-        """The known leader of a partition; None: unknown."""
+        """Return the known leader of a partition; None: unknown."""
         return self.metadata.leader(topic, partition)

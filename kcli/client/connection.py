@@ -68,7 +68,7 @@ class BrokerConnection:
         return connection
 
     def next_correlation(self) -> int:
-        """A fresh correlation id, 0 first; after INT32_MAX it starts again."""
+        """Return a fresh correlation id, 0 first; after INT32_MAX it starts again."""
         taken = self._correlation
         self._correlation = (taken + 1) & 0x7FFF_FFFF
         return taken

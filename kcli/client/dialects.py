@@ -21,12 +21,12 @@ FEATURE_LEVEL = 1
 
 
 def spoken(dialect: str | None) -> str:
-    """The client's software version, with the dialect appended for a broker that has it, too."""
+    """Return the client's software version, with the dialect appended for a broker that has it, too."""
     return __version__ if dialect is None else f"{__version__}-{plain(dialect)}"
 
 
 def feature(dialect: str) -> dict[str, Any]:
-    """The supported feature by which a broker confirms a dialect."""
+    """Return the supported feature by which a broker confirms a dialect."""
     return {"name": plain(dialect), "minVersion": FEATURE_LEVEL, "maxVersion": FEATURE_LEVEL}
 
 
@@ -44,6 +44,6 @@ def is_shown(dialect: str, features: Mapping[str, int], ranges: Mapping[int, Ran
 
 
 def plain(dialect: str) -> str:
-    """A dialect's name, or that of its folder, in the letters that a software version may have (KIP-511)."""
+    """Return a dialect's name, or that of its folder, in the letters that a software version may have (KIP-511)."""
     path, comma, settings = dialect.partition(",")
     return re.sub("[^a-zA-Z0-9.-]+", ".", Path(path).resolve().name + comma + settings).strip(".-")

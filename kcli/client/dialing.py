@@ -82,7 +82,7 @@ def set_buffers(connection: socket.socket, config: ClientConfig) -> None:
 
 
 def describe_failure(address: Address, error: Exception, when: str = "") -> NetworkError:
-    """The NetworkError for an error of the system."""
+    """Return the NetworkError for an error of the system."""
     if isinstance(error, NetworkError):
         return error
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):

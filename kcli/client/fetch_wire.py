@@ -28,7 +28,7 @@ class Limits(NamedTuple):
 
 
 def request_body(request: FetchRequest, version: int, limits: Limits) -> dict[str, Any]:
-    """The body of a Fetch request; topics are ids from v13 on, names before."""
+    """Return the body of a Fetch request; topics are ids from v13 on, names before."""
     body: dict[str, Any] = {"maxWaitMs": limits.max_wait_ms, "minBytes": limits.min_bytes}
     if version < REPLICA_STATE_SINCE:
         body["replicaId"] = request.replica_id
@@ -78,7 +78,7 @@ def position_fields(index: int, position: Position, version: int, remote_bytes: 
 
 
 def session_response(exchange: FetchExchange) -> FetchResponse:
-    """The part of a Fetch response that concerns its session."""
+    """Return the part of a Fetch response that concerns its session."""
     partitions: Mapping[Partition, Result] = {
         key: Result(high, stable, start, size, error, preferred, diverging)
         for key, (error, high, stable, start, size, preferred, diverging) in exchange.reported

@@ -107,11 +107,11 @@ class MetadataCache:
         return True
 
     def leader(self, topic: str, partition: int) -> Leader | None:
-        """The leader of a partition; None: unknown, or there is none now."""
+        """Return the leader of a partition; None: unknown, or there is none now."""
         known = self.topics.get(topic)
         return None if known is None else known.leaders.get(partition)
 
     def topic_id(self, name: str) -> str | None:
-        """A topic's id as base64 text; None: unknown, or the broker sends no ids."""
+        """Return a topic's id as base64 text; None: unknown, or the broker sends no ids."""
         known = self.topics.get(name)
         return None if known is None else known.id

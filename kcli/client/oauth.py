@@ -29,7 +29,7 @@ class OAuthBearer:
         self._refusal: str | None = None
 
     def first(self) -> bytes:
-        """The initial client response (RFC 7628, 3.1), with the token."""
+        """Return the initial client response (RFC 7628, 3.1), with the token."""
         pairs = [f"auth=Bearer {self._token}", *(f"{key}={value}" for key, value in self._extensions.items())]
         return ("n,," + SEPARATOR + SEPARATOR.join(pairs) + SEPARATOR + SEPARATOR).encode()
 

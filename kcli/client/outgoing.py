@@ -52,7 +52,7 @@ class Written:
 
 
 def looks_like_json(data: bytes) -> bool:
-    """Whether the first character that is no white space is "{"."""
+    """Return whether the first character that is no white space is "{"."""
     return data.lstrip()[:1] == b"{"
 
 
@@ -96,7 +96,7 @@ def from_json(data: bytes, api: str | None, version: int | None, dialect: str | 
 
 
 def values(data: bytes) -> Iterator[Any]:
-    """The JSON values of a text: one, or one a line. InputError."""
+    """Yield the JSON values of a text: one, or one a line. InputError."""
     try:
         json.loads(data)
     except json.JSONDecodeError as error:
@@ -164,7 +164,7 @@ def answer_text(
     hook: Callable[[memoryview], bytes] | None = None,
     secrets: bool = False,
 ) -> str:
-    """The JSON line of an answer, in the form `kcli decode response` prints; bytes of an unknown kind as base64.
+    """Return the JSON line of an answer, in the form `kcli decode response` prints; bytes of an unknown kind as base64.
 
     records, hook, secrets: as MessageCodec.json's. DecodeError when the answer breaks its grammar.
     """

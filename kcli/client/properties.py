@@ -39,11 +39,11 @@ class ClientConfig:
         return self._values[name]
 
     def seconds(self, name: str) -> float:
-        """A property in milliseconds (`...ms`) as seconds."""
+        """Return a property in milliseconds (`...ms`) as seconds."""
         return float(self._values[name]) / 1000
 
     def replace(self, **values: Any) -> ClientConfig:
-        """A copy with typed values changed; a `.` in a name is written `_`."""
+        """Return a copy with typed values changed; a `.` in a name is written `_`."""
         copy = ClientConfig()
         copy.set_names, copy.ignored = self.set_names, self.ignored
         copy._values = {**self._values, **{name.replace("_", "."): value for name, value in values.items()}}
@@ -57,7 +57,7 @@ def describe_unknown(name: str) -> str:
 
 
 def convert(known: Property, text: str | None) -> Any:
-    """The typed value of a property's text. Raises UsageError with what was expected."""
+    """Return the typed value of a property's text. Raises UsageError with what was expected."""
     if text is None:
         return None
     if known.type == "password":
@@ -95,7 +95,7 @@ def convert_string(known: Property, text: str) -> str:
 
 
 def load(settings: Iterable[str] = (), bootstrap: str | None = None) -> ClientConfig:
-    """A configuration from `--config` values, each a file of properties or one `key=value`, later ones win.
+    """Return a configuration from `--config` values, each a file of properties or one `key=value`, later ones win.
 
     bootstrap: `HOST:PORT[,HOST:PORT...]`, over any `bootstrap.servers`.
     Raises UsageError: an unknown name or a wrong value; InputError: a file that is no properties file.
@@ -113,7 +113,7 @@ def load(settings: Iterable[str] = (), bootstrap: str | None = None) -> ClientCo
 
 
 def is_file(name: str) -> bool:
-    """Whether there is a file of that name. A JAAS text, too long for a name, is none."""
+    """Return whether there is a file of that name. A JAAS text, too long for a name, is none."""
     try:
         return Path(name).is_file()
     except (OSError, ValueError):
@@ -121,7 +121,7 @@ def is_file(name: str) -> bool:
 
 
 def read_file(path: Path) -> dict[str, str]:
-    """The properties in a file; errors name the file and the line."""
+    """Return the properties in a file; errors name the file and the line."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -25,7 +25,7 @@ class Mechanism(Protocol):
     name: str
 
     def first(self) -> bytes:
-        """The initial response."""
+        """Return the initial response."""
 
     def step(self, challenge: bytes) -> bytes | None:
         """The answer to a challenge; None when the exchange is complete. NetworkError: the broker can't be trusted."""
@@ -43,11 +43,11 @@ class Plain:
         self._token = "\0".join((authorization, username, password)).encode()
 
     def first(self) -> bytes:
-        """The initial response: authorization id, user name and password, with NUL between."""
+        """Return the initial response: authorization id, user name and password, with NUL between."""
         return self._token
 
     def step(self, challenge: bytes) -> bytes | None:
-        """The end: None. NetworkError: the broker sent a challenge, which PLAIN does not have."""
+        """Return the end: None. NetworkError: the broker sent a challenge, which PLAIN does not have."""
         if challenge:
             raise NetworkError(f"PLAIN takes no challenge, the broker sent {len(challenge)} bytes")
         return None
@@ -80,7 +80,7 @@ MECHANISMS: Mapping[str, tuple[str, Callable[[LoginModule, ClientConfig], Mechan
 
 
 def mechanism_for(config: ClientConfig) -> Mechanism | None:
-    """A new exchange of the configured mechanism, one for each connection; None without SASL.
+    """Return a new exchange of the configured mechanism, one for each connection; None without SASL.
 
     Raises UsageError: an unknown mechanism, or missing options.
     """

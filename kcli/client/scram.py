@@ -35,7 +35,7 @@ class Scram:
         self._server_signature: bytes | None = None
 
     def first(self) -> bytes:
-        """The client-first-message (RFC 5802, 5)."""
+        """Return the client-first-message (RFC 5802, 5)."""
         return (GS2_HEADER + self._first_bare).encode()
 
     def step(self, challenge: bytes) -> bytes | None:

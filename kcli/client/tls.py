@@ -104,7 +104,7 @@ def pem_lines(text: str) -> str:
 
 
 def describe_tls_error(error: ssl.SSLError) -> str:
-    """Why a handshake failed, in plain words: certificate expired, not trusted, wrong name, no TLS at all."""
+    """Return why a handshake failed, in plain words: certificate expired, not trusted, wrong name, no TLS at all."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message or error.reason}"
     reasons = {

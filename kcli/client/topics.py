@@ -84,7 +84,7 @@ def batches(sizes: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
 
 
 def is_missing(client: Client, name: str) -> bool:
-    """Whether the cluster lacks a topic, as far as metadata knows."""
+    """Return whether the cluster lacks a topic, as far as metadata knows."""
     topic = client.metadata.topics.get(name)
     return topic is None or topic.error == UNKNOWN_TOPIC
 
@@ -135,7 +135,7 @@ async def create_at_once(
 
 
 async def list_offsets(client: Client, partitions: Iterable[Key]) -> dict[Key, Bounds]:
-    """The first offset of each partition (by topic name), and the one after its last."""
+    """Return the first offset of each partition (by topic name), and the one after its last."""
     partitions = list(partitions)
 
     async def work() -> dict[Key, Bounds]:

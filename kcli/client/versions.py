@@ -31,7 +31,7 @@ class ApiVersions:
         self.wanted, self.dialect = dialect, dialect if shown else None
 
     def lack(self, api_key: int, version: int) -> str | None:
-        """What the broker is without: this API, or this version of it; None: it names both."""
+        """Return what the broker is without: this API, or this version of it; None: it names both."""
         theirs, known = self.ranges.get(api_key), catalog(self.wanted).api(api_key)
         name = f"{known.name} (API key {api_key})" if known is not None else f"API key {api_key}"
         if theirs is None:

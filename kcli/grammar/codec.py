@@ -59,7 +59,7 @@ class Interpreted:
         return self.parse(data, offset, DecodeTrace())
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
-        """Where the message at `offset` ends. DecodeError."""
+        """Return where the message at `offset` ends. DecodeError."""
         return self.read(data, offset)[1]
 
     def json(self, data: Buffer, offset: int = 0, **options: Unpack[JsonOptions]) -> tuple[bytes, int]:
@@ -75,7 +75,7 @@ class Interpreted:
         return dumps(made).encode(), end
 
     def json_value(self, value: dict[str, Any], form: JsonForm, secrets: bool = False) -> dict[str, Any]:
-        """The JSON form of a value that `read` gave. secrets: show them."""
+        """Return the JSON form of a value that `read` gave. secrets: show them."""
         import base64
 
         made = self.grammar.json_value(value, form)
@@ -93,7 +93,7 @@ class Interpreted:
         return made
 
     def write(self, value: dict[str, Any]) -> bytes:
-        """The value's bytes. EncodeError."""
+        """Return the value's bytes. EncodeError."""
         trace = DecodeTrace.of_value(value)
         out = bytearray()
         self.grammar.build_word(value, out, trace, "")
@@ -137,7 +137,7 @@ class MessageCodec(Grammar):
 
     @cached_property
     def compiled(self) -> Node | None:
-        """The core's node, None where the grammar has words of construct's own."""
+        """Return the core's node, None where the grammar has words of construct's own."""
         if self.grammar.embeds:
             return None
         from kcli.grammar.native import to_native
@@ -148,7 +148,7 @@ class MessageCodec(Grammar):
 
     @property
     def node(self) -> Node | None:
-        """The core's node, where it alone decides how the bytes are read: None for a version with variants."""
+        """Return the core's node, where it alone decides how the bytes are read: None for a version with variants."""
         return None if self.variants else self.compiled
 
     def read(self, data: Buffer, offset: int = 0) -> tuple[dict[str, Any], int]:
@@ -211,15 +211,15 @@ class MessageCodec(Grammar):
     def json_value(
         self, value: dict[str, Any], *, records: str = "none", hook: Hook | None = None, secrets: bool = False
     ) -> dict[str, Any]:
-        """The JSON form (base64 for bytes, records by size) of a value that `read` gave. secrets: show them."""
+        """Return the JSON form (base64 for bytes, records by size) of a value that `read` gave. secrets: show them."""
         return self.interpreted_for(value).json_value(value, JsonForm(records, hook), secrets)
 
     def interpreted_for(self, value: dict[str, Any]) -> Interpreted:
-        """The interpreted verbs for a value of this or another variant."""
+        """Return the interpreted verbs for a value of this or another variant."""
         return self.layout(value).interpreted
 
     def layout(self, value: dict[str, Any]) -> MessageCodec:
-        """The codec of the value's "_variant", this one when it has none."""
+        """Return the codec of the value's "_variant", this one when it has none."""
         name = value.get(VARIANT) if isinstance(value, dict) else None
         return dict(self.variants).get(name, self) if name else self
 
@@ -240,7 +240,7 @@ class MessageCodec(Grammar):
         return reason.partition(", not ")[0] if self.guarded else reason
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
-        """Where the message at `offset` ends."""
+        """Return where the message at `offset` ends."""
         try:
             return (self.compiled or self.interpreted).skip(data, offset)
         except DecodeError as error:
@@ -286,7 +286,7 @@ class MessageCodec(Grammar):
         return self.grammar._sizeof(context, path)
 
     def named(self, error: DecodeError) -> DecodeError:
-        """The error with this message's name and version."""
+        """Return the error with this message's name and version."""
         return DecodeError(error.path, error.offset, error.reason, what=self.what)
 
 

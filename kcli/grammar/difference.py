@@ -21,7 +21,7 @@ class Difference(NamedTuple):
 
 
 def differences(expected: Sequence[Span], one: bytes, got: Sequence[Span], other: bytes) -> Iterator[Difference]:
-    """The fields whose bytes differ, in the order of the expected message, then those that only the other has.
+    """Yield the fields whose bytes differ, in the order of the expected message, then those that only the other has.
 
     expected, got: the spans of the bytes `one` and `other`. A field that only stands elsewhere is the same.
     """
@@ -35,7 +35,7 @@ def differences(expected: Sequence[Span], one: bytes, got: Sequence[Span], other
 
 
 def numbered(spans: Sequence[Span]) -> Iterator[tuple[tuple[str, int], Span]]:
-    """The spans by path, and which one of that path it is."""
+    """Yield the spans by path, and which one of that path it is."""
     seen: dict[str, int] = {}
     for span in spans:
         place = seen[span.path] = seen.get(span.path, -1) + 1

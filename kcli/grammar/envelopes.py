@@ -50,7 +50,7 @@ class EnvelopeCodec(MessageCodec):
 
     @cached_property
     def compiled(self) -> Node:
-        """The core's node, whose JSON has what is inside; in a response to the request that it met last."""
+        """Return the core's node, whose JSON has what is inside; in a response to the request that it met last."""
         from kcli.grammar.native import to_native
 
         node = to_native(self.grammar, {self.field: self.nodes_inside}, True)
@@ -108,7 +108,7 @@ class EnvelopeCodec(MessageCodec):
         return made if secrets else made | self.shown(value.get(self.field))
 
     def shown(self, inside: Any) -> dict[str, Any]:
-        """The field's JSON by its name; nothing where the bytes are to stay hidden."""
+        """Return the field's JSON by its name; nothing where the bytes are to stay hidden."""
         if not isinstance(inside, bytes | bytearray | memoryview):
             return {}
         frame = bytes(inside)

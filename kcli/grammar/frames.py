@@ -41,12 +41,12 @@ class Message:
 
     @property
     def api_key(self) -> int:
-        """The API's number."""
+        """Return the API's number."""
         raise NotImplementedError
 
     @property
     def api_version(self) -> int:
-        """The API's version."""
+        """Return the API's version."""
         raise NotImplementedError
 
     @property
@@ -56,13 +56,13 @@ class Message:
 
     @property
     def api(self) -> str:
-        """The API's name as in Kafka's documentation: "Fetch"; of an unknown key its number."""
+        """Return the API's name as in Kafka's documentation: "Fetch"; of an unknown key its number."""
         known = catalog(self.dialect).api(self.api_key)
         return known.name if known else str(self.api_key)
 
     @property
     def version(self) -> int:
-        """The API's version."""
+        """Return the API's version."""
         return self.api_version
 
     @property
@@ -74,7 +74,7 @@ class Message:
             return f"that can't be encoded ({error})"
 
     def text(self) -> str:
-        """The body as kcli's JSON, records by their size, without secrets; for a body that has no bytes, why."""
+        """Return the body as kcli's JSON, records by their size, without secrets; for a body that has no bytes, why."""
         try:
             known = catalog(self.dialect).api(self.api_key)
             codec = self.codec if known and self.api_version in known.versions else guarded(self.codec)
@@ -89,12 +89,12 @@ class Request(Message):
 
     @property
     def api_key(self) -> int:
-        """The API's number, from the header. EncodeError: the header has none."""
+        """Return the API's number, from the header. EncodeError: the header has none."""
         return header_int(self.header, KEY, self.dialect)
 
     @property
     def api_version(self) -> int:
-        """The API's version, from the header. EncodeError: the header has none."""
+        """Return the API's version, from the header. EncodeError: the header has none."""
         return header_int(self.header, VERSION, self.dialect)
 
     @property
@@ -103,7 +103,7 @@ class Request(Message):
         return request_codec(self.api_key, self.api_version, self.dialect)
 
     def encode(self) -> bytes:
-        """The frame, without its length prefix. EncodeError, UsageError."""
+        """Return the frame, without its length prefix. EncodeError, UsageError."""
         return encode_request(self.header, self.body, self.dialect)
 
 
@@ -115,12 +115,12 @@ class Response(Message):
 
     @property
     def api_key(self) -> int:
-        """The number of the request's API."""
+        """Return the number of the request's API."""
         return catalog(self.dialect).api_key(self.to[0])
 
     @property
     def api_version(self) -> int:
-        """The version of the request."""
+        """Return the version of the request."""
         return self.to[1]
 
     @property
@@ -129,7 +129,7 @@ class Response(Message):
         return body_codec(self.api_key, self.api_version, self.body, self.dialect)
 
     def encode(self) -> bytes:
-        """The frame, without its length prefix. EncodeError."""
+        """Return the frame, without its length prefix. EncodeError."""
         return encode_response(self.header, self.api_key, self.api_version, self.body, self.dialect)
 
 
@@ -153,7 +153,7 @@ def unknown_version(api_key: int, version: int, dialect: str | None = None) -> D
 
 
 def request_codec(api_key: int, version: int, dialect: str | None = None) -> MessageCodec:
-    """The codec of a request's body; of a message that the tables lack the one that keeps its bytes."""
+    """Return the codec of a request's body; of a message that the tables lack the one that keeps its bytes."""
     try:
         return messages.request(api_key, version, dialect)
     except SchemaError:
@@ -192,7 +192,7 @@ def decode_response(data: Buffer, api: int | str, version: int, start: int = 0, 
 def response_codec(
     data: Buffer, start: int, api_key: int, version: int, dialect: str | None = None, *, strict: bool = False
 ) -> MessageCodec:
-    """The codec of a response's body at `start`: that of its request's version.
+    """Return the codec of a response's body at `start`: that of its request's version.
 
     But for one: ApiVersions in a version that a broker doesn't know is answered in version 0, error 35 (KIP-511).
     strict: DecodeError for a version that the tables don't have; else its codec keeps the bytes as they are.
@@ -220,7 +220,7 @@ def encode(message: Request | Response) -> bytes:
 
 
 def encode_request(header: dict[str, Any], body: dict[str, Any], dialect: str | None = None) -> bytes:
-    """The frame, without its length prefix. The header names API (by key or name) and version. EncodeError."""
+    """Return the frame, without its length prefix. The header names API (by key or name) and version. EncodeError."""
     api_key, version = (header_int(header, name, dialect) for name in (KEY, VERSION))
     written = {name: value for name, value in header.items() if name != NAME_OF_KEY} | {KEY: api_key}
     return messages.request_header(api_key, version, dialect).write(written) + request_codec(
@@ -231,13 +231,13 @@ def encode_request(header: dict[str, Any], body: dict[str, Any], dialect: str | 
 def encode_response(
     header: dict[str, Any], api_key: int, version: int, body: dict[str, Any], dialect: str | None = None
 ) -> bytes:
-    """The frame of a response to a request of that key and version, without its length prefix. EncodeError."""
+    """Return the frame of a response to a request of that key and version, without its length prefix. EncodeError."""
     written = messages.response_header(api_key, version, dialect).write(header)
     return written + body_codec(api_key, version, body, dialect).write(body)
 
 
 def body_codec(api_key: int, version: int, body: dict[str, Any], dialect: str | None) -> MessageCodec:
-    """The reverse of `response_codec`: error 35 and no field that version 0 lacks mean version 0."""
+    """Return the reverse of `response_codec`: error 35 and no field that version 0 lacks mean version 0."""
     if api_key == API_VERSIONS and isinstance(body, dict) and body.get("errorCode") == UNSUPPORTED_VERSION:
         oldest = messages.response(api_key, 0, dialect)
         if {name for name in body if not name.startswith("_")} <= {field.name for field in oldest.grammar.fields}:

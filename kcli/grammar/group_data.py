@@ -132,7 +132,7 @@ class Walk:
         return None
 
     def json(self, name: str, data: bytes) -> dict[str, Any]:
-        """The message as JSON, with those in it; of a damaged one what could be read, and why not all."""
+        """Return the message as JSON, with those in it; of a damaged one what could be read, and why not all."""
         from kcli.grammar.partial import read_or_partial
 
         try:
@@ -171,7 +171,7 @@ class Walk:
         ]
 
     def spans_inside(self, name: str, spans: list[Span]) -> list[Span]:
-        """The spans of a data message, with those of what is in its bytes."""
+        """Return the spans of a data message, with those of what is in its bytes."""
         made: list[Span] = []
         for span in spans:
             inner = self.inner(name, span.path, span.value) if isinstance(span.value, bytes) else None
@@ -179,7 +179,7 @@ class Walk:
         return made
 
     def opened(self, span: Span, name: str) -> list[Span]:
-        """A bytes field as its length and the values in it; damaged, as it is, with why."""
+        """Return a bytes field as its length and the values in it; damaged, as it is, with why."""
         if not isinstance(span.value, bytes) or not span.value:
             return [span]
         start = span.end - len(span.value)
@@ -191,7 +191,7 @@ class Walk:
 
 
 def group_data_spans(message: str, spans: list[Span], dialect: str | None = None) -> list[Span]:
-    """The spans of a message, with those of what is in its bytes."""
+    """Return the spans of a message, with those of what is in its bytes."""
     if message in INSIDE:
         return Walk(NONE, dialect).spans_inside(message, spans)
     fields = GROUPS.get(message)
@@ -208,7 +208,7 @@ def group_data_spans(message: str, spans: list[Span], dialect: str | None = None
 
 
 def reads_whole(name: str, data: bytes, dialect: str | None) -> bool:
-    """Whether data is this message to its last byte."""
+    """Return whether data is this message to its last byte."""
     try:
         codec, start, _ = open_data(name, data, dialect)
         return codec.skip(data, start) == len(data)

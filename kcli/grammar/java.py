@@ -22,7 +22,7 @@ LONGEST_STRING = 0x7FFF  # bytes
 
 
 def java_value(codec: MessageCodec, value: Mapping[str, Any], dialect: str | None = None) -> dict[str, Any]:
-    """The value of which `codec.write` makes the bytes that Kafka's Java client sends.
+    """Return the value of which `codec.write` makes the bytes that Kafka's Java client sends.
 
     It may have fields of other versions. EncodeError: the client fails, and at which field.
     """
@@ -84,7 +84,7 @@ class Writer:
 
 
 def is_default(field: Field, item: Any) -> bool:
-    """Whether a field has the value of a new object of Kafka's class."""
+    """Return whether a field has the value of a new object of Kafka's class."""
     if item is None or field.default is None:
         return item is field.default
     if field.is_array:

@@ -21,7 +21,7 @@ SIZED = ("string", "bytes", "records")
 
 
 def message(name: str, version: int | None = None, dialect: str | None = None) -> MessageCodec:
-    """The construct of one version of a message ("FetchRequest", 12); without a version, of the newest.
+    """Return the construct of one version of a message ("FetchRequest", 12); without a version, of the newest.
 
     dialect: the name or directory of message definitions laid over Kafka's own. UsageError: there is no message of that
     name; SchemaError: not in that version.
@@ -43,13 +43,13 @@ def response(api: int | str, version: int, dialect: str | None = None) -> Messag
 
 
 def request_header(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
-    """The header before that request; for an unknown key the header of flexible versions."""
+    """Return the header before that request; for an unknown key the header of flexible versions."""
     found = api_of(api, dialect)
     return data("RequestHeader", found.request_header_version(version) if found else 2, dialect)
 
 
 def response_header(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
-    """The header before that response; for an unknown key the one without tagged fields."""
+    """Return the header before that response; for an unknown key the one without tagged fields."""
     found = api_of(api, dialect)
     return data("ResponseHeader", found.response_header_version(version) if found else 0, dialect)
 
@@ -95,7 +95,7 @@ def data(name: str, version: int, dialect: str | None = None) -> MessageCodec:
 
 
 def grammar_of(message: model.Message, version: int) -> Struct:
-    """The construct grammar of one version of a message."""
+    """Return the construct grammar of one version of a message."""
     return struct_of(message.fields, version, message.is_flexible(version))
 
 
@@ -137,5 +137,5 @@ def element_of(member: model.Field, version: int, flexible: bool, compact: bool)
 
 @cache
 def scalar(kind: str, nullable: bool, compact: bool) -> Word:
-    """The word of a type without fields; those of all messages share it."""
+    """Return the word of a type without fields; those of all messages share it."""
     return LengthPrefixed(kind, nullable, compact) if kind in SIZED else Primitive(kind)

@@ -31,7 +31,7 @@ DEEPEST = 16  # levels of structs; Kafka's own messages have at most six
 def to_native(
     word: Word, hidden: Mapping[str, str | Inside] | None = None, guarded: bool = False, path: str = "", depth: int = 0
 ) -> codec.Node:
-    """The node of a word and all below it. SchemaError: nested deeper than the core goes.
+    """Return the node of a word and all below it. SchemaError: nested deeper than the core goes.
 
     hidden, guarded: as MessageCodec has `secrets`: what JSON hides; of an envelope's field, by what is inside. path: of
     the word, without indices.
@@ -60,7 +60,7 @@ def to_native(
 
 @cache
 def scalar(kind: str, nullable: bool, compact: bool) -> codec.Scalar:
-    """The node of a type without fields; those of all messages share it."""
+    """Return the node of a type without fields; those of all messages share it."""
     return codec.Scalar(kind, nullable, compact)
 
 
@@ -80,7 +80,7 @@ def message(
 
 @cache
 def batch_header() -> codec.Message:
-    """The node of a record batch's header."""
+    """Return the node of a record batch's header."""
     node = to_native(BATCH_HEADER)
     assert isinstance(node, codec.Message)
     return node
@@ -90,14 +90,14 @@ def batch_header() -> codec.Message:
 
 
 def program(branch: Branch, node: codec.Node) -> list[dict[str, Any]]:
-    """The parts that read a selected word, in the order of its bytes. node: the word's."""
+    """Return the parts that read a selected word, in the order of its bytes. node: the word's."""
     parts: list[dict[str, Any]] = []
     emit(branch.word, node, branch, parts)
     return parts
 
 
 def head(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A program up to the last part that fills a slot."""
+    """Return a program up to the last part that fills a slot."""
     last = max((index for index, part in enumerate(parts) if fills(part)), default=-1)
     return parts[: last + 1]
 

@@ -60,7 +60,7 @@ def put(made: dict[str, Any], path: str, value: Any) -> None:
 
 
 def step(at: Any, word: str | int, empty: Any) -> Any:
-    """What stands in `at` under a name or index; `empty` is put there where that is no object or list."""
+    """Return what stands in `at` under a name or index; `empty` is put there where that is no object or list."""
     if isinstance(word, int):
         at.extend({} for _ in range(word + 1 - len(at)))
     elif not isinstance(at.get(word), type(empty)):
@@ -69,7 +69,7 @@ def step(at: Any, word: str | int, empty: Any) -> Any:
 
 
 def json_of(span: Span, form: JsonForm) -> Any:
-    """A field's value as JSON; a count stands for its array, still empty."""
+    """Return a field's value as JSON; a count stands for its array, still empty."""
     value, kind = span.value, span.type.rpartition(" ")[2]
     if isinstance(value, Hidden):
         return redacted(value.size)

@@ -12,7 +12,7 @@ CLIENT_ID = 8  # bytes in front of it in a request's header: key, version, corre
 
 
 def starts_with_length(data: Buffer, start: int = 0) -> bool:
-    """Whether the length of a frame stands there, and the frame is all that is behind it."""
+    """Return whether the length of a frame stands there, and the frame is all that is behind it."""
     left = len(data) - start - PREFIX
     return left >= LEAST and int.from_bytes(data[start : start + PREFIX], "big") == left
 

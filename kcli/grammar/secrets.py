@@ -29,7 +29,7 @@ class Hidden:
 
 
 def redacted(size: int) -> dict[str, int]:
-    """What stands in JSON for a secret of so many bytes."""
+    """Return what stands in JSON for a secret of so many bytes."""
     return {"redacted": size}
 
 
@@ -121,7 +121,7 @@ def hide_spans(spans: list[Span], fields: Mapping[str, str]) -> list[Span]:
 
 
 def hide_span(span: Span) -> Span:
-    """The span with a Hidden of the same size for its value."""
+    """Return the span with a Hidden of the same size for its value."""
     size = len(span.value.encode()) if isinstance(span.value, str) else len(span.value)
     return span._replace(value=Hidden(size))
 

@@ -24,11 +24,11 @@ class Names(Protocol):
         """Remember the name of a topic's id (16 bytes)."""
 
     def get(self, uuid: bytes) -> str | None:
-        """The name as JSON text; None: unknown."""
+        """Return the name as JSON text; None: unknown."""
 
 
 def teaches(word: Any) -> bool:
-    """Whether values of a grammar's word have a topic's name beside its id."""
+    """Return whether values of a grammar's word have a topic's name beside its id."""
     words = getattr(word, "words", None)
     if words is None:
         return hasattr(word, "subcon") and teaches(word.subcon)
@@ -45,7 +45,7 @@ def naming_apis(dialect: str | None) -> frozenset[int]:
 
 
 def has_both(fields: Sequence[Field]) -> bool:
-    """Whether some version has a topic's name beside its id, in these fields or below one of them."""
+    """Return whether some version has a topic's name beside its id, in these fields or below one of them."""
     named = [field.versions for field in fields if field.name in NAME_FIELDS]
     known = [field.versions for field in fields if field.name == "topicId"]
     return any(one & other for one in named for other in known) or any(has_both(field.fields) for field in fields)

@@ -70,7 +70,7 @@ def accepted(
     *,
     keyed: bool = False,
 ) -> Batch:
-    """The batch of magic 2 in the records field of a Produce request, v3 or newer. RefusedError.
+    """Return the batch of magic 2 in the records field of a Produce request, v3 or newer. RefusedError.
 
     most: max.message.bytes. times: None: any timestamp is taken. keyed: every record needs a key, as in a compacted
     topic.
@@ -96,7 +96,7 @@ def accepted(
 
 
 def is_transactional(records: bytes | memoryview) -> bool:
-    """Whether the field begins with a transactional batch of magic 2."""
+    """Return whether the field begins with a transactional batch of magic 2."""
     return len(records) >= HEADER_SIZE and records[MAGIC_AT] == 2 and bool(records[CRC_START + 1] & TRANSACTIONAL)
 
 
@@ -187,7 +187,7 @@ def check_records(batch: Batch, times: TimeLimits | None) -> None:
 
 
 def salvaged(codec: int, data: memoryview | bytes) -> bytes:
-    """What a broker gets out of a damaged payload, which it reads as a stream, before it meets the damage."""
+    """Return what a broker gets out of a damaged payload, which it reads as a stream, before it meets the damage."""
     with contextlib.suppress(zlib.error):
         if codec == GZIP and data[: len(GZIP_START)] == GZIP_START:
             return zlib.decompressobj(-zlib.MAX_WBITS).decompress(data[GZIP_HEADER:], MOST_BYTES)
@@ -232,7 +232,7 @@ def number(source: ByteSource) -> int:
 
 
 def problem_text(problem: record_values.Problem) -> str:
-    """What a kernel found wrong with records, in words."""
+    """Return what a kernel found wrong with records, in words."""
     code, record, position, says, here = problem
     suffix, reason = REASONS[code]
     path = "records" if suffix is None else f"records[{record}]{suffix}"

@@ -139,17 +139,17 @@ class Batch:
 
     @property
     def codec(self) -> int:
-        """The number of the compression codec, 0 to 4 (attributes, bits 0 to 2)."""
+        """Return the number of the compression codec, 0 to 4 (attributes, bits 0 to 2)."""
         return self.attributes & CODEC_MASK
 
     @property
     def compression(self) -> str:
-        """The name of the codec: "none", "gzip", "snappy", "lz4", "zstd", or "unknown-5"."""
+        """Return the name of the codec: "none", "gzip", "snappy", "lz4", "zstd", or "unknown-5"."""
         return CODECS[self.codec] if self.codec < len(CODECS) else f"unknown-{self.codec}"
 
     @property
     def is_append_time(self) -> bool:
-        """Whether the broker set the timestamps (LogAppendTime), and not the producer (CreateTime)."""
+        """Return whether the broker set the timestamps (LogAppendTime), and not the producer (CreateTime)."""
         return self.magic > 0 and bool(self.attributes & APPEND_TIME)
 
     @property
@@ -161,22 +161,22 @@ class Batch:
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it is part of a transaction (KIP-98); False for magic 0 and 1."""
+        """Return whether it is part of a transaction (KIP-98); False for magic 0 and 1."""
         return self.magic >= 2 and bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
-        """Whether its records are control records: ends of transactions, and KRaft's."""
+        """Return whether its records are control records: ends of transactions, and KRaft's."""
         return self.magic >= 2 and bool(self.attributes & CONTROL)
 
     @property
     def delete_horizon(self) -> int | None:
-        """The delete horizon, in ms (KIP-534), in the place of the base timestamp; None: not set."""
+        """Return the delete horizon, in ms (KIP-534), in the place of the base timestamp; None: not set."""
         return self.base_timestamp if self.magic >= 2 and self.attributes & HORIZON else None
 
     @property
     def next_offset(self) -> int:
-        """The offset behind the last record."""
+        """Return the offset behind the last record."""
         return self.last_offset + 1
 
     @property
@@ -188,7 +188,7 @@ class Batch:
 
     @property
     def bytes(self) -> memoryview:
-        """The whole batch."""
+        """Return the whole batch."""
         return self.data[self.position : self.position + self.size]
 
     @property
@@ -232,7 +232,7 @@ class Batch:
 
 
 def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = None) -> Iterator[Batch]:
-    """The batches of a records field or of a log segment held in memory, magic 0 to 2 mixed as they are.
+    """Yield the batches of a records field or of a log segment held in memory, magic 0 to 2 mixed as they are.
 
     check: compute checksums (else `crc_valid` is None). An incomplete batch at the end ends the scan silently, as in
     Kafka. Other bytes that are no batch are skipped up to the next sound one and added to `damages`; without such a

@@ -76,7 +76,7 @@ def schema(pa: Any) -> Any:
 def arrow_batches(
     data: memoryview, file: str = "", problems: list[tuple[int, int, str]] | None = None, secrets: bool = False
 ) -> Iterator[Any]:
-    """The records of the whole batches in `data` as Arrow record batches of the schema above, a row each.
+    """Yield the records of the whole batches in `data` as Arrow record batches of the schema above, a row each.
 
     Control batches are left out. A timestamp of -1 (none) is null, one that no calendar has is a number alone
     (timestampMs). problems: takes (position, record, reason) for what
@@ -145,7 +145,7 @@ def record_arrays(
 
 
 def part_arrays(pa: Any, np: Any, data: memoryview, columns: Any, secrets: bool) -> dict[str, Any]:
-    """The columns with values of the records themselves."""
+    """Return the columns with values of the records themselves."""
     extra = columns.extra
     times = np.frombuffer(columns.column("timestamp"), np.int64)
     return {
@@ -158,7 +158,7 @@ def part_arrays(pa: Any, np: Any, data: memoryview, columns: Any, secrets: bool)
 
 
 def values(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any, secrets: bool) -> Any:
-    """A binary column with its secrets hidden."""
+    """Return a binary column with its secrets hidden."""
     import numpy as np
 
     made = binary(pa, data, extra, places, sizes)
@@ -201,7 +201,7 @@ def headers(pa: Any, data: Any, extra: bytes, columns: Any) -> Any:
 
 
 def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: str) -> dict[str, Any]:
-    """The columns with values of the batch."""
+    """Return the columns with values of the batch."""
 
     def numbers(name: str, kind: str, value: Callable[[Batch], int | bool]) -> Any:
         taken = np.array([value(batch) for batch in batches], kind)
@@ -230,7 +230,7 @@ def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: st
 
 @contextmanager
 def write_parquet(out: BinaryIO, secrets: bool = False) -> Iterator[Append]:
-    """A Parquet file of records; what it yields takes a log after the other: append(read, file name, progress).
+    """Yield a Parquet file of records; what it yields takes a log after the other: append(read, file name, progress).
 
     out: a file, to which nothing is written where an error comes before the first record.
     secrets: show them.

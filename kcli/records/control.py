@@ -103,19 +103,19 @@ def unknown(kind: int | None, version: int | None, value: bytes | None, reason: 
 
 
 def control_members(key: bytes | None, value: bytes | None) -> bytes:
-    """The additional member of a control record, as JSON text: `,"_control":{...}`."""
+    """Return the additional member of a control record, as JSON text: `,"_control":{...}`."""
     return b',"_control":' + dumps(decode_control(key, value)).encode()
 
 
 def end_transaction_key(commit: bool) -> bytes:
-    """The key of a transaction's marker: version and type, int16 each (EndTransactionMarker)."""
+    """Return the key of a transaction's marker: version and type, int16 each (EndTransactionMarker)."""
     from kcli.grammar.batches import CONTROL_KEY
 
     return CONTROL_KEY.build({"version": 0, "type": int(commit)})
 
 
 def end_transaction_value(coordinator_epoch: int) -> bytes:
-    """The value of a transaction's marker: version, and the coordinator's epoch."""
+    """Return the value of a transaction's marker: version, and the coordinator's epoch."""
     from kcli.grammar.batches import END_TRANSACTION_MARKER
 
     return END_TRANSACTION_MARKER.build({"version": 0, "coordinatorEpoch": coordinator_epoch})

@@ -130,7 +130,7 @@ class Conversion:
         self.data[: self.have] = self.data[size : size + self.have]
 
     def error(self, status: int, at: int) -> InputError:
-        """The DecodeError for what the kernel could not convert, with its place in the source."""
+        """Return the DecodeError for what the kernel could not convert, with its place in the source."""
         where = self.position + at
         if status == core.UNSUPPORTED:
             has = f"compressed with zstd, which magic {self.magic} does not have"
@@ -150,7 +150,7 @@ class Conversion:
 def down_convert(
     data: Buffer | Slice, magic: int, *, chunk_bytes: int = CHUNK_BYTES, first_offset: int = 0
 ) -> Iterator[bytes]:
-    """The batches of a buffer or slice as messages of `magic` 0 or 1, in chunks made as they are asked for.
+    """Yield the batches of a buffer or slice as messages of `magic` 0 or 1, in chunks made as they are asked for.
 
     first_offset: records below it are left out of uncompressed batches. UnsupportedCompressionError at a zstd batch,
     DecodeError at a damaged one; the batches before it in the same chunk are given first.

@@ -37,7 +37,7 @@ Verdict = Damage | Literal["trust", "more"]
 
 
 def assess(data: bytearray | memoryview, size: int, at: int, status: int, last: bool) -> Verdict:
-    """What to do about the entry at `at`, where a writer stopped with `status`: the Damage to report; "trust":
+    """Return what to do about the entry at `at`, where a writer stopped with `status`: the Damage to report; "trust":
     take the batch as it is, its size is right; "more": only more bytes can show it.
 
     data[:size] is there; `last`: nothing follows.
@@ -73,19 +73,19 @@ def assess_suspect(data: bytearray | memoryview, size: int, at: int, last: bool)
 
 
 def has_odd_magic(data: bytearray | memoryview, size: int, at: int) -> bool:
-    """Whether what seems the begin of a cut batch is none: its magic is there, and not 0, 1 or 2."""
+    """Return whether what seems the begin of a cut batch is none: its magic is there, and not 0, 1 or 2."""
     return size - at > MAGIC_AT and data[at + MAGIC_AT] > 2
 
 
 def skip_short(data: bytearray | memoryview, size: int, at: int, status: int) -> int:
-    """Where Kafka's reader would go on: behind an entry with a plausible size; else nowhere."""
+    """Return where Kafka's reader would go on: behind an entry with a plausible size; else nowhere."""
     if status in (core.SHORT, core.MAGIC):
         return min(size, at + entry_size(data, at))
     return size
 
 
 def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> str:
-    """Why there is no batch at `at`, in words."""
+    """Return why there is no batch at `at`, in words."""
     left = size - at
     if status == core.PARTIAL and left < 18:
         return f"{left} bytes at the end, fewer than a batch has"
@@ -114,7 +114,7 @@ class Stretch(NamedTuple):
 
 
 def stretches(read: ReadInto, chunk_bytes: int = CHUNK_BYTES, *, kept: bool = False) -> Iterator[Stretch]:
-    """A source as stretches of whole entries and what lies between, by their sizes: checksums are not looked at.
+    """Yield a source as stretches of whole entries and what lies between, by their sizes: checksums are not looked at.
 
     kept: each chunk's bytes stay as they are; else they are valid until the next stretch.
     """

@@ -52,7 +52,7 @@ HELD = ("records", "count", "baseOffset", "lastOffset")
 
 
 def encode_batches(rows: Iterable[Row], level: int | None = None) -> bytes:
-    """The bytes of a list of batches, and of the events among them that carry theirs."""
+    """Return the bytes of a list of batches, and of the events among them that carry theirs."""
     parts = []
     for index, row in enumerate(rows):
         try:
@@ -83,7 +83,7 @@ def encode_batch(row: Row, level: int | None = None) -> bytes:
 
 
 def holds(data: bytes, row: Row) -> bool:
-    """Whether these bytes decode to the row's records."""
+    """Return whether these bytes decode to the row's records."""
     found = loads(batches_json(data, secrets=True))
     return len(found) == 1 and all(found[0].get(name) == row[name] for name in HELD if name in row)
 
@@ -251,7 +251,7 @@ def header_pair(header: Any) -> tuple[bytes, bytes | None]:
 
 
 def content(record: Row, name: str) -> bytes | None:
-    """A key or value: text, {"base64": ...} or null."""
+    """Return a key or value: text, {"base64": ...} or null."""
     value = record.get(name)
     if value is None:
         return None

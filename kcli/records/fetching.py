@@ -46,7 +46,7 @@ def cut_slice(source: Slice, fetch_size: int, first_offset: int = 0) -> Slice:
 
 
 def find_offset(source: Slice, offset: int) -> int | None:
-    """Where the first batch begins whose last offset is at or above `offset`, by headers alone."""
+    """Return where the first batch begins whose last offset is at or above `offset`, by headers alone."""
     position, end = source.start, source.start + source.size
     data = bytearray(CHUNK_BYTES)
     while position < end:
@@ -118,7 +118,7 @@ class FetchSend:
         yield from self.overflow(left)
 
     def parts(self) -> Iterator[bytes | memoryview]:
-        """The chunks to send, in order: bytes that were converted, then padding to the announced size."""
+        """Yield the chunks to send, in order: bytes that were converted, then padding to the announced size."""
         if self.empty:
             return
         conversion = self.convert_from(self.begin)
@@ -132,7 +132,7 @@ class FetchSend:
                 raise
 
     def fit(self, part: bytes | memoryview, left: int) -> bytes:
-        """What of a part is sent with `left` bytes to go: as it is cut by Kafka, or its whole messages."""
+        """Return what of a part is sent with `left` bytes to go: as it is cut by Kafka, or its whole messages."""
         if len(part) > left and self.tail == "kip":
             _status, left, _begun = frames.whole(part, 0, left)
         return bytes(part[:left])

@@ -195,7 +195,7 @@ class ParallelWriter:
             job.work(self.form.full)
 
     def finish(self) -> Job:
-        """The oldest job's lines written, its buffers free again."""
+        """Return the oldest job's lines written, its buffers free again."""
         job = self.jobs.popleft()
         job.done.acquire()
         if job.error is not None:

@@ -15,7 +15,7 @@ from kcli.records.segments import base_offset_of
 
 
 def read_segment(files: Files) -> Iterator[Batch]:
-    """The record batches of log segments, magic 0 to 2, one file after another.
+    """Return the record batches of log segments, magic 0 to 2, one file after another.
 
     files: a path, a file opened in binary mode, or several of these; "-" is standard input. A directory stands for its
     .log files, by offset. Memory holds about a megabyte, and the batches that the caller keeps.
@@ -40,7 +40,7 @@ def batches_of(files: list[str | Stream]) -> Iterator[Batch]:
 
 
 def logs_of(file: str | Stream, failures: list[InputError]) -> list[str | Stream]:
-    """The file itself; of a directory its segments."""
+    """Return the file itself; of a directory its segments."""
     if isinstance(file, Stream) or file == STDIN or not Path(file).is_dir():
         return [file]
     logs = sorted(Path(file).glob("*.log"), key=lambda path: (base_offset_of(path.name), path.name))

@@ -17,7 +17,7 @@ NO_EPOCH = -1  # what a producer writes for the leader's epoch
 
 
 def field_faults(data: bytes | memoryview, *, produced: bool = False, checked: bool = False) -> list[str]:
-    """What is wrong with the batches of a records field or segment, a line each.
+    """Return what is wrong with the batches of a records field or segment, a line each.
 
     produced: a producer sent them. checked: their checksums and what lies between them are looked at already.
     """
@@ -44,7 +44,7 @@ def odd_payloads(data: bytes | memoryview) -> list[str]:
 
 
 def is_fresh(batch: Batch) -> bool:
-    """Whether no broker has numbered the batch yet: base offset 0, no leader epoch."""
+    """Return whether no broker has numbered the batch yet: base offset 0, no leader epoch."""
     return batch.base_offset == 0 and batch.partition_leader_epoch == NO_EPOCH
 
 

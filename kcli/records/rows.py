@@ -20,7 +20,7 @@ Row = dict[str, Any]
 def batch_rows(
     batch: Batch, problems: list[str], secrets: bool = False, unfold: Unfolding | None = None
 ) -> Iterator[Row]:
-    """A batch's records: offset, timestamp, key, value, headers; of a control record what it says as `_control`.
+    """Yield a batch's records: offset, timestamp, key, value, headers; of a control record what it says as `_control`.
 
     problems: takes what is wrong with the batch. secrets: show them. unfold: as for `batches_json`.
     """
@@ -48,7 +48,7 @@ def field_rows(
     secrets: bool = False,
     unfold: Unfolding | None = None,
 ) -> Iterator[Row]:
-    """The records of a records field.
+    """Yield the records of a records field.
 
     produced: it is a producer's, who counts from 0: offsets are those that `base_offset` gives, None without it.
     append_time: the time of all of them. aborted: (first offset, producer id) of aborted transactions, ascending: their

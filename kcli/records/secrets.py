@@ -28,7 +28,7 @@ def secret_types() -> dict[int, str]:
 
 
 def is_secret_value(value: bytes | memoryview) -> bool:
-    """Whether a record's value holds a secret; True for one that begins like a secret and can't be read."""
+    """Return whether a record's value holds a secret; True for one that begins like a secret and can't be read."""
     if len(value) < 3 or value[0] != FRAME_VERSION or (name := secret_types().get(value[1])) is None:
         return False
     verdict = verdict_of(name, value, 3)
@@ -36,7 +36,7 @@ def is_secret_value(value: bytes | memoryview) -> bool:
 
 
 def verdict_of(name: str, data: bytes | memoryview, start: int) -> bool | None:
-    """Whether the record whose version stands before `start` holds a secret; None where it can't be read."""
+    """Return whether the record whose version stands before `start` holds a secret; None where it can't be read."""
     try:
         codec = messages.data(name, data[start - 1])
         value, _ = codec.read(data, start)
@@ -54,7 +54,7 @@ def openings() -> re.Pattern[bytes]:
 
 
 def holds_secret(data: bytes | memoryview) -> bool:
-    """Whether bytes that make no batch, or no sound one, have such a value anywhere, whole.
+    """Return whether bytes that make no batch, or no sound one, have such a value anywhere, whole.
 
     True where more places begin like one than can be tried in bounded time.
     """

@@ -29,7 +29,7 @@ def base_offset_of(name: str) -> int:
 
 
 def kind_of(name: str) -> str | None:
-    """The kind of a file in a partition's directory: "log", a key of READERS, or None."""
+    """Return the kind of a file in a partition's directory: "log", a key of READERS, or None."""
     base = PurePath(name).name
     if base == EPOCHS:
         return base
@@ -40,7 +40,7 @@ def kind_of(name: str) -> str | None:
 
 
 def read_rows(kind: str, data: bytes, name: str) -> Iterator[Row]:
-    """The rows of a file of that kind. DecodeError."""
+    """Return the rows of a file of that kind. DecodeError."""
     return READERS[kind](data, base_offset_of(name))
 
 

@@ -30,7 +30,7 @@ from kcli.records.secrets import holds_secret, is_secret_value
 
 
 def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeError | None]:
-    """The spans of all batches, and the first thing that can't be read: what follows it is one span, as bytes.
+    """Return the spans of all batches, and the first thing that can't be read: what follows it is one span, as bytes.
 
     secrets: show them.
     """
@@ -39,7 +39,7 @@ def batch_spans(data: bytes, secrets: bool = False) -> tuple[list[Span], DecodeE
 
 
 def shown_span(span: Span, data: bytes) -> Span:
-    """A span of batches in these bytes, without its value where that is a secret."""
+    """Return a span of batches in these bytes, without its value where that is a secret."""
     return hide_span(span) if is_secret(span, data) else span
 
 

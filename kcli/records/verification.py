@@ -49,12 +49,12 @@ class LogFacts:
 
     @property
     def batches(self) -> int:
-        """How many batches were read."""
+        """Return how many batches were read."""
         return len(self.positions)
 
     @property
     def next_offset(self) -> int:
-        """The offset behind the last record; 0 for an empty log."""
+        """Return the offset behind the last record; 0 for an empty log."""
         return self.last_offsets[-1] + 1 if self.last_offsets else 0
 
     def add(self, batch: Batch, position: int, first: int) -> None:

@@ -155,7 +155,7 @@ async def write(client: Client, topic: str, index: int, data: bytes) -> None:
 
 
 def pieces(seen: SeenPartition, read: Callable[..., bytes], end: int) -> Iterator[Piece]:
-    """The batches of a partition from offset 0 up to `end`, without a gap. read: gives the bytes of one."""
+    """Yield the batches of a partition from offset 0 up to `end`, without a gap. read: gives the bytes of one."""
     at = 0
     for each in seen.in_order():
         if each.first >= end:
@@ -182,7 +182,7 @@ def made_up(at: int, end: int, cut: Mapping[int, CutBatch]) -> Iterator[Piece]:
 
 
 def writable(data: bytes, first: int, last: int) -> Piece:
-    """A stored batch as a client may write it: a record for each of its offsets, without a producer."""
+    """Return a stored batch as a client may write it: a record for each of its offsets, without a producer."""
     batches = list(scan(data, damages=[]))
     if is_plain(batches, first, last):
         return Piece(without_producer(data), last - first + 1, 0)
@@ -200,14 +200,14 @@ def writable(data: bytes, first: int, last: int) -> Piece:
 
 
 def is_plain(batches: list[Batch], first: int, last: int) -> bool:
-    """Whether a stored batch is one of magic 2 with a record for each of its offsets."""
+    """Return whether a stored batch is one of magic 2 with a record for each of its offsets."""
     if len(batches) != 1 or batches[0].magic != 2 or batches[0].is_control or batches[0].delete_horizon is not None:
         return False
     return bool(batches[0].crc_valid) and batches[0].count == last - first + 1
 
 
 def without_producer(data: bytes) -> bytes:
-    """A batch of magic 2 from offset 0 on, of no producer, no transaction, and with its own timestamps."""
+    """Return a batch of magic 2 from offset 0 on, of no producer, no transaction, and with its own timestamps."""
     out = bytearray(data)
     head = LAYOUT.unpack_from(out)[LAYOUT.names.index("attributes")]
     values = {"baseOffset": 0, "attributes": head & ~(TRANSACTIONAL | APPEND_TIME)}

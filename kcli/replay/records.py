@@ -42,12 +42,12 @@ Renumber = Callable[[Numbered, int], Numbered]
 
 
 def batches_of(data: bytes | memoryview) -> list[Batch]:
-    """The batches of a records field; what is damaged is passed over."""
+    """Return the batches of a records field; what is damaged is passed over."""
     return list(scan(data, check=False, damages=[]))
 
 
 def counted(data: bytes | memoryview) -> int:
-    """How many records a records field has; those inside a compressed message of magic 0 or 1, too."""
+    """Return how many records a records field has; those inside a compressed message of magic 0 or 1, too."""
     return sum(count_of(each) for each in batches_of(data))
 
 
@@ -61,12 +61,12 @@ def count_of(batch: Batch) -> int:
 
 
 def producers_in(data: bytes | memoryview) -> set[int]:
-    """The ids of idempotent producers in a records field."""
+    """Return the ids of idempotent producers in a records field."""
     return {each.producer_id for each in batches_of(data) if each.magic >= 2 and each.producer_id >= 0}
 
 
 def producers_of(request: Mapping[str, Any]) -> set[int]:
-    """The ids of producers in a request of any API."""
+    """Return the ids of producers in a request of any API."""
     found = {request[name] for name in ("producerId", "v3AndBelowProducerId") if request.get(name, -1) >= 0}
     for topic in request.get("topicData") or ():
         for part in topic["partitionData"]:

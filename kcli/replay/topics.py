@@ -61,21 +61,21 @@ class LiveTopics:
         self.names: dict[str, str] = {}
 
     def put(self, name: str, topic_id: str) -> None:
-        """A live topic's id."""
+        """Take in a live topic's id."""
         if name and topic_id and topic_id != NO_UUID:
             self.ids[name] = topic_id
             self.names[topic_id] = name
 
     def captured_name(self, topic: str) -> str:
-        """The name of a captured topic by name or id; an id that the capture does not name stands for itself."""
+        """Return the name of a captured topic by name or id; an id that the capture does not name stands for itself."""
         return self.captured.names.get(topic, topic)
 
     def live_name(self, captured: str) -> str:
-        """The live topic's name for a captured name."""
+        """Return the live topic's name for a captured name."""
         return self.mapping.get(captured, captured)
 
     def live_id(self, captured: str) -> str:
-        """The live topic's id for a captured id; the same where there is no such topic."""
+        """Return the live topic's id for a captured id; the same where there is no such topic."""
         if captured == NO_UUID:
             return captured
         if captured in self.captured.names:

@@ -48,24 +48,24 @@ def without_null(raw: Raw) -> Raw:
 
 
 def blanked(text: str) -> str:
-    """A definition's text with blanks for its comments."""
+    """Return a definition's text with blanks for its comments."""
     import re
 
     return re.sub(COMMENT, lambda found: blank(found.group()), text.removeprefix("\ufeff"), flags=re.DOTALL)
 
 
 def blank(found: str) -> str:
-    """A text stays; a comment leaves blanks, so that errors name the right line and column."""
+    """Keep a text, and blank a comment, so that errors name the right line and column."""
     return found if found.startswith('"') else "\n".join(" " * len(line) for line in found.split("\n"))
 
 
 def camel(name: str) -> str:
-    """A field's name in JSON: only its first letter is lowered (`ISRs` -> `iSRs`)."""
+    """Return a field's name in JSON: only its first letter is lowered (`ISRs` -> `iSRs`)."""
     return name[:1].lower() + name[1:]
 
 
 def build(raw: Raw) -> Message:
-    """The message that a definition means. SchemaError names the field that makes no sense."""
+    """Return the message that a definition means. SchemaError names the field that makes no sense."""
     name = text_at(raw, "name", "the message")
     kind = text_at(raw, "type", name)
     if kind not in KINDS:
@@ -107,7 +107,7 @@ def text_at(raw: Raw, key: str, where: str) -> str:
 
 
 def integer_or_none(raw: Raw, key: str, where: str) -> int | None:
-    """An integer, also as text (tags up to 4.0)."""
+    """Return an integer, also as text (tags up to 4.0)."""
     value = raw.get(key)
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value)
@@ -170,7 +170,7 @@ class Structs:
         )
 
     def members(self, struct: str, raw: Raw, path: str) -> tuple[Field, ...]:
-        """The members of a struct: those given with the field, or those of the struct of that name."""
+        """Return the members of a struct: those given with the field, or those of the struct of that name."""
         if "fields" in raw:
             self.known.setdefault(struct, raw["fields"])
             raws = raw["fields"]

@@ -38,7 +38,7 @@ class Settings:
 
 
 def read_settings(raw: dict[str, Any]) -> Settings:
-    """The settings in the JSON of a file."""
+    """Return the settings in the JSON of a file."""
     found = Settings()
     for key in raw.keys() - KEYS.keys():
         near = suggestion(key, KEYS) or f"; there are {', '.join(KEYS)}"
@@ -86,7 +86,7 @@ def take_errors(found: Settings, raw: dict[str, Any]) -> Iterator[SettingFault]:
 
 
 def integer(value: Any) -> int | None:
-    """A number, also as text; None: it is none."""
+    """Return a number, also as text; None: it is none."""
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,6}", value):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

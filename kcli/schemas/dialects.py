@@ -53,12 +53,12 @@ class Dialect:
 
 
 def shipped() -> list[str]:
-    """The names of the dialects that come with kcli."""
+    """Return the names of the dialects that come with kcli."""
     return sorted(path.name for path in SHIPPED.iterdir() if path.is_dir())
 
 
 def lay_over(stock: Catalog, given: str) -> Catalog:
-    """The catalog under a dialect: NAME or DIR, then ",Api=KEY" for each key to set. UsageError, SchemaError."""
+    """Return the catalog under a dialect: NAME or DIR, then ",Api=KEY" for each key to set. UsageError, SchemaError."""
     name, *settings = given.split(",")
     folder = find(name)
     if (folder / INDEX).is_file():
@@ -101,7 +101,7 @@ def setting(text: str) -> tuple[str, int]:
 
 
 def read_dialect(folder: Path) -> Dialect:
-    """The definitions in a directory and those below it. SchemaError names the file that makes no sense."""
+    """Return the definitions in a directory and those below it. SchemaError names the file that makes no sense."""
     dialect = Dialect(folder.name)
     for path in sorted(folder.rglob("*.json")):
         try:
@@ -139,7 +139,7 @@ def take_settings(dialect: Dialect, raw: dict[str, Any], path: Path) -> None:
 
 
 def corrected(raw: Any) -> Any:
-    """The definition with "readAs" in the place of the versions as written."""
+    """Return the definition with "readAs" in the place of the versions as written."""
     if isinstance(raw, list):
         return [corrected(each) for each in raw]
     if not isinstance(raw, dict):
@@ -193,13 +193,13 @@ def draft(stock: Catalog, laid: Catalog, message: Message) -> None:
 
 
 def is_compatible(one: Message, other: Message, version: int) -> bool:
-    """Whether each reads what the other writes, but for tags that only one of them knows."""
+    """Return whether each reads what the other writes, but for tags that only one of them knows."""
     layouts = layout(one, version), layout(other, version)
     return layouts[0] == layouts[1] or reads(*layouts)
 
 
 def over(stock: Catalog, message: Message) -> Message:
-    """The dialect's versions of a message, and the stock's others."""
+    """Return the dialect's versions of a message, and the stock's others."""
     known = stock.message(message.name) if message.name in stock.lines else None
     if known is None:
         return message
@@ -214,7 +214,7 @@ def over(stock: Catalog, message: Message) -> Message:
 
 
 def run(name: str, flexible: set[int], known: Range) -> Range:
-    """The flexible versions as a range; it stays open to above where the stock's is."""
+    """Return the flexible versions as a range; it stays open to above where the stock's is."""
     found = covering(flexible)
     if len(flexible) != len(list(found)):
         raise SchemaError(f"{name}: its flexible versions are no unbroken range once laid over the stock tables")

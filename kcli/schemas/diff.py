@@ -26,12 +26,12 @@ class Change(NamedTuple):
 
 
 def between_versions(message: Message, one: int, other: int) -> list[Change]:
-    """The fields that differ between two versions of a message."""
+    """Return the fields that differ between two versions of a message."""
     return between_forms(message, one, message, other)
 
 
 def between_forms(one: Message, one_version: int, other: Message, other_version: int) -> list[Change]:
-    """The fields that differ between a version of one definition and a version of another."""
+    """Return the fields that differ between a version of one definition and a version of another."""
     found = []
     if one.is_flexible(one_version) != other.is_flexible(other_version):
         before, after = form(one, one_version), form(other, other_version)
@@ -50,7 +50,7 @@ def form(message: Message, version: int) -> str:
 
 
 def merged(before: list[str], after: list[str]) -> Iterator[str]:
-    """The paths of both, each where its neighbours are."""
+    """Yield the paths of both, each where its neighbours are."""
     known = set(after)
     at = 0
     for path in before:
@@ -76,7 +76,7 @@ def walk(fields: tuple[Field, ...], version: int, path: str) -> Iterator[tuple[s
 
 
 def traits(field: Field, version: int) -> list[str]:
-    """What is to say of a field in one version beside its type: nullable, its tag, its default."""
+    """Return what is to say of a field in one version beside its type: nullable, its tag, its default."""
     found = ["nullable"] if version in field.nullable else []
     if version in field.tagged:
         found.append(f"tag {field.tag}")

@@ -12,7 +12,7 @@ Row = tuple[int, str, bool, list[str]]
 
 
 def read_table(folder: Path) -> list[Row]:
-    """The rows of a table of errors; see `kcli.schemas.tables`."""
+    """Return the rows of a table of errors; see `kcli.schemas.tables`."""
     return [tuple(row) for row in json.loads((folder / "errors.json").read_bytes())]
 
 
@@ -33,10 +33,10 @@ def error_name(code: int) -> str:
 
 
 def error_code(name: str) -> int | None:
-    """The code of a name, also of one from an earlier release; None when there is none of that name."""
+    """Return the code of a name, also of one from an earlier release; None when there is none of that name."""
     return codes.get(name.upper())
 
 
 def is_retriable(code: int) -> bool:
-    """Whether the code's exception is a RetriableException in Kafka."""
+    """Return whether the code's exception is a RetriableException in Kafka."""
     return code in RETRIABLE

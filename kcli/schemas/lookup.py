@@ -63,7 +63,7 @@ class Catalog:
 
     @classmethod
     def open(cls, folder: Path) -> Catalog:
-        """The catalog of the tables in a directory."""
+        """Return the catalog of the tables in a directory."""
         index = json.loads((folder / "index.json").read_bytes())
         # Each line begins {"name":"...",
         lines = (folder / "messages.jsonl").read_text("utf-8").splitlines()
@@ -84,11 +84,11 @@ class Catalog:
 
     @cached_property
     def apis(self) -> Mapping[int, Api]:
-        """Every pair of request and response, by API key."""
+        """Return every pair of request and response, by API key."""
         return MappingProxyType({key: api_from(self.rows[key]) for key in sorted(self.rows)})
 
     def api(self, key: int) -> Api | None:
-        """The API of this key; None when there is none."""
+        """Return the API of this key; None when there is none."""
         row = self.rows.get(key)
         return None if row is None else self.apis[key]
 
@@ -114,29 +114,29 @@ class Catalog:
 
     @property
     def names(self) -> list[str]:
-        """The name of every message."""
+        """Return the name of every message."""
         return [*self.lines, *(name for name in self.laid if name not in self.lines)]
 
     def message(self, name: str) -> Message:
-        """A message by its name, or by one that it had in an old release. UsageError when there is none."""
+        """Return a message by its name, or by one that it had in an old release. UsageError when there is none."""
         found = self.built.get(name)
         if found is None:
             found = self.built[name] = self.load(name)
         return found
 
     def error_name(self, code: int) -> str:
-        """The name of an error code, the dialect's own among them."""
+        """Return the name of an error code, the dialect's own among them."""
         from kcli.schemas.errors import error_name
 
         return self.errors.get(code) or error_name(code)
 
     def notes(self, message: Message) -> Notes:
-        """What the definitions say of the message's fields besides their bytes, by path."""
+        """Return what the definitions say of the message's fields besides their bytes, by path."""
         return self.stock_notes.get(message.name, {}) | self.laid_notes.get(message.name, {})
 
     @cached_property
     def stock_notes(self) -> dict[str, Notes]:
-        """The notes of all messages of the tables."""
+        """Return the notes of all messages of the tables."""
         from kcli.schemas.vectors.notes import read_notes
 
         return read_notes(self.folder)
@@ -166,15 +166,15 @@ class Catalog:
         return {alias: name for name, message in pairs for alias in message.aliases}
 
     def request(self, api_key: int) -> Message:
-        """The request of an API key. UsageError: the tables lack the key."""
+        """Return the request of an API key. UsageError: the tables lack the key."""
         return self.message(self.known(api_key).request)
 
     def response(self, api_key: int) -> Message:
-        """The response of an API key. UsageError: the tables lack the key."""
+        """Return the response of an API key. UsageError: the tables lack the key."""
         return self.message(self.known(api_key).response)
 
     def known(self, api_key: int) -> Api:
-        """The API of this key. UsageError: the tables lack it."""
+        """Return the API of this key. UsageError: the tables lack it."""
         found = self.api(api_key)
         if found is None:
             raise UsageError(f"API key {api_key}: not in the tables (there are 0 to {max(self.rows)})")
@@ -193,7 +193,7 @@ class Catalog:
         return {int(number): name for number, name in named.items()}
 
     def release(self, text: str) -> str:
-        """The release that "4.4", "4.4.0" or "v3.9.1" names. UsageError when it is not in the tables."""
+        """Return the release that "4.4", "4.4.0" or "v3.9.1" names. UsageError when it is not in the tables."""
         wanted = ".".join(text.removeprefix("v").split(".")[:2])
         if wanted not in self.releases:
             raise UsageError(f"release {text}: not in the tables (there are {', '.join(self.releases)})")
@@ -228,13 +228,13 @@ def api_from(row: list[Any]) -> Api:
 
 
 def plain(name: str) -> str:
-    """A name without what people write differently."""
+    """Return a name without what people write differently."""
     bare = name.lower().replace("_", "").replace("-", "")
     return bare.removesuffix("request").removesuffix("response")
 
 
 def unknown(what: str, name: str, names: list[str]) -> str:
-    """The text of an error: no `what` has this name, and the nearest of `names`, if one is near."""
+    """Return the text of an error: no `what` has this name, and the nearest of `names`, if one is near."""
     import difflib
 
     by_plain = {plain(each): each for each in reversed(names)}

@@ -50,12 +50,12 @@ class Field(NamedTuple):
 
     @property
     def is_array(self) -> bool:
-        """Whether the type is "[]" of another."""
+        """Return whether the type is "[]" of another."""
         return self.type.startswith("[]")
 
     @property
     def element(self) -> str:
-        """The type without its "[]"."""
+        """Return the type without its "[]"."""
         return self.type.removeprefix("[]")
 
     @property
@@ -64,7 +64,7 @@ class Field(NamedTuple):
         return self.element not in SCALARS
 
     def within(self, versions: Range) -> Field:
-        """The field in these versions only."""
+        """Return the field in these versions only."""
         tagged = self.tagged & versions
         tag = self.tag if tagged else None
         return self._replace(
@@ -88,13 +88,13 @@ class Releases(NamedTuple):
 
     @property
     def enabled(self) -> Range:
-        """The versions that a node accepts by default."""
+        """Return the versions that a node accepts by default."""
         if not self.unstable:
             return self.versions
         return Range(self.versions.lo, self.versions.hi - 1) if self.versions.hi > self.versions.lo else NONE
 
     def says_same(self, other: Releases) -> bool:
-        """Whether both releases have the same versions on the same listeners."""
+        """Return whether both releases have the same versions on the same listeners."""
         return (self.versions, self.unstable, self.listeners) == (other.versions, other.unstable, other.listeners)
 
     def starting(self, since: str) -> Releases | None:
@@ -114,7 +114,7 @@ class Releases(NamedTuple):
 
 
 def release_order(release: str) -> tuple[int, ...]:
-    """What to sort releases by: "3.10" comes after "3.9"."""
+    """Return what to sort releases by: "3.10" comes after "3.9"."""
     return tuple(int(part) for part in release.split("."))
 
 
@@ -143,7 +143,7 @@ class Message(NamedTuple):
     aliases: tuple[str, ...] = ()
 
     def is_flexible(self, version: int) -> bool:
-        """Whether that version has compact lengths and tagged fields (KIP-482)."""
+        """Return whether that version has compact lengths and tagged fields (KIP-482)."""
         return version in self.flexible
 
 

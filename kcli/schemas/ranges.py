@@ -29,7 +29,7 @@ class Range:
 
     @classmethod
     def parse(cls, text: str) -> Range:
-        """The range that a definition's text means; SchemaError when it means none."""
+        """Return the range that a definition's text means; SchemaError when it means none."""
         known = parsed.get(text)
         if known is None:
             known = parsed[text] = parse(text)
@@ -86,6 +86,6 @@ def number(text: str) -> int:
 
 
 def covering(versions: Iterator[int] | set[int] | list[int]) -> Range:
-    """The smallest range with all of these versions in it."""
+    """Return the smallest range with all of these versions in it."""
     several = list(versions)
     return Range(min(several), max(several)) if several else NONE

@@ -25,7 +25,7 @@ class Side(NamedTuple):
 
 
 def side_of(text: str, stock: Catalog) -> Side:
-    """What "3.9", "kip-1018" or a folder means. UsageError: none of them."""
+    """Return what "3.9", "kip-1018" or a folder means. UsageError: none of them."""
     if text in shipped() or (text and Path(text).is_dir()):
         found = read_dialect(SHIPPED / text if text in shipped() else Path(text))
         return Side({message.name: message for message in found.messages}, whole=False)

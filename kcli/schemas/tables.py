@@ -41,7 +41,7 @@ class Imported:
 
 
 def import_releases(known: Imported, arriving: dict[str, Definitions]) -> Imported:
-    """The known tables with more releases, none of them older than those known (SchemaError)."""
+    """Return the known tables with more releases, none of them older than those known (SchemaError)."""
     releases = list(known.releases)
     tables, errors, notes = dict(known.tables), dict(known.errors), dict(known.notes)
     for release in sorted(arriving, key=release_order):
@@ -71,7 +71,7 @@ def with_notes(known: dict[str, Notes], arriving: dict[str, Notes], tables: Tabl
 
 
 def with_errors(known: dict[int, Row], arriving: Iterable[ErrorCode]) -> dict[int, Row]:
-    """The known codes with a newer release's: its names hold, other names are kept beside them."""
+    """Return the known codes with a newer release's: its names hold, other names are kept beside them."""
     merged = dict(known)
     for error in arriving:
         _, name, _, old = known.get(error.code, (0, error.name, False, []))
@@ -109,7 +109,7 @@ def index_text(releases: tuple[str, ...], messages: list[Message]) -> str:
 
 
 def rows_text(rows: Iterable[Iterable[Any]]) -> str:
-    """An array with a row a line."""
+    """Return an array with a row a line."""
     body = ",\n".join(dumps(list(row)) for row in rows)
     return f"[\n{body}\n]"
 

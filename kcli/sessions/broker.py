@@ -35,7 +35,7 @@ class Fetch:
         self.error: int = action.value if refused else 0
 
     def candidates(self) -> Iterable[tuple[Partition, Position]]:
-        """The partitions to look up, in the order of the response; in a session only those that are due."""
+        """Return the partitions to look up, in the order of the response; in a session only those that are due."""
         if self.error:
             return ()
         if self.session is not None:

@@ -80,7 +80,7 @@ class Shard:
         session.release()
 
     def new_id(self, rng: random.Random) -> int:
-        """An unused session id of this shard: positive and random, so that no two sessions are confused."""
+        """Return an unused session id of this shard: positive and random, so that no two sessions are confused."""
         while True:
             session_id = rng.randrange(max(1, self.number * self.id_range), (self.number + 1) * self.id_range)
             if session_id not in self.sessions and session_id != NO_SESSION:
@@ -141,16 +141,16 @@ class FetchSessionCache:
 
     @property
     def evictions(self) -> int:
-        """How many sessions were evicted so far, over all shards."""
+        """Return how many sessions were evicted so far, over all shards."""
         return sum(shard.evictions for shard in self.shards)
 
     def get(self, session_id: int) -> CachedSession | None:
-        """The session of that id; None: the cache has none."""
+        """Return the session of that id; None: the cache has none."""
         shard = self.shard_of(session_id)
         return shard.sessions.get(session_id) if shard else None
 
     def shard_of(self, session_id: int) -> Shard | None:
-        """The shard whose ids include this one; None for an id that no shard gives out."""
+        """Return the shard whose ids include this one; None for an id that no shard gives out."""
         number = session_id // self.id_range
         return self.shards[number] if 0 <= number < len(self.shards) else None
 
@@ -167,7 +167,7 @@ class FetchSessionCache:
         self._foreseen = shard, session_id
 
     def new_id(self, shard: Shard) -> int:
-        """An id for a session of this shard."""
+        """Return an id for a session of this shard."""
         foreseen = self._next_id
         free = self.shard_of(foreseen) is shard and foreseen not in shard.sessions
         return foreseen if foreseen and free else shard.new_id(self.rng)

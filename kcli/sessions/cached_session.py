@@ -88,7 +88,7 @@ class CachedSession:
             self._lose_interest(partition)
 
     def report(self, partition: Partition, result: Result, rules: Rules) -> bool:
-        """Whether this result must be in an incremental response; if so, it counts as reported."""
+        """Return whether this result must be in an incremental response; if so, it counts as reported."""
         cached = self.partitions.get(partition)
         if cached is None:
             return False
@@ -106,7 +106,7 @@ class CachedSession:
         self._settle(partition, result)
 
     def in_turn(self) -> list[tuple[Partition, Position]]:
-        """The due partitions with the fetcher's positions, those that have waited longest first."""
+        """Return the due partitions with the fetcher's positions, those that have waited longest first."""
         due = sorted(self.due, key=lambda partition: self.partitions[partition].turn)
         return [(partition, self.partitions[partition].position) for partition in due]
 

@@ -26,7 +26,7 @@ class Accepted:
 
     @property
     def usable(self) -> bool:
-        """Whether the records of the response may be used."""
+        """Return whether the records of the response may be used."""
         return self.came in (Came.GRANTED, Came.NOT_GRANTED, Came.CONTINUED, Came.ENDED)
 
 

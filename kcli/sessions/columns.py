@@ -50,7 +50,7 @@ Layout = tuple[Side, Side, bool]
 
 @cache
 def layout(version: int, dialect: str | None = None) -> Layout | None:
-    """What the kernel reads a Fetch version with; None where it cannot."""
+    """Return what the kernel reads a Fetch version with; None where it cannot."""
     try:
         request, response = messages.request(FETCH, version, dialect), messages.response(FETCH, version, dialect)
         asked, answered = request.select(REQUEST, missing=-1), response.select(RESPONSE, missing=-1)

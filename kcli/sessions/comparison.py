@@ -48,7 +48,7 @@ class Difference:
 
 
 def compare(captured: SessionReport, live: SessionReport, level: Level = "shape") -> list[Difference]:
-    """The differences of a live session from the captured one. Raises UsageError: no such level.
+    """Return the differences of a live session from the captured one. Raises UsageError: no such level.
 
     shape: the same kinds of fetches over the same partitions, a session where there was one, records of each partition
         that had any, and no error or session fault that the capture does not have; sizes, timing, the number of
@@ -113,11 +113,11 @@ def compare_partitions(label: str, number: int, one: ResponseReport, other: Resp
 
 
 def is_internal(partition: str) -> bool:
-    """Whether a partition, by its name ("orders[0]"), is of a topic that only brokers write to."""
+    """Return whether a partition, by its name ("orders[0]"), is of a topic that only brokers write to."""
     return partition.rpartition("[")[0] in INTERNAL
 
 
 def shown(names: Sequence[str]) -> str:
-    """The first names, and how many more there are; "none" for an empty list."""
+    """Return the first names, and how many more there are; "none" for an empty list."""
     rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + rest if names else "none"

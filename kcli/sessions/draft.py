@@ -53,7 +53,7 @@ class DraftResponse:
 
 
 def new_uuid() -> int:
-    """A random INT64 other than 0, from the system's cryptographic source."""
+    """Return a random INT64 other than 0, from the system's cryptographic source."""
     while True:
         uuid = secrets.randbits(64) - 2**63
         if uuid != NO_UUID:
@@ -88,7 +88,7 @@ class DraftClient:
             self.uuid = None
 
     def build(self) -> DraftRequest:
-        """The next request. RuntimeError while another one is under way."""
+        """Return the next request. RuntimeError while another one is under way."""
         if self._pending is not None:
             raise RuntimeError("draft fetch session: a request is under way already")
         if self.uuid is None:
@@ -102,7 +102,7 @@ class DraftClient:
         return self._pending
 
     def accept(self, request: DraftRequest, response: DraftResponse) -> bool:
-        """Whether the response may be processed. If not, the next request is a full fetch."""
+        """Return whether the response may be processed. If not, the next request is a full fetch."""
         if request is not self._pending:
             return False
         self._pending = None
@@ -173,14 +173,14 @@ class DraftBroker:
         return 0
 
     def candidates(self, request: DraftRequest) -> Iterable[tuple[Partition, Position]]:
-        """What to look up for a request that was taken in."""
+        """Return what to look up for a request that was taken in."""
         if request.uuid is None:
             return request.partitions.items()
         known = self._fetchers[request.fetcher]
         return [(partition, known.positions[partition]) for partition in known.due]
 
     def answer(self, request: DraftRequest, results: Mapping[Partition, Result], error: int = 0) -> DraftResponse:
-        """The response; to a full fetch, with a new UUID that replaces the fetcher's former one."""
+        """Return the response; to a full fetch, with a new UUID that replaces the fetcher's former one."""
         if request.uuid is None:
             return DraftResponse(0, self._register(request, results), dict(results))
         known = self._fetchers.get(request.fetcher)

@@ -79,7 +79,7 @@ def plain_topics(request: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def plain_response(response: Mapping[str, Any]) -> dict[str, Any]:
-    """An IncrementalFetch response in the form of a Fetch response."""
+    """Return an IncrementalFetch response in the form of a Fetch response."""
     topics = [
         {"topic": topic["topicName"], "partitions": [plain_partition(part) for part in topic["partitions"]]}
         for topic in response["topics"]

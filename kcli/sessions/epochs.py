@@ -9,7 +9,7 @@ EVICTION_MS = 120_000
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch after this one: -1 stays, and after the greatest INT32 comes 1, since 0 means a full fetch."""
+    """Return the epoch after this one: -1 stays, and after the greatest INT32 comes 1, since 0 means a full fetch."""
     if epoch < 0:
         return FINAL_EPOCH
     return FIRST_EPOCH if epoch == MAX_EPOCH else epoch + 1

@@ -13,12 +13,12 @@ from kcli.sessions.session import FetchStatistics, ObservedSession
 
 
 def when(ns: int) -> str | None:
-    """A time of the capture as text; None where it has none."""
+    """Return a time of the capture as text; None where it has none."""
     return instant(ns) if ns else None
 
 
 def ending(session: ObservedSession) -> str:
-    """Why it ended, in words."""
+    """Return why it ended, in words."""
     if session.end in ("evicted", "error"):
         by = f" by session {session.evictor}" if session.evictor else ""
         return f"{session.end}{by} ({error_name(session.end_error)})"

@@ -81,7 +81,7 @@ class Feeder:
 
     @property
     def may_offer(self) -> bool:
-        """Whether the kernel may take a fetch by itself: it does not say of which session it is."""
+        """Return whether the kernel may take a fetch by itself: it does not say of which session it is."""
         return self.chosen.takes_all or not self.choosing
 
     def _exchange_of(self, item: Exchange, header: Mapping[str, Any]) -> FetchExchange:
@@ -148,7 +148,7 @@ class Feeder:
 
 
 def understood(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """A body; None for one in an unknown version, which is all "_trailing"."""
+    """Return a body; None for one in an unknown version, which is all "_trailing"."""
     return None if body is not None and body.keys() == {TRAILING} else body
 
 

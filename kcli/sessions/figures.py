@@ -37,7 +37,7 @@ class Latencies(Histogram):
 
 
 def middle(step: int) -> float:
-    """The value in the middle of a step."""
+    """Return the value in the middle of a step."""
     if step < 16:
         return 2 * step + 1
     shift, part = step >> 4, step & 15

@@ -66,7 +66,7 @@ SHOWN = 5
 
 
 def name_of(key: Key, names: Mapping[str, str]) -> str:
-    """A partition as "topic[index]", by the topic's id where its name is not known."""
+    """Return a partition as "topic[index]", by the topic's id where its name is not known."""
     return f"{names.get(key[0], key[0])}[{key[1]}]"
 
 
@@ -86,7 +86,7 @@ class SessionFinding(NamedTuple):
     def at(
         cls, exchange: FetchExchange, rule: str, session_id: int, text: str, partitions: tuple[Key, ...] = ()
     ) -> SessionFinding:
-        """A finding on this exchange; its time is that of the message that breaks the rule."""
+        """Return a finding on this exchange; its time is that of the message that breaks the rule."""
         ns = exchange.ns
         if RULES[rule].side == BROKER and exchange.response_ns:
             ns = exchange.response_ns

@@ -41,7 +41,7 @@ class Offsets:
         self.missed_ns = max(self.missed_ns, ns)
 
     def explains(self, key: Key, offset: int, since: int) -> bool:
-        """Whether a client may have learnt this offset from outside its session.
+        """Return whether a client may have learnt this offset from outside its session.
 
         since: when the session's last fetch was sent (ns). What was known before then, the session has reported.
         """

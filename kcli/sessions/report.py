@@ -86,7 +86,7 @@ class SessionReport:
 
     @property
     def fetches(self) -> int:
-        """How many fetches, of all kinds."""
+        """Return how many fetches, of all kinds."""
         return self.kinds.total()
 
     def as_dict(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Recorder:
         return made
 
     def report(self) -> SessionReport:
-        """The figures so far."""
+        """Return the figures so far."""
         return self._report
 
     def _answer(self, made: ResponseReport, x: FetchExchange) -> None:

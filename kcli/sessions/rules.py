@@ -206,7 +206,7 @@ class Rules:
     keep_young: bool = True
 
     def reasons(self, reported: Reported, result: Result) -> list[str]:
-        """Why an incremental response must include this result; empty when it must not."""
+        """Return why an incremental response must include this result; empty when it must not."""
         return [name for name, applies in self.include.items() if applies(reported, result)]
 
 

@@ -116,7 +116,7 @@ class ObservedSession(FetchStatistics):
 
     @property
     def privileged(self) -> bool:
-        """Whether a follower uses it, whose session is evicted later (KIP-227)."""
+        """Return whether a follower uses it, whose session is evicted later (KIP-227)."""
         return self.replica_id >= 0
 
     def blur(self) -> None:
@@ -229,12 +229,12 @@ class ObservedSession(FetchStatistics):
 
 
 def counts(keys: Iterable[Key]) -> Counter[str]:
-    """How many partitions of each topic."""
+    """Return how many partitions of each topic."""
     return Counter(map(itemgetter(0), keys))
 
 
 def runs(partitions: Sequence[tuple[Key, object]]) -> list[tuple[str, int]]:
-    """The topics of a message with their partitions: one that comes again after another stands there twice."""
+    """Return the topics of a message with their partitions: one that comes again after another stands there twice."""
     return [(topic, sum(1 for _ in run)) for topic, run in groupby(key[0] for key, _ in partitions)]
 
 

@@ -83,5 +83,5 @@ def measure(codec: Any, name: str, entry: dict[str, Any], flexible: bool, named:
 
 @cache
 def fetch_sizes(version: int) -> FetchSizes:
-    """The figures of a Fetch version; SchemaError when there is no such version."""
+    """Return the figures of a Fetch version; SchemaError when there is no such version."""
     return FetchSizes(version)

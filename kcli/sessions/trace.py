@@ -134,7 +134,7 @@ def require_types(x: FetchExchange) -> None:
 
 
 def topic_of(topic: Mapping[str, Any]) -> str:
-    """A topic's id, or its name in versions that go by names."""
+    """Return a topic's id, or its name in versions that go by names."""
     uuid: str | None = topic.get("topicId")
     if uuid is not None and uuid != NO_UUID:
         return uuid
@@ -143,7 +143,7 @@ def topic_of(topic: Mapping[str, Any]) -> str:
 
 
 def keys_of(topics: list[dict[str, Any]]) -> list[Key]:
-    """The partitions of a list of forgotten topics."""
+    """Return the partitions of a list of forgotten topics."""
     return [(topic_of(topic), index) for topic in topics for index in topic["partitions"]]
 
 

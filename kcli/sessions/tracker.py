@@ -85,7 +85,7 @@ class Tracker:
 
     @property
     def opened(self) -> int:
-        """How many sessions were seen."""
+        """Return how many sessions were seen."""
         return self.registry.opened
 
     @property
@@ -263,6 +263,6 @@ class Tracker:
 
 
 def server_of(connection: str) -> str:
-    """The server's end of "server-client"; a host's name may have hyphens in it."""
+    """Return the server's end of "server-client"; a host's name may have hyphens in it."""
     found = SERVER.match(connection)
     return found[0] if found else connection

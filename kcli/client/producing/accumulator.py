@@ -175,12 +175,12 @@ class Accumulator:
             queue.refused_at = now
 
     def is_first(self, batch: Waiting) -> bool:
-        """Whether no earlier batch of its partition is in flight."""
+        """Return whether no earlier batch of its partition is in flight."""
         queue = self.queues[batch.partition]
         others = (*queue.in_flight, *queue.waiting)
         return not any(0 <= other.number < batch.number for other in others)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no record waits and no batch is in flight."""
+        """Return whether no record waits and no batch is in flight."""
         return not any(queue.waiting or queue.in_flight for queue in self.queues.values())

@@ -35,11 +35,11 @@ class Leaders:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a connection is being opened or metadata is awaited."""
+        """Return whether a connection is being opened or metadata is awaited."""
         return bool(self._opening or self._refreshing)
 
     def node_of(self, topic: str, partition: int) -> int | None:
-        """The node that leads a partition, where it can be written to now; else what is missing is begun."""
+        """Return the node that leads a partition, where it can be written to now; else what is missing is begun."""
         leader = self.client.leader(topic, partition)
         if leader is None:
             self.refresh()

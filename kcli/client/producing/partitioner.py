@@ -8,7 +8,7 @@ MULTIPLIER = 0x5BD1E995
 
 
 def murmur2(data: bytes) -> int:
-    """The 32-bit hash of Kafka's Utils.murmur2, unsigned."""
+    """Return the 32-bit hash of Kafka's Utils.murmur2, unsigned."""
     length = len(data)
     h = SEED ^ length
     whole = length & ~3
@@ -31,7 +31,7 @@ class Partitioner:
         self.sticky = self.bytes = 0
 
     def choose(self, key: bytes | None) -> int:
-        """The partition of a record: by the hash of its key (murmur2, as Java), or the sticky one."""
+        """Return the partition of a record: by the hash of its key (murmur2, as Java), or the sticky one."""
         if key is None:
             return self.sticky
         return (murmur2(key) & 0x7FFFFFFF) % self.partitions

@@ -46,7 +46,7 @@ class Producer:
 
     @property
     def statistics(self) -> Statistics:
-        """What was sent and answered so far."""
+        """Return what was sent and answered so far."""
         return self.sender.statistics
 
     async def __aenter__(self) -> Self:

@@ -190,7 +190,7 @@ class Sender:
             queue.refused_epoch = queue.refused_at = None
 
     def _leader_is_newer(self, batch: Waiting) -> bool:
-        """Whether a newer leader is known than the one that refused the batch.
+        """Return whether a newer leader is known than the one that refused the batch.
 
         Then the batch is sent again at once; another attempt at the same leader epoch backs off (KIP-951).
         """

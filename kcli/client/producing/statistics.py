@@ -40,7 +40,7 @@ class Statistics:
         self.bytes += size
 
     def line(self, seconds: float) -> str:
-        """The closing line of kafka-producer-perf-test."""
+        """Return the closing line of kafka-producer-perf-test."""
         percentiles = ", ".join(f"{self.percentile(share)} ms {name:g}th" for name, share in SHARES)
         return (
             f"{self.records} records sent, {self.records / seconds:f} records/sec "
@@ -68,11 +68,11 @@ class Statistics:
         }
 
     def average(self) -> float:
-        """The mean latency in milliseconds; 0 without records."""
+        """Return the mean latency in milliseconds; 0 without records."""
         return self.total_ns / 1e6 / self.records if self.records else 0.0
 
     def percentile(self, share: float) -> int:
-        """The latency, in whole milliseconds, that a share (0 to 1) of the records did not exceed."""
+        """Return the latency, in whole milliseconds, that a share (0 to 1) of the records did not exceed."""
         return round(self.latencies.percentile(share) or 0.0)
 
     def exact(self, share: float) -> float | None:

@@ -60,7 +60,7 @@ class ByteOrder(NamedTuple):
 
 @cache
 def order(big: bool) -> ByteOrder:
-    """The layouts of pcap and pcapng in one byte order."""
+    """Return the layouts of pcap and pcapng in one byte order."""
     u16, u32, i64 = (Int16ub, Int32ub, Int64sb) if big else (Int16ul, Int32ul, Int64sl)
     return ByteOrder(
         u16=u16,

@@ -48,7 +48,7 @@ class Decimal(Word):
         return value
 
     def bytes_for(self, value: int) -> bytes:
-        """The number as Kafka writes it."""
+        """Return the number as Kafka writes it."""
         return str(value).encode() + self.end
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
@@ -85,7 +85,7 @@ class Token(Word):
         return value
 
     def bytes_for(self, value: str) -> bytes:
-        """The text as Kafka writes it."""
+        """Return the text as Kafka writes it."""
         return value.encode() + self.end
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:

@@ -50,13 +50,13 @@ class Layers:
             raise NoSegmentError("cut")
 
     def peek(self, grammar: Grammar, behind: int = 0) -> Any:
-        """A header of fixed size, so many bytes from here."""
+        """Return a header of fixed size, so many bytes from here."""
         size = grammar.sizeof()
         self.need(behind + size)
         return grammar.parse(self.data[self.at + behind : self.at + behind + size])
 
     def take(self, grammar: Grammar, whole: int | None = None) -> Any:
-        """A header, and pass over it, or over so many bytes as are its `whole`."""
+        """Return a header, and pass over it, or over so many bytes as are its `whole`."""
         header = self.peek(grammar)
         self.skip(grammar.sizeof() if whole is None else whole)
         return header

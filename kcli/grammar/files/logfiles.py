@@ -43,5 +43,5 @@ PRODUCER_HEAD = Struct(version=INT16, crc=UINT32, count=INT32)
 
 
 def producer_crc_start() -> int:
-    """Where in a producer snapshot the bytes begin that its checksum covers."""
+    """Return where in a producer snapshot the bytes begin that its checksum covers."""
     return fixed_layout(PRODUCER_HEAD).offsets["count"]

@@ -112,7 +112,7 @@ def cooked2(layers: Layers) -> Layer:
 
 
 def pppd_frame(layers: Layers) -> Layer:
-    """A frame of PPP with a direction in place of its address."""
+    """Return a frame of PPP with a direction in place of its address."""
     layers.skip(1 if layers.left > 1 and layers.peek(Int8ub, 1) != 3 else 2)
     return ppp_frame
 
@@ -173,7 +173,7 @@ def cisco_metadata(layers: Layers) -> Layer:
 
 
 def service_frame(layers: Layers) -> Layer:
-    """A frame of a customer in a provider's backbone, 802.1ah."""
+    """Return a frame of a customer in a provider's backbone, 802.1ah."""
     layers.path = *layers.path, "service", layers.take(tunnels.i_tag).service
     return wrapped_frame(layers)
 
@@ -206,7 +206,7 @@ def pppoe_session(layers: Layers) -> Layer:
 
 
 def ppp_frame(layers: Layers) -> Layer:
-    """A frame of PPP, with its address and control or without, or one in Cisco's framing."""
+    """Return a frame of PPP, with its address and control or without, or one in Cisco's framing."""
     layers.wrapped = True
     start = layers.data[layers.at : min(layers.at + 2, layers.end, layers.captured)]
     if start in (b"\x0f\0", b"\x8f\0"):
@@ -241,7 +241,7 @@ def mpls_labels(layers: Layers) -> Layer:
 
 
 def begins_as_ip(start: bytes, length: int) -> bool:
-    """Whether an IP header fits that says no more than `length` bytes."""
+    """Return whether an IP header fits that says no more than `length` bytes."""
     if len(start) >= ipv4.sizeof() and start[0] >> 4 == 4:
         header = ipv4.parse(start)
         return bool(header.ihl >= 5 and header.total_length <= length)
@@ -251,7 +251,7 @@ def begins_as_ip(start: bytes, length: int) -> bool:
 
 
 def begins_as_frame(start: bytes) -> bool:
-    """Whether a frame may begin here, by an EtherType that is read, ARP's or SNAP."""
+    """Return whether a frame may begin here, by an EtherType that is read, ARP's or SNAP."""
     kind = int.from_bytes(start[12:14], "big")
     return len(start) >= 17 and (kind in tunnels.INNER_TYPES or (kind < 1536 and start[14:17] == b"\xaa\xaa\3"))
 
@@ -370,7 +370,7 @@ class Pieces(NamedTuple):
 
 
 def ip_payload(layers: Layers, header: Any, size: int, protocol: int, pieces: Pieces) -> Layer | None:
-    """What IP carries behind `size` bytes of headers."""
+    """Return what IP carries behind `size` bytes of headers."""
     if protocol == TCP:
         if pieces.is_fragment:
             raise NoSegmentError("fragment")

@@ -61,7 +61,7 @@ def proxy_header(data: bytes | bytearray) -> ProxyHeader | bool:
 
 
 def line_of(data: bytes) -> ProxyHeader | bool:
-    """The header of version 1, a line of text."""
+    """Return the header of version 1, a line of text."""
     if b"\n" not in data:
         return len(data) < LONGEST_LINE
     found = TEXT.match(data)

@@ -99,18 +99,18 @@ def extensions(block: bytes) -> dict[int, bytes]:
 
 
 def is_record_header(data: bytes | bytearray, at: int = 0, largest: int = LARGEST_RECORD) -> bool:
-    """Whether a record's header stands here, of a payload of so many bytes at most."""
+    """Return whether a record's header stands here, of a payload of so many bytes at most."""
     if len(data) < at + HEADER or HEADER_BEGINS.match(data, at) is None:
         return False
     return record_size(data, at) <= HEADER + largest
 
 
 def is_hello(data: bytes | bytearray) -> bool:
-    """Whether these bytes begin with a ClientHello or ServerHello."""
+    """Return whether these bytes begin with a ClientHello or ServerHello."""
     return is_record_header(data) and data[0] == HANDSHAKE and data[HEADER : HEADER + 1] in (b"\1", b"\2")
 
 
 def next_record_header(data: bytes | bytearray, at: int, data_only: bool) -> int:
-    """The next place from `at` on where a header (data_only: of data) may begin; -1: none."""
+    """Return the next place from `at` on where a header (data_only: of data) may begin; -1: none."""
     found = (DATA_BEGINS if data_only else HEADER_BEGINS).search(data, at)
     return -1 if found is None else found.start()

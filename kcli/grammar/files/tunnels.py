@@ -103,7 +103,7 @@ NAMELESS, ETHERTYPE, IP_PROTOCOL, UDP_PORT, PPP_PROTOCOL, LLC_SAP, LINK_TYPE = r
 
 
 def unread_code(tunnel: str, registry: int, number: int) -> int:
-    """What a packet without a segment is, as a number: KC_UNREAD of packets.h."""
+    """Return what a packet without a segment is, as a number: KC_UNREAD of packets.h."""
     return TUNNELS.index(tunnel) << 24 | registry << 16 | number
 
 

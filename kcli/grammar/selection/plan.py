@@ -41,7 +41,7 @@ class Level:
         self.path, self.template = path, array("q")
 
     def add(self, *values: int) -> int:
-        """The slot of a new column."""
+        """Return the slot of a new column."""
         self.template.extend(values)
         return len(self.template) - len(values)
 
@@ -84,21 +84,21 @@ class SelectionPlan:
                 level.add(0)  # a row has a width
 
     def place(self, path: str) -> Place:
-        """A column's place. UsageError: it was not selected."""
+        """Return a column's place. UsageError: it was not selected."""
         return self.known(self.places, path)
 
     def count(self, path: str) -> Place:
-        """The place of an array's count. UsageError: nothing of it was selected."""
+        """Return the place of an array's count. UsageError: nothing of it was selected."""
         return self.known(self.arrays, path)
 
     def known(self, places: dict[str, Place], path: str) -> Place:
-        """The place of a path. UsageError: it was not selected."""
+        """Return the place of a path. UsageError: it was not selected."""
         if path not in places:
             raise UsageError(f"select: {path!r} is not among the paths ({', '.join(places)})")
         return places[path]
 
     def slices_only(self, paths: Collection[str]) -> bool:
-        """Whether these columns are slices and all others numbers, as readers in the core take them to be."""
+        """Return whether these columns are slices and all others numbers, as readers in the core take them to be."""
         kinds = {path: self.place(path).type for path in self.paths if path in self.places}
         return all((type_ in SLICED) == (path in paths) for path, type_ in kinds.items() if type_ != "missing")
 
@@ -137,7 +137,7 @@ class SelectionPlan:
         self.places[path] = self.places[bare] = Place(branch.level, branch.slot, type_)
 
     def below(self, branch: Branch, names: str, path: str) -> Branch:
-        """The field of a struct."""
+        """Return the field of a struct."""
         word = branch.word.subcon if isinstance(branch.word, Optional) else branch.word
         words = dict(word.words) if isinstance(word, Struct) else {}
         if isinstance(word, Struct) and word.flexible:
@@ -153,7 +153,7 @@ class SelectionPlan:
         return branch.below.setdefault(name, Branch(words.get(name), branch.level))
 
     def each(self, branch: Branch, reached: str, path: str) -> Branch:
-        """The elements of an array."""
+        """Return the elements of an array."""
         word = branch.word
         if word is not None and word != UNKNOWN_TAGS and not isinstance(word, Array):
             raise UsageError(f"select: {path}: {reached.removesuffix('[]')} is no array in {self.what}")
@@ -187,7 +187,7 @@ class SelectionPlan:
 
 
 def word_type(word: Any) -> str:
-    """The type of a word's values, as `Place` has it."""
+    """Return the type of a word's values, as `Place` has it."""
     if isinstance(word, Primitive):
         return word.type
     return "int64" if isinstance(word, UnsignedVarint | Zigzag) else "struct"

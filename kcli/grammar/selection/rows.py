@@ -17,7 +17,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 def interpreted_rows(plan: SelectionPlan, data: Buffer, offset: int) -> tuple[list[bytes], int]:
-    """What the core makes, out of the values and the places that the interpreted grammar gives."""
+    """Return what the core makes, out of the values and the places that the interpreted grammar gives."""
     trace = DecodeTrace(spans=[])
     source = ByteSource(data, offset)
     value = plan.grammar.parse_word(source, trace, "")
@@ -39,7 +39,7 @@ class Filler:
         return [level.tobytes() for level in self.levels]
 
     def new_row(self, level: int) -> int:
-        """Where the row begins."""
+        """Return where the row begins."""
         self.levels[level].extend(self.plan.levels[level].template)
         return len(self.levels[level]) - len(self.plan.levels[level].template)
 

@@ -35,10 +35,10 @@ class Codec(Protocol):
 
     @property
     def compiled(self) -> core.Node | None:
-        """The core's node; None where the core is not built or can't read it."""
+        """Return the core's node; None where the core is not built or can't read it."""
 
     def named(self, error: DecodeError) -> DecodeError:
-        """The error with the message's name and version."""
+        """Return the error with the message's name and version."""
 
 
 class Selection(SelectionPlan):
@@ -59,7 +59,7 @@ class Selection(SelectionPlan):
         return f"<Selection of {self.what}: {', '.join(self.paths)}>"
 
     def read(self, data: Buffer, offset: int = 0) -> Selected:
-        """The columns of the message at `offset`. DecodeError: path, offset and reason, as `read` has them."""
+        """Return the columns of the message at `offset`. DecodeError: path, offset and reason, as `read` has them."""
         try:
             found = self.compiled.read(data, offset) if self.compiled is not None else None
             rows, end = found or interpreted_rows(self, data, offset)
@@ -69,16 +69,16 @@ class Selection(SelectionPlan):
 
     @cached_property
     def compiled(self) -> core.Selection | None:
-        """The core's program, None where it can't read the grammar."""
+        """Return the core's program, None where it can't read the grammar."""
         return self.compile(whole=True)
 
     @cached_property
     def head(self) -> core.Selection | None:
-        """The same, for readers of the first fields: it stops behind the last that was asked for."""
+        """Return the same, for readers of the first fields: it stops behind the last that was asked for."""
         return self.compile(whole=False)
 
     def compile(self, whole: bool) -> core.Selection | None:
-        """The core's program; whole: to the message's end, else to the last field that was asked for."""
+        """Return the core's program; whole: to the message's end, else to the last field that was asked for."""
         if self.codec.compiled is None:
             return None
         from kcli.core.codec.messages import Selection as Compiled

@@ -23,7 +23,7 @@ class Selected:
         return f"<Selected {', '.join(sizes)}>"
 
     def height(self, level: int) -> int:
-        """How many rows a level has."""
+        """Return how many rows a level has."""
         return len(self.rows[level]) // (8 * len(self.plan.levels[level].template))
 
     def view(self, level: int, slot: int, form: Literal["q", "d"] = "q") -> memoryview:
@@ -61,7 +61,7 @@ class Selected:
         return array("q", (row for row, count in enumerate(counts) for _ in range(count)))
 
     def values(self, path: str) -> list[Any]:
-        """What `read` gives for the path, row by row: numbers, bools, text, bytes; None for null or none."""
+        """Return what `read` gives for the path, row by row: numbers, bools, text, bytes; None for null or none."""
         place = self.plan.place(path)
         if place.type in SLICED:
             return [self.value_at(place.type, *each) for each in zip(*self.slices(path), strict=True)]
@@ -71,7 +71,7 @@ class Selected:
         return made
 
     def value_at(self, type_: str, start: int, size: int) -> Any:
-        """The value of a slice; None for a size of -1."""
+        """Return the value of a slice; None for a size of -1."""
         if size < 0:
             return None
         data = bytes(self.data[start : start + size])

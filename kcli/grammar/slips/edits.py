@@ -35,7 +35,7 @@ class Repair(NamedTuple):
     edit: Edit
 
     def mend(self, data: bytes) -> bytes:
-        """The message as it would be right."""
+        """Return the message as it would be right."""
         return data[: self.at] + self.edit.inserted + data[self.at + self.edit.removed :]
 
 
@@ -43,7 +43,7 @@ Slip = Callable[[bytes, Place], Iterator[Edit]]  # what may have been done wrong
 
 
 def is_sized(place: Place) -> bool:
-    """Whether a length or count stands in front of the field."""
+    """Return whether a length or count stands in front of the field."""
     return place.type.endswith(("string", "bytes", "records", "array count"))
 
 
@@ -53,7 +53,7 @@ def width_of(place: Place) -> int:
 
 
 def what(place: Place) -> str:
-    """What stands in front of it is called: the count of an array, or a length."""
+    """Return what to call that which stands in front of it: the count of an array, or a length."""
     return "count" if place.type.endswith("array count") else "length"
 
 
@@ -68,6 +68,6 @@ def varint_at(data: Buffer, at: int) -> tuple[int, int] | None:
 
 
 def int_at(data: Buffer, at: int, width: int, order: str = "big") -> int | None:
-    """The signed integer of `width` bytes there; None where the bytes end before."""
+    """Return the signed integer of `width` bytes there; None where the bytes end before."""
     raw = data[at : at + width]
     return int.from_bytes(raw, "little" if order == "little" else "big", signed=True) if len(raw) == width else None

@@ -49,7 +49,7 @@ def repeated_hints(layout: Layout, frame: bytes) -> Iterator[Hint]:
 
 
 def repeated(layout: Layout, written: Layout, frame: bytes, change: Changed) -> Iterator[Hint]:
-    """The hint, if the field stands in more than one entry."""
+    """Yield the hint, if the field stands in more than one entry."""
     start = layout.header.skip(frame)
     value = written.body.grammar.parse_word(ByteSource(frame, start), DecodeTrace(), "")
     places = written.places(written.walk(frame, len(frame)))[::-1]
@@ -67,7 +67,7 @@ def repeated(layout: Layout, written: Layout, frame: bytes, change: Changed) -> 
 
 
 def changed_grammars(word: Word, path: str) -> Iterator[Changed]:
-    """The grammar with one field of an array's entries changed, for each of them and in each way."""
+    """Yield the grammar with one field of an array's entries changed, for each of them and in each way."""
     match word:
         case Array():
             for change in entry_changes(word.subcon, f"{path}[]"):
@@ -82,7 +82,7 @@ def changed_grammars(word: Word, path: str) -> Iterator[Changed]:
 
 
 def entry_changes(word: Word, path: str) -> Iterator[Changed]:
-    """The grammar of an array's entries, changed in one place."""
+    """Yield the grammar of an array's entries, changed in one place."""
     if not isinstance(word, Struct):
         yield from word_changes(word, path)
         return
@@ -112,7 +112,7 @@ def last_path(struct: Struct, path: str) -> str:
 
 
 def word_changes(word: Word, path: str) -> Iterator[Changed]:
-    """A field's word in other forms."""
+    """Yield a field's word in other forms."""
     match word:
         case LengthPrefixed():
             other: Word = LengthPrefixed(word.kind, word.nullable, not word.compact)
@@ -137,7 +137,7 @@ def compactness(compact: bool, what: str, path: str, other: Word, width: int) ->
 
 
 def with_word(struct: Struct, index: int, word: Word) -> Struct:
-    """The struct with another word for one field."""
+    """Return the struct with another word for one field."""
     fields = list(struct.fields)
     fields[index] = Field(fields[index].name, word, word.zero)
     return rebuilt(struct, fields)

@@ -24,7 +24,7 @@ def hints_text(hints: list[Hint], start: int = 0) -> str:
 
 
 def request_hints(frame: bytes, dialect: str | None = None) -> list[Hint]:
-    """What is likely wrong with a request that does not decode, the likeliest first, three at most.
+    """Return what is likely wrong with a request that does not decode, the likeliest first, three at most.
 
     [] where nothing mends it, or nothing is wrong. Time and memory are bounded.
     """
@@ -43,7 +43,7 @@ def request_hints(frame: bytes, dialect: str | None = None) -> list[Hint]:
 
 
 def is_request(frame: bytes, dialect: str | None) -> bool:
-    """Whether it is a whole request of a known API and version."""
+    """Return whether it is a whole request of a known API and version."""
     if len(frame) < 2 * PREFIX:
         return False
     api_key, version = api_of(frame)
@@ -107,7 +107,7 @@ def version_hint(layouts: dict[int, Layout], frame: bytes, behind: str = "") -> 
 
 
 def header_hint(layout: Layout, frame: bytes, dialect: str | None) -> list[Hint]:
-    """The header of flexible versions for that of others, and the reverse: one has a tag section more."""
+    """Return the header of flexible versions for that of others, and the reverse: one has a tag section more."""
     name, number = layout.header.name, layout.header.version
     plain = 1 if name == "RequestHeader" else 0
     if number not in (plain, plain + 1):

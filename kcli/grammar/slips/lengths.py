@@ -25,7 +25,7 @@ def with_length(place: Place, kind: str) -> str:
 
 
 def fits(data: Buffer, at: int, length: int) -> bool:
-    """Whether so many bytes or entries may follow."""
+    """Return whether so many bytes or entries may follow."""
     return -1 <= length <= len(data) - at
 
 
@@ -74,7 +74,7 @@ def not_plus_one(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def counts_itself(data: bytes, place: Place) -> Iterator[Edit]:
-    """A length that counts its own bytes."""
+    """Yield a length that counts its own bytes."""
     if not is_sized(place) or what(place) == "count":
         return
     words, question = f"with a length of {place.path} that leaves itself out", "does it count its own bytes?"
@@ -87,7 +87,7 @@ def counts_itself(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def little_endian(data: bytes, place: Place) -> Iterator[Edit]:
-    """A length with its lowest byte first."""
+    """Yield a length with its lowest byte first."""
     width = width_of(place)
     if is_sized(place) and width:
         length = int_at(data, place.start, width, "little")
@@ -111,7 +111,7 @@ def without_length(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def likely_lengths(data: bytes, place: Place) -> Iterable[int]:
-    """What the length of bytes without one may be."""
+    """Return what the length of bytes without one may be."""
     at, left = place.start, len(data) - place.start
     if what(place) == "count":
         return range(1, (ENTRIES_BELOW if "[" in place.path else ENTRIES) + 1)
@@ -135,7 +135,7 @@ def length_twice(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def zigzag_length(data: bytes, place: Place) -> Iterator[Edit]:
-    """A compact length as a zigzag varint."""
+    """Yield a compact length as a zigzag varint."""
     if is_sized(place) and not width_of(place):
         found = varint_at(data, place.start)
         if found and found[0] > 1 and found[0] % 2 == 0:
@@ -145,7 +145,7 @@ def zigzag_length(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def counts_characters(data: bytes, place: Place) -> Iterator[Edit]:
-    """A length that counts the characters of a text, or its units of UTF-16, and not its bytes."""
+    """Yield a length that counts the characters of a text, or its units of UTF-16, and not its bytes."""
     if not place.type.endswith(("string", "bytes")):
         return
     width = width_of(place)

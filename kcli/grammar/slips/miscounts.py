@@ -36,7 +36,7 @@ def said_at(data: Buffer, place: Place) -> tuple[int, int] | None:
 
 
 def likely_numbers(data: bytes, place: Place, said: int, size: int) -> Iterator[tuple[int, float]]:
-    """What the number may be, and how much less likely that is than another slip."""
+    """Yield what the number may be, and how much less likely that is than another slip."""
     if place.type.endswith("records"):
         yield from ((right, 0.0) for right in batch_ends(data, place.start + size) if right != said)
     left = len(data) - place.start - size
@@ -49,7 +49,7 @@ def likely_numbers(data: bytes, place: Place, said: int, size: int) -> Iterator[
 
 
 def batch_ends(data: bytes, start: int) -> Iterator[int]:
-    """How many bytes a batch at `start` takes, and it with the next, and so on."""
+    """Yield how many bytes a batch at `start` takes, and it with the next, and so on."""
     at = start
     for _ in range(BATCHES):
         size = int_at(data, at + SIZE_AT, 4)

@@ -61,7 +61,7 @@ class Layout:
         self.verbs = [verbs_of(header), verbs_of(body)]
 
     def reads(self, data: Buffer) -> bool:
-        """Whether data is such a message to its last byte."""
+        """Return whether data is such a message to its last byte."""
         at = 0
         try:
             for verbs in self.verbs:
@@ -71,7 +71,7 @@ class Layout:
         return at == len(data)
 
     def walk(self, data: Buffer, most: int) -> Walk:
-        """The fields of data, `most` of them."""
+        """Return the fields of data, `most` of them."""
         trace, source = Recent(most), ByteSource(data)
         try:
             for codec in (self.header, self.body):
@@ -91,7 +91,7 @@ class Layout:
         return found[::-1]
 
     def stop(self, walk: Walk) -> Span:
-        """The field that could not be read, or the end of the message."""
+        """Return the field that could not be read, or the end of the message."""
         if walk.error is None:
             return Span("", walk.end, walk.end, END, None)
         path = walk.error.path
@@ -111,7 +111,7 @@ def verbs_of(codec: MessageCodec) -> Interpreted:
 
 
 def extents(spans: list[Span]) -> list[int]:
-    """The end of each span; that of an array's count is the end of its last entry."""
+    """Return the end of each span; that of an array's count is the end of its last entry."""
     made = list[int]()
     ends: dict[str, int] = {}  # path of an array, or of what is in it -> where its last entry ends
     for span in reversed(spans):
@@ -127,7 +127,7 @@ def extents(spans: list[Span]) -> list[int]:
 
 
 def closes(before: Span, span: Span) -> bool:
-    """Whether a struct or an entry ends between two spans that follow each other."""
+    """Return whether a struct or an entry ends between two spans that follow each other."""
     return before.type == "tag count" or span.type == END or group(before.path) != group(span.path)
 
 
@@ -136,7 +136,7 @@ def group(path: str) -> str:
 
 
 def type_at(struct: Struct, path: str) -> str:
-    """The type of the field at a path, as its span has it; "" where there is none."""
+    """Return the type of the field at a path, as its span has it; "" where there is none."""
     word: Word = struct
     for name, _index in NAME_OR_INDEX.findall(path):
         word = inner(word)

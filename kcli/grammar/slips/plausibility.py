@@ -35,7 +35,7 @@ def oddness(spans: Iterable[Span]) -> float:
 
 
 def repeated(spans: list[Span]) -> int:
-    """How many ids stand twice in an array of theirs: brokers, partitions, APIs."""
+    """Return how many ids stand twice in an array of theirs: brokers, partitions, APIs."""
     seen, count = set[tuple[str, Any]](), 0
     for span in spans:
         if "]" in span.path and UNIQUE.search(span.path):

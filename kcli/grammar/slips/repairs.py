@@ -37,7 +37,7 @@ def tags_too_many(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def narrower(data: bytes, place: Place) -> Iterator[Edit]:
-    """An integer of fewer bytes."""
+    """Yield an integer of fewer bytes."""
     wanted = INTS.get(place.type, 0)
     for width in NAMES:
         if width < wanted and len(data) >= place.start + width:
@@ -48,7 +48,7 @@ def narrower(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def wider(data: bytes, place: Place) -> Iterator[Edit]:
-    """An integer of more bytes."""
+    """Yield an integer of more bytes."""
     wanted = INTS.get(place.type, 9)
     for width in NAMES:
         if width > wanted:
@@ -60,7 +60,7 @@ def wider(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def uuid_size(data: bytes, place: Place) -> Iterator[Edit]:
-    """A uuid as text, or behind a length."""
+    """Yield a uuid as text, or behind a length."""
     if place.type != "uuid":
         return
     for size, length in (lengths for lengths in ((1, UUID + 1), (2, UUID), (4, UUID))):

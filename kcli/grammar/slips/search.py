@@ -60,14 +60,14 @@ def repairs(layout: Layout, frame: bytes, walk: Walk) -> Iterator[Repair]:
 
 
 def repairs_at(place: Place, frame: bytes) -> Iterator[Repair]:
-    """What may have been done wrong at a field."""
+    """Yield what may have been done wrong at a field."""
     for slip, edits in REPAIRS.items():
         for edit in edits(frame, place):
             yield Repair(slip, place.start, edit)
 
 
 def tried(layout: Layout, frame: bytes, repair: Repair) -> Iterator[Hint]:
-    """The hint, if the frame reads to its last byte after the repair."""
+    """Yield the hint, if the frame reads to its last byte after the repair."""
     mended = repair.mend(frame)
     if layout.reads(mended):
         odd = oddness_of(layout, mended) + repair.edit.cost
@@ -75,7 +75,7 @@ def tried(layout: Layout, frame: bytes, repair: Repair) -> Iterator[Hint]:
 
 
 def oddness_of(layout: Layout, frame: bytes) -> float:
-    """How unlikely the message's values are; those of a large message are not looked at."""
+    """Return how unlikely the message's values are; those of a large message are not looked at."""
     if len(frame) > LARGEST:
         return 0.0
     walk = layout.walk(frame, VALUES)
@@ -83,7 +83,7 @@ def oddness_of(layout: Layout, frame: bytes) -> float:
 
 
 def likeliest(found: list[Hint]) -> list[Hint]:
-    """The likeliest hints, three at most, and none that is much less likely than the first."""
+    """Return the likeliest hints, three at most, and none that is much less likely than the first."""
     kept, seen = list[Hint](), set[tuple[object, bytes]]()
     for hint in sorted(found, key=lambda hint: hint.odd):
         if seen.isdisjoint(same := {(hint.slip, hint.frame), (hint.at, hint.frame)}):

@@ -115,7 +115,7 @@ GROUPS: dict[str, Callable[[Sized], bool]] = {
 
 
 def throughout_hints(layout: Layout, frame: bytes) -> Iterator[Hint]:
-    """A hint for each form that, in every length or count, explains the message."""
+    """Yield a hint for each form that, in every length or count, explains the message."""
     if len(frame) > LARGEST:
         return
     for form, group, (header, body) in changed_grammars(layout):
@@ -124,7 +124,7 @@ def throughout_hints(layout: Layout, frame: bytes) -> Iterator[Hint]:
 
 
 def changed_grammars(layout: Layout) -> Iterator[tuple[Form, str, tuple[Word, Word]]]:
-    """Each form, the name of a group of lengths, header and body with it; each change once."""
+    """Yield each form, the name of a group of lengths, header and body with it; each change once."""
     for form in FORMS:
         seen = set[tuple[int, ...]]()
         for group, belongs in GROUPS.items():
@@ -139,7 +139,7 @@ def changed_grammars(layout: Layout) -> Iterator[tuple[Form, str, tuple[Word, Wo
 
 
 def in_form(form: Form, belongs: Callable[[Sized], bool], ids: list[int], word: Word) -> Word:
-    """The word, in the form where it is one of the group, and then noted in `ids`."""
+    """Return the word, in the form where it is one of the group, and then noted in `ids`."""
     if not isinstance(word, LengthPrefixed | Array) or word.width not in form.widths or not belongs(word):
         return word
     ids.append(id(word))
@@ -148,7 +148,7 @@ def in_form(form: Form, belongs: Callable[[Sized], bool], ids: list[int], word: 
 
 
 def mapped(word: Word, changed: Callable[[Word], Word]) -> Word:
-    """The grammar with each word changed."""
+    """Return the grammar with each word changed."""
     match word:
         case Array():
             array = changed(word)

@@ -47,7 +47,7 @@ class Array(Word):
         return None if count < 0 else [self.parse_element(source, trace, path, i, count) for i in range(count)]
 
     def parse_element(self, source: ByteSource, trace: DecodeTrace, path: str, index: int, count: int) -> Any:
-        """The value of one entry. DecodeError names its index."""
+        """Return the value of one entry. DecodeError names its index."""
         if self.embeds and trace.context is not None:
             trace.context["_index"] = index
         try:
@@ -71,7 +71,7 @@ class Array(Word):
             self.subcon.build_word(item, out, trace, element(path, index))
 
     def count_bytes(self, count: int, trace: DecodeTrace, path: str) -> bytes:
-        """The bytes of the entries' number (-1: null): the odd ones that were read, if they still mean it."""
+        """Return the bytes of the entries' number (-1: null): the odd ones that were read, if they still mean it."""
         raw = trace.encodings.get(f"{path}#count")
         if raw is not None:
             source = ByteSource(raw)
@@ -125,7 +125,7 @@ class Optional(Word):
         return 0 < number < 1 << 31, source.take(size, path)
 
     def says(self, marker: bytes, present: bool) -> bool:
-        """Whether these bytes, and no others behind them, say that."""
+        """Return whether these bytes, and no others behind them, say that."""
         try:
             return self.presence(ByteSource(marker), "") == (present, marker)
         except DecodeError:

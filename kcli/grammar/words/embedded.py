@@ -18,7 +18,7 @@ STEERING = (CancelParsing, ExplicitError, StopFieldError)
 
 
 def as_word(construct: Any) -> Word:
-    """A construct as a word: itself, a message's grammar, or one of construct's own, embedded."""
+    """Return a construct as a word: itself, a message's grammar, or one of construct's own, embedded."""
     if isinstance(construct, Word):
         return construct
     grammar = getattr(construct, "grammar", None) if isinstance(construct, Grammar) else None
@@ -97,5 +97,5 @@ def construct_path(verb: str, path: str) -> str:
 
 
 def reason_of(error: ConstructError) -> str:
-    """The last line of construct's text; the ones before it have the path."""
+    """Return the last line of construct's text; the ones before it have the path."""
     return str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__

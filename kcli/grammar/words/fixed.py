@@ -38,13 +38,13 @@ class FixedLayout:
         )
 
     def rows(self, data: Buffer) -> Iterator[dict[str, Any]]:
-        """Each whole entry of `data` by the names of its fields; bytes that are left over are no entry."""
+        """Yield each whole entry of `data` by the names of its fields; bytes that are left over are no entry."""
         with memoryview(data) as view:
             for values in self.iter_unpack(view[: len(view) // self.size * self.size]):
                 yield dict(zip(self.names, values, strict=True))
 
     def row(self, data: Buffer, at: int = 0) -> dict[str, Any]:
-        """The entry at `at` by the names of its fields. struct.error: fewer bytes are there."""
+        """Return the entry at `at` by the names of its fields. struct.error: fewer bytes are there."""
         return dict(zip(self.names, self.unpack_from(data, at), strict=True))
 
     def put(self, data: bytearray, **fields: int) -> None:
@@ -53,12 +53,12 @@ class FixedLayout:
             self.single[name].pack_into(data, self.offsets[name], value)
 
     def part(self, first: str, last: str) -> struct.Struct:
-        """The fields from `first` to `last` alone."""
+        """Return the fields from `first` to `last` alone."""
         chosen = self.names[self.names.index(first) : self.names.index(last) + 1]
         return struct.Struct(">" + "".join(self.single[name].format.removeprefix(">") for name in chosen))
 
 
 @cache
 def fixed_layout(grammar: Struct) -> FixedLayout:
-    """The layout of a grammar, made once. TypeError: a field has no fixed width."""
+    """Return the layout of a grammar, made once. TypeError: a field has no fixed width."""
     return FixedLayout(grammar)

@@ -56,7 +56,7 @@ class Primitive(Word):
             raise EncodeError(path, str(error)) from None
 
     def bytes_for(self, value: Any) -> bytes:
-        """The value's canonical bytes. ValueError."""
+        """Return the value's canonical bytes. ValueError."""
         if self.type == "uuid":
             return uuid_bytes(value)
         if self.type == "bool":
@@ -151,7 +151,7 @@ class LengthPrefixed(Word):
             raise EncodeError(path, str(error)) from None
 
     def bytes_for(self, value: Any) -> bytes:
-        """The value's canonical bytes. ValueError."""
+        """Return the value's canonical bytes. ValueError."""
         if value is None:
             if not self.nullable:
                 raise ValueError("null, where this version allows none")
@@ -162,7 +162,7 @@ class LengthPrefixed(Word):
         return length_bytes(len(data), self.width) + bytes(data)
 
     def content_of(self, value: Any) -> bytes | bytearray | memoryview:
-        """The bytes behind the length. ValueError."""
+        """Return the bytes behind the length. ValueError."""
         if self.kind == "bytes":
             return bytes_of(value)
         if self.kind == "records":

@@ -18,7 +18,7 @@ class ReadableStream(Protocol):
         """Up to `size` bytes; without one, all that are left."""
 
     def tell(self) -> int:
-        """The offset of the next byte."""
+        """Return the offset of the next byte."""
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
         """Go to an offset; the new one."""
@@ -40,7 +40,7 @@ class ByteSource(io.BytesIO):
         return self.limit - self.tell()
 
     def take(self, size: int, path: str) -> bytes:
-        """The next `size` bytes; DecodeError when fewer are left."""
+        """Return the next `size` bytes; DecodeError when fewer are left."""
         if self.left() < size:
             raise self.short(size, path)
         return self.read(size)
@@ -101,7 +101,7 @@ class Window:
         return self.source.read(left if size < 0 else min(size, left))
 
     def tell(self) -> int:
-        """The offset of the next byte."""
+        """Return the offset of the next byte."""
         return self.source.tell()
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
@@ -111,7 +111,7 @@ class Window:
 
 
 def source_of(stream: Any) -> ByteSource:
-    """The source of a stream that construct hands to a word. A BytesIO is not copied."""
+    """Return the source of a stream that construct hands to a word. A BytesIO is not copied."""
     if isinstance(stream, ByteSource):
         return stream
     if isinstance(stream, Window):

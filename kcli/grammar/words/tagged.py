@@ -32,7 +32,7 @@ class Field(Renamed):  # type: ignore[type-arg]
 
     @classmethod
     def of(cls, construct: Any, tag: int | None = None) -> Field:
-        """What `"name" / word` makes, as a field."""
+        """Return what `"name" / word` makes, as a field."""
         if isinstance(construct, cls):
             if tag in (None, construct.tag):
                 return construct
@@ -103,7 +103,7 @@ class TaggedFields(Word):
         return tag, clean and clean_size
 
     def parse_sized(self, field: Field, size: int, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
-        """The value of a known tag. DecodeError: it takes other than `size` bytes."""
+        """Return the value of a known tag. DecodeError: it takes other than `size` bytes."""
         start, limit, place = source.tell(), source.limit, child(path, field.name)
         source.limit = start + size
         value = field.subcon.parse_word(source, trace, place)
@@ -119,7 +119,7 @@ class TaggedFields(Word):
         out += self.kept_tags(value, trace, path) or self.tag_bytes(value, trace, path)
 
     def kept_tags(self, value: dict[str, Any], trace: DecodeTrace, path: str) -> bytes | None:
-        """An odd section of tags, if it still means what the value has."""
+        """Return an odd section of tags, if it still means what the value has."""
         raw = trace.encodings.get(f"{path}#tags")
         if raw is None:
             return None
@@ -138,7 +138,7 @@ class TaggedFields(Word):
         return raw if same else None
 
     def tag_bytes(self, value: dict[str, Any], trace: DecodeTrace, path: str) -> bytes:
-        """The canonical bytes of all tags. EncodeError."""
+        """Return the canonical bytes of all tags. EncodeError."""
         sent = unknown_of(value, path)
         for field in self.fields:
             if field.name in value:
@@ -158,7 +158,7 @@ class TaggedFields(Word):
 
 
 def unknown_json(value: dict[str, Any]) -> dict[str, Any]:
-    """The JSON form of a value's unknown tagged fields, {} when it has none."""
+    """Return the JSON form of a value's unknown tagged fields, {} when it has none."""
     tags = [
         {"tag": tag["tag"], "data": base64.b64encode(bytes_of(tag["data"])).decode()}
         for tag in value.get(UNKNOWN_TAGS, ())

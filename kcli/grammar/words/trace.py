@@ -43,7 +43,7 @@ class DecodeTrace:
 
     @classmethod
     def of_value(cls, value: Any, context: Any = None) -> DecodeTrace:
-        """The trace to build a message's value with: its "_encodings" (bytes or base64). EncodeError."""
+        """Return the trace to build a message's value with: its "_encodings" (bytes or base64). EncodeError."""
         odd = value.get(ENCODINGS, {}) if isinstance(value, dict) else {}
         if not isinstance(odd, dict):
             raise EncodeError(ENCODINGS, f"needs an object of paths, not {odd!r}")
@@ -59,18 +59,18 @@ class DecodeTrace:
 
 
 def trace_of(context: Mapping[str, Any]) -> DecodeTrace | None:
-    """The trace given to construct's outermost call, as in `word.parse(data, trace=DecodeTrace([]))`."""
+    """Return the trace given to construct's outermost call, as in `word.parse(data, trace=DecodeTrace([]))`."""
     given = context.get("_params", context).get("trace")
     return given if isinstance(given, DecodeTrace) else None
 
 
 def child(path: str, name: str) -> str:
-    """The path of a field; a field without a name has that of its struct."""
+    """Return the path of a field; a field without a name has that of its struct."""
     return f"{path}.{name}" if path and name else path or name
 
 
 def element(path: str, index: int) -> str:
-    """The path of an array's element."""
+    """Return the path of an array's element."""
     return f"{path}[{index}]"
 
 

@@ -44,7 +44,7 @@ def length_bytes(length: int, width: int) -> bytes:
 
 
 def null_refused(source: ByteSource, start: int, path: str) -> DecodeError:
-    """The error of a null where the version allows none."""
+    """Return the error of a null where the version allows none."""
     return DecodeError(path, start, f"null at {start:#x}, where this version allows none")
 
 
@@ -95,7 +95,7 @@ class Zigzag(Word):
         out += self.kept(value, path, trace) or self.bytes_for(value)
 
     def bytes_for(self, value: int) -> bytes:
-        """The value's canonical bytes."""
+        """Return the value's canonical bytes."""
         return write_unsigned((value << 1 ^ value >> 63) & (1 << 64) - 1)
 
 

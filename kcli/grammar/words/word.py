@@ -33,7 +33,7 @@ class Grammar(Construct):  # type: ignore[type-arg]
     value that is a dict keeps the odd encodings as "_encodings"."""
 
     def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
-        """The value at the source. DecodeError names `path` and what is below it."""
+        """Return the value at the source. DecodeError names `path` and what is below it."""
         raise NotImplementedError
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
@@ -50,7 +50,7 @@ class Grammar(Construct):  # type: ignore[type-arg]
         return containers(value)
 
     def parse_alone(self, source: ByteSource, context: Any, place: str) -> Any:
-        """The value at the source, with a trace of its own. place: its path in construct's outer words."""
+        """Return the value at the source, with a trace of its own. place: its path in construct's outer words."""
         trace = DecodeTrace(context=context)
         try:
             value = self.parse_word(source, trace, "")
@@ -77,7 +77,7 @@ class Grammar(Construct):  # type: ignore[type-arg]
             raise EncodeError(inside(place, error.path), error.reason, what=error.what) from None
 
     def _actualsize(self, stream: Any, context: Any, path: str) -> int:
-        """The size of the value at the stream, which is set behind it."""
+        """Return the size of the value at the stream, which is set behind it."""
         source = source_of(stream)
         start = source.tell()
         self.parse_alone(source, context, field_path(path))
@@ -126,7 +126,7 @@ class Word(Grammar):
         return value
 
     def kept(self, value: Any, key: str, trace: DecodeTrace) -> bytes | None:
-        """The odd bytes met at `key`, if they still mean `value`."""
+        """Return the odd bytes met at `key`, if they still mean `value`."""
         raw = trace.encodings.get(key)
         if raw is None:
             return None

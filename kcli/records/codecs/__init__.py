@@ -68,7 +68,7 @@ def _codec(number: int) -> Codec:
 
 
 def codec_id(name: str) -> int:
-    """The id of a codec by name. Raises EncodeError: Kafka has no such codec."""
+    """Return the id of a codec by name. Raises EncodeError: Kafka has no such codec."""
     if name not in CODECS:
         raise EncodeError("compression", f"no codec {name!r} ({', '.join(CODECS)} expected)")
     return CODECS.index(name)
@@ -101,7 +101,7 @@ def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None)
 
 
 def unfolded(unfolder: Unfolder, data: memoryview, most: int, what: str, *failures: type[Exception]) -> bytes:
-    """The output. what: what is unfolded, as "gzip: the stream". failures: what the library raises for damage.
+    """Return the output. what: what is unfolded, as "gzip: the stream". failures: what the library raises for damage.
 
     InputError: damage, a cut end, or more than `most` bytes of output.
     """

@@ -78,7 +78,7 @@ def descriptor_size(data: memoryview) -> int:
 
 
 def with_old_checksum(frame: bytes) -> bytes:
-    """The frame with the header checksum of magic 0: over the frame's magic and the descriptor."""
+    """Return the frame with the header checksum of magic 0: over the frame's magic and the descriptor."""
     size = descriptor_size(memoryview(frame))
     return frame[: 4 + size] + bytes([header_checksum(frame[: 4 + size])]) + frame[5 + size :]
 

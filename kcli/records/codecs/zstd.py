@@ -19,7 +19,7 @@ _kept = threading.local()
 
 
 def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
-    """A frame without content size, as Kafka's stream writes it."""
+    """Return a frame without content size, as Kafka's stream writes it."""
     writer = zstandard.ZstdCompressor(level=DEFAULT_LEVEL if level is None else level, write_content_size=False)
     return writer.compress(memoryview(data))
 

@@ -26,7 +26,7 @@ EARLY = [name for name, (start, _end, _type) in FIELDS.items() if start >= CRC_S
 
 
 def checksum_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
-    """How its checksum came to be, if that can be seen."""
+    """Yield how its checksum came to be, if that can be seen."""
     right = crc32c(batch[CRC_START:])
     if right == parts.crc:
         return
@@ -36,7 +36,7 @@ def checksum_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
 
 
 def questions(batch: bytes, parts: Parts, right: int) -> Iterator[str]:
-    """What may have been done, each with the checksum that the batch has."""
+    """Yield what may have been done, each with the checksum that the batch has."""
     covered = covered_bytes(batch)
     for name, crc in CRCS:
         for text, data in covered.items():

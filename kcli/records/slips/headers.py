@@ -63,7 +63,7 @@ def sound(hint: Hint) -> Iterator[Hint]:
 
 
 def resized(batch: bytes, repair: Repair) -> Iterator[Hint]:
-    """A field of another size; the batch's length was taken from its bytes as they are, or as they were to be."""
+    """Yield a field of another size; the batch's length was taken from its bytes as they are, or as they were to be."""
     mended, edit = repair.mend(batch), repair.edit
     if len(mended) < HEADER_SIZE:
         return

@@ -72,7 +72,7 @@ def framed_hints(data: bytes) -> list[Hint]:
 
 
 def is_sound(data: bytes) -> bool:
-    """Whether there are batches to the last byte, each with its checksum."""
+    """Return whether there are batches to the last byte, each with its checksum."""
     damages = list[Damage]()
     checked = [batch.crc_valid for batch in scan(data, damages=damages)]
     return bool(checked) and all(checked) and not damages
@@ -147,7 +147,7 @@ def ways() -> Iterator[tuple[Form, str, tuple[str, ...]]]:
 def rewritten(
     batch: bytes, parts: Parts, records: bytes, form: Form, where: Where, odd_records: float
 ) -> Iterator[Hint]:
-    """The hint, if the batch is right with these records."""
+    """Yield the hint, if the batch is right with these records."""
     mended = with_length(batch[:HEADER_SIZE] + bytes(compress(parts.codec, records, MAGIC)))
     if (odd := oddness_of(mended)) is not None:
         written = "put in" if where.numbers.startswith("attributes") else form.right

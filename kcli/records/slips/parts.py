@@ -44,7 +44,7 @@ class Parts(NamedTuple):
 
 
 def number(batch: bytes, name: str) -> int:
-    """A field of the header."""
+    """Return a field of the header."""
     start, end, type_ = FIELDS[name]
     return int.from_bytes(batch[start:end], "big", signed=not type_.startswith("u"))
 
@@ -65,7 +65,7 @@ def parts_of(batch: bytes) -> Parts | None:
 
 
 def replaced(batch: bytes, name: str, value: int) -> bytes:
-    """The batch with another value of a header's field."""
+    """Return the batch with another value of a header's field."""
     start, end, type_ = FIELDS[name]
     return batch[:start] + value.to_bytes(end - start, "big", signed=not type_.startswith("u")) + batch[end:]
 
@@ -76,7 +76,7 @@ def with_length(batch: bytes) -> bytes:
 
 
 def oddness_of(batch: bytes) -> float | None:
-    """How unlikely a batch is: 0 for one that is right in all, None for one that can't be read."""
+    """Return how unlikely a batch is: 0 for one that is right in all, None for one that can't be read."""
     parts = parts_of(batch)
     if parts is None or batch[MAGIC_AT] != MAGIC or parts.records is None or parts.record_count < 1:
         return None

@@ -25,7 +25,7 @@ class CapturedBrokers(Protocol):
         ...
 
     def node(self, captured: Captured) -> int | None:
-        """The node that this fetch was sent to; None: the capture does not show it."""
+        """Return the node that this fetch was sent to; None: the capture does not show it."""
         ...
 
     def carry(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> Mapping[Key, Position]:
@@ -33,15 +33,15 @@ class CapturedBrokers(Protocol):
         ...
 
     def key(self, captured: Key) -> Key:
-        """A captured partition as these brokers name it."""
+        """Return a captured partition as these brokers name it."""
         ...
 
     def arrival(self, captured: Captured) -> int:
-        """When the broker took this request in (ns), not before it was sent."""
+        """Return when the broker took this request in (ns), not before it was sent."""
         ...
 
     def departure(self, captured: Captured) -> int:
-        """When the broker made this answer (ns), not after it was received."""
+        """Return when the broker made this answer (ns), not after it was received."""
         ...
 
     def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
@@ -107,7 +107,7 @@ class Conductor(Rhythm[ReplayStep]):
 
 
 def beats_of(number: int, fetcher: Fetcher, brokers: CapturedBrokers) -> Iterator[Beat]:
-    """A fetcher's own, one fetch after the other: a broker reads a connection's next request after its answer."""
+    """Yield a fetcher's beats, one fetch after the other: a broker reads the next request after its answer."""
     last = 0
     for at, step in enumerate(fetcher.steps):
         came = max(brokers.arrival(step.captured), last)

@@ -33,7 +33,7 @@ class DraftFetching(Fetching):
         self.drafts: dict[int, DraftClient] = {}
 
     async def finish(self) -> None:
-        """The draft has no way to close a session."""
+        """Leave sessions open: the draft has no way to close one."""
 
     async def fetch(self, number: int, step: ReplayStep) -> tuple[Captured, str]:
         node = self.nodes.by_number[number]
@@ -57,12 +57,12 @@ class DraftFetching(Fetching):
         return live, "" if good else f"error {error_code}" if error_code else "the answer is not the request's"
 
     def next_request(self, number: int, draft: DraftClient) -> DraftRequest:
-        """The next IncrementalFetch of a node, for the partitions that are wanted there."""
+        """Return the next IncrementalFetch of a node, for the partitions that are wanted there."""
         self.update_machine(number, draft, FULL_VERSION)
         return draft.build()
 
     def body(self, request: DraftRequest, captured: Captured) -> tuple[Call, dict[str, Any]]:
-        """The call and the body of a request of the draft."""
+        """Return the call and the body of a request of the draft."""
         limits = self.limits(captured)
         if request.uuid is None:
             topics = rows(request, "topic", full_row)
@@ -109,7 +109,7 @@ def full_row(index: int, position: Position) -> dict[str, Any]:
 
 
 def moved_row(index: int, position: Position) -> dict[str, Any]:
-    """The draft's request writes a partition as decimal digits."""
+    """Return the row of a partition that moved; the draft's request writes its number as decimal digits."""
     return {
         "partitionId": str(index),
         "fetchOffset": position.fetch_offset,
@@ -119,7 +119,7 @@ def moved_row(index: int, position: Position) -> dict[str, Any]:
 
 
 def in_final_terms(request: DraftRequest, body: Mapping[str, Any]) -> dict[str, Any]:
-    """A request of the draft as a Fetch request of the final design."""
+    """Return a request of the draft as a Fetch request of the final design."""
     return {
         **body,
         "sessionId": 0 if request.uuid is None else 1,

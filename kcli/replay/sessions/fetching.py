@@ -143,7 +143,7 @@ class Fetching:
             await self.nodes.open(number, step.captured.replica_id if self.brokers is not None else -1)
 
     def home(self, key: Key, captured: int | None) -> int:
-        """The broker to fetch a partition from."""
+        """Return the broker to fetch a partition from."""
         return self.target.leader(key) if captured is None else captured
 
     # --- what to fetch
@@ -176,7 +176,7 @@ class Fetching:
         return sorted(self.wants.nodes.union(live)) or [min(self.nodes.by_number)]
 
     def request(self, number: int, step: ReplayStep, version: int) -> tuple[FetchRequest, ClientSession | None]:
-        """The next request to a broker, and its session; None: the request is outside of any session."""
+        """Return the next request to a broker, and its session; None: the request is outside of any session."""
         node = self.nodes.by_number[number]
         by_ids = version >= TOPIC_IDS_SINCE
         wanted, captured = self.wants.of(number), step.captured
@@ -267,7 +267,7 @@ class Fetching:
         return live, response, ""
 
     def limits(self, captured: Captured) -> Limits:
-        """The limits of a captured fetch, its longest wait divided by the speed."""
+        """Return the limits of a captured fetch, its longest wait divided by the speed."""
         scale = self.rhythm.scale
         wait = 0 if scale is None else round(captured.max_wait_ms / scale)
         return Limits(wait, captured.min_bytes, captured.max_bytes, captured.isolation)

@@ -49,7 +49,7 @@ class Nodes:
         await self.lines.close()
 
     async def address(self, number: int) -> Address:
-        """Where a broker listens. NetworkError: the cluster has none of that number."""
+        """Return where a broker listens. NetworkError: the cluster has none of that number."""
         if number not in self.client.metadata.nodes:
             await self.client.refresh()
         if number not in self.client.metadata.nodes:
@@ -57,14 +57,14 @@ class Nodes:
         return self.client.metadata.nodes[number]
 
     async def any_number(self) -> int:
-        """The id of some broker of the cluster. NetworkError: it names none."""
+        """Return the id of some broker of the cluster. NetworkError: it names none."""
         nodes = self.client.metadata.nodes or (await self.client.refresh()).nodes
         if not nodes:
             raise NetworkError("the cluster names no broker")
         return next(iter(nodes))
 
     def version(self, node: Node, captured: int) -> int:
-        """The captured version, or the nearest that the broker takes."""
+        """Return the captured version, or the nearest that the broker takes."""
         assert node.link is not None
         versions = node.link.versions
         chosen = versions.nearest(FETCH, captured)

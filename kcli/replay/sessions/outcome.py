@@ -100,6 +100,6 @@ def take_out_internal(found: Sequence[Pair]) -> list[str]:
 
 
 def fetch_of(pair: Pair, difference: Difference) -> Captured:
-    """The captured fetch of a difference that has one."""
+    """Return the captured fetch of a difference that has one."""
     assert difference.fetch is not None
     return pair.fetches[difference.fetch].step.captured

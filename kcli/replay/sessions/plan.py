@@ -31,12 +31,12 @@ class ReplayStep:
 
     @property
     def is_full(self) -> bool:
-        """Whether it names every wanted partition, and not only changes."""
+        """Return whether it names every wanted partition, and not only changes."""
         return self.captured.session_epoch <= 0
 
     @property
     def is_close(self) -> bool:
-        """Whether it only closes a session."""
+        """Return whether it only closes a session."""
         captured = self.captured
         return captured.session_epoch == FINAL_EPOCH and captured.session_id != NO_SESSION and not captured.asked
 
@@ -56,7 +56,7 @@ class Fetcher:
     carried: set[Key] = field(default_factory=set)
 
     def partitions(self) -> Iterator[Key]:
-        """Every partition in its requests and responses, once for each."""
+        """Yield every partition in its requests and responses, once for each."""
         yield from self.carried
         for step in self.steps:
             for key, _ in step.captured.asked:
@@ -73,12 +73,12 @@ class ReplayPlan:
 
     @property
     def fetches(self) -> int:
-        """How many fetches all fetchers make."""
+        """Return how many fetches all fetchers make."""
         return sum(len(fetcher.steps) for fetcher in self.fetchers)
 
     @property
     def has_drafts(self) -> bool:
-        """Whether there are fetches of KIP-227's third draft."""
+        """Return whether there are fetches of KIP-227's third draft."""
         return any(step.captured.draft for each in self.fetchers for step in each.steps)
 
     def partitions(self) -> dict[str, int]:
@@ -90,7 +90,7 @@ class ReplayPlan:
         return counts
 
     def delivering(self) -> set[Key]:
-        """The partitions that gave records."""
+        """Return the partitions that gave records."""
         steps = (step for fetcher in self.fetchers for step in fetcher.steps)
         return {key for step in steps for key, reported in step.captured.reported if reported[RECORDS_BYTES] > 0}
 
@@ -136,7 +136,7 @@ def choose_sessions(plan: ReplayPlan, wants: Callable[[Captured], bool]) -> None
 
 
 def sessions_of(fetcher: Fetcher) -> list[list[ReplayStep]]:
-    """A fetcher's steps, from full fetch to full fetch."""
+    """Return a fetcher's steps, from full fetch to full fetch."""
     sessions: list[list[ReplayStep]] = []
     for step in fetcher.steps:
         if not sessions or (step.is_full and not step.is_close):

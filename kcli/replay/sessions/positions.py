@@ -32,7 +32,7 @@ class Positions:
 
     @property
     def follows_live(self) -> bool:
-        """Whether positions move with the live records, and not as captured."""
+        """Return whether positions move with the live records, and not as captured."""
         return self.mode in ("earliest", "latest")
 
     def asked(self, captured: FetchExchange) -> Iterable[tuple[Key, int, int]]:
@@ -47,11 +47,11 @@ class Positions:
         return self._now.setdefault(key, bounds.earliest if self.mode == "earliest" else bounds.latest)
 
     def move(self, key: Key, next_offset: int) -> None:
-        """The live broker delivered records up to `next_offset` (exclusive)."""
+        """Take note that the live broker delivered records up to `next_offset` (exclusive)."""
         self._now[key] = next_offset
 
     def current(self, key: Key) -> int:
-        """The live offset at which a partition is to be fetched next."""
+        """Return the live offset at which a partition is to be fetched next."""
         return self._now[key]
 
     def _live_offset(self, key: Key, captured: int, was_out_of_range: bool) -> int:

@@ -31,7 +31,7 @@ class FetchOptions(ReplayOptions):
 
     @property
     def is_captured(self) -> bool:
-        """Whether all that is asked for is as captured."""
+        """Return whether all that is asked for is as captured."""
         return self.mode == "incremental" and self.offsets == "captured" and not self.topics
 
 

@@ -15,7 +15,7 @@ from kcli.sessions.trace import Captured, require_types
 
 
 def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:
-    """The fetch in an exchange; None: it is another API's. names: learns the topics that it names."""
+    """Return the fetch in an exchange; None: it is another API's. names: learns the topics that it names."""
     if item.api_key not in FETCHES:
         if item.api_key in TOPIC_LISTS:
             names.learn(item.api_key, item.request, item.response)
@@ -58,7 +58,7 @@ def read_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
 
 
 def server_of(connection: str) -> str:
-    """The first half of "server:port-client:port"."""
+    """Return the first half of "server:port-client:port"."""
     server, dash, _ = connection.partition("-")
     if not dash:
         raise ValueError(f"connection {connection!r} is not SERVER:PORT-CLIENT:PORT")

@@ -24,7 +24,7 @@ class Target:
     bounds: dict[Key, Bounds]
 
     def live_key(self, captured: Key, version: int) -> Key:
-        """The partition as a Fetch of that version names it."""
+        """Return the partition as a Fetch of that version names it."""
         name = self.names[captured[0]]
         if version < TOPIC_IDS_SINCE:
             return name, captured[1]
@@ -34,7 +34,7 @@ class Target:
         return topic_id, captured[1]
 
     def leader(self, captured: Key) -> int:
-        """The node that leads a partition now."""
+        """Return the node that leads a partition now."""
         leader = self.client.leader(self.names[captured[0]], captured[1])
         if leader is None:
             raise NetworkError(f"{self.names[captured[0]]}[{captured[1]}] has no leader now")
@@ -49,13 +49,13 @@ class LiveKeys:
         self.captured: dict[Key, Key] = {}
 
     def live(self, key: Key, version: int) -> Key:
-        """The live partition of a captured one, as Fetch of this version names it."""
+        """Return the live partition of a captured one, as Fetch of this version names it."""
         live = self.target.live_key(key, version)
         self.captured[live] = key
         return live
 
     def parts_of(self, response: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Key]]:
-        """Each partition of a live response, with its key in the capture."""
+        """Yield each partition of a live response, with its key in the capture."""
         for topic in response["responses"]:
             name = topic.get("topicId") or topic.get("topic")
             for part in topic["partitions"]:

@@ -17,7 +17,7 @@ class VerbatimFetching(Fetching):
     """The fetches of one captured client, as they were. `brokers` is needed."""
 
     async def finish(self) -> None:
-        """Sessions stay as the capture left them."""
+        """Leave sessions as the capture left them."""
 
     async def run_step(self, step: ReplayStep) -> LiveFetch:
         captured = step.captured
@@ -38,7 +38,7 @@ class VerbatimFetching(Fetching):
         return LiveFetch(step, live, problem)
 
     def captured_request(self, captured: Captured, version: int) -> FetchRequest:
-        """The request as it was, in the rebuilt brokers' topics."""
+        """Return the request as it was, in the rebuilt brokers' topics."""
         positions = {
             self.key(key): Position(offset, start, most, *epochs)
             for key, (offset, start, most, *epochs) in captured.asked
@@ -53,7 +53,7 @@ class VerbatimFetching(Fetching):
         )
 
     def key(self, captured: Key) -> Key:
-        """The partition as the rebuilt brokers name it."""
+        """Return the partition as the rebuilt brokers name it."""
         assert self.brokers is not None
         made = self.brokers.key(captured)
         self.keys.captured[made] = captured

@@ -39,16 +39,16 @@ class Wants:
 
     @property
     def home_nodes(self) -> set[int]:
-        """The nodes of all partitions, wanted now or not."""
+        """Return the nodes of all partitions, wanted now or not."""
         return {node for node, count in self._settled.items() if count}
 
     @property
     def nodes(self) -> set[int]:
-        """The nodes of which a partition is wanted."""
+        """Return the nodes of which a partition is wanted."""
         return {node for node, wanted in self._wanted.items() if wanted}
 
     def of(self, node: int) -> Mapping[Key, Position]:
-        """What is wanted of a node."""
+        """Return what is wanted of a node."""
         return self._wanted.get(node, {})
 
     def partitions(self) -> list[Key]:
@@ -90,7 +90,7 @@ class Wants:
             self.drop(key)
 
     def changed(self, node: int) -> list[Key]:
-        """The partitions of a node that were added, moved or dropped since the last call."""
+        """Return the partitions of a node that were added, moved or dropped since the last call."""
         return list(self._changed.pop(node, {}))
 
     def _note(self, node: int, key: Key) -> None:

@@ -62,17 +62,17 @@ class Log:
         self.ends: list[Write] = []
 
     def before(self, start: int) -> Append | None:
-        """What it took last before that offset."""
+        """Return what it took last before that offset."""
         at = bisect_left(self.appends, start, key=START)
         return self.appends[at - 1] if at else None
 
     def marked_after(self, start: int) -> Iterator[Append]:
-        """The ends of transactions behind an offset."""
+        """Return the ends of transactions behind an offset."""
         return (each for each in self.marks if each.start > start)
 
     @property
     def end(self) -> int:
-        """The offset behind all that it took."""
+        """Return the offset behind all that it took."""
         return self.appends[-1].end if self.appends else 0
 
     def settle(self, until: int) -> Iterator[Append]:
@@ -109,7 +109,7 @@ class Appends:
         self.remembered: deque[tuple[Log, Append]] = deque()
 
     def watch(self, exchanges: Iterable[Exchange]) -> Iterator[Exchange]:
-        """The same exchanges, in the order of their answers; each is learnt from as it passes."""
+        """Yield the same exchanges, in the order of their answers; each is learnt from as it passes."""
         for each in exchanges:
             if each.response_frame is not None:
                 if each.api_key == PRODUCE:
@@ -140,7 +140,7 @@ class Appends:
                 self.log(place).ends.append(write)
 
     def log(self, place: Place) -> Log:
-        """What is known of a partition."""
+        """Return what is known of a partition."""
         return self.logs.setdefault(place, Log(place))
 
     def put(self, log: Log, append: Append) -> None:
@@ -154,7 +154,7 @@ class Appends:
                 log.marks.remove(append)
 
     def write_of(self, exchange: Exchange) -> Write | None:
-        """What an exchange that comes next appends; None: nothing that is known."""
+        """Return what an exchange that comes next appends; None: nothing that is known."""
         write = self.writes.pop(id(exchange), None)
         if write is None:
             return None
@@ -167,12 +167,12 @@ class Appends:
         return write
 
     def first(self, write: Write) -> list[asyncio.Future[None]]:
-        """The writes that come directly before this one in a partition, and not on its connection."""
+        """Return the writes that come directly before this one in a partition, and not on its connection."""
         found = (self.logs[place].before(start) for place, start in write.places.items())
         return [each.write.done for each in found if each is not None and each.write.connection != write.connection]
 
     def later(self, write: Write) -> set[asyncio.Future[None]]:
-        """The ends of transactions that come behind this write in a partition: it does not wait for them."""
+        """Return the ends of transactions that come behind this write in a partition: it does not wait for them."""
         return {
             mark.write.done for place, start in write.places.items() for mark in self.logs[place].marked_after(start)
         }

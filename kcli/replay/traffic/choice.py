@@ -77,7 +77,7 @@ class Choice:
     admin: bool = False
 
     def reason(self, exchange: Exchange) -> str | None:
-        """Why an exchange is not made again, "" for what the user left out; None: it is."""
+        """Return why an exchange is not made again, "" for what the user left out; None: it is."""
         key = exchange.api_key
         if (self.only and key not in self.only) or key in self.skip:
             return ""
@@ -101,11 +101,11 @@ class Choice:
         return None
 
     def is_write(self, exchange: Exchange) -> bool:
-        """Whether others may wait for its answer."""
+        """Return whether others may wait for its answer."""
         return exchange.api not in READS and exchange.api_key != API_VERSIONS
 
 
 def is_of_metadata(exchange: Exchange) -> bool:
-    """Whether a Fetch reads the log of KRaft, which listeners of brokers don't serve."""
+    """Return whether a Fetch reads the log of KRaft, which listeners of brokers don't serve."""
     topics = exchange.request.get("topics") or ()
     return any((each.get("topicId") or each.get("topic")) in RAFT_TOPICS for each in topics)

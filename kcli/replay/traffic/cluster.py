@@ -34,7 +34,7 @@ def live_replicas(survey: Survey, mapping: Mapping[str, str], client: Client) ->
 
 
 def live_sizes(survey: Survey, mapping: Mapping[str, str], client: Client) -> dict[str, int]:
-    """How many partitions the live topics must have that are there before the run, by name."""
+    """Return how many partitions the live topics must have that are there before the run, by name."""
     sizes: dict[str, int] = {}
     alone = len(client.metadata.nodes) < 2
     for captured, seen in survey.needed().items():

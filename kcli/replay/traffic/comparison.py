@@ -35,7 +35,7 @@ OF_THE_WHOLE = frozenset([API_VERSIONS, METADATA, DESCRIBE_CLUSTER])
 def differences(
     api_key: int, captured: Body, live: Body, identities: Identities, level: Level, dialect: str | None = None
 ) -> Iterator[str]:
-    """How two answers of one API in their common form differ: "topics.partitions.errorCode: 0, live 3".
+    """Yield how two answers of one API in their common form differ: "topics.partitions.errorCode: 0, live 3".
 
     shape: errors, and what is answered at all. strict: every value but the cluster's own.
     """
@@ -110,7 +110,7 @@ def content_of(data: Any) -> list[tuple[Any, ...]]:
 
 
 def records_in(body: Body, plan: FieldPlan) -> Iterator[bytes]:
-    """Every records field of a message that holds any."""
+    """Yield every records field of a message that holds any."""
     for name, what in plan.fields.items():
         item = body.get(name)
         if not item:

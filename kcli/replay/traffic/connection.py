@@ -121,11 +121,11 @@ class LiveConnection:
 
     @property
     def identities(self) -> Identities:
-        """The pairs of ids that the client has learnt."""
+        """Return the pairs of ids that the client has learnt."""
         return self.shared.mapper.identities
 
     async def coordinating(self, body: Mapping[str, Any], session: Session) -> Session:
-        """A connection to the coordinator of a request's transaction: this one, where there is no other."""
+        """Return a connection to the coordinator of a request's transaction: this one, where there is no other."""
         key = TRANSACTION, body.get("transactionalId") or ""
         there = self.shared.destinations.coordinators.get(key)
         if there is None or there == session.connection.address:
@@ -191,7 +191,7 @@ class LiveConnection:
             self.shared.rhythm.done(step)
 
     async def goes_on(self, exchange: Exchange, live: Exchange, again: int) -> bool:
-        """Whether to ask again: the captured cluster was ready, and this one is not yet. NetworkError."""
+        """Return whether to ask again: the captured cluster was ready, and this one is not yet. NetworkError."""
         if exchange.response_frame is None:
             return False
         joined = live.response if exchange.api_key == JOIN_GROUP and again < JOINS else None
@@ -233,6 +233,6 @@ class LiveConnection:
     def live(
         self, exchange: Exchange, session: Session, begun: int, frame: bytes, ended: int | None, answer: bytes | None
     ) -> Exchange:
-        """What was sent, and what came. begun, ended: ns since 1970."""
+        """Return what was sent, and what came. begun, ended: ns since 1970."""
         link = Link(str(session.connection.address), exchange.link.client)
         return Exchange(link, begun, frame, ended, answer, self.shared.bodies)

@@ -43,7 +43,7 @@ class Destinations:
         return by_rank(self.survey, self.client)
 
     def address(self, exchange: Exchange, suffix: str) -> Address:
-        """The live broker for a captured request of the clients with that suffix."""
+        """Return the live broker for a captured request of the clients with that suffix."""
         known = self.client.metadata.nodes
         nodes = [known[node] for node in sorted(known)] or list(self.client.bootstrap)
         if len(nodes) == 1:
@@ -67,7 +67,7 @@ class Destinations:
         return max(leaders, key=leaders.__getitem__, default=None)
 
     def routed(self, route: Route, suffix: str) -> Address | None:
-        """Where a coordinator or a leader is now; None: nowhere that is known."""
+        """Return where a coordinator or a leader is now; None: nowhere that is known."""
         if route.kind >= 0:
             return self.coordinators.get((route.kind, route.name + suffix))
         name = self.topics.live_name(self.topics.captured_name(route.name))
@@ -94,7 +94,7 @@ class Destinations:
         return {**request, "topics": [self.assigned(each) for each in request["topics"]]}
 
     def assigned(self, topic: Mapping[str, Any]) -> dict[str, Any]:
-        """A topic to be made, with its replicas, where the request leaves them to the cluster."""
+        """Return a topic to be made, with its replicas, where the request leaves them to the cluster."""
         count, factor = topic["numPartitions"], topic["replicationFactor"]
         wanted = self.replicas.get(topic["name"], ())
         live = sorted(self.client.metadata.nodes)

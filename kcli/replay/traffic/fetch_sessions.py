@@ -29,7 +29,7 @@ class FetchSessions:
         self.known: dict[tuple[str, int], LiveSession] = {}
 
     def request(self, server: str, body: Body) -> dict[str, Any]:
-        """A copy of a captured Fetch request's body, in a live session."""
+        """Return a copy of a captured Fetch request's body, in a live session."""
         made = dict(body)
         captured, epoch = body.get("sessionId", NO_SESSION), body.get("sessionEpoch", FINAL_EPOCH)
         if captured == NO_SESSION:
@@ -54,5 +54,5 @@ class FetchSessions:
             self.known[server, granted] = LiveSession(live["sessionId"], FULL_EPOCH if is_new else epoch)
 
     def lose(self, server: str, request: Body) -> None:
-        """The live broker does not know the session of a captured request any more."""
+        """Forget the live session of a captured request: the broker does not know it any more."""
         self.known.pop((server, request.get("sessionId", NO_SESSION)), None)

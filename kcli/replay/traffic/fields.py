@@ -50,7 +50,7 @@ class FieldPlan(NamedTuple):
 
 @cache
 def plan_of(message: str, dialect: str | None = None) -> FieldPlan:
-    """The plan of a message of that name, for all its versions."""
+    """Return the plan of a message of that name, for all its versions."""
     return plan(catalog(dialect).message(message).fields, "", rules_of(message, dialect))
 
 
@@ -80,7 +80,7 @@ def plan(members: tuple[Field, ...], path: str, rules: Mapping[str, Rule]) -> Fi
 
 
 def kind_of(field: Field, rule: Rule | None) -> str | None:
-    """What a field that is no struct is; None: nothing to a replay."""
+    """Return what a field that is no struct is; None: nothing to a replay."""
     found = BY_NAME.get((field.element, field.name))
     if found is not None:
         return found

@@ -47,28 +47,28 @@ class Identities:
     # Values for the live broker
 
     def live(self, kind: str, value: Any, scope: Scope) -> Any:
-        """The live value for a captured one of a request."""
+        """Return the live value for a captured one of a request."""
         way = WAYS.get(kind)
         return value if way is None else way(self, value, scope)
 
     def suffixed(self, name: str, _scope: Scope) -> str:
-        """The name of a group or a transactional id."""
+        """Return the name of a group or a transactional id."""
         return name + self.suffix if name else name
 
     def coordinator(self, key: str, scope: Scope) -> str:
-        """A coordinator's key."""
+        """Return a coordinator's key."""
         return key + self.suffix if scope.kind in (GROUP_KEY, TRANSACTION_KEY) else key
 
     def cluster_id(self, value: str, _scope: Scope) -> str:
-        """The cluster's id."""
+        """Return the cluster's id."""
         return self.cluster or value
 
     def leader_epoch(self, epoch: int, scope: Scope) -> int:
-        """A partition's leader epoch; -1: unknown."""
+        """Return a partition's leader epoch; -1: unknown."""
         return self.leader_epochs.get((scope.topic, scope.partition, epoch), -1)
 
     def resource(self, name: str, scope: Scope) -> str:
-        """The name of a config's or an ACL's resource: a topic, a broker's number, or what has none here."""
+        """Return the name of a config's or an ACL's resource: a topic, a broker's number, or what has none here."""
         if scope.kind == TOPIC_RESOURCE:
             return self.topics.live_name(name)
         if scope.kind in BROKER_RESOURCES and name.isascii() and name.isdigit() and len(name) < 10:
@@ -76,7 +76,7 @@ class Identities:
         return name
 
     def generation(self, value: int, scope: Scope) -> int:
-        """A group's live generation, or a member's live epoch; 0 and below have meanings of their own."""
+        """Return a group's live generation, or a member's live epoch; 0 and below have meanings of their own."""
         known = self.generations
         return known.get((scope.group, scope.member, value)) or known.get((scope.group, "", value)) or value
 
@@ -89,7 +89,7 @@ class Identities:
         return known[max(older)] if older else epoch
 
     def offset(self, offset: int, scope: Scope) -> int:
-        """A live offset: shifted as the nearest one before it whose live offset an answer gave."""
+        """Return a live offset: shifted as the nearest one before it whose live offset an answer gave."""
         known = self.shifts.get((scope.topic, scope.partition))
         if not known or offset < 0:
             return offset

@@ -34,7 +34,7 @@ class Mapper:
         self.sessions = FetchSessions()
 
     def request(self, api_key: int, body: Body, server: str) -> dict[str, Any]:
-        """A copy of a captured request's body with live ids, but for those in record batches.
+        """Return a copy of a captured request's body with live ids, but for those in record batches.
 
         server: the captured broker's address. Fetches of followers become a consumer's.
         """
@@ -46,7 +46,7 @@ class Mapper:
         return made
 
     def rewritten(self, value: Body, plan: FieldPlan, outer: Scope) -> dict[str, Any]:
-        """A copy of a captured struct with live values."""
+        """Return a copy of a captured struct with live values."""
         scope = scope_in(value, plan, outer, self.identities)
         made = dict(value)
         made.pop("_topicName", None)
@@ -70,7 +70,7 @@ class Mapper:
         return made
 
     def inside(self, data: bytes, message: str, scope: Scope) -> bytes:
-        """A group protocol's own message in bytes, where topics have other names."""
+        """Return a group protocol's own message in bytes, where topics have other names."""
         if not self.topics.mapping:
             return data
         try:
@@ -118,7 +118,7 @@ class Mapper:
 
 
 def scope_in(value: Body, plan: FieldPlan, outer: Scope, identities: Identities) -> Scope:
-    """The scope of what is in a captured struct."""
+    """Return the scope of what is in a captured struct."""
     found: dict[str, Any] = {}
     for part, name in plan.scopes:
         item = value.get(name)
@@ -131,7 +131,7 @@ def scope_in(value: Body, plan: FieldPlan, outer: Scope, identities: Identities)
 
 
 def entry_key(entry: Any, canonical: Callable[[str, Any], Any]) -> Any:
-    """What tells an entry from others of its list; None: nothing does. canonical: the same on both sides."""
+    """Return what tells an entry from others of its list; None: nothing does. canonical: the same on both sides."""
     if not isinstance(entry, Mapping):
         return None
     parts: dict[str, Any] = {}
@@ -143,7 +143,7 @@ def entry_key(entry: Any, canonical: Callable[[str, Any], Any]) -> Any:
 
 
 def aligned(captured: list[Any], live: list[Any], identities: Identities) -> list[tuple[Any, Any]]:
-    """The entries of two lists that are the same thing: by what names them, else by place."""
+    """Return the entries of two lists that are the same thing: by what names them, else by place."""
     topics, suffix = identities.topics, identities.suffix
 
     def of_captured(name: str, item: Any) -> Any:

@@ -56,7 +56,7 @@ class Latencies:
             self.kept[at] = milliseconds
 
     def percentile(self, part: float) -> float | None:
-        """None: there are none."""
+        """Return that part's percentile; None: there are no latencies."""
         if not self.kept:
             return None
         rising = sorted(self.kept)
@@ -76,13 +76,13 @@ class Pace:
     late: Latencies = field(default_factory=Latencies)
 
     def add(self, late: float | None) -> None:
-        """A request was sent. late: seconds behind its moment; None: it had none."""
+        """Count a request that was sent. late: seconds behind its moment; None: it had none."""
         self.sent += 1
         if late is not None:
             self.late.add(max(0.0, 1000 * late))
 
     def end(self, seconds: float, asked: float | None) -> None:
-        """A run has taken that long."""
+        """Take note that a run has taken that long."""
         self.seconds += seconds
         if asked is not None:
             self.asked = (self.asked or 0.0) + asked
@@ -172,7 +172,7 @@ class ApiOutcome:
     differences: Counter[str] = field(default_factory=Counter)
 
     def verdicts(self, level: Level) -> Iterator[str]:
-        """What differs, at that level, in the sums of the API."""
+        """Yield what differs, at that level, in the sums of the API."""
         if level == "none":
             return
         captured = self.captured.errors.copy()
@@ -204,14 +204,14 @@ def worded(errors: Counter[str]) -> str:
 
 
 def groups_in(request: Mapping[str, Any]) -> Iterator[str]:
-    """The groups that a request is about."""
+    """Yield the groups that a request is about."""
     for each in (request, *(request.get("groups") or ())):
         if isinstance(each, Mapping) and each.get("groupId"):
             yield each["groupId"]
 
 
 def is_of_brokers(response: Mapping[str, Any] | None, topics: LiveTopics) -> bool:
-    """Whether a live Fetch failed in topics alone that only brokers write to."""
+    """Return whether a live Fetch failed in topics alone that only brokers write to."""
     failed = {
         topics.names.get(topic.get("topicId", ""), topic.get("topic"))
         for topic in (response or {}).get("responses", ())
@@ -221,7 +221,7 @@ def is_of_brokers(response: Mapping[str, Any] | None, topics: LiveTopics) -> boo
 
 
 def members_in(exchange: Exchange) -> Iterator[str]:
-    """The ids of members that a request names."""
+    """Yield the ids of members that a request names."""
     request = exchange.request
     for each in (request, *(request.get("members") or ())):
         if isinstance(each, Mapping) and each.get("memberId"):
@@ -241,7 +241,7 @@ class Outcome:
         self.lost: dict[str, str] = {}  # captured groups that are not the same here, and why
 
     def api(self, exchange: Exchange) -> ApiOutcome:
-        """The outcome of an exchange's API."""
+        """Return the outcome of an exchange's API."""
         return self.apis.setdefault(exchange.api, ApiOutcome(exchange.api))
 
     def add(self, captured: Exchange, live: Exchange, identities: Identities) -> None:
@@ -277,7 +277,7 @@ class Outcome:
             self.differ(captured, live, f"errors {captured.errors}, live {live.errors}", counts=False)
 
     def reason_of_lack(self, captured: Exchange, live: Exchange, identities: Identities) -> str:
-        """Why two exchanges can't be compared; "" where they can."""
+        """Return why two exchanges can't be compared; "" where they can."""
         if live.errors == captured.errors:
             return ""
         if captured.api_key == API_VERSIONS:
@@ -331,5 +331,5 @@ class Outcome:
             self.kept.append(Difference(captured.api, text, captured, live))
 
     def has_differences(self) -> bool:
-        """Whether anything differs at the level that is asked for."""
+        """Return whether anything differs at the level that is asked for."""
         return any(each.differences or any(each.verdicts(self.level)) for each in self.apis.values())

@@ -63,11 +63,11 @@ class LivePositions:
             self.live[key] = end
 
     def captured_name(self, topic: Body) -> str:
-        """The live name of a captured topic."""
+        """Return the live name of a captured topic."""
         return self.topics.live_name(self.topics.captured_name(topic.get("topic") or topic.get("topicId") or ""))
 
     def live_name(self, topic: Body) -> str:
-        """The name of a live topic."""
+        """Return the name of a live topic."""
         topic_id: str = topic.get("topicId") or ""
         return topic.get("topic") or self.topics.names.get(topic_id, topic_id)
 

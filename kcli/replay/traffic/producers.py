@@ -23,17 +23,17 @@ class Producers:
         self.adopted: set[int] = set()  # captured producers that began before the capture
 
     def is_known(self, producer: int) -> bool:
-        """Whether an answer gave the live id of a captured producer."""
+        """Return whether an answer gave the live id of a captured producer."""
         return producer in self.identities.producers
 
     def adopt(self, producer: int, live: int, epoch: int) -> None:
-        """A live id for a producer that began before the capture: whatever epoch it had is this one."""
+        """Take in a live id for a producer that began before the capture: whatever epoch it had is this one."""
         self.adopted.add(producer)
         self.identities.producers[producer] = live
         self.identities.epochs[producer] = {0: epoch}
 
     def renumbered(self, old: Numbered, records: int, topic: str, partition: int) -> Numbered:
-        """The live numbers of a captured batch with so many records."""
+        """Return the live numbers of a captured batch with so many records."""
         producer = self.identities.producers.get(old.producer, old.producer)
         epoch = self.identities.producer_epoch(old.epoch, Scope(producer=old.producer))
         captured, live = (old.producer, old.epoch, topic, partition), (producer, epoch, topic, partition)

@@ -47,7 +47,7 @@ class TrafficOptions(ReplayOptions):
 
     @property
     def suffixes(self) -> list[str]:
-        """What is put behind the groups and transactions of each client, so that it is another one."""
+        """Return what is put behind the groups and transactions of each client, so that it is another one."""
         return [""] if self.clients == 1 else [f"-{number}" for number in range(1, self.clients + 1)]
 
 

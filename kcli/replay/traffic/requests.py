@@ -39,7 +39,7 @@ class Requests:
         self.learnt, self.positions = learnt, positions
 
     def body(self, exchange: Exchange, version: int, session: Session) -> Mapping[str, Any]:
-        """The live request's body. SchemaError, EncodeError: the captured one has no form in that version."""
+        """Return the live request's body. SchemaError, EncodeError: the captured one has no form in that version."""
         key, topics = exchange.api_key, self.learnt.mapper.topics
         body: Mapping[str, Any] = self.learnt.mapper.request(key, exchange.request, exchange.link.server)
         if key == FETCH:
@@ -55,7 +55,7 @@ class Requests:
         return converted(key, body, exchange.api_version, version, topics, session.dialect)
 
     def framed(self, exchange: Exchange, version: int, session: Session, body: Mapping[str, Any]) -> bytes:
-        """The live request's frame. EncodeError."""
+        """Return the live request's frame. EncodeError."""
         header = {name: item for name, item in exchange.header.items() if name != "requestApiKeyName"}
         if version != exchange.api_version:
             header = {name: item for name, item in header.items() if not name.startswith("_")}
@@ -65,7 +65,7 @@ class Requests:
         return frames.encode_request(header, dict(body), session.dialect)
 
     def again(self, frame: bytes, exchange: Exchange, version: int, session: Session) -> bytes:
-        """The frame of a request that is sent once more: a Produce with the same sequences."""
+        """Return the frame of a request that is sent once more: a Produce with the same sequences."""
         if exchange.api_key != PRODUCE:
             body = self.body(exchange, version, session)
             if exchange.api_key == JOIN_GROUP:  # a member that has got its id by now
@@ -75,7 +75,7 @@ class Requests:
         return frame[:4] + session.connection.next_correlation().to_bytes(4, "big") + frame[8:]
 
     def with_records(self, exchange: Exchange, body: Mapping[str, Any], version: int) -> dict[str, Any]:
-        """A Produce with its batches numbered as live producers number theirs."""
+        """Return a Produce with its batches numbered as live producers number theirs."""
         topics = []
         for captured, topic in zip(exchange.request["topicData"], body["topicData"], strict=True):
             name = self.learnt.mapper.topics.captured_name(captured.get("topicId") or captured["name"])
@@ -85,7 +85,7 @@ class Requests:
         return dict(body) | {"topicData": [each for each in topics if each["partitionData"]]}
 
     def records(self, part: Mapping[str, Any], topic: str, version: int) -> bytes | None:
-        """The batches of a partition, for that version of Produce."""
+        """Return the batches of a partition, for that version of Produce."""
         data = part["records"]
         if not data:
             return None if data is None else bytes(data)

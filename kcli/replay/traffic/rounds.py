@@ -26,7 +26,7 @@ class Rounds:
         self.small: dict[Round, asyncio.Future[bool]] = {}  # live ones: whether they have fewer
 
     async def is_small(self, captured: Exchange, live: Mapping[str, Any]) -> bool:
-        """Whether a live JoinGroup's answer is of a round that has fewer members than the captured one."""
+        """Return whether a live JoinGroup's answer is of a round that has fewer members than the captured one."""
         if captured.response is None or captured.response["errorCode"] or live["errorCode"]:
             return False
         group = captured.request["groupId"]
@@ -40,7 +40,7 @@ class Rounds:
         return known.done() and known.result()
 
     def round(self, group: str, generation: int) -> asyncio.Future[bool]:
-        """What is known of a live round, once its leader was answered."""
+        """Return what is known of a live round, once its leader was answered."""
         if len(self.small) > MOST:
             del self.small[next(iter(self.small))]
         return self.small.setdefault((group, generation), asyncio.get_running_loop().create_future())

@@ -11,7 +11,7 @@ WINDOW_SECONDS = 60.0  # an exchange that took longer comes late, behind younger
 
 
 def in_order(items: Iterable[object], memory: int, window: float = WINDOW_SECONDS) -> Iterator[Exchange]:
-    """The exchanges among `items`, which come in the order of their answers, by the time of their requests.
+    """Yield the exchanges among `items`, which come in the order of their answers, by the time of their requests.
 
     memory: bytes of frames that are held at most, to have them in order; beyond that the oldest goes first.
     Requests of one connection stay in their order.

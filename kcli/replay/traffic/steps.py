@@ -36,13 +36,13 @@ class Step:
     sent_at: float = 0.0
 
     def leave(self, at: float) -> None:
-        """The request has gone out."""
+        """Take note that the request has gone out."""
         self.sent_at = at
         if not self.sent.done():
             self.sent.set_result(None)
 
     def end(self) -> None:
-        """Nothing more comes of it."""
+        """Take note that nothing more comes of it."""
         self.leave(self.sent_at)
         if not self.done.done():
             self.done.set_result(None)
@@ -61,7 +61,7 @@ class Order:
         self._own: dict[str, list[tuple[int, Step]]] = {}  # by connection, by the time of their captured answer
 
     def step(self, exchange: Exchange) -> Step:
-        """The step of the next exchange."""
+        """Return the step of the next exchange."""
         now = exchange.request_ns
         while self._coming and self._coming[0][0] <= now:
             self._answered.append(heappop(self._coming)[2])
@@ -88,5 +88,5 @@ class Order:
         return step
 
     def forget(self, connection: str) -> None:
-        """A connection has had its last request."""
+        """Forget a connection that has had its last request."""
         self._own.pop(connection, None)

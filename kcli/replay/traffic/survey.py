@@ -65,7 +65,7 @@ class SeenTopic:
 
     @property
     def presumed(self) -> set[int]:
-        """The partitions in which fetches found records that were there before."""
+        """Return the partitions in which fetches found records that were there before."""
         return {index for index, offset in self.read.items() if offset < self.produced.get(index, offset + 1)}
 
 
@@ -92,7 +92,7 @@ class Survey:
     first_ns: int = 0
 
     def needed(self) -> dict[str, SeenTopic]:
-        """The topics that the requests need, by captured name; of an id that has no name that id."""
+        """Return the topics that the requests need, by captured name; of an id that has no name that id."""
         found: dict[str, SeenTopic] = {}
         for each in self.asked:
             name = self.names.names.get(each, each)
@@ -152,14 +152,14 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
 
 
 def names_of(exchange: Exchange, dialect: str | None) -> Named:
-    """What a captured request names."""
+    """Return what a captured request names."""
     named = Named({}, {}, {})
     names_in(catalog(dialect).known(exchange.api_key).request, dialect, exchange.request, named)
     return named
 
 
 def text_of(topic: str | tuple[str]) -> str:
-    """A topic's name, or its id, as messages name it."""
+    """Return a topic's name, or its id, as messages name it."""
     return topic if isinstance(topic, str) else topic[0]
 
 

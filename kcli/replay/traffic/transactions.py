@@ -63,7 +63,7 @@ class Transactions:
 
 
 def producer_of(api_key: int, body: Body) -> dict[str, int]:
-    """The producer's id and epoch of a request: those of a Produce stand in its batches."""
+    """Return the producer's id and epoch of a request: those of a Produce stand in its batches."""
     if api_key != PRODUCE:
         return {name: body[name] for name in ("producerId", "producerEpoch")}
     from kcli.replay.records import batches_of

@@ -39,7 +39,7 @@ def converted(api_key: int, body: Body, captured: int, version: int, topics: Liv
 
 
 def batched(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
-    """The form for several of the form for one."""
+    """Return the form for several of the form for one."""
     if api_key == FIND_COORDINATOR:
         return body | {"coordinatorKeys": [body.get("key", "")]}
     if api_key == OFFSET_FETCH:
@@ -48,7 +48,7 @@ def batched(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def single(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
-    """The form for one of the form for several. SchemaError: there is more than one."""
+    """Return the form for one of the form for several. SchemaError: there is more than one."""
     name = {FIND_COORDINATOR: "coordinatorKeys", OFFSET_FETCH: "groups", LEAVE_GROUP: "members"}[api_key]
     listed = body.get(name) or []
     if len(listed) != 1:
@@ -73,7 +73,7 @@ def fit(value: Any, word: Word, topics: LiveTopics) -> Any:
 
 
 def named(value: dict[str, Any], word: Struct, topics: LiveTopics) -> dict[str, Any]:
-    """With a topic's name for its id or the reverse, where the struct has a field for the other only."""
+    """Return it with a topic's name for its id or the reverse, where the struct has a field for the other only."""
     topic_id, name = value.get("topicId"), value.get("topic") or value.get("name")
     field = next((each for each in ("topic", "name") if each in word.words), None)
     if field is not None and "topicId" not in word.words and not name and topic_id not in (None, NO_UUID):
@@ -84,7 +84,7 @@ def named(value: dict[str, Any], word: Struct, topics: LiveTopics) -> dict[str, 
 
 
 def common(api_key: int, answer: Body) -> Body:
-    """An answer in the form that all versions can be laid beside: the one for several groups or keys."""
+    """Return an answer in the form that all versions can be laid beside: the one for several groups or keys."""
     if api_key == FIND_COORDINATOR and "coordinators" not in answer:
         return {"coordinators": [dict(answer)], "throttleTimeMs": answer.get("throttleTimeMs", 0)}
     if api_key == FIND_COORDINATOR:
@@ -101,7 +101,7 @@ def common(api_key: int, answer: Body) -> Body:
 
 
 def offsets_of(topic: Body) -> dict[str, Any]:
-    """A topic of ListOffsets v0's answer as later versions have it: the first of its offsets."""
+    """Return a topic of ListOffsets v0's answer as later versions have it: the first of its offsets."""
     parts = [
         {name: item for name, item in part.items() if name != "oldStyleOffsets"}
         | {"offset": part["oldStyleOffsets"][0]}

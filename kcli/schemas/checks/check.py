@@ -35,7 +35,7 @@ Report = Callable[[str, str, str], None]
 
 
 def check(message: Message) -> list[SchemaFinding]:
-    """Every finding about a message, in the order of its fields."""
+    """Return every finding about a message, in the order of its fields."""
     found: list[SchemaFinding] = []
 
     def report(path: str, rule: str, text: str) -> None:
@@ -59,7 +59,7 @@ def places(fields: tuple[Field, ...], versions: Range, path: str = "") -> Iterat
 
 
 def levels(fields: tuple[Field, ...], path: str = "") -> Iterator[tuple[str, tuple[Field, ...]]]:
-    """The fields of the message, then those of each struct."""
+    """Yield the fields of the message, then those of each struct."""
     yield path, fields
     for field in fields:
         if field.fields:
@@ -155,7 +155,7 @@ def check_versions_of_pair(request: Message, response: Message) -> list[SchemaFi
 
 
 def repair(message: Message) -> tuple[Message, list[SchemaFinding]]:
-    """The message with every clashing or missing tag replaced by the lowest free one, and what was done."""
+    """Return the message with every clashing or missing tag replaced by the lowest free one, and what was done."""
     found: list[SchemaFinding] = []
     fields = retag(message.name, message.fields, "", found)
     return message._replace(fields=fields), found

@@ -58,7 +58,7 @@ WORDS: dict[type, str] = {
 
 
 def fits(value: Any, kind: type) -> bool:
-    """Whether Jackson makes that of it: null is none, numbers and truths may be text and the other way."""
+    """Return whether Jackson makes that of it: null is none, numbers and truths may be text and the other way."""
     if value is None:
         return True
     if kind is list:
@@ -74,7 +74,7 @@ def fits(value: Any, kind: type) -> bool:
 
 
 def suggestion(key: str, known: dict[str, type]) -> str:
-    """The nearest of the known keys, as the end of a sentence."""
+    """Return the nearest of the known keys, as the end of a sentence."""
     import difflib
 
     near = difflib.get_close_matches(key, known, 1)
@@ -82,7 +82,7 @@ def suggestion(key: str, known: dict[str, type]) -> str:
 
 
 def backward(text: str) -> bool:
-    """Whether a range runs from high to low: an empty one to the generator."""
+    """Return whether a range runs from high to low: an empty one to the generator."""
     lo, _, hi = text.partition("-")
     return lo.isdigit() and hi.isdigit()
 
@@ -137,25 +137,25 @@ DEFAULTS: dict[str, Callable[[str], str | None]] = {
 
 
 def wrong_default(kind: str, text: str) -> str | None:
-    """Why the generator refuses a text as the default of a scalar type; None: it takes it."""
+    """Return why the generator refuses a text as the default of a scalar type; None: it takes it."""
     return DEFAULTS.get(kind, integer(kind) if kind in INTEGERS else anything)(text)
 
 
 def objects(value: Any) -> list[Raw]:
-    """The JSON objects of a list; one alone counts as a list of one, as it does to Jackson."""
+    """Return the JSON objects of a list; one alone counts as a list of one, as it does to Jackson."""
     found = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
     return [each for each in found if isinstance(each, dict)]
 
 
 def inner_fields(raw: Raw) -> Iterator[Raw]:
-    """The fields of a struct and of the structs in it."""
+    """Yield the fields of a struct and of the structs in it."""
     for field in objects(raw.get("fields")):
         yield field
         yield from inner_fields(field)
 
 
 def wrong_entity(entity: str, kind: str) -> str:
-    """What is wrong with the entityType of a field; "" for nothing."""
+    """Return what is wrong with the entityType of a field; "" for nothing."""
     if entity not in ENTITIES:
         return f"entityType {entity!r} is none of {', '.join(ENTITIES)}"
     base = ENTITIES[entity]

@@ -57,7 +57,7 @@ class Placed(json.JSONDecoder):
 
 
 def check_folder(folder: Path, stock: Catalog, release: str) -> list[DraftFinding]:
-    """Every finding about the definitions in a folder and below it. InputError: there are none.
+    """Return every finding about the definitions in a folder and below it. InputError: there are none.
 
     release: whose versions may not change.
     """
@@ -157,7 +157,7 @@ class Checked:
         self.messages[name] = Definition(message, file, lines[id(raw)])
 
     def meanings(self, message: Message) -> Iterator[tuple[str, str, str]]:
-        """What is wrong with what a definition means: (path, rule, text)."""
+        """Yield what is wrong with what a definition means: (path, rule, text)."""
         yield from ((each.path, each.rule, each.text) for each in check(message) if each.rule in OWN_RULES)
         if message.name in self.stock.lines or message.name in self.stock.current_names:
             yield from broken_promises(self.stock.message(message.name), message, self.release)
@@ -199,7 +199,7 @@ class Checked:
 
 
 def line_of(raw: Any, path: str, lines: dict[int, int]) -> int:
-    """The line of the field at a path; of the message where there is none."""
+    """Return the line of the field at a path; of the message where there is none."""
     at = raw
     common = {struct["name"]: struct["fields"] for struct in raw.get("commonStructs", ())}
     for name in path.split(".") if path else ():

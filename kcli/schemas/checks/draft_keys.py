@@ -31,7 +31,7 @@ def is_rpc(message: Message) -> bool:
 
 
 def current_name(stock: Catalog, message: Message) -> str:
-    """A message's name in today's tables."""
+    """Return a message's name in today's tables."""
     return stock.current_names.get(message.name, message.name)
 
 
@@ -45,7 +45,7 @@ def names_of_apis(stock: Catalog, messages: Iterable[Message]) -> list[str]:
 
 
 def key_faults(stock: Catalog, settings: Mapping[str, int], messages: Iterable[Message]) -> Iterator[KeyFault]:
-    """What is wrong with the keys of these messages, as they are set or else as the definitions have them."""
+    """Yield what is wrong with the keys of these messages, as they are set or else as the definitions have them."""
     spoken = [each for each in messages if is_rpc(each)]
     apis = names_of_apis(stock, spoken)
     for api in settings:
@@ -82,7 +82,7 @@ def against_tables(stock: Catalog, message: Message, key: int) -> Iterator[tuple
 
 
 def with_keys(stock: Catalog, settings: Mapping[str, int], messages: Iterable[Message]) -> list[Message]:
-    """The messages by today's names, requests first, each request and response with a key."""
+    """Return the messages by today's names, requests first, each request and response with a key."""
     named = [each._replace(name=current_name(stock, each)) for each in messages]
     named.sort(key=lambda each: (each.kind != "request", each.name))
     stated = {api_of(stock, each): each.api_key for each in named if is_rpc(each) and each.api_key is not None}

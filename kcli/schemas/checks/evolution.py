@@ -20,7 +20,7 @@ def released_versions(message: Message, release: str) -> Range:
 
 
 def broken_promises(old: Message, new: Message, release: str) -> Iterator[Finding]:
-    """What a definition changes of the versions that a release has. old: the message of the tables."""
+    """Yield what a definition changes of the versions that a release has. old: the message of the tables."""
     spoken = released_versions(old, release)
     if not spoken:
         return
@@ -42,7 +42,7 @@ def broken_promises(old: Message, new: Message, release: str) -> Iterator[Findin
 
 
 def differences(old: tuple[Field, ...], new: tuple[Field, ...], version: int, path: str) -> Iterator[Finding]:
-    """How the fields of one version differ."""
+    """Yield how the fields of one version differ."""
     before = [field for field in old if version in field.versions]
     after = [field for field in new if version in field.versions]
     pairs, gone, come = matched(before, after, version)

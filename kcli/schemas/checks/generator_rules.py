@@ -289,7 +289,7 @@ class Rules:
 
 
 def broken_rules(raw: Raw) -> list[Broken]:
-    """What the generator refuses in a definition."""
+    """Return what the generator refuses in a definition."""
     rules = Rules(raw)
     rules.message()
     return rules.found

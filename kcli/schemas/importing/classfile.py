@@ -36,7 +36,7 @@ class ErrorCode:
 
 
 def read_errors(jar: zipfile.ZipFile) -> list[ErrorCode]:
-    """The error codes that a kafka-clients jar defines, by code; none in a jar without them. InputError."""
+    """Return the error codes that a kafka-clients jar defines, by code; none in a jar without them. InputError."""
     if f"{ERRORS_CLASS}.class" not in jar.NameToInfo:
         return []
     try:
@@ -156,7 +156,7 @@ class ClassFile:
         return error, name, self.made_by(int.from_bytes(code[at + 1 : at + 3], "big"))
 
     def pushed(self, code: bytes, at: int) -> tuple[object, int]:
-        """The constant that an instruction pushes, and where the next one is."""
+        """Return the constant that an instruction pushes, and where the next one is."""
         op = code[at]
         if op in (LDC, LDC_W):
             width = 1 if op == LDC else 2
@@ -171,7 +171,7 @@ class ClassFile:
         return self.text(number(value[0])) if tag == STRING else value[0] if tag == INTEGER else None
 
     def made_by(self, index: int) -> str:
-        """The class whose constructor a method reference (`X::new`) names."""
+        """Return the class whose constructor a method reference (`X::new`) names."""
         method, _ = self.value(index, DYNAMIC)
         table, at = self.attributes["BootstrapMethods"], 2
         for _ in range(number(method)):

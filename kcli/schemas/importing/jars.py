@@ -46,7 +46,7 @@ class Definitions:
 
 
 def read_jars(paths: Sequence[Path], done: Callable[[int], None] = lambda _: None) -> dict[str, Definitions]:
-    """What the jars define, by release. Of two jars with one message in one release the later path counts.
+    """Return what the jars define, by release. Of two jars with one message in one release the later path counts.
 
     done: called with the number of bytes read so far. InputError when a path is no jar, or its name says no release.
     """

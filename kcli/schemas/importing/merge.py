@@ -34,7 +34,7 @@ def identity(message: Message) -> Identity:
 
 
 def add_release(tables: Mapping[Identity, Message], messages: Iterable[Message], before: str | None) -> Tables:
-    """The tables with one more release's messages, each with what that one release says.
+    """Return the tables with one more release's messages, each with what that one release says.
 
     before: the newest release in the tables. SchemaError when the definitions can't be brought together.
     """
@@ -134,7 +134,7 @@ def check(merged: Message, old: Message, new: Message, parting: list[int]) -> No
 
 
 def graft_versions(old: Message, new: Message, versions: list[int]) -> tuple[Field, ...]:
-    """The new fields, and with them whatever these versions need of the old ones."""
+    """Return the new fields, and with them whatever these versions need of the old ones."""
     fields = new.fields
     for version in reversed(versions):
         wanted = layout(old, version)
@@ -171,7 +171,7 @@ def only(field: Field, version: int) -> Field:
 
 
 def widen(base: Field, old: Field, version: int, *, cut: bool, path: str) -> Field:
-    """The base field, there in this version too, and then as the old one."""
+    """Return the base field, there in this version too, and then as the old one."""
     return base._replace(
         versions=extend(base.versions, version, path),
         nullable=extend(base.nullable, version, path) if version in old.nullable else base.nullable,

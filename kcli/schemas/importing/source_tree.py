@@ -37,7 +37,7 @@ class SourceTree:
 
 
 def read_tree(folder: Path, stock: Catalog) -> SourceTree:
-    """What a tree defines. InputError: there are no definitions in it."""
+    """Return what a tree defines. InputError: there are no definitions in it."""
     found = SourceTree()
     for path in definitions(folder):
         if TESTS in path.relative_to(folder).parts:
@@ -74,7 +74,7 @@ def definitions(folder: Path) -> Iterator[Path]:
 
 
 def is_known(stock: Catalog, message: Message) -> bool:
-    """Whether the tables have each version of a message just so: fields, types, names, defaults and flexibility.
+    """Return whether the tables have each version of a message just so: fields, types, names, defaults and flexibility.
 
     Records of coordinators were "data" without a key before Kafka 4.1.
     """
@@ -90,7 +90,7 @@ def is_known(stock: Catalog, message: Message) -> bool:
 
 
 def release_of_tree(folder: Path) -> str:
-    """What gradle.properties says the release is; "" where there is none."""
+    """Return what gradle.properties says the release is; "" where there is none."""
     try:
         found = RELEASE.search((folder / "gradle.properties").read_text("utf-8", "replace"))
     except OSError:

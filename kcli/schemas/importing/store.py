@@ -28,12 +28,12 @@ def place(message: Message) -> tuple[int, str, int, str]:
 
 
 def to_line(message: Message) -> str:
-    """A message as a line of the tables: Kafka's JSON, compact."""
+    """Return a message as a line of the tables: Kafka's JSON, compact."""
     return dumps(to_raw(message))
 
 
 def to_raw(message: Message) -> dict[str, Any]:
-    """The definition of a message, in Kafka's form. `build` gives the same message back."""
+    """Return the definition of a message, in Kafka's form. `build` gives the same message back."""
     raw: dict[str, Any] = {"name": message.name, "type": message.kind}
     if message.api_key is not None:
         raw["apiKey"] = message.api_key

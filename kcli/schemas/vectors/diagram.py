@@ -40,7 +40,7 @@ class Box(NamedTuple):
 
 
 def diagrams(message: Message, version: int) -> Iterator[Diagram]:
-    """The message, then each struct in it, in the order of their fields."""
+    """Yield the message, then each struct in it, in the order of their fields."""
     yield from of_struct(f"{message.name} v{version}", message.fields, version, message.is_flexible(version), "")
 
 

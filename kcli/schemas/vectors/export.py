@@ -20,7 +20,7 @@ NULLABLE = ("string", "bytes")
 
 
 def to_definition(message: Message, notes: Notes | None = None) -> Raw:
-    """A message as JSON in Kafka's form, keys in Kafka's order. notes: about its fields, by path."""
+    """Return a message as JSON in Kafka's form, keys in Kafka's order. notes: about its fields, by path."""
     notes = notes or {}
     raw: Raw = {"apiKey": message.api_key} if message.api_key is not None else {}
     raw["type"] = message.kind
@@ -72,7 +72,7 @@ class Structs:
                 self.common[self.name(element, shape)] = shape, path
 
     def name(self, element: str, shape: Shape) -> str:
-        """The name of a struct, with a number behind it where other structs have that name, too."""
+        """Return the name of a struct, with a number behind it where other structs have that name, too."""
         place = self.shapes[element].index(shape)
         return f"{element}{place + 1}" if place else element
 
@@ -106,7 +106,7 @@ def field_to_raw(field: Field, structs: Structs, notes: Notes, path: str) -> Raw
 
 
 def default_text(field: Field) -> str | None:
-    """The default as Kafka writes it; None where it need not be said."""
+    """Return the default as Kafka writes it; None where it need not be said."""
     able = field.is_array or field.element not in SCALARS or field.type in NULLABLE
     if field.default is None:
         return "null" if able and field.nullable.holds(field.versions) else None

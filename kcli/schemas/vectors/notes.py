@@ -38,7 +38,7 @@ def walk(
 
 
 def notes_text(messages: Iterable[Message], notes: Mapping[str, Notes]) -> str:
-    """A line for each message: its name, and the notes about the fields that it has."""
+    """Return a line for each message: its name, and the notes about the fields that it has."""
     lines = []
     for message in messages:
         known = set(paths(message.fields, ""))
@@ -55,7 +55,7 @@ def paths(fields: Iterable[Field], path: str) -> Iterator[str]:
 
 
 def read_notes(folder: Path) -> dict[str, Notes]:
-    """The notes beside tables, by message; none where the file is missing."""
+    """Return the notes beside tables, by message; none where the file is missing."""
     file = folder / NOTES
     rows = [loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
     return {row["name"]: row["notes"] for row in rows}

@@ -59,7 +59,7 @@ def values(message: Message, version: int) -> Iterator[Vector]:
 
 
 def places(fields: tuple[Field, ...], version: int, path: Path) -> Iterator[tuple[Path, Field]]:
-    """Every field of a version, with its path."""
+    """Yield every field of a version, with its path."""
     for field in fields:
         if version in field.versions:
             yield (*path, field.name), field
@@ -71,7 +71,7 @@ def structs(fields: tuple[Field, ...], version: int, path: Path) -> Iterator[Pat
 
 
 def edges(field: Field, version: int, base: Any) -> Iterator[tuple[str, Any]]:
-    """What a field may be besides what it is in `base`, named."""
+    """Yield what a field may be besides what it is in `base`, named."""
     if version in field.nullable:
         yield "null", None
     if field.is_array:
@@ -103,7 +103,7 @@ def scalars(kind: str) -> Iterator[tuple[str, Any]]:
 
 
 def canonical(fields: tuple[Field, ...], version: int, value: dict[str, Any]) -> dict[str, Any]:
-    """The value as Kafka's generated code writes it: tagged fields at their defaults are left out."""
+    """Return the value as Kafka's generated code writes it: tagged fields at their defaults are left out."""
     made = dict(value)
     for field in fields:
         if field.name not in made or version not in field.versions:
@@ -128,14 +128,14 @@ def is_default(field: Field, value: Any) -> bool:
 
 
 def at(value: Any, path: Path) -> Any:
-    """What stands at a path; of arrays in the first entry."""
+    """Return what stands at a path; of arrays in the first entry."""
     for name in path:
         value = (value[0] if isinstance(value, list) else value)[name]
     return value
 
 
 def replaced(value: Any, path: Path, new: Any) -> Any:
-    """The value with another one at a path; of arrays in the first entry. What is not changed is shared."""
+    """Return the value with another one at a path; of arrays in the first entry. What is not changed is shared."""
     if not path:
         return new
     if isinstance(value, list):
