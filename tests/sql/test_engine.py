@@ -281,3 +281,14 @@ def test_its_folder_goes_with_it() -> None:
         folder = Path(engine.folder.name)
         assert folder.is_dir()
     assert not folder.exists()
+
+
+def test_a_query_has_so_many_seconds(tmp_path: Path) -> None:
+    """What takes the rows may take longer; the next query has its own seconds."""
+    endless = "SELECT count(*) FROM range(400000000) AS a, range(400000000) AS b"
+    with Engine([], seconds=0.3) as engine:
+        with pytest.raises(InputError, match=r"takes longer than 0\.3 s \(--timeout\)"), engine.answer(endless) as rows:
+            rows.read_all()
+        engine.seconds = 60.0
+        with engine.answer("SELECT 1 AS a") as rows:
+            assert rows.read_all().to_pylist() == [{"a": 1}]

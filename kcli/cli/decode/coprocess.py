@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kcli.cli.options.file_type import name_of
-from kcli.cli.options.inputs import plain_line, unbase64
+from kcli.cli.options.hex_text import plain_line
+from kcli.cli.options.inputs import unbase64
 from kcli.cli.terminal.output import open_output
 from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kcli.cli.options.file_type import is_batch, name_of, refuse_others
-from kcli.cli.options.inputs import is_dump, read_text, unbase64, unhex
+from kcli.cli.options.hex_text import is_dump, unhex
+from kcli.cli.options.inputs import read_text, unbase64
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar.request_start import PREFIX

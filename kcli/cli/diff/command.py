@@ -11,6 +11,7 @@ from kcli.cli.decode.coprocess import Reply, answer_lines, check_lines
 from kcli.cli.decode.lines_option import lines_option
 from kcli.cli.diff.sides import Side, batch_side, message_side, unframed
 from kcli.cli.options.file_type import name_of
+from kcli.cli.options.hex_text import unhex
 from kcli.cli.options.inputs import (
     binary_input,
     dialect_option,
@@ -20,7 +21,6 @@ from kcli.cli.options.inputs import (
     read_text,
     secrets_option,
     unbase64,
-    unhex,
 )
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import InputError, UsageError

@@ -13,25 +13,17 @@ from typing import Any, TypeVar
 import click
 
 from kcli.cli.options.file_type import name_of, refuse_others
+from kcli.cli.options.hex_text import unhex
 from kcli.cli.options.pipes import without_pipes
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# xxd: `00000010: 0001 0011 ...  text`; hexdump -C: `00000010  00 01 ...  |text|`; tshark -x: `0010  00 01 ...   text`
-COLUMNS = re.compile(r"(?:0x(?=[0-9a-fA-F]+:))?([0-9a-fA-F]{4,16})(:\s*|\s{2,}|$)(.*)")
 SYNONYMS = {"text": "table", "table": "text", "jsonl": "json"}
 MOST_BYTES = 1 << 62
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-OCTAL = re.compile(r"([0-7]{7,})((?: +[0-9a-fA-F]{2})+)? *(?:>.*)?")  # a line of od -tx1, with -tx1z text behind >
-FRAME = re.compile(r"\+[-+]+\+?|\|(?:\s+[0-9a-f])+\s*\|")
-BOXED = re.compile(r"\|[0-9a-f]{8,}\|((?:\s+[0-9a-fA-F]{2})*)\s*\|.*")
-LIST = re.compile(r"(?:[\w\[\]<> ]*=\s*)?(?:[\w\[\] ]*([\[{(]))?((?:\s*-?\d{1,3}\s*,)+\s*-?\d{1,3}\s*,?\s*)[\]})]*;?")
-COMMENT = re.compile(r"(?<!\S)(?:#|//|;).*|^\s*--.*")
-PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})+")
 # For errors, and compiled there.
-NOT_HEX = r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)"  # of a word of digits: 0x and \x may stand there
 NOT_BASE64 = rb"[^A-Za-z0-9+/=]|=(?=[^=])"
 
 
@@ -262,93 +254,3 @@ def unbase64(data: bytes) -> bytes:
         else:
             why = f"{counted(len(text), 'character')} (groups of four expected, the last filled up with = or ==)"
         raise InputError(f"not base64: {why}") from None
-
-
-def unhex(data: bytes) -> bytes:
-    """Bytes from hex text: digits with white space, commas or 0x between them, or the columns of a hex dump.
-
-    Also as people have them: a list of decimal numbers, comments behind # or //, dumps of tcpdump -X, Netty and od.
-    """
-    text = data.decode("latin-1")
-    if (numbers := decimal_bytes(text)) is not None:
-        return numbers
-    out = bytearray()
-    for number, line in enumerate(text.splitlines(), 1):
-        line = COMMENT.sub("", line)
-        if (boxed := boxed_columns(line)) is not None:
-            out += plain_line(boxed, number)
-            continue
-        if (octal := OCTAL.fullmatch(line.strip())) and int(octal[1], 8) == len(out) and (out or octal[2]):
-            out += plain_line(octal[2] or "", number)
-            continue
-        columns = COLUMNS.fullmatch(line.strip())
-        if line.strip() == "*":
-            raise InputError(f"line {number}: `*` stands for lines that were left out (hexdump -v prints them all)")
-        if columns and (columns[2].startswith(":") or int(columns[1], 16) == len(out)) and not bare(columns, len(out)):
-            out += dump_line(columns[3], columns[2].startswith(":"), number)
-        else:
-            out += plain_line(line, number)
-    return bytes(out)
-
-
-def decimal_bytes(text: str) -> bytes | None:
-    """The bytes of a list of decimal numbers, signed or not, as debuggers print it; None: it is none.
-
-    Pairs of digits alone are hex, unless a bracket stands around them, and then unless one begins with 0.
-    """
-    found = LIST.fullmatch(text.strip())
-    if found is None:
-        return None
-    numbers = re.findall(r"-?\d+", found[2])
-    as_hex = all(len(each) == 2 for each in numbers) and (not found[1] or any(each[0] == "0" for each in numbers))
-    if as_hex and found[1]:
-        return bytes.fromhex("".join(numbers))
-    if as_hex or not all(-128 <= int(each) <= 255 for each in numbers):
-        return None
-    return bytes(int(each) & 0xFF for each in numbers)
-
-
-def boxed_columns(line: str) -> str | None:
-    """The hex digits of a line of Netty's dump (ByteBufUtil.prettyHexDump), "" of its frame; None: it is none."""
-    if FRAME.fullmatch(line.strip()):
-        return ""
-    found = BOXED.fullmatch(line.strip())
-    return found[1] if found else None
-
-
-def is_dump(line: bytes) -> bool:
-    """Whether a line of text has the columns of a hex dump: an offset in front, or a frame around it."""
-    text = line.decode("latin-1").strip()
-    columns = COLUMNS.fullmatch(text)
-    octal = OCTAL.fullmatch(text)
-    return bool((columns and columns[2]) or (octal and octal[2])) or boxed_columns(text) is not None
-
-
-def bare(columns: re.Match[str], size: int) -> bool:
-    """A line of digits alone is data, unless it can only be the last offset of a dump."""
-    return not columns[3] and not columns[2].startswith(":") and not (size and len(columns[1]) >= 7)
-
-
-def dump_line(text: str, colon: bool, number: int) -> bytes:
-    """The hex column of a dump's line: text follows two spaces in xxd, a bar in hexdump, three spaces in tshark."""
-    if "|" in text:
-        text = text[: text.index("|")]
-    elif colon:
-        text = re.split(r"\s{2,}", text, maxsplit=1)[0]
-    else:
-        text = re.split(r"\s{3,}", text, maxsplit=1)[0]
-    return plain_line(text, number)
-
-
-def plain_line(text: str, number: int) -> bytes:
-    """The bytes of a line of digits, with white space, commas or 0x between them. InputError names line and column."""
-    out = bytearray()
-    for token in re.finditer(r"[^\s,:;]+", text):
-        digits = token[0].removeprefix("0x").removeprefix("0X").replace("\\x", "")
-        if not PAIRS.fullmatch(digits):
-            found = re.search(NOT_HEX, token[0])
-            why = repr(found[0]) if found else f"an odd number of digits in {token[0][:20]!r}"
-            column = token.start() + (found.start() if found else 0) + 1
-            raise InputError(f"not hex: line {number}, column {column}: {why} (pairs of digits expected)")
-        out += bytes.fromhex(digits)
-    return bytes(out)

@@ -8,7 +8,8 @@ import click
 import pytest
 
 from kcli.cli.main import main
-from kcli.cli.options.inputs import Format, format_option, read_bytes, unbase64, unhex
+from kcli.cli.options.hex_text import unhex
+from kcli.cli.options.inputs import Format, format_option, read_bytes, unbase64
 from kcli.errors import InputError, UsageError
 from tests.capture.wires import SAMPLES
 from tests.commands import commands
@@ -78,7 +79,7 @@ def test_what_people_paste(text: str) -> None:
     [
         ("[-1, -128, 127, 255]", "ff807fff"),
         ("[10, 20, 30]", "0a141e"),
-        ("[0x0a, 0x14]", None),
+        ("[0x0a, 0x14]", "0a14"),
         ("10, 20, 30", "102030"),
         ("00, 03", "0003"),
         ("[00, 03, 12]", "000312"),

@@ -1,0 +1,60 @@
+"""Hex text as other tools and languages write it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.cli.options.hex_text import is_dump, unhex
+from kcli.errors import InputError
+
+DATA = bytes.fromhex("000300010000000200036170700000000100") + b"\xff\x7f'"
+ROWS = [(at, DATA[at : at + 16]) for at in range(0, len(DATA), 16)]
+SEGMENT = (
+    bytes.fromhex("4500") + (52 + len(DATA)).to_bytes(2, "big") + bytes.fromhex("0001000040060000 0a000001 0a000002")
+    + bytes.fromhex("9c402384 00000001 00000001 8018 0200 0000 0000 0101080a 00000001 00000002") + DATA
+)  # fmt: skip
+
+
+def words(data: bytes) -> str:
+    """As hexdump has them: each with its second byte first, of the last odd one with a zero."""
+    return " ".join((data[at : at + 2] + b"\0")[:2][::-1].hex() for at in range(0, len(data), 2))
+
+
+FORMS = {
+    "C": "unsigned char packet[] = {\n  " + ", ".join(f"0x{each:02x}" for each in DATA) + "\n};\nint n = 21;\n",
+    "Go": "[]byte{" + ", ".join(f"0x{each:x}" for each in DATA) + "}",
+    "Rust": "let b: [u8; 21] = [" + ", ".join(f"0x{each:02X}" for each in DATA) + "];",
+    "Python": repr(DATA),
+    "a string of C": '"' + "".join(f"\\x{each:02x}" for each in DATA) + '"',
+    "Node's Buffer": f"<Buffer {DATA.hex(' ')}>",
+    "Uint8Array": f"Uint8Array({len(DATA)}) [\n  " + ",\n  ".join(map(str, DATA)) + "\n]",
+    ".NET": DATA.hex("-").upper(),
+    "od -Ax -tx1z": "".join(f"{at:06x} {row.hex(' '):<47}  >text<\n" for at, row in ROWS) + "000015\n",
+    "od -Ad -tx1": "".join(f"{at:07d} {row.hex(' ')}\n" for at, row in ROWS) + "0000021\n",
+    "hexdump": "".join(f"{at:07x} {words(row)}\n" for at, row in ROWS) + "0000015\n",
+    "tcpdump -x": "12:00:00.000001 IP 10.0.0.1.40000 > 10.0.0.2.9092: Flags [P.], length 21\n"
+    + "".join(f"\t0x{at:04x}:  {SEGMENT[at : at + 16].hex(' ', 2)}\n" for at in range(0, len(SEGMENT), 16)),
+    "comments": "-- header\n" + DATA[:4].hex(" ") + " -- key, version\n" + DATA[4:].hex(" ") + " // the rest\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_others_write(form: str) -> None:
+    assert unhex(FORMS[form].encode()) == DATA
+
+
+def test_a_dump_is_told_by_its_first_line() -> None:
+    for form in ("od -Ax -tx1z", "od -Ad -tx1", "hexdump"):
+        assert is_dump(FORMS[form].encode().splitlines()[0])
+    assert not is_dump(DATA.hex(" ").encode())
+
+
+@pytest.mark.parametrize("text", ["'\\x0'", '"no escape"', "[0x00, 300]", "<Buffer 0>", "b'\\x00' + x", "0x000"])
+def test_what_is_none_of_them_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="not hex"):
+        unhex(text.encode())
+
+
+def test_two_packets_are_not_one() -> None:
+    with pytest.raises(InputError, match="line 7: another packet begins"):
+        unhex(FORMS["tcpdump -x"].encode() * 2)
