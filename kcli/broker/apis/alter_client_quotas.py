@@ -8,29 +8,33 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.broker.security.quotas import entity_fault, value_fault
-from kcli.broker.security.state import entity_of
+from kcli.broker.security.state import Entity, entity_of, entity_rows
 
 
 def handle(request: Request) -> dict[str, Any]:
-    seen: set[Any] = set()
-    return {"entries": [result(request, each, seen) for each in request.body["entries"]]}
+    rows: dict[Entity, dict[str, Any]] = {}
+    for each in request.body["entries"]:
+        entity = entity_of(each["entity"])
+        if entity in rows:
+            said = f"Duplicate alter request for client quota entity {dict(entity)}"
+            rows[entity] |= {"errorCode": error_code("INVALID_REQUEST"), "errorMessage": said}
+        else:
+            rows[entity] = result(request, entity, each["ops"])
+    return {"entries": list(rows.values())}
 
 
-def result(request: Request, wanted: Mapping[str, Any], seen: set[Any]) -> dict[str, Any]:
-    rows = wanted["entity"]
+def result(request: Request, entity: Entity, changes: list[Mapping[str, Any]]) -> dict[str, Any]:
+    rows = entity_rows(entity)
     made = {"entity": rows, "errorCode": request.fault(), "errorMessage": None}
     if made["errorCode"]:
         return made
-    fault = entity_fault(rows) or ("Duplicate quota entity" if entity_of(rows) in seen else "")
-    fault = fault or changes_fault([each["entityType"] for each in rows], wanted["ops"])
-    if fault:
+    if fault := entity_fault(entity) or changes_fault(list(dict(entity)), changes):
         return made | {"errorCode": error_code("INVALID_REQUEST"), "errorMessage": fault}
-    seen.add(entity_of(rows))
-    known = request.metadata.security.quotas.get(entity_of(rows), {})
+    known = request.metadata.security.quotas.get(entity, {})
     if not request.body["validateOnly"]:
         request.metadata.secure(
             ("ClientQuotaRecord", 0, {"entity": rows} | {name: each[name] for name in ("key", "value", "remove")})
-            for each in wanted["ops"]
+            for each in changes
             if not each["remove"] or each["key"] in known
         )
     return made

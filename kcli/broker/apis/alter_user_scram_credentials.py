@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,23 +11,19 @@ from kcli.broker.security.scram import ALGORITHMS, LEAST_ITERATIONS, MOST_ITERAT
 from kcli.broker.security.state import Row, scram_record
 from kcli.records.acceptance import RefusedError
 
+TWICE = "A user credential cannot be altered twice in the same request"
+
 
 def handle(request: Request) -> dict[str, Any]:
-    deletions, upsertions = request.body["deletions"], request.body["upsertions"]
-    named = Counter((each["name"], each["mechanism"]) for each in (*deletions, *upsertions))
-    twice = {name for (name, _), count in named.items() if count > 1}
-    users = dict.fromkeys(name for name, _ in named)
-    return {"results": [result(request, user, twice) for user in users]}
+    users = dict.fromkeys(each["name"] for each in (*request.body["deletions"], *request.body["upsertions"]))
+    return {"results": [result(request, user) for user in users]}
 
 
-def result(request: Request, user: str, twice: set[str]) -> dict[str, Any]:
+def result(request: Request, user: str) -> dict[str, Any]:
     made = {"user": user, "errorMessage": None}
     if code := request.fault():
         return made | {"errorCode": code}
     try:
-        if user in twice:
-            said = "A user credential cannot be altered twice in the same request"
-            raise RefusedError("DUPLICATE_RESOURCE", said)
         request.metadata.secure(records(request, user))
     except RefusedError as refused:
         return made | {"errorCode": error_code(refused.error), "errorMessage": str(refused)}
@@ -37,8 +32,15 @@ def result(request: Request, user: str, twice: set[str]) -> dict[str, Any]:
 
 def records(request: Request, user: str) -> list[Row]:
     """Make the records of a user's changes. RefusedError: one of them can't be made."""
-    rows = [deletion(request, each) for each in request.body["deletions"] if each["name"] == user]
-    return rows + [upsertion(each) for each in request.body["upsertions"] if each["name"] == user]
+    rows: list[Row] = []
+    changed: set[int] = set()
+    for field, make in (("deletions", deletion), ("upsertions", upsertion)):
+        for each in (one for one in request.body[field] if one["name"] == user):
+            if each["mechanism"] in changed:
+                raise RefusedError("DUPLICATE_RESOURCE", TWICE)
+            changed.add(each["mechanism"])
+            rows.append(make(request, each))
+    return rows
 
 
 def deletion(request: Request, wanted: Mapping[str, Any]) -> Row:
@@ -48,7 +50,7 @@ def deletion(request: Request, wanted: Mapping[str, Any]) -> Row:
     return "RemoveUserScramCredentialRecord", 0, {name: wanted[name] for name in ("name", "mechanism")}
 
 
-def upsertion(wanted: Mapping[str, Any]) -> Row:
+def upsertion(request: Request, wanted: Mapping[str, Any]) -> Row:
     check(wanted)
     iterations = wanted["iterations"]
     if iterations < LEAST_ITERATIONS:

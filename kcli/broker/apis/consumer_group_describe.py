@@ -25,6 +25,8 @@ def row(request: Request, group_id: str) -> dict[str, Any]:
     made |= {"assignmentEpoch": 0, "assignorName": "", "members": []}
     if code := request.fault() or request.group_refusal(group_id):
         return made | {"errorCode": code}
+    if not group_id:
+        return made | {"errorCode": error_code("INVALID_GROUP_ID"), "errorMessage": "The group id must not be empty."}
     group = request.groups.get(group_id)
     if not isinstance(group, ConsumerGroup):
         said = f"Group {group_id} is not a consumer group." if group is not None else f"Group {group_id} not found."

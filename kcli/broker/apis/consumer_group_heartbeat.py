@@ -76,7 +76,7 @@ def beat_of(request: Request) -> Beat:
         body["instanceId"],
         body["rackId"],
         (request.client_id, f"/{request.client.host}"),
-        None if timeout == NOT_ASKED else timeout / 1000,
+        None if timeout == NOT_ASKED else max(timeout, 0) / 1000,
         None if body["subscribedTopicNames"] is None else tuple(body["subscribedTopicNames"]),
         body.get("subscribedTopicRegex"),
         body["serverAssignor"],
@@ -113,7 +113,7 @@ def check(request: Request) -> None:
         (not body["memberId"].strip() and not (joins and request.version < IDS_SINCE), "MemberId can't be empty."),
         (body["instanceId"] == "", "InstanceId can't be empty."),
         (body["rackId"] == "", "RackId can't be empty."),
-        (joins and body["rebalanceTimeoutMs"] <= 0, "RebalanceTimeoutMs must be provided in first request."),
+        (joins and body["rebalanceTimeoutMs"] == NOT_ASKED, "RebalanceTimeoutMs must be provided in first request."),
         (joins and body["topicPartitions"] != [], "TopicPartitions must be empty when (re-)joining."),
         (
             joins and not names,

@@ -1,4 +1,8 @@
-"""CreateAcls v0-v3 (KIP-140, KIP-290 patterns from v1 on); one that is there already is made again for nothing."""
+"""CreateAcls v0-v3 (KIP-140, KIP-290 patterns from v1 on); one that is there already is made again for nothing.
+
+As Kafka 4.4 does: 0 for a type, pattern, operation or permission ends the connection; one that only filters have fails
+the whole request.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,33 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.metadata.topics import new_topic_id
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Acl, Pattern, acl_fault
+from kcli.broker.response import HangUpError
+from kcli.broker.security.acls import Acl, Pattern, acl_fault, has_unknown, is_concrete
 from kcli.broker.security.state import acl_record
 
 DISABLED = {"errorCode": error_code("SECURITY_DISABLED"), "errorMessage": "No Authorizer is configured."}
 
 
 def handle(request: Request) -> dict[str, Any]:
-    return {"results": [result(request, each) for each in request.body["creations"]]}
+    acls = [acl_of(each) for each in request.body["creations"]]
+    if any(has_unknown(each.kind, each.pattern, each.operation, each.permission) for each in acls):
+        raise HangUpError("CreateAcls with an unknown type, pattern, operation or permission")
+    if not all(map(is_concrete, acls)):
+        said = "The server experienced an unexpected error when processing the request."
+        return {"results": [{"errorCode": error_code("UNKNOWN_SERVER_ERROR"), "errorMessage": said} for _ in acls]}
+    return {"results": [result(request, each) for each in acls]}
 
 
-def result(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def acl_of(wanted: Mapping[str, Any]) -> Acl:
+    place = wanted["resourceType"], wanted["resourceName"], wanted.get("resourcePatternType", Pattern.LITERAL)
+    return Acl(*place, wanted["principal"], wanted["host"], wanted["operation"], wanted["permissionType"])
+
+
+def result(request: Request, acl: Acl) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "errorMessage": None}
     if request.services.security.authorizer is None:
         return DISABLED
-    place = wanted["resourceType"], wanted["resourceName"], wanted.get("resourcePatternType", Pattern.LITERAL)
-    acl = Acl(*place, wanted["principal"], wanted["host"], wanted["operation"], wanted["permissionType"])
     if fault := acl_fault(acl):
         return {"errorCode": error_code("INVALID_REQUEST"), "errorMessage": fault}
     if acl not in request.metadata.security.acls.values():

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.apis.create_acls import DISABLED
-from kcli.broker.apis.describe_acls import filter_fault, filter_of, resource_row, row
-from kcli.broker.codes import error_code
+from kcli.broker.apis.describe_acls import filter_of, resource_row, row
 from kcli.broker.request import Request
+from kcli.broker.security.acls import AclFilter
 
 
 def handle(request: Request) -> dict[str, Any]:
-    return {"filterResults": [result(request, each) for each in request.body["filters"]]}
+    return {"filterResults": [result(request, each) for each in map(filter_of, request.body["filters"])]}
 
 
-def result(request: Request, asked: Mapping[str, Any]) -> dict[str, Any]:
+def result(request: Request, wanted: AclFilter) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "errorMessage": None, "matchingAcls": []}
     if request.services.security.authorizer is None:
         return DISABLED | {"matchingAcls": []}
-    wanted = filter_of(asked)
-    if fault := filter_fault(wanted):
-        return {"errorCode": error_code("INVALID_REQUEST"), "errorMessage": fault, "matchingAcls": []}
     found = {acl_id: each for acl_id, each in request.metadata.security.acls.items() if wanted.takes(each)}
     request.metadata.secure(("RemoveAccessControlEntryRecord", 0, {"id": each}) for each in found)
     none = {"errorCode": 0, "errorMessage": None}

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.broker.apis.create_acls import DISABLED
-from kcli.broker.codes import error_code
 from kcli.broker.request import Request
-from kcli.broker.security.acls import Acl, AclFilter, Operation, Pattern, Permission, Resource, by_resource
+from kcli.broker.response import HangUpError
+from kcli.broker.security.acls import Acl, AclFilter, Pattern, by_resource, has_unknown
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -17,27 +17,18 @@ def handle(request: Request) -> dict[str, Any]:
         return {"errorCode": code, "errorMessage": None, "resources": []}
     if request.services.security.authorizer is None:
         return DISABLED | {"resources": []}
-    if fault := filter_fault(wanted):
-        return {"errorCode": error_code("INVALID_REQUEST"), "errorMessage": fault, "resources": []}
     found = [each for each in request.metadata.security.acls.values() if wanted.takes(each)]
     rows = [resource_row(*place) | {"acls": list(map(row, acls))} for place, acls in by_resource(found)]
     return {"errorCode": 0, "errorMessage": None, "resources": rows}
 
 
 def filter_of(asked: Mapping[str, Any]) -> AclFilter:
-    """Make a filter of its row in a request."""
+    """Make a filter of its row in a request; a number that Kafka does not know takes nothing. HangUpError: it is 0."""
     place = asked["resourceTypeFilter"], asked["resourceNameFilter"], asked.get("patternTypeFilter", Pattern.LITERAL)
-    who = asked["principalFilter"], asked["hostFilter"]
-    return AclFilter(*place, *who, asked["operation"], asked["permissionType"])
-
-
-def filter_fault(wanted: AclFilter) -> str:
-    """Say what a filter has that means nothing, "" where all does."""
-    numbers = (wanted.kind, Resource), (wanted.pattern, Pattern), (wanted.operation, Operation)
-    for number, known in (*numbers, (wanted.permission, Permission)):
-        if number == 0 or number not in list(known):
-            return "The AclBindingFilter must not contain UNKNOWN elements."
-    return ""
+    who, what = (asked["principalFilter"], asked["hostFilter"]), (asked["operation"], asked["permissionType"])
+    if has_unknown(place[0], place[2], *what):
+        raise HangUpError("a filter of ACLs with an unknown type, pattern, operation or permission")
+    return AclFilter(*place, *who, *what)
 
 
 def resource_row(kind: int, name: str, pattern: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """DescribeShareGroupOffsets v0-v1 (KIP-932, KIP-1226 lags): where a share group is with each partition.
 
-No topics (null) means all that it shares.
+No topics (null) means all that it shares. Of a group, topic or partition that is not there the start is -1.
 """
 
 from __future__ import annotations
@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.broker.codes import error_code
 from kcli.broker.partition import by_topic
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import ShareGroup
-from kcli.records.acceptance import RefusedError
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -23,26 +21,24 @@ def handle(request: Request) -> dict[str, Any]:
 def row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
     if code := request.fault() or request.group_refusal(wanted["groupId"]):
         return {"topics": [], "errorCode": code, "errorMessage": None}
-    try:
-        group = request.groups.share_group(wanted["groupId"], joins=False)
-    except RefusedError as refused:
-        return {"topics": [], "errorCode": error_code(refused.error), "errorMessage": str(refused)}
+    found = request.groups.get(wanted["groupId"])
+    group = found if isinstance(found, ShareGroup) else None
     asked = wanted["topics"]
     if asked is None:
-        found = by_topic(sorted((request.topic_name(topic), index) for topic, index in group.partitions))
-        asked = [{"topicName": name, "partitions": indexes} for name, indexes in found.items()]
+        shared = group.partitions if group is not None else ()
+        by_name = by_topic(sorted((request.topic_name(topic), index) for topic, index in shared))
+        asked = [{"topicName": name, "partitions": indexes} for name, indexes in by_name.items()]
         asked = [each for each in asked if not request.denial(Resource.TOPIC, each["topicName"])]
     return {"topics": [topic_row(request, group, each) for each in asked], "errorCode": 0, "errorMessage": None}
 
 
-def topic_row(request: Request, group: ShareGroup, asked: Mapping[str, Any]) -> dict[str, Any]:
+def topic_row(request: Request, group: ShareGroup | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     topic = request.topics.by_name.get(asked["topicName"])
     code = request.denial(Resource.TOPIC, asked["topicName"])
-    code = code or (error_code("UNKNOWN_TOPIC_OR_PARTITION") if topic is None else 0)
     rows = []
     for index in asked["partitions"]:
         partition = topic.partition(index) if topic is not None and not code else None
-        share = group.partitions.get((topic.id, index)) if topic is not None and partition is not None else None
+        share = group.partitions.get(partition.keys[1]) if group is not None and partition is not None else None
         made = {"partitionIndex": index, "startOffset": -1, "leaderEpoch": 0, "lag": -1}
         if share is not None and partition is not None:
             done = sum(1 for each in share.records.values() if each.is_done)

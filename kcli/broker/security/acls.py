@@ -163,20 +163,31 @@ def authorizer_of(configs: Configs, acls: Mapping[str, Acl]) -> Authorizer | Non
     return Authorizer(configs, acls) if name else None
 
 
+def is_concrete(acl: Acl) -> bool:
+    """Return whether an ACL has none of the values that only filters have."""
+    pattern = acl.pattern not in (Pattern.ANY, Pattern.MATCH)
+    return pattern and acl.kind != Resource.ANY and acl.operation != Operation.ANY and acl.permission != Permission.ANY
+
+
+def has_unknown(*numbers: int) -> bool:
+    """Return whether one of a request's numbers is 0, which Kafka can't read."""
+    return 0 in numbers
+
+
 def acl_fault(acl: Acl) -> str:
     """Say why an ACL can't be made, "" where it can (Kafka's AclControlManager)."""
-    numbers = (
-        ("patternType", acl.pattern, Pattern, (Pattern.LITERAL, Pattern.PREFIXED)),
-        ("permissionType", acl.permission, Permission, (Permission.DENY, Permission.ALLOW)),
-        ("operation", acl.operation, Operation, list(Operation)[2:]),
-        ("resourceType", acl.kind, Resource, list(Resource)[2:]),
-    )
-    for what, number, known, lawful in numbers:
-        if number not in lawful:
-            shown = known(number).name if number in list(known) else str(number)
-            return f"Invalid {what} {shown}"
+    known = (("patternType", acl.pattern, Pattern), ("permissionType", acl.permission, Permission))
+    for what, number, numbers in (
+        *known,
+        ("operation", acl.operation, Operation),
+        ("resourceType", acl.kind, Resource),
+    ):
+        if number not in list(numbers):
+            return f"Invalid {what} UNKNOWN"
     if not acl.name:
         return "Resource name should not be empty"
+    if not acl.host:
+        return "Host should not be empty"
     if ":" not in acl.principal:
         return f"Could not parse principal from `{acl.principal}`: no colon separates its type from its name"
     if acl.kind == Resource.CLUSTER and acl.name != CLUSTER_NAME:

@@ -144,22 +144,20 @@ def candidates(user: str, client_id: str) -> Iterator[Entity]:
     yield ((CLIENT, None),)
 
 
-def entity_fault(rows: list[dict[str, str | None]]) -> str:
+def entity_fault(entity: Entity) -> str:
     """Say why there is no such entity, "" where there may be one."""
-    kinds = [each["entityType"] for each in rows]
-    if not rows:
+    kinds = [kind for kind, _ in entity]
+    if not entity:
         return "Invalid empty client quota entity"
-    if len(set(kinds)) < len(kinds):
-        return "Duplicate entity type in the quota entity"
     if unknown := [each for each in kinds if each not in KEYS]:
         return f"Unhandled client quota entity type: {unknown[0]}"
     if IP in kinds and len(kinds) > 1:
         return "Invalid quota entity combination, ip entity should not be combined with user or client-id"
-    for each in rows:
-        if each["entityName"] == "":
-            return f"Empty {each['entityType']} not supported"
-        if each["entityType"] == IP and each["entityName"] is not None and not is_address(each["entityName"]):
-            return f"{each['entityName']} is not a valid IP or resolvable host."
+    for kind, name in entity:
+        if name == "":
+            return f"Empty {kind} not supported"
+        if kind == IP and name is not None and not is_address(name):
+            return f"{name} is not a valid IP or resolvable host."
     return ""
 
 

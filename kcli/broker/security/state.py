@@ -70,8 +70,8 @@ def scram_record(user: str, mechanism: int, made: Credential) -> Row:
 
 
 def entity_of(rows: list[dict[str, Any]]) -> Entity:
-    """Make an entity of the rows that a record or a request has."""
-    return tuple(sorted(((each["entityType"], each["entityName"]) for each in rows), key=lambda each: each[0]))
+    """Make an entity of the rows that a record or a request has; of two of a type the last counts, as in Kafka."""
+    return tuple(sorted({each["entityType"]: each["entityName"] for each in rows}.items(), key=lambda each: each[0]))
 
 
 def entity_rows(entity: Entity) -> list[dict[str, Any]]:

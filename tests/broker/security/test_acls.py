@@ -117,12 +117,12 @@ def test_acls_that_are_none() -> None:
     fine = acl("t", Operation.READ)
     assert acl_fault(fine) == ""
     for changes in (
-        {"pattern": Pattern.ANY},
-        {"pattern": Pattern.MATCH},
-        {"permission": 1},
+        {"pattern": 9},
+        {"permission": 9},
         {"operation": 99},
-        {"kind": Resource.ANY},
+        {"kind": 99},
         {"name": ""},
+        {"host": ""},
         {"principal": "alice"},
         {"kind": Resource.CLUSTER, "name": "t"},
     ):

@@ -307,19 +307,19 @@ def test_transactions_end_as_captured() -> None:
 
 
 def test_what_the_cluster_lacks_is_counted_apart_with_all_that_hangs_on_it() -> None:
-    """A group of the new protocol, whose members never join here."""
+    """A group of the new protocol, whose members never join a broker that lacks it."""
     beat = {"groupId": "g", "memberId": "m", "memberEpoch": 0}
     joined = exchange(CONSUMER_GROUP_HEARTBEAT, 0, beat, {"errorCode": 0, "memberId": "m"}, at=0)
     part = {"partitionIndex": 0, "committedOffset": 1, "committedMetadata": ""}
     commit = {"generationIdOrMemberEpoch": 4, "memberId": "", "topics": [{"name": "t", "partitions": [part]}]}
     done = {"topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "errorCode": 0}]}]}
-    commits = [exchange(OFFSET_COMMIT, 9, commit | {"groupId": name}, done, at=5) for name in ("g", "h")]
-    outcome, _ = run([joined, *commits])
+    commits = [exchange(OFFSET_COMMIT, 8, commit | {"groupId": name}, done, at=5) for name in ("g", "h")]
+    outcome, _ = run([joined, *commits], release="3.6")
     beats, committed = outcome.apis["ConsumerGroupHeartbeat"], outcome.apis["OffsetCommit"]
     assert beats.lacking == {"the broker does not have this API": 1}
     assert (list(beats.verdicts("errors")), beats.as_dict("errors")["lacking"]) == ([], dict(beats.lacking))
     assert committed.lacking == {"group g could not form": 1}
-    assert list(committed.verdicts("errors")) == ["errors: none, live 1 GROUP_ID_NOT_FOUND"]  # that of h
+    assert list(committed.verdicts("errors")) == ["errors: none, live 1 ILLEGAL_GENERATION"]  # that of h
     assert {each.api for each in outcome.kept} == {"ConsumerGroupHeartbeat", "OffsetCommit"}
 
 
