@@ -6,6 +6,7 @@ from typing import Any
 
 from kcli.broker.apis.create_acls import DISABLED
 from kcli.broker.apis.describe_acls import filter_of, resource_row, row
+from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.broker.security.acls import AclFilter
 
@@ -19,6 +20,9 @@ def result(request: Request, wanted: AclFilter) -> dict[str, Any]:
         return {"errorCode": code, "errorMessage": None, "matchingAcls": []}
     if request.services.security.authorizer is None:
         return DISABLED | {"matchingAcls": []}
+    if not wanted.is_known:
+        said = "The AclBindingFilter must not contain UNKNOWN elements."
+        return {"errorCode": error_code("INVALID_REQUEST"), "errorMessage": said, "matchingAcls": []}
     found = {acl_id: each for acl_id, each in request.metadata.security.acls.items() if wanted.takes(each)}
     request.metadata.secure(("RemoveAccessControlEntryRecord", 0, {"id": each}) for each in found)
     none = {"errorCode": 0, "errorMessage": None}

@@ -91,6 +91,12 @@ class AclFilter(NamedTuple):
     operation: int
     permission: int
 
+    @property
+    def is_known(self) -> bool:
+        """Return whether Kafka knows all of its numbers."""
+        known = self.kind in list(Resource) and self.pattern in list(Pattern)
+        return known and self.operation in list(Operation) and self.permission in list(Permission)
+
     def takes(self, acl: Acl) -> bool:
         """Return whether an ACL is meant."""
         return (
