@@ -29,4 +29,5 @@ def is_there(extra: str) -> bool:
 
 
 def missing(extra: str) -> list[str]:
+    """Name the libraries of an extra that are not installed."""
     return [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]

@@ -71,6 +71,7 @@ class Captured:
         self.topics = {row["topic"]: row["records"] for row in store.ask(TOPICS)}
 
     def execute(self, *statements: str) -> None:
+        """Execute statements in the capture's store, one after another."""
         for each in statements:
             self.store.execute(each)
 

@@ -53,6 +53,7 @@ class Summary:
 
 
 def quiet(_what: str, _done: int, _total: int) -> None:
+    """Take progress and show none."""
     return
 
 

@@ -33,4 +33,5 @@ def in_order(items: Iterable[object], memory: int, window: float = WINDOW_SECOND
 
 
 def size_of(exchange: Exchange) -> int:
+    """Count the bytes of an exchange on the wire."""
     return exchange.request_bytes + (exchange.response_bytes or 0)
