@@ -238,8 +238,9 @@ def test_fetchers_run_at_once_in_the_captured_rhythm_and_again() -> None:
     ]
     assert not any(pair.differences for pair in found)
     order = [[topic["topic"] for topic in body["topics"]] for body in fetches(broker)]
-    # The other fetcher begins at 20 ms of the capture, between the second and the fourth fetch of the first.
-    assert ["u"] in order[1:5]
+    # The other fetcher begins at 20 ms of the capture, behind the first fetch of the first; how far behind, a busy
+    # machine decides, which has to connect it then.
+    assert order[0] == ["t"] and ["u"] in order[1:7]
     assert len(order) == 2 * (5 + 1 + 1)
 
 
