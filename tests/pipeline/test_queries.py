@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from kcli.pipeline.context import Options
+from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.queries import QUESTIONS, Question
 from kcli.pipeline.report import ask, open_tables
 from kcli.pipeline.run import run_pipeline
-from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.tables import TABLES
 from tests.capture.wires import DATA
 
@@ -35,14 +35,14 @@ def plain(value: Any) -> Any:
 
 
 def test_spark_and_duckdb_answer_alike(spark: Any, samples: Path, output: Path) -> None:
-    """Each question, over tables that Spark has made, over the same read by DuckDB, and over the captures."""
+    """Each question, over tables, by Spark and by DuckDB, and over the captures."""
     pytest.importorskip("duckdb")
     from kcli.sql.inputs import sort_inputs
     from kcli.sql.tables import open_engine
 
     captures = [samples / "old-librdkafka-on-3.9.pcap", samples / "kcat-codecs.pcap", DATA / "kraft-boot.pcap.zst"]
     inputs = [str(path) for path in captures]
-    run_pipeline(SparkEngine(spark), inputs, Options(str(output)))
+    run_pipeline(LocalEngine(), inputs, Options(str(output)))
     open_tables(spark, str(output))
     answers = {each.question.name: each for each in ask(spark)}
     assert sum(bool(each.rows) for each in answers.values()) >= len(QUESTIONS) - 1

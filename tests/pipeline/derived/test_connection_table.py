@@ -17,8 +17,8 @@ from kcli.pipeline.context import Options
 from kcli.pipeline.derived.connection_table import PARTS, make_connections
 from kcli.pipeline.derived.incremental_tables import Gathered
 from kcli.pipeline.derived.local_tables import view_of
+from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
-from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.tables import TABLES
 from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine
@@ -107,12 +107,12 @@ def test_windows_of_a_connection_add_up(output: Path, monkeypatch: pytest.Monkey
     assert sums(output) == asked(LOGGED["kraft-boot"])
 
 
-def test_a_run_makes_the_table_and_sql_reads_it(spark: Any, tmp_path: Path, output: Path) -> None:
+def test_a_run_makes_the_table_and_sql_reads_it(tmp_path: Path, output: Path) -> None:
     """Two runs, with packets of the same connections in both."""
     halves = rotated(tmp_path, tmp_path, 2, plain(tmp_path, "leader-change"))
     runs = [[halves[0], LOGGED["kraft-boot"]], [halves[1]]]
     for paths in runs:
-        run_pipeline(SparkEngine(spark), [str(path) for path in paths], Options(str(output), shares=2))
+        run_pipeline(LocalEngine(), [str(path) for path in paths], Options(str(output), shares=2))
     made = rows_of(output, "connections")
     assert counted(made) == asked(*runs[0], *runs[1])
     assert asked(output) == counted(made)

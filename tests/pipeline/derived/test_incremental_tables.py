@@ -6,10 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from kcli.pipeline.context import Options
+from kcli.pipeline.context import Engine, Options
 from kcli.pipeline.derived.incremental_tables import Gathered, fold, spark_path
+from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.spark_engine import SparkEngine
 from tests.pipeline.outputs import assert_decoded, rows_of, unaccounted
@@ -63,30 +62,26 @@ def test_a_run_on_spark_is_whole(spark: Any, samples: Path, output: Path) -> Non
     assert len({row["server"] for row in sessions}) == 2
 
 
-def test_a_run_makes_anew_what_it_touches_and_keeps_the_rest(
-    spark: Any, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Three runs; of each table across connections as from scratch."""
+def test_a_run_makes_anew_what_it_touches_and_keeps_the_rest(spark: Any, tmp_path: Path, output: Path) -> None:
+    """Three runs; each table across connections is that of the engine without Spark, which makes all rows anew."""
     halves = rotated(tmp_path, tmp_path, 2, plain(tmp_path, "leader-change"))
     runs = [[halves[0], LOGGED["kraft-boot"]], [halves[1]], [LOGGED["kcat-codecs"]]]
     scratch = tmp_path / "scratch"
-    run_all(spark, runs, output)
-    monkeypatch.setattr(Gathered, "only_fresh", lambda self: None)
-    run_all(spark, runs, scratch)
-    for table in ("fetch_sessions", "leader_changes", "quorum", "clients"):
+    run_all(SparkEngine(spark), runs, output)
+    run_all(LocalEngine(), runs, scratch)
+    for table in ("fetch_sessions", "leader_changes", "quorum", "clients", "connections", "groups"):
         assert counted(output, table) == counted(scratch, table), table
         assert counted(output, table)
     kept = {table: names(output, table, "kept-") for table in ("fetch_sessions", "leader_changes", "quorum")}
     assert all(kept.values())
-    assert not names(scratch, "fetch_sessions", "kept-")
     again = [path for path in names(output, "fetch_sessions", "") if path not in kept["fetch_sessions"]]
     assert "127.0.0.1:21000" in {row["server"] for row in rows_in(again)}  # of the last run
     assert "127.0.0.1:21402" in {row["server"] for row in rows_in(kept["fetch_sessions"])}
 
 
-def run_all(spark: Any, runs: list[list[Path]], output: Path) -> None:
+def run_all(engine: Engine, runs: list[list[Path]], output: Path) -> None:
     for paths in runs:
-        run_pipeline(SparkEngine(spark), [str(path) for path in paths], Options(str(output), shares=2))
+        run_pipeline(engine, [str(path) for path in paths], Options(str(output), shares=2))
 
 
 def plain(folder: Path, name: str) -> str:

@@ -14,8 +14,8 @@ import pyarrow.parquet
 from kcli.pipeline.context import Options
 from kcli.pipeline.derived.incremental_tables import Gathered
 from kcli.pipeline.derived.view_tables import make_view
+from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
-from kcli.pipeline.spark_engine import SparkEngine
 from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine
 from kcli.tables.exchange_views import EXCHANGE_VIEWS
@@ -38,7 +38,7 @@ def test_runs_make_the_tables_and_sql_reads_them(spark: Any, tmp_path: Path, out
     halves = rotated(tmp_path, tmp_path, 2, capture(tmp_path / "made.pcap").name)
     runs = [[halves[0]], [halves[1], LOGGED["java44-consume-classic"]]]
     for paths in runs:
-        run_pipeline(SparkEngine(spark), [str(path) for path in paths], Options(str(output), shares=2))
+        run_pipeline(LocalEngine(), [str(path) for path in paths], Options(str(output), shares=2))
     files = [str(path) for path in (output / "exchanges").rglob("*.parquet")]
     older = Gathered(spark, lambda table: files if table == "exchanges" else [], str(tmp_path / "new"), {})
     for table in EXCHANGE_VIEWS:
