@@ -101,9 +101,12 @@ def unfinished_migration(image: Image) -> str | None:
 def features(image: Image, target: int) -> Iterator[Misfit]:
     """Finalized features that releases of the level do not have."""
     known = {name: level for name, level in image.features.items() if name != FEATURE}
-    if known.pop(KRAFT, 0) and not image.kraft_version:
+    kraft = known.pop(KRAFT, 0)
+    if kraft and not image.kraft_version and target >= FEATURES[KRAFT][1]:
+        # Of a static quorum, as 3.9 writes it: nodes before 3.9 stop at it.
         yield Misfit("note", f"a FeatureLevelRecord of {KRAFT} does not make the voters dynamic: nodes pass it over", 1)
-    known |= {KRAFT: image.kraft_version} if image.kraft_version else {}
+    elif kraft or image.kraft_version:
+        known[KRAFT] = image.kraft_version or kraft
     for name, level in sorted(known.items()):
         least = FEATURES.get(name, {}).get(level)
         if least is None:

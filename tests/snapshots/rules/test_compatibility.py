@@ -91,6 +91,15 @@ def test_features_and_nodes() -> None:
     assert lost(found, 22)[0][0] == "broker 3 supports 3.3-IV3 to 3.9-IV0 only"
 
 
+def test_kraft_version_of_a_static_quorum() -> None:
+    """As kafka-features of 3.9.1 writes it into its log: 3.7.2 and 3.8.1 end there, and 3.9.1 does not."""
+    found = plain()
+    found.features["kraft.version"] = 1
+    assert [what for what, *_ in lost(found, 20)] == ["feature kraft.version level 1 is not supported"]
+    assert lost(found, 21) == []
+    assert "does not make the voters dynamic" in next(each.what for each in misfits(found, 21))
+
+
 def test_records_in_another_version() -> None:
     notes = [(each.what, each.count) for each in misfits(plain(), 30) if each.severity == "note"]
     assert notes == [
