@@ -29,6 +29,10 @@ STORED = (
     *DIAGNOSIS_FACTS,
 )  # fmt: skip
 
+# Tables that grow with the traffic.
+OF_TRAFFIC = (
+    "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "called", "tcp",
+)  # fmt: skip
 KNOWN = {*STORED, *PREPARED}
 SOURCES = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)")  # of a query
 SQL_TYPES = {
@@ -50,8 +54,8 @@ class FactStore:
         # Its library complains on stderr about objects that the collector never looked at (see kcli.sql.engine).
         atexit.register(gc.unfreeze)
         self.duckdb = duckdb
-        self.spill = tempfile.TemporaryDirectory(prefix="kcli-diagnose-")
-        config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": self.spill.name, "threads": 1}
+        self.folder = tempfile.TemporaryDirectory(prefix="kcli-diagnose-")
+        config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": self.folder.name, "threads": 1}
         self.connection = duckdb.connect(":memory:", config=config)
         self.execute("SET TimeZone = 'UTC'")
         self.execute("SET enable_progress_bar = false")
@@ -71,7 +75,7 @@ class FactStore:
     def __exit__(self, *_error: object) -> None:
         self.connection.close()
         del self.connection
-        self.spill.cleanup()
+        self.folder.cleanup()
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         """Take a row."""
@@ -87,23 +91,25 @@ class FactStore:
         copied = pyarrow.BufferOutputStream()
         with pyarrow.ipc.new_stream(copied, batch.schema) as stream:
             stream.write_batch(batch)
-        data = copied.getvalue()
-        self.held.setdefault(table, []).append(pyarrow.ipc.open_stream(data).read_all())
-        self.held_bytes += data.size
+        self.held.setdefault(table, []).append(pyarrow.ipc.open_stream(copied.getvalue()).read_all())
+        self.held_bytes += self.held[table][-1].nbytes
         if self.held_bytes > HELD:
             self.spill_held()
 
     def spill_held(self) -> None:
         """Move the rows that are held into DuckDB's tables."""
-        for table in self.held:
-            if table not in self.spilled:
-                self.create(table)
-                self.spilled.add(table)
-            self.register("given", table)
-            self.execute(f"INSERT INTO {table} SELECT * FROM given")
-            self.connection.unregister("given")
-        self.held.clear()
-        self.held_bytes = 0
+        for table in [*self.held]:
+            self.spill(table)
+
+    def spill(self, table: str) -> None:
+        """Move the rows of a table into DuckDB's."""
+        if table not in self.spilled:
+            self.create(table)
+            self.spilled.add(table)
+        self.register("given", table)
+        self.execute(f"INSERT INTO {table} SELECT * FROM given")
+        self.connection.unregister("given")
+        self.held_bytes -= sum(each.nbytes for each in self.held.pop(table))
 
     def create(self, table: str) -> None:
         """Make a table without a row."""
@@ -135,12 +141,29 @@ class FactStore:
         if table in PREPARED:
             self.provide(PREPARED[table])
             self.execute(f"CREATE TABLE {table} AS {PREPARED[table]}")
-        elif table in self.spilled:
-            self.spill_held()
         elif table in self.held:
-            self.register(table, table)
-        else:
+            if table in self.spilled:
+                self.spill(table)
+            else:
+                self.register(table, table)
+        elif table not in self.spilled:
             self.create(table)
+
+    def forget(self) -> None:
+        """Give up what was prepared, for rows that are still to come."""
+        for table in self.made - self.spilled:
+            if table in self.held:
+                self.connection.unregister(table)
+            else:
+                self.execute(f"DROP TABLE {table}")
+        self.made.clear()
+
+    def empty(self) -> None:
+        """Give up the rows of exchanges and connections, for those that are still to come. Names stay known."""
+        for table in OF_TRAFFIC:
+            self.held_bytes -= sum(each.nbytes for each in self.held.pop(table, ()))
+            if table in self.spilled:
+                self.execute(f"DELETE FROM {table}")
 
     def provide(self, sql: str) -> None:
         """Make the tables that a query reads."""

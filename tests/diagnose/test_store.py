@@ -24,7 +24,7 @@ def test_a_table_that_nobody_filled_has_no_row() -> None:
         assert [*store.ask(MARKS)] == [{"rows": 0, "ids": None}]
 
 
-@pytest.mark.parametrize("held", [1 << 28, 2000, 0])
+@pytest.mark.parametrize("held", [1 << 28, 200, 0])
 def test_rows_are_read_where_they_are_held_or_have_gone(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "HELD", held)
     with FactStore() as store:
@@ -49,3 +49,19 @@ def test_what_was_said_before_is_read_once() -> None:
     [(table, batch)] = rows[1:]
     assert (table, batch.num_rows) == ("called", 1)
     assert batch.column("correlation_id").to_pylist() == [2] and batch.column("completed_ns").to_pylist() == [5_000]
+
+
+@pytest.mark.parametrize("held", [1 << 28, 0])
+def test_what_was_asked_counts_rows_that_come_later(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "HELD", held)
+    with FactStore() as store:
+        assert [*store.ask(MARKS)] == [{"rows": 0, "ids": None}]
+        assert [*store.ask("SELECT count(*) AS n FROM nodes")] == [{"n": 0}]
+        store.forget()
+        fill(store, 0, 3)
+        assert [*store.ask(MARKS)] == [{"rows": 3, "ids": 3}]
+        assert [*store.ask("SELECT count(*) AS n FROM nodes")] == [{"n": 3}]
+        store.forget()
+        store.empty()
+        fill(store, 3, 4)
+        assert [*store.ask(MARKS)] == [{"rows": 4, "ids": 6}], "names stay"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
 from kcli.cli.capture.flight_recorder import MOST_MOMENTS, FlightRecorder
+from kcli.cli.capture.live_findings import finder, findings_option
 from kcli.cli.capture.live_output import open_live_output
 from kcli.cli.capture.live_view import LiveView, view_options, view_words
 from kcli.cli.capture.packet_capture import PacketCapture, capture_words
@@ -31,6 +33,7 @@ from kcli.errors import InputError, UsageError
 @click.option("--last", type=Duration(), metavar="TIME", help="Keep only the packets of so long, as 10m.")
 @click.option("--size", type=Size(), metavar="SIZE", help="Keep only the latest packets, so many bytes, as 1GB.")
 @click.option("--when", metavar="EXPR", help="Save the packets around exchanges for which this SQL condition is true.")
+@findings_option
 @view_options
 @quiet_option("No closing summary; rows only with --format.")
 def capture(
@@ -40,6 +43,7 @@ def capture(
     last: float | None,
     size: int | None,
     when: str | None,
+    findings: bool,
     **options: Any,
 ) -> None:
     """Capture Kafka's traffic on an interface, until Ctrl-C, and show it as `kcli decode pcap` does.
@@ -66,6 +70,7 @@ def capture(
         if output == "-":
             raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
         view = LiveView(view_words(options) + ["--quiet"] * quiet)
+    found = finder(options, view) if findings else None
     packets = PacketCapture(capture_words(interface, options["ports"]))
     with contextlib.ExitStack() as stack:
         kept = FlightRecorder(Path(str(output)), last, size) if keeps else None
@@ -75,7 +80,7 @@ def capture(
             kept.make_folder()
             stack.callback(kept.close)
         try:
-            asyncio.run(run(packets, view, watcher, out, kept))
+            asyncio.run(run(packets, [view, watcher, found], out, kept))
         finally:
             tell_dropped(packets.dropped, quiet)
 
@@ -105,18 +110,19 @@ def watch(when: str, options: dict[str, Any], kept: FlightRecorder) -> LiveView:
 
 async def run(
     packets: PacketCapture,
-    view: LiveView | None,
-    watcher: LiveView | None,
+    lookers: Sequence[LiveView | None],
     out: BinaryIO | None,
     kept: FlightRecorder | None,
 ) -> None:
-    """Capture until a signal says stop, or nobody takes packets any more.
+    """Capture until a signal says stop, or nobody takes packets any more. lookers: what shows packets, what watches for
+    --when, and what diagnoses.
 
     OSError: packets can't be saved. InputError: the watcher has ended before.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, packets.stop)
-    views = [each for each in (view, watcher) if each is not None]
+    view, watcher, _ = lookers
+    views = [each for each in lookers if each is not None]
     async with contextlib.AsyncExitStack() as stack:
         pieces = await stack.enter_async_context(contextlib.aclosing(packets.pieces()))
         header = b""

@@ -65,10 +65,16 @@ def view_words(options: dict[str, Any]) -> list[str]:
 
 
 class LiveView:
-    """A running `kcli decode pcap -`. words: its options; shown: gets its lines, None: standard output does."""
+    """A running `kcli decode pcap -`, or another command. words: its options; shown: gets its lines, None: standard
+    output does."""
 
-    def __init__(self, words: Sequence[str], shown: Callable[[bytes], None] | None = None) -> None:
-        self.words, self.shown = words, shown
+    def __init__(
+        self,
+        words: Sequence[str],
+        shown: Callable[[bytes], None] | None = None,
+        command: Sequence[str] = ("decode", "pcap"),
+    ) -> None:
+        self.words, self.shown, self.command = words, shown, command
         self._reading: asyncio.Task[None] | None = None
         self._failure: OSError | None = None
         self.left_out = 0  # bytes
@@ -82,7 +88,7 @@ class LiveView:
         # Of this very kcli, whatever lies in the current directory; Ctrl-C is for whoever feeds it.
         paths = [str(Path(kcli.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         self.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "kcli.cli", "decode", "pcap", *self.words, "-",
+            sys.executable, "-P", "-m", "kcli.cli", *self.command, *self.words, "-",
             stdin=asyncio.subprocess.PIPE,
             stdout=None if self.shown is None else asyncio.subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},

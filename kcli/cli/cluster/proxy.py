@@ -10,7 +10,7 @@ import socket
 import ssl
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 import click
 
 from kcli.cli.broker.serve import allow_files
+from kcli.cli.capture.live_findings import finder, findings_option
 from kcli.cli.capture.live_output import open_live_output
 from kcli.cli.capture.live_view import LiveView, view_options, view_words
 from kcli.cli.options.client import client_options, configure
@@ -51,6 +52,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @click.option("--tls-key", metavar="FILE", help="The key of --tls-cert, where that file does not hold it.")
 @fault_options("Fault rule, as for kcli broker serve.")
 @click.option("-o", "--output", metavar="OUT", help="Save everything that passes in OUT, a pcapng file, as packets.")
+@findings_option
 @view_options
 @quiet_option("Print only the address; rows only with --format.")
 def proxy(
@@ -60,6 +62,7 @@ def proxy(
     mapped: tuple[str, ...],
     advertise: str,
     quiet: bool,
+    findings: bool,
     **options: Any,
 ) -> None:
     """Stand between clients and a Kafka cluster, until Ctrl-C, and show what they say.
@@ -86,10 +89,11 @@ def proxy(
         if output == "-":
             raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
         view = LiveView(view_words(options) + ["--quiet"] * quiet)
+    found = finder(options, view) if findings else None
     with contextlib.ExitStack() as stack:
         tls = stack.enter_context(listener_tls(certificate, key, places)) if makes_authority or certificate else None
         out = stack.enter_context(open_live_output(output)) if output else None
-        serving = Serving(view, out)
+        serving = Serving([each for each in (view, found) if each is not None], out)
         made = Proxy(
             config,
             places=places,
@@ -97,7 +101,7 @@ def proxy(
             tls=tls,
             **faults,
             note=ignore if quiet else tell,
-            record=serving.record if view or out else None,
+            record=serving.record if serving.views or out else None,
         )
         asyncio.run(serving.run(made))
 
@@ -153,10 +157,10 @@ def listener_tls(certificate: str | None, key: str | None, places: Places) -> It
 
 
 class Serving:
-    """A proxy while it runs. view: shows what passes; out: keeps it."""
+    """A proxy while it runs. views: show what passes, and diagnose it; out: keeps it."""
 
-    def __init__(self, view: LiveView | None, out: BinaryIO | None) -> None:
-        self.view, self.out = view, out
+    def __init__(self, views: Sequence[LiveView], out: BinaryIO | None) -> None:
+        self.views, self.out = views, out
         self.stopped = asyncio.Event()
         self.writer: BackgroundWriter | None = None
 
@@ -167,8 +171,8 @@ class Serving:
         """
         allow_files()
         async with contextlib.AsyncExitStack() as stack:
-            if self.view is not None:
-                await stack.enter_async_context(self.view)
+            for each in self.views:
+                await stack.enter_async_context(each)
             if self.out is not None:
                 loop = asyncio.get_running_loop()
                 failed = partial(loop.call_soon_threadsafe, self.stopped.set)
@@ -181,8 +185,8 @@ class Serving:
 
     def record(self, data: bytes) -> None:
         """Take blocks of a pcapng file."""
-        if self.view is not None:
-            self.view.write(data)
+        for each in self.views:
+            each.write(data)
         if self.writer is not None:
             self.writer.write(data)
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.diagnose.text import text_lines
+from kcli.cli.diagnose.text import finding_lines, text_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
 from kcli.cli.terminal.console import is_terminal, terminal_room
@@ -27,6 +27,7 @@ NOTHING_JUDGED = 3
 @click.option("--group", metavar="G", help="Only what may concern this consumer group.")
 @click.option("--client", "--client-id", metavar="ID", help="Only what may concern this client.")
 @click.option("--topic", metavar="T", help="Only what may concern this topic.")
+@click.option("--follow", is_flag=True, help="Show each finding when it appears, of a stream that still goes on.")
 @port_option
 @output_option
 @quiet_option("No progress.")
@@ -43,6 +44,7 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     kcli diagnose night.pcap
     kcli diagnose night.pcap --group orders
     kcli diagnose night.pcap --format jsonl
+    tcpdump -i any -U -w - port 9092 | kcli diagnose - --follow
     """
     require("kcli diagnose", "sql")
     from kcli.diagnose import Scope
@@ -52,6 +54,8 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     scope = Scope(options["group"], options["client"], options["topic"])
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
     with open_output(options["output"], [*files, *paths, *options["key_logs"]]) as out:
+        if options["follow"]:
+            return shown_as_found(out, paths, scope, read, options)
         with reading(paths, options["quiet"]) as moved:
             found = run(paths, scope, moved, **read)
         write = Lines(out).line
@@ -61,6 +65,23 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     if found.damage is not None:
         raise found.damage
     return 1 if found.is_grave else 0 if found.judged else NOTHING_JUDGED
+
+
+def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> int:
+    """Write each finding when it appears. Return the exit code."""
+    from kcli.diagnose import INFO
+    from kcli.diagnose.following import follow
+
+    write, is_grave = Lines(out).line, False
+    colour, room = options["output"] is None and is_terminal(sys.stdout), terminal_room(options["output"])
+    for each in follow(paths, scope, **read):
+        is_grave = is_grave or each.severity != INFO
+        is_text = options["format_"] == "text"
+        lines = finding_lines(each, room, colour=colour, whole=True) if is_text else [dumps(each.as_json())]
+        for line in lines:
+            write(line)
+        out.flush()
+    return 1 if is_grave else 0
 
 
 def jsonl_lines(found: Any, _options: dict[str, Any]) -> Iterator[str]:

@@ -37,6 +37,7 @@ class Store(Protocol):
 
     def put(self, table: str, row: tuple[Any, ...]) -> None: ...
     def put_batch(self, table: str, batch: Any) -> None: ...
+    def flush(self) -> None: ...
 
 
 class FactSource(RowSource):
@@ -80,10 +81,15 @@ class FactSource(RowSource):
                     self.put_tcp()
                 yield
         finally:
-            self.flush(last=True)
-            self.put_tcp(last=True)
+            self.put_all(last=True)
             self.put_software()
-            self.sayings.flush()
+
+    def put_all(self, last: bool = False) -> None:
+        """Give the store what was read so far. last: also what more packets might add to."""
+        self.flush(last)
+        self.put_tcp(last)
+        self.sayings.flush()
+        self.store.flush()
 
     def put_tcp(self, last: bool = False) -> None:
         """Give the store what TCP says of connections."""

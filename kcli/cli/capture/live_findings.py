@@ -1,0 +1,57 @@
+"""Findings of live traffic, told when they appear, by `kcli diagnose --follow` in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from kcli.cli.capture.live_view import LiveView, view_words
+from kcli.cli.terminal.lines import print_note
+from kcli.extras import require
+from kcli.jsontext import dumps
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def findings_option(command: Command) -> Command:
+    """--findings."""
+    return click.option(
+        "--findings", is_flag=True,
+        help="Diagnose what passes, too: each finding on standard error, or as an event of --format jsonl.",
+    )(command)  # fmt: skip
+
+
+def finder(options: dict[str, Any], view: LiveView | None) -> LiveView:
+    """Return what diagnoses the traffic that `view` shows. Their lines take turns where both go to standard output.
+
+    UsageError: DuckDB is missing."""
+    require("--findings", "sql")
+    is_event = view is not None and options["format_"] == "jsonl"
+    if view is not None and is_event:
+        view.shown = put_line
+    chosen = {name: options.get(name) for name in ("ports", "dialect", "memory")}
+    unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
+    words = view_words(unset | chosen | {"format_": "jsonl"})
+    return LiveView([*words, "--follow", "--quiet"], put_event if is_event else put_note, ("diagnose",))
+
+
+def put_line(line: bytes) -> None:
+    """Write a line on standard output."""
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def put_event(line: bytes) -> None:
+    """Write a finding as an event."""
+    put_line(dumps({"event": "finding", **json.loads(line)}).encode())
+
+
+def put_note(line: bytes) -> None:
+    """Write a finding on standard error."""
+    found = json.loads(line)
+    print_note(f"kcli: {found['severity']} {found['finding']}: {found['text']}; do: {found['advice']}")
+    sys.stderr.flush()
