@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnose.captured import only, told
+from tests.diagnose.captured import diagnosed, only, told
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,9 @@ def test_what_a_producer_does(capture: str, finding: str, subject: dict[str, str
     found = only(capture)
     assert found.finding == finding
     told(found, **subject)
+
+
+def test_records_written_twice_behind_requests_that_nobody_answered() -> None:
+    [found] = [each for each in diagnosed("duplicate-writes").findings if each.finding == "duplicate-writes"]
+    told(found, client="payout-batch", topic="payouts")
+    assert found.evidence["records"] >= found.evidence["batches"] >= 3 and "byte for byte" not in found.text
