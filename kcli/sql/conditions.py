@@ -12,9 +12,9 @@ from typing import Any, Self
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.legible import legible
-from kcli.schemas.catalog import catalog
+from kcli.sql.api_names import literals, name_of
 from kcli.sql.engine import Engine, first_part
-from kcli.sql.guard import refuse_names
+from kcli.sql.guard import nodes_in, refuse_names
 from kcli.sql.scans import Scan
 from kcli.tables.definition import schema_of
 from kcli.tables.exchanges import EXCHANGE_COLUMNS
@@ -23,8 +23,6 @@ COLUMN_NAMES = tuple(each.name for each in EXCHANGE_COLUMNS)
 SHOWN = 60  # characters of a condition in an error
 MOST = 1 << 16  # characters of one
 NO_COLUMN = re.compile(r'Referenced column "(.*?)" not found')
-COMPARED = ("COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_DISTINCT_FROM", "COMPARE_NOT_DISTINCT_FROM")
-AMONG = ("COMPARE_IN", "COMPARE_NOT_IN")
 
 
 class SqlCondition:
@@ -133,34 +131,19 @@ class SqlCondition:
 
         self.holds(pyarrow.RecordBatch.from_pylist([{}], schema=schema_of(EXCHANGE_COLUMNS)))
 
-    def mend(self, node: Any) -> None:
-        """Write API names as the column has them, below a node. UsageError: a query is inside."""
-        if isinstance(node, list):
-            for each in node:
-                self.mend(each)
-        elif isinstance(node, dict):
-            if node.get("class") == "SUBQUERY":
-                raise self.wrong("a query inside (a condition on columns alone expected)")
-            self.mend_names(compared(node))
-            for each in node.values():
-                self.mend(each)
-
-    def mend_names(self, sides: list[dict[str, Any]]) -> None:
-        """Write the API names that the column `api` is compared with as it has them."""
-        if any(side.get("column_names", [""])[-1] == "api" for side in sides):
-            for side in sides:
-                literal = side.get("literal") or {}
-                if literal.get("kind") == "STRING":
-                    literal["text"] = self.name_of(str(literal["text"]))
+    def mend(self, condition: Any) -> None:
+        """Write API names as the column has them. UsageError: a query is inside."""
+        if any(isinstance(node, dict) and node.get("class") == "SUBQUERY" for node in nodes_in(condition)):
+            raise self.wrong("a query inside (a condition on columns alone expected)")
+        for each in literals(condition):
+            each["literal"] = {"kind": "STRING", "text": self.name_of(str(each["literal"]["text"]))}
 
     def name_of(self, api: str) -> str:
         """An API's name as the column has it. UsageError: there is no such API."""
-        known = catalog(self.dialect)
         try:
-            found = known.api(known.api_key(api))
+            return name_of(api, self.dialect)
         except UsageError as error:
             raise self.wrong(str(error)) from None
-        return api if found is None else found.log_name
 
     # What is wrong with it
 
@@ -183,10 +166,3 @@ class SqlCondition:
             why = f"no column {missing[1]}"
         shown = legible(self.text if len(self.text) <= SHOWN else f"{self.text[:SHOWN]}...")
         return UsageError(f"--where: {shown}: {why}; columns: {', '.join(COLUMN_NAMES)}")
-
-
-def compared(node: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a comparison compares; nothing of any other expression."""
-    if node.get("type") in COMPARED:
-        return [node["left"], node["right"]]
-    return list(node["children"]) if node.get("type") in AMONG else []

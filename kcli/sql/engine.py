@@ -49,7 +49,8 @@ class Answer:
 class Engine:
     """Answers queries over tables by name; close it when done.
 
-    views: name -> SQL of a table that is made from others. at_close: called when it is closed.
+    views: name -> SQL of a table that is made from others. at_close: called when it is closed. dialect: of API names.
+    notes: what to say of the last query.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Engine:
         views: Mapping[str, str] | None = None,
         at_close: Callable[[], None] = lambda: None,
         seconds: float | None = None,
+        dialect: str | None = None,
     ) -> None:
         """seconds: that a query may take; None: any. UsageError: DuckDB is missing."""
         require("kcli sql", "sql")
@@ -66,7 +68,8 @@ class Engine:
         # Its library counts its objects when the process ends, and complains on stderr about those that were never
         # looked at: let the collector see them then.
         atexit.register(gc.unfreeze)
-        self.duckdb, self.at_close = duckdb, at_close
+        self.duckdb, self.at_close, self.dialect = duckdb, at_close, dialect
+        self.notes: list[str] = []
         self.seconds, self.left = seconds, seconds
         self.scans = {scan.name: scan for scan in scans}
         self.views = dict(views or {})
@@ -106,13 +109,20 @@ class Engine:
             scan.reads = 0
         self.left = self.seconds
         with self.clear_errors():
-            query, select = checked(self.connection, query)
+            query, select = checked(self.connection, query, self.mended)
             self.define(self.named(select or query))
             self.choose_columns(select)
             with ThreadPoolExecutor(1, "kcli-sql") as pool:
                 reader = self.waited(pool.submit(self.reader_of, query))
                 yield Answer(reader.schema, self.batches(pool, reader))
         self.raise_failures(InputError)
+
+    def mended(self, query: str, tree: Any) -> str:
+        """Return a query with API names as the tables have them."""
+        from kcli.sql.api_names import with_names
+
+        query, self.notes = with_names(query, tree, self.dialect)
+        return query
 
     def reader_of(self, query: str) -> Any:
         """The pyarrow.RecordBatchReader of a query's rows. UsageError: it has none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kcli.errors import UsageError
@@ -38,14 +38,18 @@ BOUNDED = (
 )
 
 
-def checked(connection: Any, query: str) -> tuple[str, str]:
-    """Return (the query as it may be run, the SELECT in it, "" where it has no tree). UsageError: it may not be."""
+def checked(
+    connection: Any, query: str, mend: Callable[[str, Any], str] = lambda query, tree: query
+) -> tuple[str, str]:
+    """Return (the query as it may be run, the SELECT in it, "" where it has no tree). UsageError: it may not be.
+
+    mend: gives a query as it is to be run, of it and its tree."""
     found = EXPLAIN.match(query)
     kind, select = only_statement(connection, query[found.end() :] if found else query)
     if kind != "SELECT":
         what = f"EXPLAIN of {kind}: only a SELECT is explained" if found else f"{kind} changes things or settings"
         raise UsageError(f"query: {what} (a SELECT expected)")
-    refuse_closed(connection, select)
+    select = mend(select, tree_of(connection, select))
     if found is None:
         return select, select
     words = ", ".join(dict.fromkeys(WORDS.findall(COMMENT.sub(" ", found[0]))))
@@ -60,13 +64,14 @@ def only_statement(connection: Any, query: str) -> tuple[str, str]:
     return str(statements[0].type).rpartition(".")[2], str(statements[0].query).strip().rstrip(";")
 
 
-def refuse_closed(connection: Any, select: str) -> None:
-    """UsageError: the query asks for settings, or runs text."""
+def tree_of(connection: Any, select: str) -> Any:
+    """Return DuckDB's tree of a query. UsageError: the query asks for settings, or runs text."""
     [(text,)] = connection.execute("SELECT json_serialize_sql(?)", [select]).fetchall()
     tree = json.loads(text)
     if tree["error"]:
         raise UsageError(f"query: {tree['error_message']}")
     refuse_names(tree)
+    return tree
 
 
 def refuse_names(tree: Any) -> None:

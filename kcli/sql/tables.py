@@ -44,7 +44,7 @@ def open_engine(inputs: Inputs, options: dict[str, Any], seconds: float | None =
             sources.setdefault(name, []).append(source)
     once = STDIN in inputs.captures
     scans = [Scan(name, schemas[name], each, once=once) for name, each in sources.items()]
-    return Engine(scans, VIEWS, across.close, seconds)
+    return Engine(scans, VIEWS, across.close, seconds, options.get("dialect"))
 
 
 def lenient(source: Source) -> Source:

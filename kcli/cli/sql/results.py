@@ -41,6 +41,8 @@ def write_answer(
         else:
             rows = write_csv(reader, out, escaped) if form == "csv" else WRITERS[form](reader, out)
         out.flush()
+    for note in () if quiet else engine.notes:
+        print_note(f"kcli: {note}")
     if not quiet and form == "table":
         print_note(counted(rows, "row"))
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.decode.pcap.summaries import Message, Summary, cluster, groups, produce_fetch, transactions
 from kcli.cli.decode.pcap.summaries.phrases import LONG, cut, listed
-from kcli.cli.decode.pcap.summaries.topic_partitions import places
+from kcli.cli.decode.pcap.summaries.topic_partitions import (
+    partition_number,
+    partitions_of,
+    places,
+    topic_name,
+    topics_of,
+)
 from kcli.counting import counted, singular
 from kcli.schemas.errors import error_name
 
+OFFSET_OUT_OF_RANGE = 1
 QUIET = ("throttleTimeMs", "errorCode", "errorMessage", "timeoutMs")
 SUMMARIES: dict[str, Summary] = produce_fetch.SUMMARIES | groups.SUMMARIES | transactions.SUMMARIES | cluster.SUMMARIES
 
@@ -45,10 +54,41 @@ def details(message: Message) -> str:
     return listed(parts)
 
 
-def errors_text(response: Message | None) -> str:
-    """The errors in a response by name, each once."""
-    names = list(dict.fromkeys(error_name(code) for code in error_codes(response or {})))
-    return listed(names)
+def errors_text(request: Message | None, response: Message | None) -> str:
+    """The errors in a response by name, each once, with the partitions that have them where `places` of the request
+    does not say just that."""
+    asked, failed = places(request or {}), error_places(request or {}, response or {})
+    parts = []
+    for code in dict.fromkeys(error_codes(response or {})):
+        named = listed(failed.get(code, ()))
+        parts.append(error_name(code) + (f" {named}" if named and named != asked else ""))
+    return listed(parts, 5 * LONG)
+
+
+def error_places(request: Message, response: Message) -> dict[int, list[str]]:
+    """The partitions with an error in a response, by its code: "orders[3]", a Fetch's with the offset asked for."""
+    found: dict[int, list[str]] = {}
+    offsets: dict[tuple[str, Any], int] | None = None
+    for topic in topics_of(response):
+        for each in partitions_of(topic):
+            code = each.get("errorCode") if isinstance(each, dict) else None
+            if not code:
+                continue
+            name, number = topic_name(topic), partition_number(each)
+            if code == OFFSET_OUT_OF_RANGE and offsets is None:
+                offsets = fetch_offsets(request)
+            offset = (offsets or {}).get((name, number)) if code == OFFSET_OUT_OF_RANGE else None
+            found.setdefault(code, []).append(f"{name}[{number}]" + ("" if offset is None else f" at {offset}"))
+    return found
+
+
+def fetch_offsets(request: Message) -> dict[tuple[str, Any], int]:
+    """The offsets that a Fetch asks for; those of its session that did not change are not among them."""
+    return {
+        (topic_name(topic), partition_number(each)): each["fetchOffset"]
+        for topic in topics_of(request) for each in partitions_of(topic)
+        if isinstance(each, dict) and "fetchOffset" in each
+    }  # fmt: skip
 
 
 def answer_of(response: Message | None) -> str:

@@ -198,7 +198,7 @@ def api_cell(name: str, version: int, size: int) -> str:
 def words_of(exchange: Exchange) -> Said:
     """What was asked, and what was answered."""
     asked, answered = summarize(exchange)
-    errors = errors_text(exchange.response)
+    errors = errors_text(exchange.request, exchange.response)
     answer = compose(exchange, answered, errors)
     return Said((f"{asked} -> {answer}" if answer else asked).strip(), bool(errors))
 

@@ -56,6 +56,6 @@ def test_an_api_without_a_summary_of_its_own() -> None:
 
 
 def test_errors_are_named_once() -> None:
-    assert errors_text({"errorCode": 6, "topics": [{"errorCode": 6}, {"errorCode": 3}]}) == (
+    assert errors_text({}, {"errorCode": 6, "topics": [{"errorCode": 6}, {"errorCode": 3}]}) == (
         "NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION"
     )

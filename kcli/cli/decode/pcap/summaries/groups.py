@@ -7,6 +7,7 @@ from kcli.cli.decode.pcap.summaries.phrases import cut, listed
 from kcli.cli.decode.pcap.summaries.topic_partitions import partitions_of, places, topic_name, topics_of
 from kcli.counting import counted
 
+REASON = 80  # characters of why a member leaves
 COORDINATORS = {0: "group", 1: "transaction", 2: "share group"}
 
 
@@ -37,8 +38,14 @@ def heartbeat(request: Message, response: Message) -> tuple[str, str]:
 
 
 def leave_group(request: Message, response: Message) -> tuple[str, str]:
-    members = [each["memberId"] for each in request.get("members", ())] or [request.get("memberId", "")]
-    return f"{request['groupId']}: {listed(members)}", ""
+    left = request.get("members") or [{"memberId": request.get("memberId", "")}]
+    return f"{request['groupId']}: {listed(map(leaving, left), 2 * REASON)}", ""
+
+
+def leaving(member: Message) -> str:
+    """A member that leaves, by its instance id where it has one, and why (KIP-800)."""
+    who = member["memberId"] or member.get("groupInstanceId") or "?"
+    return f"{cut(who)} ({cut(member['reason'], REASON)})" if member.get("reason") else cut(who)
 
 
 def group_heartbeat(request: Message, response: Message) -> tuple[str, str]:

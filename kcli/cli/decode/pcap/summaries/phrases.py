@@ -13,8 +13,8 @@ def cut(text: str, size: int = LONG) -> str:
     return text if len(text) <= size else f"{text[:size]}… ({len(text)} characters)"
 
 
-def listed(names: Iterable[str]) -> str:
-    """ "orders, refunds, audit and 4 more" """
-    found = [cut(name) for name in names]
+def listed(names: Iterable[str], size: int = LONG) -> str:
+    """ "orders, refunds, audit and 4 more", each cut to a size"""
+    found = [cut(name, size) for name in names]
     more = len(found) - SHOWN
     return ", ".join(found) if more <= 0 else ", ".join(found[:SHOWN]) + f" and {more} more"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kcli.cli.decode.pcap.summaries.groups import leave_group
 from tests.capture.wires import SAMPLES
 from tests.cli.decode.pcap.summaries.exchanges import summary_of
 
@@ -19,3 +20,14 @@ from tests.cli.decode.pcap.summaries.exchanges import summary_of
 )
 def test_groups_and_their_offsets(api: str, number: int, text: str) -> None:
     assert summary_of(SAMPLES / "java44-txn.pcap", api, number) == text
+
+
+def test_who_leaves_and_why() -> None:
+    reason = "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer"
+    left = {"groupId": "g", "members": [
+        {"memberId": "m-1", "groupInstanceId": None, "reason": reason},
+        {"memberId": "", "groupInstanceId": "i-2", "reason": None},
+    ]}  # fmt: skip
+    asked, _ = leave_group(left, {})
+    assert asked == f"g: m-1 ({reason[:80]}… (100 characters)), i-2"
+    assert leave_group({"groupId": "g", "memberId": "m"}, {}) == ("g: m", "")

@@ -35,4 +35,16 @@ def test_where_to_go_instead_is_said() -> None:
     }
     made = exchange(0, 10, {"topicData": []}, response)
     assert summarize(made)[1] == "leader is 2 (epoch 9) at b2:9092"
-    assert errors_text(made.response) == "NOT_LEADER_OR_FOLLOWER"
+    assert errors_text(made.request, made.response) == "NOT_LEADER_OR_FOLLOWER t[0]"
+    asked = {"topicData": [{"name": "t", "partitionData": [{"index": 0}]}]}
+    assert errors_text(asked, made.response) == "NOT_LEADER_OR_FOLLOWER"  # what was asked says where
+
+
+def test_partitions_with_an_error_are_named() -> None:
+    """Those of a session, too, which its Fetch does not name; an offset where it does."""
+    parts = [{"partitionIndex": number, "errorCode": code} for number, code in ((0, 0), (3, 1), (4, 1), (5, 6))]
+    response = {"errorCode": 0, "responses": [{"topic": "orders", "partitions": parts}]}
+    asked = {"topics": [{"topic": "orders", "partitions": [{"partition": 3, "fetchOffset": 77}]}]}
+    said = "OFFSET_OUT_OF_RANGE orders[3] at 77, orders[4], NOT_LEADER_OR_FOLLOWER orders[5]"
+    assert errors_text(asked, response) == said
+    assert errors_text(None, {"errorCode": 70}) == "FETCH_SESSION_ID_NOT_FOUND"
