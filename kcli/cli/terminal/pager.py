@@ -114,7 +114,8 @@ current: PagedFile | None = None
 def paging() -> Iterator[None]:
     """Page standard output, where it is a terminal of somebody who can turn pages."""
     global current
-    words, rows = pager_words(), terminal_rows()
+    rows = terminal_rows()
+    words = pager_words() if rows else []  # a start without a terminal is spared the search for a pager
     if current is not None or not words or not rows:
         yield
         return
