@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from fnmatch import fnmatchcase
 from typing import Any, Protocol, TypeAlias
 
 from kcli.capture.kafka.clock import parse_instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.wanted import Wanted, api_keys, error_choice, is_pattern, matches
 from kcli.errors import UsageError
 from kcli.jsontext import loads
 from kcli.schemas.catalog import catalog
-from kcli.schemas.errors import ERRORS, error_code
 
 Item = Exchange | Event
 Name: TypeAlias = "str | int"  # of an API, or its key
 Time: TypeAlias = "str | float | datetime"
 Body: TypeAlias = Any  # of a message, as a value; None: there is none, or it can't be read
-
-
-GLOB = re.compile(r"[*?\[]")
-
-
-def is_pattern(name: str) -> bool:
-    """Whether a wanted name is a pattern."""
-    return GLOB.search(name) is not None
-
-
-def matches(name: str | None, wanted: str, *, part: bool = False) -> bool:
-    """Whether a name is the one that is wanted, or fits it as a pattern. part: or has it in it."""
-    if name is None:
-        return False
-    return name == wanted or (part and wanted in name) or (is_pattern(wanted) and fnmatchcase(name, wanted))
 
 
 def mentions(value: Any, topic: str) -> bool:
@@ -71,9 +54,9 @@ class Condition(Protocol):
 class Filter:
     """Empty: everything. since, until: nanoseconds, of the request.
 
-    client_id, topic: a name, or a pattern with *, ? or [...]. connection: as `client_id`, or a part of "server-client".
-    error: a code. slower_than: nanoseconds, of the latency. where: a condition, which `wants` takes as given: it is
-    asked for many exchanges at once (see `kcli.capture.tables.conditions`).
+    client_id, topic: a name, or a list or pattern (see `kcli.capture.wanted`). connection: as `client_id`, or a part of
+    "server-client". error: codes. slower_than: nanoseconds, of the latency. where: a condition, which `wants` takes as
+    given: it is asked for many exchanges at once (see `kcli.capture.tables.conditions`).
     """
 
     apis: frozenset[int] = frozenset()
@@ -82,7 +65,7 @@ class Filter:
     errors: bool = False
     since: int | None = None
     until: int | None = None
-    error: int | None = None
+    error: Wanted[int] | None = None
     slower_than: int | None = None
     connection: str | None = None
     where: Condition | None = None
@@ -148,7 +131,7 @@ class Filter:
         """Whether an answer has the error that is asked for, or any."""
         codes = error_codes(response or {})
         if self.error is not None:
-            return self.error in codes
+            return any(map(self.error.fits, codes))
         return not self.errors or next(codes, None) is not None
 
     def wants_row(self, row: Body, ns: int, answered: int | None) -> bool:
@@ -200,7 +183,7 @@ def chosen(
     slower_than: float | None = None,
     connection: str | None = None,
 ) -> Filter:
-    """The filter that names, keys and times make. error: a name, or a code as text. slower_than: ms.
+    """The filter that names, keys and times make. error: names, or codes as text. slower_than: ms.
 
     UsageError: no such API or error, or no time.
     """
@@ -212,25 +195,13 @@ def chosen(
             raise UsageError(f"{name} {value!r}: text expected")
     known = catalog(dialect)
     return Filter(
-        frozenset(known.api_key(each) for each in named),
+        api_keys([*named], known),
         client_id,
         topic,
         bool(errors),
         None if since is None else parse_instant(since),
         None if until is None else parse_instant(until),
-        None if error is None else code_of(error),
+        None if error is None else error_choice(error),
         None if slower_than is None else round(slower_than * 1_000_000),
         connection,
     )
-
-
-def code_of(error: str) -> int:
-    found = error_code(error)
-    if found is None and re.fullmatch(r"-?\d{1,5}", error):
-        found = int(error)
-    if found is None:
-        import difflib
-
-        near = difflib.get_close_matches(error.upper(), ERRORS.values(), 1)
-        raise UsageError(f"{error or repr('')}: no such error" + (f"; did you mean {near[0]}?" if near else ""))
-    return found

@@ -7,6 +7,7 @@ groups the rest is counted as one, the others.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -17,10 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcli.capture.kafka.clock import instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.record_fields import WITH_RECORDS, record_fields
 from kcli.capture.sink import Sink
 from kcli.capture.tables.field_paths import GROUP, INDEX, TOPIC, Named, names_in, scans
 from kcli.core.codec.values import uuid_bytes
+from kcli.core.columns.exchange_counts import records_in
 from kcli.jsontext import loads
+from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 from kcli.schemas.secrets import METADATA_ID
 from kcli.topic_names import CLUSTER_METADATA
@@ -28,11 +32,16 @@ from kcli.topic_names import CLUSTER_METADATA
 if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
 
-COLUMNS = ("api", "version", "client", "broker", "connection", "topic", "partition", "group", "error", "minute")
+COLUMNS = (
+    "api", "version", "client", "broker", "connection", "topic", "partition", "group", "error", "file", "second",
+    "minute", "interval",
+)  # fmt: skip
+LINKED = frozenset({"client", "broker", "connection", "file"})  # groups by these alone have connections of their own
 MOST_GROUPS = 10_000
 MOST_CONNECTIONS = 100_000  # of which it is known what TCP says of them
 FEW_COMBINED, MOST_COMBINED = 64, 16  # groups that one exchange is counted in: so many, and more for each value it has
-MINUTE = 60_000_000_000  # nanoseconds
+SECOND = 1_000_000_000  # nanoseconds
+WIDTHS = {"second": SECOND, "minute": 60 * SECOND, "interval": 10 * SECOND}  # nanoseconds, of times
 STEPS = 64  # buckets of an octave
 OTHERS = "others"  # error codes beyond those that are counted by name
 
@@ -56,7 +65,11 @@ def middle_of(bucket: int) -> int:
 
 @dataclass(slots=True)
 class Figures:
-    """Sums over a group's exchanges. least, most: latencies in microseconds; buckets: how many have which."""
+    """Sums over a group's exchanges. least, most: latencies in microseconds; buckets: how many have which.
+
+    produced, fetched: records of the `produces` Produce requests, of the answers to `fetches` Fetches and ShareFetches,
+    of which so many were `empty`. links: connections; None: not counted, or too many.
+    """
 
     exchanges: int = 0
     errors: int = 0
@@ -65,7 +78,13 @@ class Figures:
     least: int = 0
     most: int = 0
     buckets: Counter[int] = field(default_factory=Counter)
+    produces: int = 0
+    produced: int = 0
+    fetches: int = 0
+    fetched: int = 0
+    empty: int = 0
     codes: Counter[int | None] = field(default_factory=Counter)
+    links: set[str] | None = None
 
     def add(self, exchange: Exchange, codes: Sequence[int]) -> None:
         """Count one exchange."""
@@ -73,8 +92,20 @@ class Figures:
         latency = 0 if answered is None else max(0, answered - exchange.request_ns) // 1000
         size = exchange.response_bytes or 0
         buckets = Counter() if answered is None else Counter({bucket_of(latency): 1})
-        one = Figures(1, bool(codes), exchange.request_bytes, size, latency, latency, buckets, Counter(codes))
+        one = Figures(1, bool(codes), exchange.request_bytes, size, latency, latency, buckets, codes=Counter(codes))
+        one.add_records(exchange)
         self.merge(one)
+
+    def add_records(self, exchange: Exchange) -> None:
+        """Count the records of one exchange."""
+        if exchange.api_key not in WITH_RECORDS or (exchange.api_key != PRODUCE and exchange.response is None):
+            return
+        sizes = [(len(each.data), records_in(each.data)) for each in record_fields(exchange)]
+        records = sum(count for _, count in sizes)
+        if exchange.api_key == PRODUCE:
+            self.produces, self.produced = 1, records
+        else:
+            self.fetches, self.fetched, self.empty = 1, records, not self.errors and not any(size for size, _ in sizes)
 
     def merge(self, other: Figures) -> None:
         """Count what another has counted, too."""
@@ -85,8 +116,15 @@ class Figures:
         self.errors += other.errors
         self.request_bytes += other.request_bytes
         self.response_bytes += other.response_bytes
+        self.produces += other.produces
+        self.produced += other.produced
+        self.fetches += other.fetches
+        self.fetched += other.fetched
+        self.empty += other.empty
         self.buckets.update(other.buckets)
         self.codes.update(other.codes)
+        if other.links:
+            self.links = other.links | (self.links or set())
 
     def percentiles(self, shares: Sequence[float]) -> list[float | None]:
         """The latency in ms below which lie those shares (ascending) of the answers; None without an answer."""
@@ -105,6 +143,18 @@ class Figures:
         return made
 
     @property
+    def records_per_request(self) -> float | None:
+        """Records of a Produce; in a group without one, those of a Fetch's answer. None: there is neither."""
+        if self.produces:
+            return self.produced / self.produces
+        return self.fetched / self.fetches if self.fetches else None
+
+    @property
+    def empty_share(self) -> float | None:
+        """The share of Fetches that were answered without records; None without a Fetch."""
+        return self.empty / self.fetches if self.fetches else None
+
+    @property
     def max_ms(self) -> float | None:
         """The longest latency; None without an answer."""
         return self.most / 1000 if self.buckets else None
@@ -117,20 +167,22 @@ class Figures:
 
 
 class TcpFigures(NamedTuple):
-    """What TCP says of a connection. round_trip_ms: of its handshake, None where that was not seen. retransmissions:
-    segments with bytes that had come before."""
+    """What TCP says of connections. round_trip_ms: the least of their handshakes, None where none was seen.
+    retransmissions: segments with bytes that had come before. opened: how many handshakes were seen."""
 
     round_trip_ms: float | None
     retransmissions: int
+    opened: int
 
     def joined(self, other: TcpFigures) -> TcpFigures:
-        """Of two connections between the same ends."""
+        """Of both."""
         trips = [each.round_trip_ms for each in (self, other) if each.round_trip_ms is not None]
-        return TcpFigures(min(trips, default=None), self.retransmissions + other.retransmissions)
+        resent, opened = self.retransmissions + other.retransmissions, self.opened + other.opened
+        return TcpFigures(min(trips, default=None), resent, opened)
 
 
 class StatisticsRow(NamedTuple):
-    """group: by column; None: what is beyond MOST_GROUPS. tcp: of a group's connection; None: not known."""
+    """group: by column; None: what is beyond MOST_GROUPS. tcp: of the group's connections; None: not known."""
 
     group: dict[str, Any] | None
     figures: Figures
@@ -140,29 +192,37 @@ class StatisticsRow(NamedTuple):
 class StatisticsSink(Sink):
     """Counts exchanges by group. added: groups that others have counted."""
 
-    def __init__(self, by: Sequence[str]) -> None:
-        """by: out of COLUMNS; "partition" has its topic in front of it."""
+    def __init__(self, by: Sequence[str], interval: int = WIDTHS["interval"]) -> None:
+        """by: out of COLUMNS; "partition" has its topic in front of it. interval: ns, of the column of this name."""
         wanted = [name for each in by for name in (("topic", "partition") if each == "partition" else (each,))]
         self.columns = tuple(dict.fromkeys(wanted))
         self.by = tuple(name for name in self.columns if name != "topic" or "partition" not in self.columns)
+        self.widths = WIDTHS | {"interval": interval}
+        self.linked = LINKED.issuperset(self.columns)
         roles = {"topic": {TOPIC}, "partition": {TOPIC, INDEX}, "group": {GROUP}}
         self.roles = frozenset(role for name in self.by for role in roles.get(name, ()))
-        if "connection" in self.columns:
+        if self.linked or "connection" in self.columns:
             self.connection_end = self.note_end
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
         """Count in the core where that can tell what is wanted."""
-        self.bodies, chosen = capture.bodies, capture.chosen
+        self.capture, self.bodies, chosen = capture, capture.bodies, capture.chosen
         self.groups: dict[tuple[Any, ...] | None, Figures] = {}
         self.added: list[tuple[tuple[Any, ...] | None, Figures]] = []
         self.tcp: dict[str, TcpFigures] = {}
-        self.kept = 0
+        self.kept = self.links = 0
+        self.too_many = False  # connections, to say of each group which are its own
         self.counts: Any = None
         if chosen.topic is None and chosen.is_plain and chosen.where is None:
             from kcli.core.columns.exchange_counts import ExchangeCounts
 
-            self.counts = ExchangeCounts(self.bodies, self.by, self.scans, chosen)
+            self.counts = ExchangeCounts(self.bodies, self.by, self.widths, self.linked, self.scans, chosen)
         self.compiled = self.counts
+
+    def next_file(self, number: int) -> None:
+        """See Sink."""
+        if self.counts is not None:
+            self.counts.next_file(number)
 
     @property
     def passed(self) -> int:
@@ -175,10 +235,12 @@ class StatisticsSink(Sink):
 
     def note_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
         """Note what TCP says of a connection. round_trip: ns, -1: not known."""
-        made = TcpFigures(round_trip / 1e6 if round_trip >= 0 else None, retransmissions)
+        made = TcpFigures(round_trip / 1e6 if round_trip >= 0 else None, retransmissions, int(round_trip >= 0))
         known = self.tcp.get(connection)
         if known is not None or len(self.tcp) < MOST_CONNECTIONS:
             self.tcp[connection] = made if known is None else known.joined(made)
+        else:
+            self.too_many = True
 
     # Exchanges as values
 
@@ -191,9 +253,19 @@ class StatisticsSink(Sink):
         values = [self.values(name, exchange, codes, named) or [none.get(name, (None,))] for name in self.by]
         keys = itertools.product(*values)
         for key in itertools.islice(keys, FEW_COMBINED + MOST_COMBINED * sum(map(len, values))):
-            self.figures(tuple(itertools.chain.from_iterable(key))).add(exchange, codes)
+            self.count(tuple(itertools.chain.from_iterable(key)), exchange, codes)
         if next(keys, None) is not None:
-            self.figures(None).add(exchange, codes)
+            self.count(None, exchange, codes)
+
+    def count(self, key: tuple[Any, ...] | None, exchange: Exchange, codes: Sequence[int]) -> None:
+        """Count an exchange in one group."""
+        figures = self.figures(key)
+        figures.add(exchange, codes)
+        if self.linked and exchange.connection not in (figures.links or ()):
+            self.links += 1
+            self.too_many = self.too_many or self.links > MOST_CONNECTIONS
+            if not self.too_many:
+                figures.links = {exchange.connection, *(figures.links or ())}
 
     def figures(self, key: tuple[Any, ...] | None) -> Figures:
         """Those of a group; of the others where there are too many groups."""
@@ -223,8 +295,10 @@ class StatisticsSink(Sink):
                 return [(group,) for group in named.groups]
             case "error":
                 return [(code,) for code in codes]
-            case "minute":
-                return [(exchange.request_ns // MINUTE,)]
+            case "second" | "minute" | "interval":
+                return [(exchange.request_ns // self.widths[name],)]
+            case "file":
+                return [(self.capture.number,)]
             case "api":
                 return [(exchange.api_key,)]
             case "version":
@@ -239,23 +313,28 @@ class StatisticsSink(Sink):
     # What came of it
 
     def rows(self) -> list[StatisticsRow]:
-        """A row for each group: by minute where that is asked for, else the biggest first; the others at the end."""
+        """A row for each group: by time where that is asked for, else the biggest first; the others at the end."""
         made: dict[tuple[Any, ...] | None, Figures] = {}
         for key, figures in [*self.counted(), *self.groups.items()]:
             shown = None if key is None else tuple(map(self.shown, self.key_columns, key))
             made.setdefault(shown, Figures()).merge(figures)
-        minute = self.key_columns.index("minute") if "minute" in self.key_columns else None
+        times = [place for place, name in enumerate(self.key_columns) if name in self.widths]
 
         def order(each: tuple[tuple[Any, ...] | None, Figures]) -> tuple[Any, ...]:
             key = each[0] or ()
-            at = key[minute] if minute is not None and key else ""
+            at = [key[place] for place in times if key]
             return each[0] is None, at, -each[1].exchanges, [str(value) for value in key]
 
         return [self.row(self.in_columns(key), figures) for key, figures in sorted(made.items(), key=order)]
 
     def row(self, group: dict[str, Any] | None, figures: Figures) -> StatisticsRow:
         """A group's row."""
-        return StatisticsRow(group, figures, self.tcp.get((group or {}).get("connection", "")))
+        if "connection" in self.columns:
+            links = {(group or {}).get("connection", "")}
+        else:
+            links = set() if self.too_many else figures.links or set()
+        known = [self.tcp[each] for each in links if each in self.tcp]
+        return StatisticsRow(group, figures, functools.reduce(TcpFigures.joined, known) if known else None)
 
     @property
     def key_columns(self) -> tuple[str, ...]:
@@ -272,18 +351,23 @@ class StatisticsSink(Sink):
     def counted(self) -> Iterator[tuple[tuple[Any, ...] | None, Figures]]:
         """What the core and others have counted."""
         yield from self.added
-        for key, count, errors, asked, answered, least, most, buckets, codes in (
-            [] if self.counts is None else self.counts.take_groups()
-        ):
-            if count:
-                yield key, Figures(count, errors, asked, answered, least, most, Counter(buckets), Counter(codes))
+        for key, *sums, codes, links in [] if self.counts is None else self.counts.take_groups():
+            if sums[0]:
+                connections = set(links) if links else None
+                self.too_many = self.too_many or links is None
+                figures = Figures(*sums, codes=Counter(codes), links=connections)
+                figures.buckets = Counter(figures.buckets)
+                yield key, figures
 
     def shown(self, column: str, value: Any) -> Any:
         """A key's value as people know it."""
         if column == "api":
             return self.bodies.name(value) or str(value)
-        if column == "minute":
-            return f"{instant(value * MINUTE)[:19]}Z"
+        if column in self.widths:
+            width = self.widths[column]
+            return f"{instant(value * width)[: 23 if width % SECOND else 19]}Z"
+        if column == "file":
+            return self.capture.entered_names[value]
         if column == "error":
             return None if value is None else error_name(value)
         if isinstance(value, tuple):

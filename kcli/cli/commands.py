@@ -159,7 +159,7 @@ HELP = {
     "snapshot verify": "Check snapshots, log segments or a whole directory against Kafka's rules.",
     "snapshot watch": "Follow a live quorum's metadata: each change when it is committed.",
     "stats": "Count exchanges of captures by API, client, topic and more: sizes, latencies, errors.",
-    "decode": "Read the bytes of Kafka: captures, requests, responses, record batches, log segments.",
+    "decode": "Read the bytes of Kafka: FILE as what it is, or captures, messages, batches, segments by name.",
     "encode": "Write the bytes of Kafka from JSON.",
     "fetch-session": "Fetch sessions (KIP-227) in captures: explained, judged and replayed.",
     "schema": "The message tables: list, show, compare and import them.",
@@ -189,7 +189,8 @@ QUESTIONS = {
     "What is wrong?": "kcli night.pcap",
     "Errors?": "kcli decode pcap night.pcap --errors",
     "Who is slow?": "kcli stats night.pcap --by broker --by api",
-    "Consumer stuck?": "kcli fetch-session explain night.pcap",
-    "Disk of a dead controller?": "kcli snapshot image __cluster_metadata-0",
+    "Consumer stuck?": "kcli diagnose night.pcap --group orders",
+    "No leader?": "kcli snapshot doctor DIR...",
+    "Disk of a dead controller?": "kcli __cluster_metadata-0",
 }
 FRONT = "front.command:front"  # what `kcli FILE...` runs

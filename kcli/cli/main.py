@@ -43,7 +43,8 @@ class LazyGroup(click.Group):
 
                 teach(command)
             return command
-        return LazyGroup(target, f"{cmd_name} ", name=cmd_name, help=HELP[cmd_name], no_args_is_help=True)
+        made = DecodeGroup if cmd_name == "decode" else LazyGroup
+        return made(target, f"{cmd_name} ", name=cmd_name, help=HELP[cmd_name], no_args_is_help=True)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -65,6 +66,30 @@ class LazyGroup(click.Group):
             near = difflib.get_close_matches(args[0], list(self.table), 1)
             hint = f"; did you mean {near[0]}?" if near else f" (there are: {', '.join(sorted(self.table))})"
             ctx.fail(f"{args[0]}: no such {self.what}{hint}")
+        return super().resolve_command(ctx, args)
+
+
+class DecodeGroup(LazyGroup):
+    """`kcli decode`: where no command is named, the kind of the first file chooses it, wherever that file stands."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage(ctx.command_path, "[OPTIONS] FILE...", prefix="Usage: ")
+        formatter.write_usage(ctx.command_path, "COMMAND [ARGS]...", prefix="       ")
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = bool(args) and (args[0] in self.table or args[0] in ctx.help_option_names)
+        if named or not any(each == "-" or os.path.lexists(each) for each in args):
+            return super().parse_args(ctx, args)
+        from kcli.cli.decode.choice import target_of
+
+        ctx.obj, words = target_of(args)
+        return super().parse_args(ctx, ["FILE", *words, *args])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if ctx.obj is not None:
+            return "FILE", loaded(ctx.obj), args[1:]
         return super().resolve_command(ctx, args)
 
 

@@ -44,6 +44,7 @@ def render_page(
         verdict=verdict,
         figures=numbers,
         sections=[each.question for each in asked],
+        folded={each.question.name for each in asked if not each.rows},
         styles=[Markup(asset(name)) for name in STYLES],  # noqa: S704  kcli's own
         scripts=[Markup(asset(name)) for name in SCRIPTS],  # noqa: S704  kcli's own
         data=data_of(answers),

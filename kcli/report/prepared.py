@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kcli.diagnose.prepared import WAITING
 from kcli.tables.connections import address_sql
 
 # What captures are made into (see `kcli.pipeline.rows.exchange_facts`), out of the pipeline's table.
@@ -26,12 +27,16 @@ FROM exchanges
 """
 SPAN = "SELECT min(completed_ns) AS first_ns, max(completed_ns) AS last_ns FROM exchange_facts"
 
+# own_ms: without the wait that was asked for, null where nothing but that is known.
 PREPARED = {
-    "calls": """
-SELECT completed_ns, completed_ns - completed_ns % {step} AS time_ns, connection, server,
+    "calls": f"""
+SELECT completed_ns, completed_ns - completed_ns % {{step}} AS time_ns, connection, server,
        coalesce(client_id, '') AS client_id, address, coalesce(api, concat('API ', api_key)) AS api, api_version,
        request_bytes, coalesce(response_bytes, 0) AS response_bytes, response_bytes IS NULL AS unanswered, latency_ms,
-       errors, CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END AS failed
+       errors, CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END AS failed,
+       CASE WHEN api IN {WAITING} THEN NULL
+            WHEN api_key = 1 THEN CASE WHEN latency_ms > max_wait_ms THEN latency_ms - max_wait_ms END
+            ELSE latency_ms END AS own_ms
 FROM exchange_facts
 """,
     # Requests that only brokers and controllers send, fetches of followers, AddPartitionsToTxn in the versions that

@@ -30,7 +30,8 @@ class ReportQuestion:
 OVER_TIME = """
 SELECT time_ns, c.{key} AS {key}, count(*) AS exchanges, sum(failed) AS with_errors,
        sum(request_bytes + response_bytes) AS bytes, round(percentile_approx(latency_ms, 0.5), 3) AS p50_ms,
-       round(percentile_approx(latency_ms, 0.99), 3) AS p99_ms, round(max(latency_ms), 3) AS max_ms
+       round(percentile_approx(latency_ms, 0.99), 3) AS p99_ms, round(max(latency_ms), 3) AS max_ms,
+       round(percentile_approx(own_ms, 0.99), 3) AS own_p99_ms
 FROM calls c JOIN (SELECT {key} AS name FROM calls GROUP BY {key} ORDER BY count(*) DESC, {key} LIMIT {series}) most
   ON c.{key} = most.name
 GROUP BY time_ns, c.{key} ORDER BY time_ns, c.{key}
@@ -69,7 +70,8 @@ GROUP BY time_ns, error ORDER BY time_ns, error
     ReportQuestion(
         "api_over_time",
         "Latency and load over time",
-        "From a request's last packet to its response's. A Fetch waits for records, so its latency is mostly waiting.",
+        "From a request's last packet to its response's. Without waits: a Fetch counts what it took beyond its longest "
+        "wait for records, and what waits for other members of a group does not count.",
         OVER_TIME.replace("{key}", "api"),
         drawn=True,
     ),
@@ -90,6 +92,18 @@ GROUP BY error, api, client_id, server ORDER BY answers DESC, error, api, client
         "What was asked",
         "Every exchange, by API.",
         f"SELECT api, {FIGURES} FROM calls GROUP BY api ORDER BY exchanges DESC, api LIMIT {SHORT}",
+        "No exchange was seen.",
+    ),
+    ReportQuestion(
+        "brokers",
+        "How fast brokers answer",
+        "Own: without the waits that were asked for, of a Fetch for records, of a JoinGroup for other members.",
+        f"""
+SELECT server, count(DISTINCT client_id) AS clients, {FIGURES},
+       round(percentile_approx(own_ms, 0.5), 3) AS own_p50_ms, round(percentile_approx(own_ms, 0.99), 3) AS own_p99_ms,
+       round(max(own_ms), 3) AS own_max_ms
+FROM calls GROUP BY server ORDER BY exchanges DESC, server LIMIT {SHORT}
+""",
         "No exchange was seen.",
     ),
     ReportQuestion(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kcli import diagnose
 from kcli.counting import counted
@@ -46,10 +47,17 @@ def judge_captures(answers: Answers, diagnosis: Diagnosis) -> Verdict:
     found += [Finding(NOTE, each.text, each.section) for rule in (refused, unread) for each in rule(answers)]
     verdict = verdict_of(found)
     if not diagnosis.judged:
-        return Verdict(NOTE, "No Kafka in here", [*nothing(answers), *verdict.findings])
+        said = [] if diagnosis.unjudged else [*nothing(answers)]
+        return Verdict(NOTE, unread_headline(diagnosis), [*said, *verdict.findings])
     if verdict.level == GOOD:
         return Verdict(GOOD, f"{diagnosis.checked} checks, nothing found", verdict.findings)
     return verdict
+
+
+def unread_headline(diagnosis: Diagnosis) -> str:
+    """Return what was seen in captures of which nothing can be judged."""
+    parts = [part.what for part in diagnosis.unjudged if " of TLS" in part.what or " without Kafka" in part.what]
+    return f"Nothing to judge: {parts[0]}" if parts else "No Kafka in here"
 
 
 def sentence(each: diagnose.Finding) -> str:
@@ -131,10 +139,10 @@ def leaders(answers: Answers) -> Iterator[Finding]:
 def refused(answers: Answers) -> Iterator[Finding]:
     rows = [row for row in answers.by_name["refused"].dicts() if row["verdict"] == "refused"]
     for role, level in ("client", WARNING), ("broker", NOTE):
-        count = sum(row["role"] == role for row in rows)
-        if count:
-            text = f"Kafka {rows[0]['release']} would refuse requests of {counted(count, role)}."
-            yield Finding(level, text, "refused")
+        theirs = [row for row in rows if row["role"] == role]
+        if theirs:
+            asking = f"{counted(len(theirs), role)}{named(theirs)}"
+            yield Finding(level, f"Kafka {rows[0]['release']} would refuse requests of {asking}.", "refused")
 
 
 def throttling(answers: Answers) -> Iterator[Finding]:
@@ -181,6 +189,13 @@ def unread(answers: Answers) -> Iterator[Finding]:
     if asked.rows:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in kinds_of(asked).most_common())
         yield Finding(NOTE, f"Not everything could be read: {kinds}.", "lost")
+
+
+def named(rows: Sequence[dict[str, Any]]) -> str:
+    """Name the clients of rows behind a count, the first few of many; "": no row says who."""
+    names = list(dict.fromkeys(row["client_id"] or "(no client id)" for row in rows if "client_id" in row))
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f": {', '.join(names[:NAMED])}{more}" if names else ""
 
 
 def kinds_of(asked: Asked) -> Counter[str]:

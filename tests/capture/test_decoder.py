@@ -15,7 +15,7 @@ from kcli.capture.filters import Filter
 from kcli.capture.io.ranges import rows
 from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError
-from tests.capture.decoding import as_lines, as_values, write_lines
+from tests.capture.decoding import as_lines, as_values, lines_of, write_lines
 from tests.capture.truth import compare
 from tests.capture.wires import DATA, SAMPLES
 from tests.oracle.captures import same_as_oracle
@@ -100,6 +100,7 @@ def test_the_form_of_a_line() -> None:
     first = json.loads(out.getvalue().splitlines()[0])
     assert list(first) == [
         "timestamp", "connection", "requestHeader", "request", "response", "requestBytes", "responseBytes", "latencyMs",
+        "errors",
     ]  # fmt: skip
     assert first["requestHeader"] == {
         "requestApiKey": 18, "requestApiVersion": 5, "correlationId": 0, "clientId": "lab-java",
@@ -107,6 +108,16 @@ def test_the_form_of_a_line() -> None:
     }  # fmt: skip
     assert first["connection"].startswith("127.0.0.1:21000-127.0.0.1:") and first["timestamp"].endswith("Z")
     assert (first["requestBytes"], first["responseBytes"]) == (53, 880)
+
+
+def test_a_line_names_the_errors_of_its_answer() -> None:
+    """As values do, whoever writes the line: the core, an exchange, or what waited for a condition."""
+    path = str(SAMPLES / "java44-txn.pcap")
+    values = [item for item in read_capture(path).items() if isinstance(item, Exchange)]
+    lines = [json.loads(line) for line in lines_of([path]).splitlines()]
+    assert [line["errors"] for line in lines] == [each.errors for each in values]
+    assert [json.loads(each.line())["errors"] for each in values] == [each.errors for each in values]
+    assert {name for each in values for name in each.errors} >= {"PRODUCER_FENCED", "CONCURRENT_TRANSACTIONS"}
 
 
 def test_packets_cut_by_the_snapshot_length_say_what_they_were() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from kcli.capture.api import read_capture
-from kcli.capture.filters import Filter, chosen, matches, mentions
+from kcli.capture.filters import Filter, chosen, mentions
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.wanted import Wanted, matches
 from kcli.errors import UsageError
 from tests.capture.decoding import as_values, lines_of, pieces, write_lines
 from tests.capture.wires import SAMPLES
@@ -43,8 +44,8 @@ def test_nothing_asked_is_everything() -> None:
         ({"topic": "pay"}, 0),
         ({"topic": "pay-o*"}, 4),
         ({"client_id": "broker-?-txn*"}, 8),
-        ({"error": 48}, 0),
-        ({"error": 51}, 3),
+        ({"error": Wanted((48,))}, 0),
+        ({"error": Wanted((51,))}, 3),
         ({"slower_than": 100_000_000}, 2),
         ({"connection": ":32990"}, 5),
         ({"connection": "127.0.0.1:21000-127.0.0.1:3299?"}, 8),
@@ -77,18 +78,28 @@ def test_topics_are_found_by_field() -> None:
 
 def test_what_the_core_can_tell() -> None:
     assert Filter(client_id="c", topic="t", errors=True, since=1).is_plain
-    for how in ({"client_id": "c*"}, {"topic": "[ab]"}, {"error": 1}, {"slower_than": 0}, {"connection": ""}):
+    for how in (
+        {"client_id": "c*"},
+        {"topic": "[ab]"},
+        {"error": Wanted((1,))},
+        {"slower_than": 0},
+        {"connection": ""},
+    ):
         assert not Filter(**how).is_plain
 
 
 def test_a_name_that_looks_like_a_pattern_is_still_a_name() -> None:
+    assert matches("b", "a,b") and matches("a,b", "a,b") and not matches("ab", "a,b") and matches("!a", "!a")
+    assert matches("b", "!a") and matches(None, "!a") and not matches("a", "!a") and not matches("ab", "a*,!ab, b")
+    assert matches("x:1-y:2", ":9,:2", part=True) and not matches("x:1-y:2", "!:2", part=True)
     assert matches("a[b]*", "a[b]*") and matches("abc", "a*") and not matches("Abc", "a*") and not matches(None, "*")
 
 
 PATTERNS: list[dict[str, Any]] = [
-    {"client_id": "broker-?-txn*"}, {"error": 51}, {"error": 5}, {"slower_than": 100_000_000}, {"slower_than": 0},
+    {"client_id": "broker-?-txn*"}, {"error": Wanted((51,))}, {"error": Wanted((5,))},
+    {"slower_than": 100_000_000}, {"slower_than": 0},
     {"connection": ":32990"}, {"connection": "*:32990"}, {"connection": "nowhere"}, {"topic": "pay-*"},
-    {"topic": "pay-i?"}, {"error": 51, "topic": "*"},
+    {"topic": "pay-i?"}, {"error": Wanted((51,)), "topic": "*"},
     {"client_id": "lab-*", "slower_than": 1_000_000, "connection": "127"},
 ]  # fmt: skip
 
@@ -106,7 +117,7 @@ def test_lines_and_values_have_the_same(text: bool) -> None:
 def test_events_of_a_connection() -> None:
     event = Event("gap", "s:1-c:2", 5, 0, 9, "lost")
     assert Filter(connection="c:2").wants(event) and not Filter(connection="c:3").wants(event)
-    assert not Filter(error=1).wants(event) and not Filter(slower_than=0).wants(event)
+    assert not Filter(error=Wanted((1,))).wants(event) and not Filter(slower_than=0).wants(event)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +126,7 @@ def test_events_of_a_connection() -> None:
         Filter(apis=frozenset({0, 24})),
         Filter(client_id="lab-*", topic="pay-in"),
         Filter(errors=True),
-        Filter(error=47),
+        Filter(error=Wanted((47,))),
         Filter(slower_than=5_000_000, connection=":21000-"),
     ],
 )
@@ -130,7 +141,8 @@ def test_lines_as_values_are_exchanges(chosen: Filter) -> None:
 
 
 def test_errors_by_name_and_code() -> None:
-    assert chosen(error="not_leader_for_partition").error == 6 and chosen(error="-1").error == -1
+    assert chosen(error="not_leader_for_partition").error == Wanted((6,))
+    assert chosen(error="-1,!7").error == Wanted((-1,), (7,))
     assert chosen(slower_than=1.5).slower_than == 1_500_000
     with pytest.raises(UsageError, match="did you mean NOT_CONTROLLER"):
         chosen(error="NOT_CONTROLER")

@@ -130,7 +130,7 @@ def test_values_stand_under_the_pointer(section: str, page: Page, answers: Answe
 
 def test_the_chart_shows_what_is_asked(page: Page, report: Path) -> None:
     page.open(report)
-    for number in range(7):
+    for number in range(8):
         page.click("api_over_time", ".seg button", number)
     texts = "return [...document.querySelectorAll(`#api_over_time ${arguments[0]}`)].map(each => each.textContent)"
     assert page.run(texts, ".seg [aria-pressed=true]") == ["bytes", "by broker"]

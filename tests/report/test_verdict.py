@@ -65,6 +65,15 @@ def test_brokers_stand_apart_from_refused_clients() -> None:
     }
 
 
+def test_who_would_be_refused_is_named() -> None:
+    refused = [
+        {"role": "client", "verdict": "refused", "release": "4.4", "client_id": name}
+        for name in ("a", "", "b", "c", "a")
+    ]
+    [finding] = [each for each in judge(answers(refused=refused)).findings if each.section == "refused"]
+    assert finding.text == "Kafka 4.4 would refuse requests of 5 clients: a, (no client id), b and 1 more."
+
+
 def test_each_section_is_there() -> None:
     given = answers(
         throttling=[{"client_id": "c", "longest_wait_ms": 1200}],
@@ -100,3 +109,7 @@ def test_a_capture_is_judged_by_diagnose() -> None:
     ]
     assert judge_captures(answers(), replace(found, findings=[])).headline == "49 checks, nothing found"
     assert judge_captures(answers(), replace(found, findings=[], judged=False)).headline == "No Kafka in here"
+    sealed = [Unjudged("18 connections of TLS 1.3 to b:9093", "--key-log FILE")]
+    unread = judge_captures(answers(), replace(found, findings=[], judged=False, unjudged=sealed))
+    assert unread.headline == "Nothing to judge: 18 connections of TLS 1.3 to b:9093" and unread.level == "note"
+    assert unread.findings[0].text == "Not judged: 18 connections of TLS 1.3 to b:9093; --key-log FILE."

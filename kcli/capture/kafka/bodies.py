@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.capture.exchange_json import codes_in
 from kcli.core.codec.messages import Names
 from kcli.errors import DecodeError
 from kcli.grammar import frames, messages
@@ -80,6 +81,14 @@ class Bodies:
         """As in a broker's log: "FETCH"."""
         api = self.apis.get(api_key)
         return api.log_name if api else None
+
+    def error_name(self, code: int) -> bytes:
+        """An error's name, as JSON text."""
+        return dumps(catalog(self.dialect).error_name(code)).encode()
+
+    def errors_text(self, response: bytes) -> bytes:
+        """The end of an exchange's line: the names of the errors in its response, which is JSON text."""
+        return b',"errors":[%b]}\n' % b",".join(map(self.error_name, codes_in(response)))
 
     def knows(self, api_key: int, version: int) -> bool:
         """Whether the tables have that API in that version."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from kcli.errors import UsageError
 
@@ -10,6 +12,15 @@ SECOND = 1_000_000_000
 LAST_NS = (1 << 63) - 1  # in 2262: what is later counts as that, as in a capture
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = 253402300799  # 9999-12-31T23:59:59Z
+UNITS = {
+    "ns": 1, "us": 1000, "µs": 1000, "ms": 1_000_000, "s": SECOND, "m": 60 * SECOND, "min": 60 * SECOND,
+    "h": 3600 * SECOND, "d": 86400 * SECOND,
+}  # fmt: skip
+NUMBER = r"(\d{1,15}(?:\.\d{1,9})?)"
+PART = rf"{NUMBER} ?(ns|us|µs|ms|s|min|m|h|d)(?![a-z])"
+CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?")  # no date in front of it
+ZONED = re.compile(r"(.*\d) +([A-Za-z][\w+/-]*)")  # a time, and the name of its zone
+HALF_A_DAY = 43200 * SECOND
 
 
 def instant(ns: int) -> str:
@@ -60,3 +71,62 @@ def exact(seconds: str) -> int:
 
     round(float(seconds) * SECOND)
     return round(Decimal(seconds) * SECOND)
+
+
+def parse_duration(text: str, unit: str) -> int:
+    """Nanoseconds of "10ms", "1.5s" or "1m30s". unit: of a number without one. UsageError."""
+    bare = text.strip().lower()
+    if re.fullmatch(NUMBER, bare):
+        return exact(bare) * UNITS[unit] // SECOND
+    if not re.fullmatch(f"(?:{PART} ?)+", bare):
+        raise UsageError(f"{text or repr('')}: no duration (10ms, 1.5s or 2m expected)")
+    return sum(exact(number) * UNITS[name] // SECOND for number, name in re.findall(PART, bare))
+
+
+def parse_local_instant(when: str, begin: Callable[[], int]) -> int:
+    """Nanoseconds of a time as people write it: as `parse_instant`, with a zone's name behind it, or without its day.
+
+    "09:14:02", "2026-11-21 10:14:02 Europe/Berlin", "10:14 local". A time without a zone is UTC; one without a day is
+    the first one that is not 12 hours before `begin()` (ns). UsageError.
+    """
+    found = ZONED.fullmatch(when.strip())
+    zone = UTC if found is None else zone_of(found[2])
+    text = when.strip() if found is None else found[1]
+    if not CLOCK.fullmatch(text):
+        return parse_instant(when if found is None else datetime_in(text, zone))
+    try:
+        clock = time.fromisoformat(text.zfill(len(text) + (text[1] == ":")))
+    except ValueError:
+        raise UsageError(f"{when}: no time") from None
+    start = begin()
+    first = moment(start).astimezone(clock.tzinfo or zone).date()
+    made = at_clock(first, clock, zone)
+    return made if made >= start - HALF_A_DAY else at_clock(first + timedelta(days=1), clock, zone)
+
+
+def at_clock(day: date, clock: time, zone: tzinfo | None) -> int:
+    """Nanoseconds of a time of that day."""
+    at = datetime.combine(day, clock)
+    return parse_instant(at if at.tzinfo else at.replace(tzinfo=zone).astimezone(UTC))
+
+
+def datetime_in(text: str, zone: tzinfo | None) -> datetime:
+    """Return a time in a zone. zone: None for that of this machine. UsageError."""
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(f"{text}: no time") from None
+
+
+def zone_of(name: str) -> tzinfo | None:
+    """Return the zone of that name; None: that of this machine. UsageError."""
+    if name.lower() == "local":
+        return None
+    if name.upper() in ("UTC", "Z"):
+        return UTC
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (ValueError, KeyError, OSError):
+        raise UsageError(f"{name}: no such time zone") from None

@@ -216,8 +216,9 @@ class Exchange:
         took = self.latency_ms
         latency = "null" if took is None else repr(took)
         opening = f'{{"timestamp":"{self.timestamp}","connection":"{self.connection}","requestHeader":'
-        closing = f',"requestBytes":{self.request_bytes},"responseBytes":{size},"latencyMs":{latency}}}\n'
-        return b"".join((opening.encode(), head, b',"request":', request, b',"response":', response, closing.encode()))
+        closing = f',"requestBytes":{self.request_bytes},"responseBytes":{size},"latencyMs":{latency}'
+        parts = (head, b',"request":', request, b',"response":', response, closing.encode())
+        return b"".join((opening.encode(), *parts, self.bodies.errors_text(response)))
 
     def texts(self) -> tuple[bytes, bytes, bytes]:
         """(header, request, response) as JSON text."""

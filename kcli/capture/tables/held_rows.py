@@ -57,10 +57,11 @@ class HeldRows:
         connection = text_at(self.taken["links"], int(rows.link[row]))
         opening = f'{{"timestamp":"{instant(int(rows.ts[row]))}","connection":"{connection}","requestHeader":'
         size, latency = (rows.response_bytes[row], rows.latency[row] / 1000) if answered else ("null", "null")
-        closing = f',"requestBytes":{rows.request_bytes[row]},"responseBytes":{size},"latencyMs":{latency}}}\n'
+        closing = f',"requestBytes":{rows.request_bytes[row]},"responseBytes":{size},"latencyMs":{latency}'
         header, request, response = (bytes_at(self.taken[name], row) for name in ("header", "request", "response"))
-        parts = (header, b',"request":', request, b',"response":', response if answered else b"null")
-        return b"".join((opening.encode(), *parts, closing.encode()))
+        response = response if answered else b"null"
+        parts = (header, b',"request":', request, b',"response":', response, closing.encode())
+        return b"".join((opening.encode(), *parts, self.bodies.errors_text(response)))
 
 
 def bytes_at(column: tuple[Any, Any], place: int) -> bytes:

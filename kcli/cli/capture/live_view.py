@@ -60,7 +60,8 @@ def view_words(options: dict[str, Any]) -> list[str]:
         if value is None or value is False or value == ():
             continue
         given = value if isinstance(value, tuple) else (value,)
-        words += [param.opts[0]] if value is True else [word for each in given for word in (param.opts[0], str(each))]
+        texts = [f"{each:.6f}" if isinstance(each, float) else str(each) for each in given]
+        words += [param.opts[0]] if value is True else [word for text in texts for word in (param.opts[0], text)]
     return words
 
 

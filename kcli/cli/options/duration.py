@@ -1,12 +1,11 @@
-"""Durations on the command line: 90s, 10m, 2h."""
+"""Durations on the command line: 10ms, 90s, 10m, 1m30s."""
 
 from __future__ import annotations
 
-import re
-
 import click
 
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+from kcli.capture.kafka.clock import SECOND, parse_duration
+from kcli.errors import UsageError
 
 
 class Duration(click.ParamType[float]):
@@ -16,7 +15,23 @@ class Duration(click.ParamType[float]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The seconds that are meant."""
-        match = re.fullmatch(r"(\d{1,9})\s*([smhd]?)", str(value).lower())
-        if not match or not int(match[1]):
+        try:
+            seconds = parse_duration(str(value), "s") / SECOND
+        except UsageError:
+            seconds = 0.0
+        if not seconds:
             self.fail(f"{value!r}: a duration expected, as 90s, 10m or 2h", param, ctx)
-        return int(match[1]) * UNITS[match[2]]
+        return seconds
+
+
+class Milliseconds(click.ParamType[float]):
+    """A duration in ms, also as 10ms, 1.5s or 2m."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The milliseconds that are meant."""
+        try:
+            return parse_duration(str(value), "ms") / 1_000_000
+        except UsageError as error:
+            self.fail(str(error), param, ctx)

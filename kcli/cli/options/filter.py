@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kcli.capture.filters import ALL, Filter, chosen
-from kcli.capture.kafka.clock import parse_instant
+from kcli.capture.kafka.clock import parse_duration, parse_local_instant
+from kcli.cli.options.duration import Milliseconds
 from kcli.cli.terminal.console import note
 from kcli.errors import InputError, UsageError
 
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-RELATIVE = re.compile(r"\+(\d{1,10}(?:\.\d{1,9})?) ?s?")
 NAMED = 5  # names that are shown where nothing fits
-WHEN = "ISO 8601, seconds since 1970, or +22.4: seconds after the first packet"
-FORMS = "2026-11-21T09:14:02.5Z, seconds since 1970, or +22.4 for seconds after the first packet expected"
+WHEN = "2026-11-21T09:14:02Z, 09:14:02, with a zone's name or local behind it, or +22.4s after the first packet"
+FORMS = (
+    "2026-11-21T09:14:02.5Z, 09:14:02 of the capture's day, either with a zone's name or local behind it, "
+    "seconds since 1970, or +22.4 or +1m30s after the first packet expected"
+)
 # What a filter asks for, by the column of `kcli stats` that has what there is.
 ASKED = (
     ("client_id", "client"), ("topic", "topic"), ("apis", "api"), ("connection", "connection"), ("error", "error"),
@@ -37,19 +39,33 @@ LOOKED_AT = (
     ("server", "broker"), ("error", "error"), ("errors", "error"),
 )  # fmt: skip
 
+
 OPTIONS = (
-    click.option("--api", "apis", multiple=True, metavar="NAME", help="Only this API (by name or key)."),
-    click.option("--client-id", "--client", metavar="ID", help="Only this client; * and ? stand for other characters."),
     click.option(
-        "--topic", metavar="T", help="Only exchanges that name this topic; * and ? stand for other characters."
+        "--api",
+        "apis",
+        multiple=True,
+        metavar="NAME,...",
+        help="Only these APIs (by name or key); behind a !, which stands in front of a name, all but these.",
+    ),
+    click.option(
+        "--client-id",
+        "--client",
+        metavar="ID,...",
+        help="Only these clients; * and ? stand for other characters, ! in front for all but these.",
+    ),
+    click.option(
+        "--topic", metavar="T,...", help="Only exchanges that name one of these topics, written as those of --client."
     ),
     click.option("--connection", metavar="TEXT", help="Only connections with this text in an address: 10.0.0.7:41202."),
     click.option(
-        "--errors", is_flag=True, help="Only exchanges with an error in the response; --errors=NAME: with that error."
+        "--errors", is_flag=True, help="Only exchanges with an error in the response; --errors=NAME,...: with these."
     ),
-    click.option("--error", metavar="NAME", help="Only exchanges with this error in the response, as --errors=NAME."),
     click.option(
-        "--slower-than", type=click.FloatRange(0, 1e12), metavar="MS", help="Only exchanges that took longer."
+        "--error", metavar="NAME,...", help="Only exchanges with one of these errors in the response, as --errors=NAME."
+    ),
+    click.option(
+        "--slower-than", type=Milliseconds(), metavar="TIME", help="Only exchanges that took longer: 10ms, 1.5s; ms."
     ),
     click.option(
         "--where",
@@ -61,6 +77,10 @@ TIMES = (
     click.option("--since", metavar="T", help=f"Only requests at or after this time ({WHEN})."),
     click.option("--until", metavar="T", help="Only requests at or before this time."),
 )
+
+
+class FirstPacketError(UsageError):
+    """A time is counted from the first packet, and no file has one."""
 
 
 class FilterCommand(click.Command):
@@ -142,21 +162,32 @@ def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
     """Nanoseconds of a time that an option of that name gives."""
     if when is None:
         return None
-    relative = RELATIVE.fullmatch(when)
-    if relative is None:
-        try:
-            return parse_instant("" if when.startswith("+") else when)
-        except UsageError:
-            raise UsageError(f"--{name} {when}: no time ({FORMS})") from None
+
+    def begin() -> int:
+        return first_packet(f"--{name} {when}", files)
+
+    try:
+        if when.startswith("+"):
+            after = parse_duration(when[1:], "s")
+        else:
+            return parse_local_instant(when, begin)
+    except FirstPacketError:
+        raise
+    except UsageError:
+        raise UsageError(f"--{name} {when}: no time ({FORMS})") from None
+    return begin() + after
+
+
+def first_packet(option: str, files: Sequence[str]) -> int:
+    """The time of a capture's first packet (ns), from which an option counts. FirstPacketError: there is none."""
     from kcli.capture.io.files import first_time
     from kcli.core.capture.packets import PacketReader
 
     first = first_time([file for file in files if file != "-"], PacketReader)
     if first is None:
         why = "times like this are counted from a capture's first packet, and no file has one"
-        raise UsageError(f"--{name} {when}: {why}")
-    whole, _, part = relative[1].partition(".")
-    return first + int(whole) * 1_000_000_000 + int(part.ljust(9, "0"))
+        raise FirstPacketError(f"{option}: {why}")
+    return first
 
 
 def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter = ALL) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kcli.capture.decoder import DecodeOptions
-from kcli.capture.filters import matches
+from kcli.capture.wanted import matches
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.filter import FilterCommand, few_of, filter_of, filter_options, words_of
 from kcli.cli.options.inputs import (

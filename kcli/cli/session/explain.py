@@ -74,6 +74,11 @@ def explain(
     choice = SessionChoice(options, files, session_ids)
     table = format_ == "table"
     ended: list[ObservedSession] = []
+    findings = 0
+
+    def find(finding: SessionFinding) -> None:
+        nonlocal findings
+        findings += feeder.choosing and (not session_ids or finding.session_id in session_ids)
 
     def end(session: ObservedSession) -> None:
         if not choice.wants(session):
@@ -83,13 +88,14 @@ def explain(
         else:
             print_line(dumps(session_dict(session, tracker.offsets.names)))
 
-    tracker = Tracker(on_end=end, kernel=new_kernel(options["dialect"]))
-    problems = follow(files, Feeder(tracker, choice.filter), choice.rows, **read_options(options, prints=not table))
+    tracker = Tracker(on_finding=find, on_end=end, kernel=new_kernel(options["dialect"]))
+    feeder = Feeder(tracker, choice.filter)
+    problems = follow(files, feeder, choice.rows, **read_options(options, prints=not table))
     sessionless = [it for it in tracker.sessionless.values() if choice.wants(it)]
     if table:
         from kcli.cli.session.view import show
 
-        show(ended, sessionless, tracker, files)
+        show(ended, sessionless, tracker, findings, files)
     else:
         for it in sessionless:
             print_line(dumps(sessionless_dict(it)))
@@ -130,18 +136,21 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
         if severity == "error" or notes:
             print_line(line_of(finding, tracker, format_))
 
-    def end(session: ObservedSession) -> None:
-        choice.wants(session)
+    evicted: list[ObservedSession] = []
 
-    on_end = None if choice.takes_all else end
-    tracker = Tracker(on_finding=find, on_end=on_end, kernel=new_kernel(options["dialect"]))
+    def end(session: ObservedSession) -> None:
+        if choice.wants(session) and session.end == "evicted":
+            evicted.append(session)
+
+    tracker = Tracker(on_finding=find, on_end=end, kernel=new_kernel(options["dialect"]))
     feeder = Feeder(tracker, choice.filter)
     problems = follow(files, feeder, choice.rows, **read_options(options, prints=True))
+    sessionless = [it for it in tracker.sessionless.values() if choice.wants(it)]
     if tracker.fetches or not problems:
-        warn(summary(feeder, counts, choice), options["quiet"])
+        from kcli.cli.session.view import losses_text
+
+        warn(summary(feeder, counts, choice, losses_text(evicted, sessionless)), options["quiet"])
     conclude(problems, options["quiet"])
-    for it in tracker.sessionless.values():
-        choice.wants(it)
     return 1 if counts["error"] else choice.conclude()
 
 
@@ -163,8 +172,11 @@ def line_of(finding: SessionFinding, tracker: Tracker, format_: str) -> str:
     )
 
 
-def summary(feeder: Feeder, counts: dict[str, int], choice: SessionChoice) -> str:
+def summary(feeder: Feeder, counts: dict[str, int], choice: SessionChoice, losses: str) -> str:
+    """How much was judged, and what was found. losses: what breaks no rule, and is lost all the same."""
     found = ", ".join(counted(number, kind) for kind, number in counts.items() if number)
+    if losses:
+        found = f"{found or 'no rule broken'}; {losses}"
     fetches = counted(feeder.tracker.fetches, "fetch", "fetches")
     sessions = counted(feeder.tracker.opened, "session")
     if not choice.takes_all:

@@ -24,10 +24,14 @@ Line = tuple[tuple[str, str], ...]  # its parts, each with one of rich's styles
 
 
 def show(
-    ended: Sequence[ObservedSession], sessionless: Sequence[SessionlessFetches], tracker: Tracker, files: Sequence[str]
+    ended: Sequence[ObservedSession],
+    sessionless: Sequence[SessionlessFetches],
+    tracker: Tracker,
+    findings: int,
+    files: Sequence[str],
 ) -> None:
-    """All sessions by their beginning, then what was fetched without one, then the findings."""
-    lines = all_lines(ended, sessionless, tracker.offsets.names, files)
+    """All sessions by their beginning, then what was fetched without one, then how many findings `lint` has."""
+    lines = all_lines(ended, sessionless, tracker.offsets.names, findings, files)
     if is_terminal(sys.stdout):
         print_styled(lines)
         return
@@ -47,13 +51,14 @@ def all_lines(
     ended: Sequence[ObservedSession],
     sessionless: Sequence[SessionlessFetches],
     names: Mapping[str, str],
+    findings: int,
     files: Sequence[str],
 ) -> Iterator[Line]:
     for session in sorted(ended, key=lambda session: (session.opened_ns, session.session_id)):
         yield from session_lines(session, names)
     for client in sessionless:
         yield from sessionless_lines(client)
-    yield findings_line(ended, files)
+    yield from closing_lines(findings, losses_text(ended, sessionless), files)
 
 
 def session_lines(session: ObservedSession, names: Mapping[str, str]) -> Iterator[Line]:
@@ -83,12 +88,23 @@ def sessionless_lines(client: SessionlessFetches) -> Iterator[Line]:
     yield ()
 
 
-def findings_line(ended: Sequence[ObservedSession], files: Sequence[str]) -> Line:
-    found = sum(session.findings for session in ended)
-    command = f"kcli fetch-session lint {' '.join(files)}"
-    if found:
-        return ((f"findings: {found:,}. {command}", "red"),)
-    return ((f"findings: none. ({command})", ""),)
+def closing_lines(findings: int, losses: str, files: Sequence[str]) -> Iterator[Line]:
+    """Rules that were broken, and what is wasted although none was."""
+    named = " ".join(files)
+    if losses:
+        yield ((f"{losses}. kcli diagnose {named}", "yellow"),)
+    command = f"kcli fetch-session lint {named}"
+    if findings:
+        yield ((f"findings: {findings:,}. {command}", "red"),)
+    else:
+        yield ((f"no rule of KIP-227 is broken. ({command})", ""),)
+
+
+def losses_text(ended: Iterable[ObservedSession], sessionless: Iterable[SessionlessFetches]) -> str:
+    """What fetches lose by sessions that a broker did not grant, or threw out; "": nothing."""
+    refused, evicted = sum(it.not_granted for it in sessionless), sum(it.end == "evicted" for it in ended)
+    parts = [f"{counted(refused, 'session')} asked for and not granted"] * (refused > 0)
+    return ", ".join([*parts, *[f"{counted(evicted, 'session')} evicted"] * (evicted > 0)])
 
 
 def who(client_id: str, replica_id: int) -> str:

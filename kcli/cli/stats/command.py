@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
+from kcli.capture.kafka.clock import SECOND, parse_duration
 from kcli.capture.nothing import require_exchanges
 from kcli.capture.statistics import COLUMNS, StatisticsRow, StatisticsSink
 from kcli.cli.decode.pcap.command import reading, summed_up
@@ -22,24 +23,61 @@ from kcli.cli.options.inputs import (
     reading_options,
 )
 from kcli.cli.stats.table import table_lines
-from kcli.cli.terminal.console import terminal_room
+from kcli.cli.terminal.console import note, terminal_room
 from kcli.cli.terminal.lines import Lines, csv_line
 from kcli.cli.terminal.output import open_output, output_option
+from kcli.counting import counted
+from kcli.errors import UsageError
 from kcli.jsontext import dumps
 
 FIGURES = ("exchanges", "errors", "request_bytes", "response_bytes", "p50_ms", "p95_ms", "p99_ms", "max_ms")
-OF_CONNECTIONS = ("round_trip_ms", "retransmissions")
+OF_LOAD = ("per_second", "records_per_request", "empty_share")
+OF_CONNECTIONS = ("connections", "connections_opened", "round_trip_ms", "retransmissions")
 SHARES = (0.5, 0.95, 0.99)
+LEAST_INTERVAL = 1_000_000  # ns
+
+
+class Interval(click.ParamType[int]):
+    """A time in ns, as 500ms, 10s or 5m."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the nanoseconds that are meant."""
+        try:
+            made = parse_duration(str(value), "s")
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+        if made < LEAST_INTERVAL:
+            self.fail(f"{value}: at least 1ms expected", param, ctx)
+        return made
+
+
+class Columns(click.Choice[str]):
+    """Columns to count by, with commas between them."""
+
+    def __init__(self) -> None:
+        super().__init__(COLUMNS)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return them all."""
+        return tuple(super(Columns, self).convert(each.strip(), param, ctx) for each in str(value).split(","))
 
 
 @click.command(cls=FilterCommand)
 @files_argument("FILE|DIR...")
 @click.option(
     "--by",
-    type=click.Choice(COLUMNS),
+    type=Columns(),
     multiple=True,
-    help="What to count by; may be given more than once: --by client --by api.  [default: api]",
+    metavar="COLUMN,...",
+    help=f"What to count by, one or more of {', '.join(COLUMNS)}.  [default: api]",
 )
+@click.option("--interval", type=Interval(), metavar="TIME", help="Count by intervals of so long: 500ms, 10s, 5m.")
+@click.option(
+    "--sort", metavar="COLUMN", help="The rows by this column, the most first, the least with - in front; names from a."
+)
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="At most so many rows.")
 @port_option
 @format_option(("table", "jsonl", "csv"), "How to show it.", default="table")
 @filter_options
@@ -51,24 +89,32 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     """Count the exchanges of captures by client, API, broker, topic and more: sizes, latencies and errors.
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. An exchange counts in each
-    topic, partition, group and error that it names, each time with all its bytes. Percentiles of the latency are at
-    most 1 % off, its maximum is exact. By connection, a row also has the round trip of TCP's handshake and how many
-    segments brought bytes again. At most 10,000 rows are kept apart; what is beyond is one row, the others. Exit code
-    1: the options that choose exchanges leave none.
+    topic, partition, group and error that it names, each time with all its bytes and records. Percentiles of the
+    latency are at most 1 % off, its maximum is exact. At most 10,000 rows are kept apart; what is beyond is one row,
+    the others. Exit code 1: the options that choose exchanges leave none.
 
     \b
-    Columns: those of --by; exchanges, and how many with an error; bytes of requests
-    and of responses; latency: median, 95 %, 99 %, maximum; errors by name.
+    Columns: those of --by; exchanges, how many a second of the capture or interval,
+    and how many with an error; bytes of requests and of responses; latency: median,
+    95 %, 99 %, maximum; rec/req, records of a Produce (where there is none: of a
+    Fetch's answer); empty, the share of Fetches answered without records. By client,
+    broker, connection or file also conns, connections and how many of them were
+    opened within the capture; rtt, the least round trip of TCP's handshakes; and
+    resent, segments that brought bytes again. At the end errors by name.
 
     \b
-    kcli stats night.pcap --by client --by api
+    kcli stats night.pcap --by client,api --sort p99_ms --limit 10
     kcli stats night.pcap --by error --since +60
+    kcli stats night.pcap --client orders --interval 10s
     kcli stats captures/ --by topic --format csv -o topics.csv
     """
     paths = captures_in(files)
     chosen = filter_of(options, paths)
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
-    source = CaptureDecoder(paths, StatisticsSink(options["by"] or ("api",)), DecodeOptions(**read, chosen=chosen))
+    interval = {} if options["interval"] is None else {"interval": options["interval"]}
+    sink = StatisticsSink(columns_of(options), **interval)
+    order = sort_key(options["sort"], sink) if options["sort"] else None
+    source = CaptureDecoder(paths, sink, DecodeOptions(**read, chosen=chosen))
     with (
         open_output(options["output"], [*files, *paths, *options["key_logs"]]) as out,
         reading(paths, options["quiet"]) as moved,
@@ -79,9 +125,12 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
                 pass
         finally:
             write = Lines(out).line
-            for line in FORMATS[options["format_"]](source.sink, options):
+            table = made_of(source, order, options["limit"])
+            for line in FORMATS[options["format_"]](table, options):
                 write(line)
             out.flush()
+    if table.left and not options["quiet"]:
+        note(f"{counted(table.left, 'more row')} (--limit {options['limit']})")
     require_exchanges(source)
     if source.sink.rows() or source.chosen.takes_all:
         return 0
@@ -91,7 +140,7 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
 
 def reader_of(source: CaptureDecoder[StatisticsSink], jobs: int) -> Callable[[Callable[[int], None]], Iterator[None]]:
     """Return what reads captures: as many processes as are asked for, where they can."""
-    if jobs > 1:
+    if jobs > 1 and "file" not in source.sink.columns:  # processes share connections, whatever file these are in
         from kcli.capture.parallel.processes import can_share
 
         if can_share([*map(str, source.paths)], source.chosen, source.options.key_logs):
@@ -101,42 +150,115 @@ def reader_of(source: CaptureDecoder[StatisticsSink], jobs: int) -> Callable[[Ca
     return source.read
 
 
-def figures_of(source: StatisticsSink) -> tuple[str, ...]:
+class Statistics(NamedTuple):
+    """What is shown. columns: of groups; figures: names of those of each row; left: rows beyond the limit."""
+
+    columns: tuple[str, ...]
+    figures: tuple[str, ...]
+    rows: list[tuple[StatisticsRow, list[Any]]]
+    left: int = 0
+
+
+def columns_of(options: dict[str, Any]) -> tuple[str, ...]:
+    """The columns to count by. UsageError: an interval is missing."""
+    asked = tuple(name for each in options["by"] for name in each)
+    if "interval" in asked and options["interval"] is None:
+        raise UsageError("--by interval: --interval TIME is missing")
+    if options["interval"] is not None and "interval" not in asked:
+        return ("interval", *asked)
+    return asked or ("api",)
+
+
+def figures_of(sink: StatisticsSink) -> tuple[str, ...]:
     """The names of a row's figures."""
-    return (*FIGURES, *OF_CONNECTIONS) if "connection" in source.columns else FIGURES
+    return (*FIGURES, *OF_LOAD, *(OF_CONNECTIONS if has_connections(sink) else ()))
 
 
-def values_of(source: StatisticsSink, row: StatisticsRow) -> list[Any]:
+def has_connections(sink: StatisticsSink) -> bool:
+    """Return whether rows have connections that are theirs alone."""
+    return sink.linked or "connection" in sink.columns
+
+
+def sort_key(name: str, sink: StatisticsSink) -> Callable[[tuple[StatisticsRow, list[Any]]], Any]:
+    """What rows are sorted by. UsageError: there is no such column."""
+    bare, names = name.removeprefix("-").replace("-", "_"), figures_of(sink)
+    if bare not in (*sink.columns, *names):
+        raise UsageError(f"--sort {name}: no such column (there are {', '.join((*sink.columns, *names))})")
+    sign = 1 if name.startswith("-") else -1
+
+    def key(each: tuple[StatisticsRow, list[Any]]) -> Any:
+        row, values = each
+        if bare in sink.columns:
+            value = (row.group or {}).get(bare)
+            return row.group is None, value is None, value if isinstance(value, int) else str(value or "")
+        value = values[names.index(bare)]
+        return row.group is None, value is None, sign * (value or 0)
+
+    return key
+
+
+def made_of(
+    source: CaptureDecoder[StatisticsSink],
+    order: Callable[[tuple[StatisticsRow, list[Any]]], Any] | None,
+    limit: int | None,
+) -> Statistics:
+    """The rows that are shown, in order."""
+    sink = source.sink
+    seconds = seconds_of(source)
+    rows = [(row, values_of(sink, row, seconds)) for row in sink.rows()]
+    if order is not None:
+        rows.sort(key=order)
+    shown = rows if limit is None else rows[:limit]
+    return Statistics(sink.columns, figures_of(sink), shown, len(rows) - len(shown))
+
+
+def seconds_of(source: CaptureDecoder[StatisticsSink]) -> float | None:
+    """The time of which a row counts the exchanges: the shortest interval, or the part of the capture that was asked
+    for. None: no time at all."""
+    widths = [source.sink.widths[name] for name in source.sink.columns if name in source.sink.widths]
+    if widths:
+        return min(widths) / SECOND
+    chosen, engine = source.chosen, source.engine
+    first = max(engine.first_ns, chosen.since or 0)
+    last = engine.last_ns if chosen.until is None else min(engine.last_ns, chosen.until)
+    return (last - first) / SECOND if last > first else None
+
+
+def values_of(sink: StatisticsSink, row: StatisticsRow, seconds: float | None) -> list[Any]:
     """By `figures_of`."""
-    figures = row.figures
+    figures, tcp = row.figures, row.tcp
     sums = [figures.exchanges, figures.errors, figures.request_bytes, figures.response_bytes]
-    tcp = (row.tcp or (None, None)) if "connection" in source.columns else ()
-    return [*sums, *figures.percentiles(SHARES), figures.max_ms, *tcp]
+    load = [figures.exchanges / seconds if seconds else None, figures.records_per_request, figures.empty_share]
+    links = len(figures.links) if figures.links else None
+    connections = [links, *((tcp.opened, tcp.round_trip_ms, tcp.retransmissions) if tcp else (None, None, None))]
+    rounded = [None if value is None else round(value, 4) for value in load]
+    times = [*figures.percentiles(SHARES), figures.max_ms]
+    return [*sums, *times, *rounded, *(connections if has_connections(sink) else ())]
 
 
-def json_lines(source: StatisticsSink, _options: dict[str, Any]) -> Iterator[str]:
-    for row in source.rows():
-        group = dict.fromkeys(source.columns) if row.group is None else row.group
-        values = dict(zip(figures_of(source), values_of(source, row), strict=True))
+def json_lines(table: Statistics, _options: dict[str, Any]) -> Iterator[str]:
+    for row, values in table.rows:
+        group = dict.fromkeys(table.columns) if row.group is None else row.group
+        named = dict(zip(table.figures, values, strict=True))
         more = {"errors_by_name": row.figures.errors_by_name} | ({"others": True} if row.group is None else {})
-        yield dumps({**group, **values, **more})
+        yield dumps({**group, **named, **more})
 
 
-def csv_lines(source: StatisticsSink, _options: dict[str, Any]) -> Iterator[str]:
-    yield csv_line([*source.columns, *figures_of(source), "errors_by_name"])
-    for row in source.rows():
-        group = ["(others)" for _ in source.columns] if row.group is None else [*row.group.values()]
+def csv_lines(table: Statistics, _options: dict[str, Any]) -> Iterator[str]:
+    yield csv_line([*table.columns, *table.figures, "errors_by_name"])
+    for row, values in table.rows:
+        group = ["(others)" for _ in table.columns] if row.group is None else [*row.group.values()]
         names = "; ".join(f"{name} {count}" for name, count in row.figures.errors_by_name.items())
-        yield csv_line([*group, *values_of(source, row), names])
+        yield csv_line([*group, *values, names])
 
 
-def text_lines(source: StatisticsSink, options: dict[str, Any]) -> Iterator[str]:
-    rows: list[StatisticsRow] = source.rows()
-    room = terminal_room(options["output"])
-    return table_lines(source.columns, [(row.group, values_of(source, row), row.figures) for row in rows], room)
+def text_lines(table: Statistics, options: dict[str, Any]) -> Iterator[str]:
+    named = [dict(zip(table.figures, values, strict=True)) for _, values in table.rows]
+    rows = [(row.group, values, row.figures) for (row, _), values in zip(table.rows, named, strict=True)]
+    return table_lines(table.columns, rows, terminal_room(options["output"]))
 
 
-FORMATS: dict[str, Callable[[StatisticsSink, dict[str, Any]], Iterator[str]]] = {
+FORMATS: dict[str, Callable[[Statistics, dict[str, Any]], Iterator[str]]] = {
     "table": text_lines,
     "jsonl": json_lines,
     "csv": csv_lines,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kcli.capture.counters import bytes_text
@@ -14,14 +14,16 @@ GAP = 2  # between columns
 LEAST = 8  # cells of a column of text that is cut
 LONGEST = 60  # ... where lines are not cut
 LEAST_NAMES = 28  # cells of errors by name that is cut
-FIRST = 7  # rank of what is left out first
+LAST = 9  # rank of what has room when all else has
 NAMES = 3  # errors shown by name, where lines are not cut
+BY_NAME = "errors by name"
+INDENT = "  "  # of errors by name below their row, where there is no room for a column
 
-Row = tuple[dict[str, Any] | None, Sequence[Any], Figures]  # group, figures, and the same as they were counted
+Row = tuple[dict[str, Any] | None, dict[str, Any], Figures]  # group, figures by name, and the same as they were counted
 
 
 class StatisticsColumn(NamedTuple):
-    """rank: the higher it is, the earlier the column is left out. enough: cells beyond which it may be cut."""
+    """rank: the lower it is, the earlier the column gets room; 0: always. enough: cells beyond which it may be cut."""
 
     title: str
     cells: list[str]
@@ -46,7 +48,7 @@ def table_lines(names: Sequence[str], rows: Sequence[Row], room: int | None) -> 
     figures = figure_columns(rows)
     if room is not None:
         groups, figures = fitted(groups, figures, room)
-    yield from lines_of([*groups, *figures], len(rows), room)
+    yield from lines_of([*groups, *figures], rows, room)
 
 
 def group_column(name: str, rows: Sequence[Row]) -> StatisticsColumn:
@@ -58,36 +60,68 @@ def group_column(name: str, rows: Sequence[Row]) -> StatisticsColumn:
 
 
 def figure_columns(rows: Sequence[Row]) -> list[StatisticsColumn]:
-    columns = [[*column] for column in zip(*(values for _, values, _ in rows), strict=True)] or [[] for _ in range(8)]
-    counts, sizes, times, tcp = columns[:2], columns[2:4], columns[4:8], columns[8:]
-    of_connections = (
-        [
-            StatisticsColumn("rtt ms", [time_text(value) for value in tcp[0]], 3),
-            StatisticsColumn("resent", ["-" if value is None else f"{value:,}" for value in tcp[1]], 3),
-        ]
-        if tcp
-        else []
-    )
+    made = [column for column in (figure_column(each, rows) for each in SHOWN) if column is not None]
     named = [names_text(figures) for _, _, figures in rows]
-    return [
-        StatisticsColumn("exchanges", [f"{value:,}" for value in counts[0]]),
-        StatisticsColumn("errors", [f"{value:,}" for value in counts[1]]),
-        StatisticsColumn("req bytes", [bytes_text(value) for value in sizes[0]], 4),
-        StatisticsColumn("resp bytes", [bytes_text(value) for value in sizes[1]], 5),
-        StatisticsColumn("p50 ms", [time_text(value) for value in times[0]], 2),
-        StatisticsColumn("p95 ms", [time_text(value) for value in times[1]], 6),
-        StatisticsColumn("p99 ms", [time_text(value) for value in times[2]], 1),
-        StatisticsColumn("max ms", [time_text(value) for value in times[3]]),
-        *of_connections,
-        StatisticsColumn("errors by name", named, 3 if any(named) else FIRST, False, LEAST_NAMES),
-    ]
+    return [*made, StatisticsColumn(BY_NAME, named, 3 if any(named) else LAST, False, LEAST_NAMES)]
 
 
-def time_text(ms: float | None) -> str:
+def figure_column(shown: ShownFigure, rows: Sequence[Row]) -> StatisticsColumn | None:
+    """Return a figure's column; None where no row has such a figure, or it is not shown then."""
+    found = [values.get(shown.name) for _, values, _ in rows]
+    if shown.optional and all(value is None for value in found):
+        return None
+    cells = ["-" if value is None else shown.text(value) for value in found]
+    return StatisticsColumn(shown.title, cells, shown.rank)
+
+
+def time_text(ms: float) -> str:
     """ "0.412", "12.3", "4,210" """
-    if ms is None:
-        return "-"
     return f"{ms:.3f}" if ms < 1 else f"{ms:.1f}" if ms < 1000 else f"{ms:,.0f}"
+
+
+def rate_text(value: float) -> str:
+    """ "0.12", "61.2", "4,210" """
+    if 0 < value < 0.01:
+        return "<0.01"
+    return f"{value:.2f}" if value < 1 else f"{value:,.1f}" if value < 1000 else f"{value:,.0f}"
+
+
+def share_text(value: float) -> str:
+    """ "97 %"; what is not all or nothing is not rounded to that."""
+    return "<1 %" if 0 < value < 0.01 else ">99 %" if 0.99 < value < 1 else f"{value:.0%}".replace("%", " %")
+
+
+def count_text(value: int) -> str:
+    return f"{value:,}"
+
+
+class ShownFigure(NamedTuple):
+    """A figure's column. rank: as of StatisticsColumn. optional: not shown where no row has one."""
+
+    name: str
+    title: str
+    text: Callable[[Any], str]
+    rank: int = 0
+    optional: bool = False
+
+
+SHOWN = (
+    ShownFigure("exchanges", "exchanges", count_text),
+    ShownFigure("errors", "errors", count_text),
+    ShownFigure("request_bytes", "req bytes", bytes_text, 6),
+    ShownFigure("response_bytes", "resp bytes", bytes_text, 7),
+    ShownFigure("p50_ms", "p50 ms", time_text, 2),
+    ShownFigure("p95_ms", "p95 ms", time_text, 8),
+    ShownFigure("p99_ms", "p99 ms", time_text, 1),
+    ShownFigure("max_ms", "max ms", time_text),
+    ShownFigure("per_second", "/s", rate_text, 4, True),
+    ShownFigure("records_per_request", "rec/req", rate_text, 5, True),
+    ShownFigure("empty_share", "empty", share_text, 5, True),
+    ShownFigure("connections", "conns", count_text, 5, True),
+    ShownFigure("connections_opened", "opened", count_text, 6, True),
+    ShownFigure("round_trip_ms", "rtt ms", time_text, 6, True),
+    ShownFigure("retransmissions", "resent", count_text, 6, True),
+)
 
 
 def names_text(figures: Figures) -> str:
@@ -100,11 +134,14 @@ def fitted(
     groups: list[StatisticsColumn], figures: list[StatisticsColumn], room: int
 ) -> tuple[list[StatisticsColumn], list[StatisticsColumn]]:
     """Those columns that have room, with the texts of the groups cut as far as needed."""
-    least = sum(min(column.size, 2 * LEAST) for column in groups) + GAP * (len(groups) - 1)
-    for rank in range(FIRST, 0, -1):
-        if least + sum(GAP + column.needed for column in figures) <= room:
-            break
-        figures = [column for column in figures if column.rank != rank]
+    left = room - sum(min(column.size, 2 * LEAST) for column in groups) - GAP * (len(groups) - 1)
+    kept = set[int]()
+    for place in sorted(range(len(figures)), key=lambda place: figures[place].rank):
+        column = figures[place]
+        if column.rank == 0 or GAP + column.needed <= left:
+            kept.add(place)
+            left -= GAP + column.needed
+    figures = [column for place, column in enumerate(figures) if place in kept]
     used = sum(GAP + column.needed for column in figures) + GAP * (len(groups) - 1)
     sizes = narrowed([column.size for column in groups], room - used, LEAST)
     return [cut_column(column, size) for column, size in zip(groups, sizes, strict=True)], figures
@@ -116,12 +153,20 @@ def cut_column(column: StatisticsColumn, size: int) -> StatisticsColumn:
     return column._replace(title=cut(column.title, size), cells=[shorter(cell, size) for cell in column.cells])
 
 
-def lines_of(columns: list[StatisticsColumn], count: int, room: int | None) -> Iterator[str]:
+def lines_of(columns: list[StatisticsColumn], rows: Sequence[Row], room: int | None) -> Iterator[str]:
+    """Headings and rows; errors by name stand below a row where they have no column."""
     sizes = [column.size for column in columns]
-    for row in range(-1, count):
+    below = all(column.title != BY_NAME for column in columns)
+    for row in range(-1, len(rows)):
         cells = [
             pad(legible(column.title if row < 0 else column.cells[row]), size, right=column.right)
             for column, size in zip(columns, sizes, strict=True)
         ]
-        line = (" " * GAP).join(cells).rstrip()
-        yield line if room is None or width(line) <= room else fit(line, room).rstrip()
+        yield fitting((" " * GAP).join(cells).rstrip(), room)
+        names = names_text(rows[row][2]) if below and row >= 0 else ""
+        if names:
+            yield fitting(INDENT + names, room)
+
+
+def fitting(line: str, room: int | None) -> str:
+    return line if room is None or width(line) <= room else fit(line, room).rstrip()

@@ -15,7 +15,7 @@ from libc.stdio cimport sprintf
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from kcli.core.capture.exchange_json cimport PRODUCE, SASL_HANDSHAKE, ApiCodecs, ExchangeWriter
+from kcli.core.capture.exchange_json cimport PRODUCE, SASL_HANDSHAKE, ApiCodecs, ErrorCodes, ExchangeWriter
 from kcli.core.capture.line_order cimport LineOrder, note
 from kcli.core.capture.packets cimport (
     FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_ACK, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_RST, KC_SYN, KC_TCP, Ends, Packet,

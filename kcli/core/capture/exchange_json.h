@@ -63,9 +63,9 @@ static inline char *kc_put_link(char *p, const char *link, size_t n) {
 static inline char *kc_put_sizes(char *p, uint64_t request) { return kc_u64(KC_LITERAL(p, ",\"requestBytes\":"), request); }
 static inline char *kc_put_answer(char *p, uint64_t response, uint64_t us) {
     p = kc_u64(KC_LITERAL(p, ",\"responseBytes\":"), response);
-    p = kc_put_millis(KC_LITERAL(p, ",\"latencyMs\":"), us);
-    return KC_LITERAL(p, "}\n");
+    return kc_put_millis(KC_LITERAL(p, ",\"latencyMs\":"), us);
 }
-static inline char *kc_put_no_answer(char *p) { return KC_LITERAL(p, ",\"responseBytes\":null,\"latencyMs\":null}\n"); }
+static inline char *kc_put_no_answer(char *p) { return KC_LITERAL(p, ",\"responseBytes\":null,\"latencyMs\":null"); }
+static inline char *kc_put_no_errors(char *p) { return KC_LITERAL(p, ",\"errors\":[]}\n"); }
 
 #endif

@@ -15,6 +15,7 @@ cdef extern from "exchange_json.h" nogil:
     char* put_sizes "kc_put_sizes"(char* p, uint64_t request) nogil
     char* put_answer "kc_put_answer"(char* p, uint64_t response, uint64_t us) nogil
     char* put_no_answer "kc_put_no_answer"(char* p) nogil
+    char* put_no_errors "kc_put_no_errors"(char* p) nogil
 
 cdef enum:
     PRODUCE = 0
@@ -33,6 +34,18 @@ cdef class ApiCodecs:
     cdef Node answer(self, const uint8_t* body, size_t n)
 
 
+cdef class ErrorCodes:
+    """The error codes of one answer, each once."""
+
+    cdef Out codes                            # int64
+    cdef uint64_t[1 << 16] stamps             # by code: the answer that had it last
+    cdef uint64_t clock
+
+    cdef size_t count(self) noexcept
+    cdef int64_t at(self, size_t place) noexcept
+    cdef int take(self, const char* text, const char* end) except -1
+
+
 cdef class ExchangeWriter:
     cdef Out out
     cdef Date date
@@ -41,12 +54,15 @@ cdef class ExchangeWriter:
     cdef Names names
     cdef PyObject* by_api[KEYS][VERSIONS]      # what `codecs` gives
     cdef readonly list kept
-    cdef size_t answer_at                     # where in `out` the last line's response begins
+    cdef ErrorCodes errors                    # of the last line
+    cdef dict error_names                     # code -> name as JSON
 
     cdef PyObject* codecs(self, int key, int version) except NULL
     cdef bint put(self, ApiCodecs codecs, Exchange* e) except -1
     cdef bint put_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1
     cdef bint put_response(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1
+    cdef int put_errors(self) except -1
+    cdef bytes error_name(self, int64_t code)
 
 
 cdef inline int client_id_size(const uint8_t* request, size_t n, int key, int version) noexcept:

@@ -8,8 +8,9 @@ from kcli.core.capture.packets cimport be16
 from kcli.core.codec.messages cimport Node, Out, RECORDS_HOOK, RECORDS_RAW, RECORDS_SIZE, out_free, out_put, out_reserve
 from kcli.core.codec.request_header cimport *
 from kcli.core.codec.sink cimport KEYS, VERSIONS, Exchange
+from kcli.core.columns.json_columns cimport next_error
 
-__all__ = ["ApiCodecs", "ExchangeWriter"]
+__all__ = ["ApiCodecs", "ErrorCodes", "ExchangeWriter", "codes_in"]
 
 
 # What is needed to read one API's exchanges of one version.
@@ -36,6 +37,45 @@ cdef class ApiCodecs:
         return self.response
 
 
+cdef class ErrorCodes:
+    def __dealloc__(self):
+        out_free(&self.codes)
+
+    cdef size_t count(self) noexcept:
+        return self.codes.size // sizeof(int64_t)
+
+    cdef int64_t at(self, size_t place) noexcept:
+        return (<int64_t*>self.codes.data)[place]
+
+    cdef int take(self, const char* text, const char* end) except -1:
+        """Find those in an answer's text."""
+        cdef int64_t code
+        cdef uint64_t* stamp
+        self.codes.size = 0
+        self.clock += 1
+        while next_error(&text, end, &code):
+            stamp = &self.stamps[code & 0xffff]
+            if stamp[0] == self.clock:
+                continue
+            stamp[0] = self.clock
+            if out_put(&self.codes, &code, sizeof(code)):
+                raise MemoryError
+        return 0
+
+
+cdef ErrorCodes alone = ErrorCodes()
+
+
+def codes_in(const uint8_t[::1] text):
+    """The error codes in an answer as JSON text, each once."""
+    cdef const char* start
+    if text.shape[0] == 0:
+        return []
+    start = <const char*>&text[0]
+    alone.take(start, start + text.shape[0])
+    return [alone.at(place) for place in range(alone.count())]
+
+
 cdef class ExchangeWriter:
     """Exchanges as text, in `out`."""
 
@@ -47,6 +87,7 @@ cdef class ExchangeWriter:
         self.names = bodies.names
         self.hook = bodies.form["hook"]
         self.kept = []
+        self.errors, self.error_names = ErrorCodes(), {}
         self.context.records = RECORDS_HOOK if self.hook is not None else RECORDS_RAW if bodies.form["records"] == "raw" else RECORDS_SIZE
         self.context.hook = <PyObject*>self.hook if self.hook is not None else NULL
         self.context.names = &self.names.table
@@ -86,6 +127,7 @@ cdef class ExchangeWriter:
             p = put_sizes(out.data + out.size, e.request_size + 4)
             p = put_no_answer(p) if e.response == NULL else put_answer(p, e.response_size + 4, (e.answered - e.ts) // 1000)
             out.size = p - out.data
+            self.put_errors()
             return True
         out.size = before
         return False
@@ -105,12 +147,38 @@ cdef class ExchangeWriter:
         cdef Py_ssize_t start
         if out_put(out, b',"response":', 12):
             raise MemoryError
-        self.answer_at = out.size
+        cdef size_t before = out.size
         if frame == NULL:
+            self.errors.codes.size = 0
             if out_put(out, b"null", 4):
                 raise MemoryError
             return True
         start = codecs.response_header.skip_at(frame, n)
         if start < 0:
             return False
-        return codecs.answer(frame + start, n - start).json_at(frame + start, n - start, out, &self.context, True) >= 0
+        if codecs.answer(frame + start, n - start).json_at(frame + start, n - start, out, &self.context, True) < 0:
+            return False
+        self.errors.take(out.data + before, out.data + out.size)
+        return True
+
+    cdef int put_errors(self) except -1:
+        """The line's end: the names of the answer's errors."""
+        cdef Out* out = &self.out
+        cdef size_t place
+        cdef bytes name
+        if self.errors.count() == 0:
+            out.size = put_no_errors(out.data + out.size) - out.data
+            return 0
+        for place in range(self.errors.count()):
+            name = self.error_name(self.errors.at(place))
+            if out_put(out, b"," if place else b',"errors":[', 1 if place else 11) or out_put(out, PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name)):
+                raise MemoryError
+        if out_put(out, b"]}\n", 3):
+            raise MemoryError
+        return 0
+
+    cdef bytes error_name(self, int64_t code):
+        name = self.error_names.get(code)
+        if name is None:
+            name = self.error_names[code] = self.bodies.error_name(code)
+        return name

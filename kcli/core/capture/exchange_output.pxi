@@ -47,7 +47,7 @@ cdef class ExchangeOutput:
         if not self.lines.put(<ApiCodecs>codecs, e):
             return False
         if self.chosen is not None and not self.chosen.keeps(
-            e, out.data + before, out.size - before, self.lines.answer_at - before
+            e, out.data + before, out.size - before, self.lines.errors
         ):
             out.size = before       # read all the same: it may have named topics
         else:

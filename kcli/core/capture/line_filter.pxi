@@ -2,32 +2,10 @@
 
 cdef extern from *:
     """
-    /* Whether an error code in JSON text is not 0. A name within a string would have a backslash before its quote. */
-    static int kc_has_error(const char *text, size_t size) {
-        static const char name[] = "rrorCode\\":";
-        const char *end = text + size;
-        while ((text = (const char *)memmem(text, (size_t)(end - text), name, sizeof name - 1))) {
-            text += sizeof name - 1;
-            if (text < end && *text != '0') return 1;
-        }
-        return 0;
-    }
-    /* Whether it has this one: digits, and behind them no further digit. */
-    static int kc_has_code(const char *text, size_t size, const char *digits, size_t length) {
-        static const char name[] = "rrorCode\\":";
-        const char *end = text + size;
-        while ((text = (const char *)memmem(text, (size_t)(end - text), name, sizeof name - 1))) {
-            text += sizeof name - 1;
-            if ((size_t)(end - text) > length && !memcmp(text, digits, length) && (text[length] < '0' || text[length] > '9')) return 1;
-        }
-        return 0;
-    }
     static int kc_has_text(const char *text, size_t size, const char *part, size_t length) {
         return memmem(text, size, part, length) != NULL;
     }
     """
-    bint has_error "kc_has_error"(const char* text, size_t size) nogil
-    bint has_code "kc_has_code"(const char* text, size_t size, const char* digits, size_t length) nogil
     bint has_text "kc_has_text"(const char* text, size_t size, const char* part, size_t length) nogil
 
 
@@ -37,14 +15,14 @@ cdef enum:
 
 cdef class LineFilter:
     """A Filter. topic: only lines that have its name in quotes are looked into; looked: so are all lines, as
-    it is a pattern. clients, links: whether names fit the pattern; None: there is none."""
+    it is a pattern. clients, links: whether names fit the pattern; None: there is none. codes: whether errors fit."""
 
     cdef bint keys_given
     cdef uint8_t[KEYS] keys
-    cdef bytes client, topic, code, connection
+    cdef bytes client, topic, connection
     cdef uint64_t since, until, slower_than
     cdef bint errors, slow, looked
-    cdef dict clients, links
+    cdef dict clients, links, codes
     cdef object filter
 
     def __init__(self, filter):
@@ -63,14 +41,14 @@ cdef class LineFilter:
         self.client = None if client is None else client.encode()
         self.connection = None if connection is None else connection.encode()
         self.topic = None if topic is None else dumps(topic).encode()
-        self.code = None if filter.error is None else b"%d" % filter.error
+        self.codes = None if filter.error is None else {}
         self.slow, self.slower_than = filter.slower_than is not None, max(0, filter.slower_than or 0)
         self.since = max(0, filter.since or 0)
         self.until = <uint64_t>-1 if filter.until is None else max(0, filter.until)
         self.errors = filter.errors
 
-    cdef bint keeps(self, Exchange* e, const char* line, size_t size, size_t answer) except -1:
-        """answer: where in the line the response begins."""
+    cdef bint keeps(self, Exchange* e, const char* line, size_t size, ErrorCodes errors) except -1:
+        """errors: those of the response."""
         if self.keys_given and not self.keys[e.key]:
             return False
         if e.ts < self.since or e.ts > self.until:
@@ -85,9 +63,9 @@ cdef class LineFilter:
             return False
         if self.links is not None and not self.fits(self.links, self.filter.fits_connection, link_of(e)):
             return False
-        if self.errors and not has_error(line + answer, size - answer):
+        if self.errors and errors.count() == 0:
             return False
-        if self.code is not None and not has_code(line + answer, size - answer, PyBytes_AS_STRING(self.code), PyBytes_GET_SIZE(self.code)):
+        if self.codes is not None and not self.is_fitting_error(errors):
             return False
         if self.topic is not None:
             if not has_text(line, size, PyBytes_AS_STRING(self.topic), PyBytes_GET_SIZE(self.topic)):
@@ -107,6 +85,16 @@ cdef class LineFilter:
         if not has_client_id(e.key, e.version) or size < 0:
             return False
         return self.fits(self.clients, self.filter.fits_client, text[:size])
+
+    cdef bint is_fitting_error(self, ErrorCodes errors) except -1:
+        cdef size_t place
+        for place in range(errors.count()):
+            code = errors.at(place)
+            if code not in self.codes:
+                self.codes[code] = self.filter.error.fits(code)
+            if self.codes[code]:
+                return True
+        return False
 
     cdef bint fits(self, dict known, asked, bytes name) except -1:
         """Whether a name fits its pattern, asked once for each."""

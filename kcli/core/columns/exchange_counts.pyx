@@ -1,29 +1,56 @@
 """Exchanges into counts by group, for `kcli stats`: no text is kept and no Python object is made for an exchange."""
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memset
 
-from kcli.core.capture.exchange_json cimport ApiCodecs, ExchangeWriter, steady_codecs
+from kcli.core.capture.exchange_json cimport PRODUCE, ApiCodecs, ErrorCodes, ExchangeWriter, steady_codecs
 from kcli.core.codec.interner cimport *
-from kcli.core.codec.messages cimport Out, out_free, out_put
+from kcli.core.codec.messages cimport Out, RECORDS_HOOK, out_free, out_put
 from kcli.core.codec.sink cimport KEYS, Exchange, Layouts, Sink
 from kcli.core.columns.json_columns cimport *
 
 include "groups.pxi"
 include "group_values.pxi"
 
+cdef extern from "record_count.h" nogil:
+    int64_t record_count "kb_record_count"(const uint8_t* data, int64_t size)
+
 cdef enum:
     MOST_SCRATCH = 1 << 24    # bytes of text worth keeping
+    FETCH = 1
+    SHARE_FETCH = 78
+
+
+cpdef int64_t records_in(const uint8_t[::1] data):
+    """How many records a records field has."""
+    return record_count(&data[0], data.shape[0]) if data.shape[0] else 0
+
+
+@cython.final
+cdef class RecordCounter:
+    """Counts the records of an exchange, and their bytes, where its text is made."""
+
+    cdef int64_t records, size
+
+    cdef void clear(self) noexcept:
+        self.records = self.size = 0
+
+    def __call__(self, const uint8_t[::1] data):
+        self.size += data.shape[0]
+        self.records += records_in(data)
+        return b"[]"
 
 
 cdef class ExchangeCounts(Sink):
     """Counts exchanges of steady connections.
 
     bodies: a kcli.capture.kafka.bodies.Bodies. by: names out of COLUMNS; a partition's group has its topic, too, in front of it.
-    fields: takes (key, version), gives what `kcli.capture.tables.field_paths.scans` does. chosen: a Filter that has no topic.
+    widths: of intervals of time, by name (ns). linked: count the connections of groups. fields: takes (key, version),
+    gives what `kcli.capture.tables.field_paths.scans` does. chosen: a Filter that has no topic.
     """
 
     cdef ExchangeWriter lines
@@ -36,13 +63,18 @@ cdef class ExchangeCounts(Sink):
     cdef bint[KEYS] apis
     cdef bytes client
     cdef uint64_t since, until
+    cdef RecordCounter counter
+    cdef bint linked
     cdef readonly uint64_t counted    # exchanges that passed it
 
-    def __init__(self, bodies, by, fields, chosen):
+    def __init__(self, bodies, by, widths, bint linked, fields, chosen):
         self.lines = ExchangeWriter(bodies)
-        self.values = GroupValues(by)
+        self.counter = RecordCounter()
+        self.lines.context.records, self.lines.context.hook = RECORDS_HOOK, <PyObject*>self.counter
+        self.values = GroupValues(by, widths)
         self.layouts = Layouts(fields if self.values.named else no_scans)
-        self.groups = Groups(self.values.count)
+        self.groups = Groups(self.values.count, self.lines.errors)
+        self.linked = linked
         self.all_apis, self.only_errors = not chosen.apis, chosen.errors
         for key in chosen.apis:
             if 0 <= key < KEYS:
@@ -50,6 +82,10 @@ cdef class ExchangeCounts(Sink):
         self.client = None if chosen.client_id is None else chosen.client_id.encode("utf-8", "surrogatepass")
         self.since = max(0, chosen.since or 0)
         self.until = <uint64_t>-1 if chosen.until is None else max(0, chosen.until)
+
+    def next_file(self, int64_t number):
+        """What comes next is of another file."""
+        self.values.file = number
 
     def __dealloc__(self):
         out_free(&self.request)
@@ -68,7 +104,8 @@ cdef class ExchangeCounts(Sink):
         if <object>scans is None:
             return False
         self.request.size = self.response.size = 0
-        if not self.read_request(codecs, e.request, e.request_size, <tuple>scans):
+        self.counter.clear()
+        if not self.read_request(codecs, e.request, e.request_size, <tuple>scans, e.key == PRODUCE):
             return False
         if not self.read_response(codecs, e.response, e.response_size):
             return False
@@ -82,11 +119,11 @@ cdef class ExchangeCounts(Sink):
             out_free(&self.request)
         return True
 
-    cdef bint read_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n, tuple scans) except -1:
+    cdef bint read_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n, tuple scans, bint produces) except -1:
         cdef Py_ssize_t start = codecs.request_header.skip_at(frame, n)
         if start < 0:
             return False
-        if scans and scans[0] is not None:
+        if produces or (scans and scans[0] is not None):
             return codecs.request.json_at(frame + start, n - start, &self.request, &self.lines.context, True) >= 0
         return codecs.request.skip_at(frame + start, n - start) >= 0
 
@@ -118,38 +155,38 @@ cdef class ExchangeCounts(Sink):
     cdef int note(self, Exchange* e, int client, tuple scans) except -1:
         """Count the exchange in each of its groups."""
         cdef Counted counted
-        self.groups.codes.size = 0
-        self.note_errors()
-        counted.failed = self.groups.codes.size > 0
+        self.lines.errors.take(self.response.data, end_of(&self.response))
+        counted.failed = self.lines.errors.count() > 0
         if self.only_errors and not counted.failed:
             return 0
         self.counted += 1
         counted.asked, counted.answered = e.request_size + 4, e.response_size + 4 if e.response != NULL else 0
         counted.latency = (e.answered - e.ts) // 1000 if e.response != NULL else -1
-        self.values.take(e, client, &self.groups.codes)
+        counted.produced = self.counter.records if e.key == PRODUCE else -1
+        counted.fetched = self.counter.records if e.response != NULL and e.key in (FETCH, SHARE_FETCH) else -1
+        counted.empty = not counted.failed and self.counter.size == 0
+        if self.linked:
+            self.groups.link, self.groups.link_size = e.link, e.link_size
+        self.values.take(e, client, &self.lines.errors.codes)
         self.values.take_names(scans, &self.request, &self.response)
         return self.groups.count_all(self.values.values, &counted, self.values.beyond)
-
-    cdef int note_errors(self) except -1:
-        """The response's codes, each once."""
-        cdef const char* p = self.response.data
-        cdef int64_t code
-        while next_error(&p, end_of(&self.response), &code):
-            if self.groups.is_new(code) and out_put(&self.groups.codes, &code, sizeof(code)):
-                raise MemoryError
-        return 0
 
     # What came of it
 
     def take_groups(self):
-        """(key, exchanges, failed, request bytes, response bytes, least us, most us, {bucket: answers}, {code: exchanges})
-        of each group, of the others (key None) first.
+        """(key, exchanges, failed, request bytes, response bytes, least us, most us, {bucket: answers}, produces, records of
+        these, fetches, records of these, empty ones, {code: exchanges}, connections) of each group, of the others (key
+        None) first; connections None: not known.
 
-        A key has a value for each of `by`, two for a partition: API keys, versions, error codes (None: none), minutes since
-        1970, and texts; of a topic that is named by its id alone that id's text in a tuple. Code None: those beyond bounds."""
+        A key has a value for each of `by`, two for a partition: API keys, versions, error codes (None: none), intervals since
+        1970, files' numbers, and texts; of a topic that is named by its id alone that id's text in a tuple. Code None: those beyond bounds."""
         codes = self.groups.codes_by_group()
+        links = self.groups.links_by_group()
         return [
-            (None if number == 0 else self.values.key_of(self.groups.key(number)), *self.groups.figures(number), codes.get(number, {}))
+            (
+                None if number == 0 else self.values.key_of(self.groups.key(number)), *self.groups.figures(number),
+                codes.get(number, {}), None if links is None else links.get(number, []),
+            )
             for number in range(self.groups.size())
         ]
 

@@ -25,35 +25,43 @@ cdef enum:
     BY_BROKER = 3
     BY_CONNECTION = 4
     BY_ERROR = 5
-    BY_MINUTE = 6
-    BY_TOPIC = 7
-    BY_PARTITION = 8          # a topic's: both
-    BY_GROUP = 9
+    BY_TIME = 6
+    BY_FILE = 7
+    BY_TOPIC = 8
+    BY_PARTITION = 9          # a topic's: both
+    BY_GROUP = 10
     # Kinds of texts besides the five of these
     TOPIC_ID = 16
     FEW_SEEN = 1 << 12
 
-COLUMNS = ("api", "version", "client", "broker", "connection", "error", "minute", "topic", "partition", "group")
+COLUMNS = {
+    "api": BY_API, "version": BY_VERSION, "client": BY_CLIENT, "broker": BY_BROKER, "connection": BY_CONNECTION, "error": BY_ERROR,
+    "minute": BY_TIME, "second": BY_TIME, "interval": BY_TIME, "file": BY_FILE,
+    "topic": BY_TOPIC, "partition": BY_PARTITION, "group": BY_GROUP,
+}
 
 
 cdef class GroupValues:
     """The values of one exchange after the other: several of a kind where it names several topics, partitions or groups.
 
-    by: names out of COLUMNS.
+    by: names out of COLUMNS. widths: of intervals of time by name, in ns. file: that of the exchange.
     """
 
     cdef Texts texts
     cdef Out[MOST_BY] values
     cdef Map seen
     cdef int[MOST_BY] by
+    cdef uint64_t[MOST_BY] widths
     cdef int count
+    cdef int64_t file
     cdef bint named           # some of them are names in the text
     cdef bint beyond          # the exchange has a text beyond MOST_TEXTS
 
-    def __init__(self, by):
+    def __init__(self, by, widths):
         self.count = len(by)
         for i, name in enumerate(by):
-            self.by[i] = COLUMNS.index(name)
+            self.by[i] = COLUMNS[name]
+            self.widths[i] = max(1, widths.get(name, 1))
             self.named = self.named or self.by[i] >= BY_TOPIC
 
     def __dealloc__(self):
@@ -79,8 +87,10 @@ cdef class GroupValues:
                 self.put(i, self.number(<const uint8_t*>e.link, dash_at(e.link, e.link_size), BY_BROKER))
             elif self.by[i] == BY_CONNECTION:
                 self.put(i, self.number(<const uint8_t*>e.link, e.link_size, BY_CONNECTION))
-            elif self.by[i] == BY_MINUTE:
-                self.put(i, e.ts // <uint64_t>60_000_000_000)
+            elif self.by[i] == BY_TIME:
+                self.put(i, e.ts // self.widths[i])
+            elif self.by[i] == BY_FILE:
+                self.put(i, self.file)
             elif self.by[i] == BY_ERROR:
                 if errors.size == 0:
                     self.put(i, 0)
@@ -187,7 +197,7 @@ cdef class GroupValues:
             if self.by[i] == BY_PARTITION:
                 made.append(self.text_of(codes[i] >> 32))
                 made.append((codes[i] & 0xffffffff) - 1 if codes[i] & 0xffffffff else None)
-            elif self.by[i] in (BY_API, BY_VERSION, BY_MINUTE):
+            elif self.by[i] in (BY_API, BY_VERSION, BY_TIME, BY_FILE):
                 made.append(codes[i])
             elif self.by[i] == BY_ERROR:
                 made.append(codes[i] if codes[i] else None)

@@ -1,12 +1,13 @@
 # Counts by group, where a group is a few numbers; and latencies in a histogram whose buckets grow with them.
 
 cdef enum:
-    MOST_BY = 10              # numbers of a group
+    MOST_BY = 13              # numbers of a group
     MOST_GROUPS = 10_000
     MOST_TEXTS = 100_000
     FEW_COMBINED = 64         # groups that one exchange is counted in, and MOST_COMBINED more for each value that it has
     MOST_COMBINED = 16
     MOST_CODES = 100_000      # pairs of a group and an error code
+    MOST_LINKED = 100_000     # pairs of a group and a connection
     OCTAVES = 60
     STEPS = 64                # buckets of an octave: the middle of one is 1/128 at most from what it stands for
     OTHER_CODE = 1 << 16
@@ -22,38 +23,44 @@ cdef extern from *:
     int bucket_of "kc_bucket"(uint64_t us) nogil
 
 
-# An exchange; latency in us, -1: no answer.
+# An exchange; latency in us, -1: no answer. produced: records of a Produce, fetched: of the answer to a Fetch, -1: it is none.
 cdef struct Counted:
-    int64_t asked, answered, latency
-    bint failed
+    int64_t asked, answered, latency, produced, fetched
+    bint failed, empty
 
 
 cdef struct Group:
-    int64_t exchanges, failed, asked, answered, answers, least, most
+    int64_t exchanges, failed, asked, answered, answers, least, most, produces, produced, fetches, fetched, empty
     uint64_t* octaves[OCTAVES]
 
 
 cdef class Groups:
-    """Group 0 is all that is beyond the bounds."""
+    """Group 0 is all that is beyond the bounds. link: the exchange's connection, NULL: they are not counted.
 
-    cdef Texts keys
+    unlinked: a connection was beyond the bounds.
+    """
+
+    cdef Texts keys, links
+    cdef Map linked           # (group, connection) -> 1
+    cdef const char* link
+    cdef size_t link_size
+    cdef bint unlinked
     cdef Group* groups
     cdef size_t room
     cdef int width            # numbers of a key
     cdef Map failing          # (group, code + 1 << 16) -> exchanges
-    cdef Out codes            # the exchange's error codes
-    cdef uint64_t[1 << 16] stamps
-    cdef uint64_t clock
+    cdef ErrorCodes codes     # of the exchange
 
-    def __init__(self, int width):
-        self.width = width
+    def __init__(self, int width, ErrorCodes codes not None):
+        self.width, self.codes = width, codes
 
     def __dealloc__(self):
         cdef size_t i
         cdef int j
         texts_free(&self.keys)
+        texts_free(&self.links)
+        map_free(&self.linked)
         map_free(&self.failing)
-        out_free(&self.codes)
         for i in range(self.room):
             for j in range(OCTAVES):
                 free(self.groups[i].octaves[j])
@@ -64,16 +71,6 @@ cdef class Groups:
 
     cdef const int64_t* key(self, size_t number) noexcept:
         return <const int64_t*>self.keys.texts[number - 1].data
-
-    cdef bint is_new(self, int64_t code) noexcept:
-        """Whether the exchange has no such error code so far."""
-        cdef uint64_t* stamp = &self.stamps[code & 0xffff]
-        if self.codes.size == 0:
-            self.clock += 1
-        elif stamp[0] == self.clock:
-            return False
-        stamp[0] = self.clock
-        return True
 
     cdef int count_all(self, Out* values, const Counted* counted, bint beyond) except -1:
         """Count in every combination of one value of each."""
@@ -133,6 +130,15 @@ cdef class Groups:
         if counted.failed:
             group.failed += 1
             self.count_codes(number)
+        if counted.produced >= 0:
+            group.produces += 1
+            group.produced += counted.produced
+        if counted.fetched >= 0:
+            group.fetches += 1
+            group.fetched += counted.fetched
+            group.empty += counted.empty
+        if self.link != NULL:
+            self.count_link(number)
         if counted.latency < 0:
             return 0
         bucket = bucket_of(counted.latency)
@@ -150,8 +156,8 @@ cdef class Groups:
     cdef int count_codes(self, size_t number) except -1:
         cdef size_t i
         cdef uint64_t code, known
-        for i in range(self.codes.size // sizeof(int64_t)):
-            code = <uint64_t>((<int64_t*>self.codes.data)[i] + (1 << 16))
+        for i in range(self.codes.count()):
+            code = <uint64_t>(self.codes.at(i) + (1 << 16))
             known = map_find(&self.failing, number, code)
             if not known and self.failing.used >= MOST_CODES:
                 code = OTHER_CODE
@@ -160,18 +166,49 @@ cdef class Groups:
                 raise MemoryError
         return 0
 
+    cdef int count_link(self, size_t number) except -1:
+        """Note that a group has an exchange of the connection."""
+        cdef size_t link = text_find(&self.links, <const uint8_t*>self.link, self.link_size, 0)
+        if not link and self.links.count < MOST_LINKED:
+            link = text_number(&self.links, <const uint8_t*>self.link, self.link_size, 0)
+            if not link:
+                raise MemoryError
+        if not link or (self.linked.used >= MOST_LINKED and not map_find(&self.linked, number, link)):
+            self.unlinked = True
+        elif map_put(&self.linked, number, link, 1):
+            raise MemoryError
+        return 0
+
+    cdef dict links_by_group(self):
+        """{group: [connections]}; None where one was beyond the bounds."""
+        cdef size_t i
+        cdef Slot* slot
+        cdef Text* text
+        if self.unlinked:
+            return None
+        made = {}
+        if self.linked.slots != NULL:
+            for i in range(self.linked.mask + 1):
+                slot = &self.linked.slots[i]
+                if slot.value:
+                    text = &self.links.texts[slot.b - 1]
+                    made.setdefault(slot.a, []).append((<const char*>text.data)[: text.size].decode("utf-8", "replace"))
+        return made
+
     cdef tuple figures(self, size_t number):
-        """(exchanges, failed, request bytes, response bytes, least us, most us, {bucket: answers})"""
+        """(exchanges, failed, request bytes, response bytes, least us, most us, {bucket: answers}, produces, records of
+        these, fetches, records of these, empty ones)"""
         cdef Group* group
         cdef int i, j
         if number >= self.room:
-            return 0, 0, 0, 0, 0, 0, {}
+            return 0, 0, 0, 0, 0, 0, {}, 0, 0, 0, 0, 0
         group = &self.groups[number]
         buckets = {
             i * STEPS + j: group.octaves[i][j]
             for i in range(OCTAVES) if group.octaves[i] != NULL for j in range(STEPS) if group.octaves[i][j]
         }
-        return group.exchanges, group.failed, group.asked, group.answered, group.least, group.most, buckets
+        sums = group.exchanges, group.failed, group.asked, group.answered, group.least, group.most, buckets
+        return *sums, group.produces, group.produced, group.fetches, group.fetched, group.empty
 
     cdef dict codes_by_group(self):
         """{group: {code: exchanges}}; code None stands for those beyond MOST_CODES."""

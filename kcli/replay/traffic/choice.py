@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from kcli.capture.filters import matches
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.wanted import matches
 from kcli.redact.fields import words
 from kcli.schemas.apikeys import (
     ADD_PARTITIONS_TO_TXN,

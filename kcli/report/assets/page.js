@@ -15,6 +15,10 @@
   const COUNTS = { errors_over_time: ["error", "answers"], states_over_time: ["state", "partitions"] };
   const LIGHT = ["#2563eb", "#d9480f", "#0f9d76", "#8b3fc9", "#c29100", "#d6336c", "#0891b2", "#6b7280"];
   const DARK = ["#6ea0ff", "#ff9052", "#4bd6a8", "#c58bf2", "#e8c547", "#ff7aa8", "#4cc9e6", "#a7b0be"];
+  // Ticks of counts and bytes: there is no half of one.
+  const WHOLE = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((each) => each * 10 ** power)).flat();
+  const LATENCIES = ["own_p99_ms", "p99_ms"];
+  const narrow = matchMedia("(max-width: 40rem)");
   const picks = new Map();
   const redraws = [];
   let dark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -99,7 +103,7 @@
     search.oninput = () => { state.text = search.value.toLowerCase(); draw(); };
     if (rows.length > 1) section.querySelector(".tools").append(search);
     const made = make("table"), heads = make("tr"), lines = make("tbody"), top = make("thead");
-    columns.forEach((name, at) => {
+    const titles = columns.map((name, at) => {
       const head = make("th", numeric[at] ? "n" : "");
       head.scope = "col";
       head.append(button("", title(name), () => {
@@ -107,7 +111,7 @@
         state.sort = at;
         draw();
       }));
-      heads.append(head);
+      return head;
     });
     top.append(heads);
     made.append(top, lines);
@@ -117,6 +121,16 @@
     under.append(said, more);
     body.append(scroll, under);
 
+    // Where there is room for few columns: who it is, how much, what is wrong and how slow come first.
+    const rank = (at) => {
+      const name = columns[at];
+      if (at === 0) return 0;
+      if (at === measure) return 1;
+      if (HOT.includes(name) && rows.some((row) => row[at] > 0)) return 2;
+      return LATENCIES.includes(name) ? 3 : 4;
+    };
+    const every = columns.map((_, at) => at), first = [...every].sort((a, b) => rank(a) - rank(b));
+    const places = () => (narrow.matches ? first : every);
     const order = (one, other) => {
       const a = one[state.sort], b = other[state.sort];
       if (a === null || b === null) return (a === null) - (b === null); // nothing stands last, either way
@@ -128,7 +142,8 @@
         chosen = chosen.filter((row) => row.some((value, at) =>
           shown(columns[at], times[at], value).toLowerCase().includes(state.text)));
       if (state.sort >= 0) chosen = [...chosen].sort(order);
-      [...heads.cells].forEach((head, at) => {
+      heads.replaceChildren(...places().map((at) => titles[at]));
+      titles.forEach((head, at) => {
         if (at === state.sort) head.setAttribute("aria-sort", state.sign > 0 ? "ascending" : "descending");
         else head.removeAttribute("aria-sort");
       });
@@ -140,7 +155,8 @@
     };
     const line = (row) => {
       const made = make("tr");
-      row.forEach((value, at) => {
+      places().forEach((at) => {
+        const value = row[at];
         const name = columns[at], text = shown(name, times[at], value);
         const cell = make("td", numeric[at] ? "n" : times[at] ? "time" : "");
         if (PICKED.includes(name) && value !== null) cell.append(button("drill", text, () => pick(name, value)));
@@ -234,7 +250,7 @@
         },
         axes: [
           { ...axis, space: 84, values: (_, ticks, _axis, _space, width) => ticks.map((tick) => when(tick, width)) },
-          { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : brief(tick, format))) },
+          { ...axis, size: 64, ...(zero ? { incrs: WHOLE } : {}), values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : brief(tick, format))) },
         ],
         series: [{}, ...series],
         hooks: { setCursor: [() => move()] },
@@ -281,7 +297,8 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => { dark = event.matches; paint(); });
   root.classList.toggle("dark", dark);
 
-  for (const section of document.querySelectorAll("section")) {
+  narrow.addEventListener("change", () => redraws.forEach((redraw) => redraw()));
+  for (const section of document.querySelectorAll("section:not(.folded)")) {
     const answer = data.answers[section.id], tools = section.querySelector(".tools");
     if (COUNTS[section.id]) {
       const [key, value] = COUNTS[section.id];
@@ -298,7 +315,7 @@
       const state = { by: "api", value: "p99_ms" };
       const again = () => redraws.forEach((redraw) => redraw());
       if (answer.rows.length) {
-        choice(tools, [["p50_ms", "p50"], ["p99_ms", "p99"], ["max_ms", "max"], ["exchanges", "requests"], ["bytes", "bytes"]],
+        choice(tools, [["p50_ms", "p50"], ["p99_ms", "p99"], ["own_p99_ms", "p99 without waits"], ["max_ms", "max"], ["exchanges", "requests"], ["bytes", "bytes"]],
           state.value, (value) => { state.value = value; again(); });
         choice(tools, [["api", "by API"], ["server", "by broker"]], state.by, (by) => { state.by = by; again(); });
       }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ import click
 import pytest
 
 from kcli.capture.filters import Filter
+from kcli.capture.kafka.clock import SECOND
+from kcli.capture.wanted import KEYS, Wanted
 from kcli.cli.main import cli, main
 from kcli.cli.options.filter import FORMS, FilterCommand, filter_of, filter_options, words_of
 from kcli.errors import UsageError
@@ -29,12 +33,90 @@ def test_what_the_options_make() -> None:
     some = NONE | {"apis": ("Fetch", "0"), "client_id": "c", "errors": True, "since": "1970-01-01T00:00:01Z"}
     assert filter_of(some, ()) == Filter(frozenset({0, 1}), "c", errors=True, since=1_000_000_000)
     more = NONE | {"error": "NOT_CONTROLLER", "slower_than": 2.0, "connection": ":9092"}
-    assert filter_of(more, ()) == Filter(error=41, slower_than=2_000_000, connection=":9092")
+    assert filter_of(more, ()) == Filter(error=Wanted((41,)), slower_than=2_000_000, connection=":9092")
+    most = NONE | {"apis": ("Fetch,metadata", "!3"), "error": "!NOT_CONTROLLER,6"}
+    assert filter_of(most, ()) == Filter(frozenset({1}), error=Wanted((), (6, 41)))
+    assert filter_of(NONE | {"apis": ("!Heartbeat",)}, ()).apis == frozenset(range(KEYS)) - {12}
+    with pytest.raises(UsageError, match="no API is left"):
+        filter_of(NONE | {"apis": ("Fetch,!1",)}, ())
+
+
+def test_times_of_day_and_of_zones() -> None:
+    begin = filter_of(NONE | {"since": "+0"}, [TXN]).since  # 2026-11-21T01:21:58.347Z
+    assert begin is not None
+    midnight = begin - begin % (86_400 * SECOND)
+    for when, seconds in {
+        "01:22:00": 4920.0,
+        "1:22": 4920.0,
+        "02:22:00.5+01:00": 4920.5,
+        "2026-11-21 02:22:00 Europe/Berlin": 4920.0,
+        "02:22 Europe/Berlin": 4920.0,
+        "01:22 UTC": 4920.0,
+        "2026-11-21T01:22:00 Z": 4920.0,
+        "12:00": 43200.0,
+        "13:30": 48600.0,
+    }.items():
+        assert filter_of(NONE | {"since": when}, [TXN]).since == midnight + seconds * SECOND, when
+    for when in ("25:00", "01:22 Nowhere/City", "01:22 ../x", "01:2", "now local"):
+        with pytest.raises(UsageError, match=r"--until .*: no time"):
+            filter_of(NONE | {"until": when}, [TXN])
+    with pytest.raises(UsageError, match="first packet, and no file has one"):
+        filter_of(NONE | {"until": "01:22"}, ["-"])
+
+
+def test_times_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC-2")  # two hours ahead of UTC
+    time.tzset()
+    try:
+        local = filter_of(NONE | {"since": "2026-11-21 03:22 local"}, ()).since
+        assert local == filter_of(NONE | {"since": "2026-11-21T01:22:00Z"}, ()).since
+        assert local == filter_of(NONE | {"since": "03:22 local"}, [TXN]).since
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        (["--slower-than", "100"], 2),
+        (["--slower-than", "0.1s"], 2),
+        (["--slower-than", "100ms"], 2),
+        (["--slower-than", "100000 us"], 2),
+        (["--api", "Produce,Metadata"], 16),
+        (["--api", "!0,METADATA"], 62),
+        (["--api", "produce", "--api", "3"], 16),
+        (["--client", "broker-?-txn*,lab-java"], 65),
+        (["--client", "!lab-java"], 21),
+        (["--topic", "pay-*,!pay-in"], 4),
+        (["--errors=INVALID_PRODUCER_EPOCH,51"], 4),
+        (["--error", "!CONCURRENT_TRANSACTIONS"], 5),
+        (["--since", "+1000ms", "--until", "+0m2s"], None),
+    ],
+)
+def test_lists_negation_and_durations(words: list[str], count: int | None, capsys: Capture) -> None:
+    """The core's filter, that of values and that of counts agree."""
+    sums = []
+    for command in (["decode", "pcap"], ["stats", "--by", "connection"], ["stats", "--where", "api_key >= 0"]):
+        if "--where" in command:
+            pytest.importorskip("duckdb")
+        assert main([*command, "--format", "jsonl", "-q", TXN, *words]) == 0
+        rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        sums.append(sum(row.get("exchanges", 1) for row in rows))
+    assert len(set(sums)) == 1 and sums[0] == (count or sums[0])
+
+
+@pytest.mark.parametrize("text", ["", "x", "10 parsecs", "1m30", "-1", "1" * 400 + "x", "1e3"])
+def test_no_duration(text: str, capsys: Capture) -> None:
+    assert main(["stats", TXN, "--slower-than", text]) == 2
+    assert "no duration (10ms, 1.5s or 2m expected)" in capsys.readouterr().err
 
 
 def test_times_after_the_first_packet() -> None:
     since = filter_of(NONE | {"since": "+0"}, [TXN]).since
     assert since is not None and filter_of(NONE | {"until": "+22.4"}, ["-", TXN]).until == since + 22_400_000_000
+    assert filter_of(NONE | {"until": "+1m2.5s"}, [TXN]).until == since + 62_500_000_000
+    assert filter_of(NONE | {"until": "+250 ms"}, [TXN]).until == since + 250_000_000
     for when, files in (("+x", [TXN]), ("+1", ["-"]), ("+1", ["missing"]), ("soon", [TXN]), ("+-1", [TXN])):
         with pytest.raises(UsageError):
             filter_of(NONE | {"since": when}, files)

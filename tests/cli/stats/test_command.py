@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,8 @@ def test_lines_of_json_have_the_promised_names(capsys: Capture) -> None:
     said = capsys.readouterr()
     rows = [json.loads(line) for line in said.out.splitlines()]
     times = ["p50_ms", "p95_ms", "p99_ms", "max_ms"]
-    figures = ["exchanges", "errors", "request_bytes", "response_bytes", *times, "errors_by_name"]
+    load = ["per_second", "records_per_request", "empty_share"]
+    figures = ["exchanges", "errors", "request_bytes", "response_bytes", *times, *load, "errors_by_name"]
     assert all(list(row) == ["client", "api", *figures] for row in rows) and said.err == ""
     assert sum(row["exchanges"] for row in rows) == 78
     assert (
@@ -60,12 +62,79 @@ def test_a_connection_has_what_tcp_says_of_it(capsys: Capture) -> None:
     }
     assert main(["stats", TXN, "--by", "connection", "-q"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "  rtt ms  resent  errors by name" in lines[0]
+    assert "  conns  opened  rtt ms  resent  errors by name" in lines[0]
     [row] = [line for line in lines if "32974" in line]
-    assert row.split()[-2:] == ["0.034", "1"]
+    assert row.split()[-4:] == ["1", "1", "0.034", "1"]
     assert main(["stats", TXN, "--by", "connection", "--format", "csv", "-q"]) == 0
     (head, *_) = capsys.readouterr().out.splitlines()
-    assert head.endswith("max_ms,round_trip_ms,retransmissions,errors_by_name")
+    assert head.endswith("empty_share,connections,connections_opened,round_trip_ms,retransmissions,errors_by_name")
+
+
+def rows_of(capsys: Capture, *words: str) -> list[dict[str, Any]]:
+    assert main(["stats", *words, "--format", "jsonl", "-q"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_client_has_its_rate_its_records_and_its_connections(capsys: Capture) -> None:
+    """As the lines of the same capture count them."""
+    file = str(SAMPLES / "java44-consume-classic.pcap")
+    assert main(["decode", "pcap", file, "--format", "jsonl", "--records", "batches", "-q"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    rows = {row["client"]: row for row in rows_of(capsys, file, "--by", "client")}
+    for client, row in rows.items():
+        theirs = [line for line in lines if line["requestHeader"]["clientId"] == client]
+        assert row["exchanges"] == len(theirs) and row["connections"] == len({line["connection"] for line in theirs})
+        fetches = [line for line in theirs if line["requestHeader"]["requestApiKey"] == 1 and line["response"]]
+        batches = [
+            [batch for topic in line["response"]["responses"] for part in topic["partitions"]
+             for batch in (part["records"] or {}).get("batches", ())] for line in fetches
+        ]  # fmt: skip
+        if fetches:
+            records = sum(batch["count"] for each in batches for batch in each)
+            assert row["records_per_request"] == round(records / len(fetches), 4)
+            assert row["empty_share"] == round(sum(not each for each in batches) / len(fetches), 4)
+    assert {row["connections_opened"] for row in rows.values()} - {0, None}
+    [produce] = rows_of(capsys, TXN, "--api", "Produce")
+    seconds = produce["exchanges"] / produce["per_second"]
+    assert 2.0 < seconds < 2.2 and produce["records_per_request"] > 0 and produce["empty_share"] is None
+
+
+def test_intervals(capsys: Capture) -> None:
+    """They add up, in order, whichever way they are asked for; a rate is that of the interval."""
+    seconds = rows_of(capsys, TXN, "--by", "second,api")
+    assert [row["second"] for row in seconds] == sorted(row["second"] for row in seconds)
+    assert sum(row["exchanges"] for row in seconds) == 78 and list(seconds[0])[:2] == ["second", "api"]
+    assert rows_of(capsys, TXN, "--interval", "1s", "--by", "api") == [
+        {"interval": row.pop("second")} | row for row in seconds
+    ]
+    halves = rows_of(capsys, TXN, "--interval", "500ms")
+    assert len({row["interval"] for row in halves}) == 4 and halves[0]["interval"].endswith(":58.500Z")
+    assert all(row["per_second"] == 2 * row["exchanges"] for row in halves)
+    assert main(["stats", TXN, "--by", "interval"]) == 2 and main(["stats", TXN, "--interval", "0"]) == 2
+
+
+def test_files_are_told_apart(capsys: Capture) -> None:
+    """Also where they were captured at the same time, and with several processes."""
+    files = [TXN, str(SAMPLES / "java44-consume-classic.pcap"), str(SAMPLES / "kcat-codecs.pcap")]
+    alone = {file: sum(row["exchanges"] for row in rows_of(capsys, file)) for file in files}
+    for jobs in ("1", "2"):
+        rows = rows_of(capsys, *files, "--by", "file", "--jobs", jobs)
+        assert {row["file"]: row["exchanges"] for row in rows} == alone
+
+
+def test_rows_are_sorted_and_limited(capsys: Capture) -> None:
+    rows = rows_of(capsys, TXN, "--sort", "p99_ms", "--limit", "3")
+    every = rows_of(capsys, TXN)
+    assert [row["p99_ms"] for row in rows] == sorted((row["p99_ms"] for row in every), reverse=True)[:3]
+    least = rows_of(capsys, TXN, "--sort", "-exchanges")
+    assert [row["exchanges"] for row in least] == sorted(row["exchanges"] for row in every)
+    assert [row["api"] for row in rows_of(capsys, TXN, "--sort", "api")] == sorted(row["api"] for row in every)
+    empty = rows_of(capsys, TXN, "--sort", "empty-share")  # those without one stand last
+    assert empty[0]["api"] == "FETCH" and empty[-1]["empty_share"] is None
+    assert main(["stats", TXN, "--limit", "2"]) == 0
+    assert "16 more rows (--limit 2)" in capsys.readouterr().err
+    assert main(["stats", TXN, "--sort", "colour"]) == 2
+    assert "no such column (there are api, exchanges," in capsys.readouterr().err
 
 
 def test_a_directory_stands_for_its_captures(capsys: Capture) -> None:

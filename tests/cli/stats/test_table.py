@@ -6,6 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from kcli.capture.statistics import Figures
+from kcli.cli.stats.command import FIGURES
 from kcli.cli.stats.table import Row, table_lines, time_text
 
 LONG = "a-client-id-that-is-so-long-that-no-terminal-has-room-for-all-of-it-in-a-table-with-figures"
@@ -14,7 +15,8 @@ LONG = "a-client-id-that-is-so-long-that-no-terminal-has-room-for-all-of-it-in-a
 def row(group: dict[str, object] | None) -> Row:
     figures = Figures(exchanges=1_234_567)
     figures.codes.update({6: 3, 74: 2, -1: 1, 27: 1})
-    return group, [1_234_567, 7, 12_345_678, 987_654_321, 0.4, 12.34, 4321.0, None], figures
+    values = [1_234_567, 7, 12_345_678, 987_654_321, 0.4, 12.34, 4321.0, None]
+    return group, dict(zip(FIGURES, values, strict=True)), figures
 
 
 ROWS = [
@@ -28,7 +30,7 @@ ROWS = [
 @pytest.mark.parametrize("columns", [20, 40, *range(60, 251, 5)])
 def test_no_line_is_wider_than_the_terminal(columns: int) -> None:
     lines = list(table_lines(("client", "api"), ROWS, columns))
-    assert len(lines) == 5 and all(cell_len(line) <= columns for line in lines)
+    assert len(lines) == 5 + 4 * ("errors by name" not in lines[0]) and all(cell_len(line) <= columns for line in lines)
     assert all(line.isprintable() for line in lines)
     if columns >= 60:
         assert all(heading in lines[0] for heading in ("client", "api", "exchanges", "errors", "max ms"))
@@ -51,7 +53,21 @@ def test_a_pipe_has_all_columns_and_no_rows_have_headings() -> None:
 
 
 def test_times() -> None:
-    assert [time_text(ms) for ms in (None, 0.0, 0.4126, 12.34, 4321.0)] == ["-", "0.000", "0.413", "12.3", "4,321"]
+    assert [time_text(ms) for ms in (0.0, 0.4126, 12.34, 4321.0)] == ["0.000", "0.413", "12.3", "4,321"]
+
+
+def test_names_of_errors_go_below_where_there_is_no_room() -> None:
+    lines = list(table_lines(("api",), [row({"api": "FETCH"}), ({"api": "PRODUCE"}, row(None)[1], Figures())], 60))
+    assert "errors by name" not in lines[0] and lines[1].startswith("FETCH") and lines[3].startswith("PRODUCE")
+    assert lines[2] == "  NOT_LEADER_OR_FOLLOWER 3, FENCED_LEADER_EPOCH 2, REBALANC…" and len(lines) == 4
+
+
+def test_figures_that_no_row_has_have_no_column() -> None:
+    group, values, figures = row({"client": "c"})
+    more = values | {"per_second": 61.234, "records_per_request": 0.125, "empty_share": 0.9999, "connections": 4}
+    (head, line) = table_lines(("client",), [(group, more, figures)], None)
+    assert "/s" in head and "rec/req" in head and "opened" not in head and "rtt ms" not in head
+    assert "61.2" in line and "0.12" in line and ">99 %" in line
 
 
 def test_names_of_errors_stay_before_bytes() -> None:
@@ -67,4 +83,4 @@ def test_names_of_errors_stay_before_bytes() -> None:
 def test_connections_are_told_apart_where_they_are_cut() -> None:
     rows = [row({"connection": f"127.0.0.1:9092-127.0.0.1:{port}"}) for port in (40001, 40002)]
     lines = list(table_lines(("connection",), rows, 60))
-    assert "0.0.1:40001 " in lines[1] and lines[1].startswith("…") and "0.0.1:40002 " in lines[2]
+    assert "0.0.1:40001 " in lines[1] and lines[1].startswith("…") and "0.0.1:40002 " in lines[3]

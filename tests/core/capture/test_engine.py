@@ -97,7 +97,7 @@ def test_latencies_are_written_as_python_does(tmp_path: Path, microseconds: int,
     wire = Wire().open().client(metadata(1)[0])
     wire.now += microseconds * 1000 - MILLISECOND
     lines, _ = run(tmp_path, wire.server(metadata(1)[1]))
-    assert lines[0].endswith(b'"latencyMs":' + text + b"}") and repr(microseconds / 1000).encode() == text
+    assert lines[0].endswith(b'"latencyMs":' + text + b',"errors":[]}') and repr(microseconds / 1000).encode() == text
 
 
 @pytest.mark.parametrize("seconds", [0, 951_782_400, 951_868_800, 1_709_164_800, 4_102_444_799])

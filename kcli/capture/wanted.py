@@ -1,0 +1,113 @@
+"""Names that are wanted: lists of names and patterns, and what stands behind a "!", which is left out.
+
+"orders,pay*" is either of them; "!audit" all but this; "orders*,!orders-dlq,orders-old" the first but neither of those
+behind the "!".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Generic, TypeAlias, TypeVar
+
+from kcli.errors import UsageError
+from kcli.schemas.errors import ERRORS, error_code
+from kcli.schemas.lookup import Catalog
+
+KEYS = 128  # API keys that exist are below
+SPECIAL = re.compile(r"[*?\[,]|^!")
+GLOB = re.compile(r"[*?\[]")
+Name: TypeAlias = "str | int"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted(Generic[T]):
+    """Names or numbers that are wanted, none for all, and those that are left out."""
+
+    named: tuple[T, ...] = ()
+    left_out: tuple[T, ...] = ()
+
+    def fits(self, value: T) -> bool:
+        """Return whether a value is wanted, as it is."""
+        return (not self.named or value in self.named) and value not in self.left_out
+
+
+def is_pattern(name: str) -> bool:
+    """Return whether a wanted name is more than one name."""
+    return SPECIAL.search(name) is not None
+
+
+@lru_cache(1 << 10)
+def wanted_in(text: str) -> Wanted[str]:
+    """Take a list apart: what follows the first "!" is left out."""
+    named, left_out = list[str](), list[str]()
+    words = named
+    for word in text.split(","):
+        name = word.strip()
+        words = left_out if name.startswith("!") else words
+        words.append(name.removeprefix("!"))
+    return Wanted(tuple(named), tuple(left_out))
+
+
+def matches(name: str | None, wanted: str, *, part: bool = False) -> bool:
+    """Return whether a name is the one that is wanted, or fits the list or pattern. part: or has it in it."""
+    if name == wanted:
+        return True
+    if not is_pattern(wanted):
+        return part and name is not None and wanted in name
+    choice = wanted_in(wanted)
+    if name is None:
+        return not choice.named
+
+    def fits(word: str) -> bool:
+        return name == word or (part and word in name) or (GLOB.search(word) is not None and fnmatchcase(name, word))
+
+    return (not choice.named or any(map(fits, choice.named))) and not any(map(fits, choice.left_out))
+
+
+def api_keys(names: Sequence[Name], known: Catalog) -> frozenset[int]:
+    """Return the keys of the APIs that are wanted, none for all. UsageError: there is no such API, or none is left."""
+    named, left_out = numbers_in(names, known.api_key)
+    if not left_out:
+        return frozenset(named)
+    left = (named or {*range(KEYS)}) - left_out
+    if not left:
+        raise UsageError(f"{', '.join(map(str, names))}: no API is left")
+    return frozenset(left)
+
+
+def error_choice(text: str) -> Wanted[int]:
+    """Return the error codes that are wanted. UsageError: there is no such error."""
+    named, left_out = numbers_in([text], code_of)
+    return Wanted(tuple(sorted(named)), tuple(sorted(left_out)))
+
+
+def numbers_in(names: Iterable[Name], number_of: Callable[[Name], int]) -> tuple[set[int], set[int]]:
+    """Return the numbers of what lists name, and of what they leave out."""
+    named, left_out = set[int](), set[int]()
+    for each in names:
+        if isinstance(each, str):
+            choice = wanted_in(each)
+            named.update(map(number_of, choice.named))
+            left_out.update(map(number_of, choice.left_out))
+        else:
+            named.add(number_of(each))
+    return named, left_out
+
+
+def code_of(name: Name) -> int:
+    """Return an error's code by its name, or by the code itself. UsageError."""
+    error = str(name)
+    found = error_code(error)
+    if found is None and re.fullmatch(r"-?\d{1,5}", error):
+        found = int(error)
+    if found is None:
+        import difflib
+
+        near = difflib.get_close_matches(error.upper(), ERRORS.values(), 1)
+        raise UsageError(f"{error or repr('')}: no such error" + (f"; did you mean {near[0]}?" if near else ""))
+    return found

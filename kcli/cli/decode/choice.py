@@ -1,0 +1,49 @@
+"""Which command decodes a file: `kcli decode FILE` chooses by what the file is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from kcli.cli.front.kinds import Kind, kind_of
+from kcli.errors import InputError, UsageError
+
+# By kind: where the command is, and words that it needs.
+COMMANDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "capture": ("decode.pcap.command:pcap", ()),
+    "segment": ("decode.segment:segment", ()),
+    "partition": ("decode.segment:segment", ()),
+    "metadata": ("decode.segment:segment", ()),
+    "snapshot": ("snapshot.inspect:inspect", ()),
+    "message": ("decode.message:request", ()),
+    "hex": ("decode.message:request", ("--hex",)),
+}
+# What reads the others.
+ELSEWHERE: Mapping[str, str] = {
+    "table": "kcli sql QUERY {}",
+    "tables": "kcli sql QUERY {}",
+    "json": "kcli encode request {}",
+    "key-log": "kcli CAPTURE --key-log {}",
+}
+
+
+def target_of(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the command for the first file among the words of a command line that one decodes, and words it needs.
+
+    UsageError: other commands read that file. InputError: it is nothing that kcli knows.
+    """
+    found: list[tuple[str, Kind]] = []
+    failure: InputError | None = None
+    for word in words:
+        if word == "-" or os.path.lexists(word):
+            try:
+                found.append((word, kind_of(word)))
+            except InputError as error:
+                failure = failure or error
+    chosen = next((COMMANDS[kind.name] for _, kind in found if kind.name in COMMANDS), None)
+    if chosen is not None:
+        return chosen
+    if failure is not None:
+        raise failure
+    file, kind = found[0]
+    raise UsageError(f"{file}: nothing to decode ({ELSEWHERE[kind.name].format(file)} reads it)")
