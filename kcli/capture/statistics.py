@@ -353,10 +353,10 @@ class StatisticsSink(Sink):
         yield from self.added
         for key, *sums, codes, links in [] if self.counts is None else self.counts.take_groups():
             if sums[0]:
-                connections = set(links) if links else None
                 self.too_many = self.too_many or links is None
-                figures = Figures(*sums, codes=Counter(codes), links=connections)
-                figures.buckets = Counter(figures.buckets)
+                figures = Figures(*sums)
+                figures.buckets, figures.codes = Counter(figures.buckets), Counter(codes)
+                figures.links = set(links) if links else None
                 yield key, figures
 
     def shown(self, column: str, value: Any) -> Any:

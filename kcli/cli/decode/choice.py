@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from kcli.cli.front.kinds import Kind, kind_of
+from kcli.cli.front.kinds import kind_of
 from kcli.errors import InputError, UsageError
 
 # By kind: where the command is, and words that it needs.
@@ -32,7 +32,7 @@ def target_of(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
     UsageError: other commands read that file. InputError: it is nothing that kcli knows.
     """
-    found: list[tuple[str, Kind]] = []
+    found: list[tuple[str, str]] = []
     failure: InputError | None = None
     for word in words:
         if word == "-" or os.path.lexists(word):
@@ -40,10 +40,10 @@ def target_of(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
                 found.append((word, kind_of(word)))
             except InputError as error:
                 failure = failure or error
-    chosen = next((COMMANDS[kind.name] for _, kind in found if kind.name in COMMANDS), None)
+    chosen = next((COMMANDS[kind] for _, kind in found if kind in COMMANDS), None)
     if chosen is not None:
         return chosen
     if failure is not None:
         raise failure
     file, kind = found[0]
-    raise UsageError(f"{file}: nothing to decode ({ELSEWHERE[kind.name].format(file)} reads it)")
+    raise UsageError(f"{file}: nothing to decode ({ELSEWHERE[kind].format(file)} reads it)")

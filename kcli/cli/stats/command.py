@@ -219,6 +219,8 @@ def seconds_of(source: CaptureDecoder[StatisticsSink]) -> float | None:
     if widths:
         return min(widths) / SECOND
     chosen, engine = source.chosen, source.engine
+    if engine.first_ns is None:
+        return None
     first = max(engine.first_ns, chosen.since or 0)
     last = engine.last_ns if chosen.until is None else min(engine.last_ns, chosen.until)
     return (last - first) / SECOND if last > first else None

@@ -54,7 +54,7 @@ def test_a_file_of_another_kind_is_recognized(
     samples = {"capture": SAMPLES / "java44-txn.pcap", "hex": SAMPLES / "fetch-cut.hex", "batches": LOG}
     path.write_bytes(samples[kind].read_bytes() if kind in samples else b'{"requestHeader": {}}\n')
     query = ["FROM exchanges"] if name == "sql" else []
-    other = [str(LOG)] if "diff" in name else []
+    other = [str(LOG)] if "diff" in name else [str(SAMPLES / "java44-txn.pcap")] if name == "compare" else []
     assert main([*name.split(), *WORDS.get(name, "").split(), *query, str(path), *other]) == 3
     said = capsys.readouterr()
     assert KINDS[kind] in said.err and said.err.startswith(f"kcli: {path}: ") and said.err.count("\n") == 1

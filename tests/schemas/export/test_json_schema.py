@@ -120,7 +120,7 @@ def test_other_json_is_refused(change: dict[str, Any]) -> None:
     line = {
         "timestamp": "2026-11-21T00:52:34.167123Z", "connection": "a-b", "requestHeader": header,
         "request": {"topics": [{"name": "t"}], "allowAutoTopicCreation": True},
-        "response": None, "requestBytes": 1, "responseBytes": None, "latencyMs": None,
+        "response": None, "requestBytes": 1, "responseBytes": None, "latencyMs": None, "errors": [],
     }  # fmt: skip
     assert validator().is_valid(line)
     assert not validator().is_valid(line | change)
