@@ -233,7 +233,7 @@ def values_of(sink: StatisticsSink, row: StatisticsRow, seconds: float | None) -
     load = [figures.exchanges / seconds if seconds else None, figures.records_per_request, figures.empty_share]
     links = len(figures.links) if figures.links else None
     connections = [links, *((tcp.opened, tcp.round_trip_ms, tcp.retransmissions) if tcp else (None, None, None))]
-    rounded = [None if value is None else round(value, 4) for value in load]
+    rounded = [None if value is None else float(f"{value:.5g}") for value in load]
     times = [*figures.percentiles(SHARES), figures.max_ms]
     return [*sums, *times, *rounded, *(connections if has_connections(sink) else ())]
 
