@@ -91,8 +91,9 @@ def test_a_client_has_its_rate_its_records_and_its_connections(capsys: Capture) 
         ]  # fmt: skip
         if fetches:
             records = sum(batch["count"] for each in batches for batch in each)
-            assert row["records_per_request"] == round(records / len(fetches), 4)
-            assert row["empty_share"] == round(sum(not each for each in batches) / len(fetches), 4)
+            assert row["records_per_request"] == pytest.approx(records / len(fetches), rel=1e-4)
+            empty = sum(not each for each in batches) / len(fetches)
+            assert row["empty_share"] == pytest.approx(empty, rel=1e-4)
     assert {row["connections_opened"] for row in rows.values()} - {0, None}
     [produce] = rows_of(capsys, TXN, "--api", "Produce")
     seconds = produce["exchanges"] / produce["per_second"]
