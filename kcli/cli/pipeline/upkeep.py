@@ -63,7 +63,7 @@ def history(folder: str) -> None:
 @click.command()
 @click.argument("folder", metavar="DIR")
 @click.option("--run", "runs", type=int, multiple=True, metavar="N", help="All captures that run N has read.")
-@click.option("--file", "files", multiple=True, metavar="PATH", help="One capture, as it was given to the run.")
+@click.option("--file", "files", multiple=True, metavar="FILE", help="One capture, as it was given to the run.")
 @click.option(
     "--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True,
     help="What makes the tables anew: see `kcli pipeline run`.",
