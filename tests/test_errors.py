@@ -19,6 +19,7 @@ def test_exit_codes() -> None:
     codes = {name: getattr(errors, name).exit_code for name in CLASSES}
     assert codes == {
         "BrokerError": 4,
+        "CertificateError": 4,
         "CoreMissingError": 3,
         "DecodeError": 3,
         "EncodeError": 3,

@@ -97,6 +97,7 @@ def texts_in(tree: Any) -> Iterator[str]:
 
 
 def nodes_in(tree: Any) -> Iterator[Any]:
+    """Yield every value of a query's tree, the tree first."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
