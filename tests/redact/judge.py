@@ -69,7 +69,11 @@ def compared(what: str, old: list[Any], new: list[Any]) -> Iterator[str]:
 
 def statistics(old: list[str], new: list[str], names: Pseudonyms) -> Iterator[str]:
     """`kcli stats` by each of its columns, and by several."""
-    for columns in (*((column,) for column in COLUMNS if column != "file"), ("client", "api", "error"), ("connection", "topic")):
+    for columns in (
+        *((column,) for column in COLUMNS if column != "file"),
+        ("client", "api", "error"),
+        ("connection", "topic"),
+    ):
         by = ["--format", "jsonl", "-q", *(word for column in columns for word in ("--by", column))]
         expected = [
             {name: renamed(name, value, names) for name, value in row.items()} for row in said("stats", old, by)

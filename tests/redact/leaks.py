@@ -22,7 +22,17 @@ LONG = 6  # characters that no name has by chance
 KAFKA_S_OWN = re.compile(
     b"|".join(re.escape(word.encode()) for word in sorted(WORDS_THAT_STAY, reverse=True) if len(word) >= LONG)
 )
-OF_KCLI = ("requestApiKeyName", "errors", "timestamp", "timestampType", "compression", "reason", "event", "type", "sender")
+OF_KCLI = (
+    "requestApiKeyName",
+    "errors",
+    "timestamp",
+    "timestampType",
+    "compression",
+    "reason",
+    "event",
+    "type",
+    "sender",
+)
 ENVELOPED = ("requestData", "responseData")
 
 

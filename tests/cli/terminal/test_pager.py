@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import ended
+
 ROWS = 24
 PAGED = """import sys
 text = sys.stdin.read()
@@ -51,19 +53,19 @@ def on_terminal(words: list[str], tmp_path: Path, pager: str | None = None, **mo
     environment = {**os.environ, "TERM": "xterm", "PAGER": paged} | more
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (ROWS, 80))
-    process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
-    os.close(theirs)
-    said = b""
-    while True:
-        try:
-            piece = os.read(ours, 4096)
-        except OSError:  # of Linux, at the end
-            break
-        if not piece:
-            break
-        said += piece
-    os.close(ours)
-    assert process.wait(60) == 0, said
+    with ended(subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)) as process:
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # of Linux, at the end
+                break
+            if not piece:
+                break
+            said += piece
+        os.close(ours)
+    assert process.returncode == 0, said
     return said.decode().replace("\r\n", "\n")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Field
+from tests.processes import ended
 
 PREFIX = "kafka2."
 Message = tuple[dict[str, str], dict[str, Any], list[str]]
@@ -30,9 +31,9 @@ def packets(lua: Path, capture: Path, *options: str) -> Iterator[ET.Element]:
     """Yield what tshark makes of each frame of Kafka in a capture."""
     command = ["tshark", "-n", "-X", f"lua_script:{lua}", "-r", str(capture), "-Y", "kafka2", "-T", "pdml", "-2"]
     command += ["-o", "tcp.reassemble_out_of_order:TRUE", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:
-        assert running.stdout is not None
-        for _, element in ET.iterparse(running.stdout):
+    with ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)) as tshark:
+        assert tshark.stdout is not None
+        for _, element in ET.iterparse(tshark.stdout):
             if element.tag == "packet":
                 yield element
                 element.clear()
