@@ -117,7 +117,7 @@ def test_other_json_is_refused(change: dict[str, Any]) -> None:
         "clientId": "c",
         "requestApiKeyName": "METADATA",
     }
-    line = {
+    line: dict[str, Any] = {
         "timestamp": "2026-11-21T00:52:34.167123Z", "connection": "a-b", "requestHeader": header,
         "request": {"topics": [{"name": "t"}], "allowAutoTopicCreation": True},
         "response": None, "requestBytes": 1, "responseBytes": None, "latencyMs": None, "errors": [],
