@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.capture.kafka.clock import instant
+from kcli.capture.kafka.clock import SECOND, instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import WITH_RECORDS, record_fields
@@ -40,7 +40,6 @@ LINKED = frozenset({"client", "broker", "connection", "file"})  # groups by thes
 MOST_GROUPS = 10_000
 MOST_CONNECTIONS = 100_000  # of which it is known what TCP says of them
 FEW_COMBINED, MOST_COMBINED = 64, 16  # groups that one exchange is counted in: so many, and more for each value it has
-SECOND = 1_000_000_000  # nanoseconds
 WIDTHS = {"second": SECOND, "minute": 60 * SECOND, "interval": 10 * SECOND}  # nanoseconds, of times
 STEPS = 64  # buckets of an octave
 OTHERS = "others"  # error codes beyond those that are counted by name

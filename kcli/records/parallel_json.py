@@ -195,7 +195,7 @@ class ParallelWriter:
             job.work(self.form.full)
 
     def finish(self) -> Job:
-        """Return the oldest job's lines written, its buffers free again."""
+        """Write the oldest job's lines, free its buffers, and return it."""
         job = self.jobs.popleft()
         job.done.acquire()
         if job.error is not None:

@@ -207,9 +207,9 @@ class Bodies:
         versions that the tables don't have."""
         if self.secrets:
             return False
-        api = self.apis.get(api_key)
-        if api is None or version not in api.versions:
+        if not self.knows(api_key, version):
             return True
+        api = self.apis[api_key]
         return bool(secret_fields(api.request) or secret_fields(api.response))
 
     # Text

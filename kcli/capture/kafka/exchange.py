@@ -36,6 +36,24 @@ class Timing(NamedTuple):
 UNTIMED = Timing()
 
 
+def line_of(
+    timestamp: str,
+    connection: str,
+    texts: tuple[bytes, bytes, bytes],
+    sizes: tuple[int, int | None],
+    latency_ms: float | None,
+    errors: bytes,
+) -> bytes:
+    """Return an exchange's line of JSON. texts: of header, request and response; sizes: of request and response, in
+    bytes; errors: the line's end, as `Bodies.errors_text` gives it."""
+    size, latency = ("null" if each is None else f"{each}" for each in (sizes[1], latency_ms))
+    opening = f'{{"timestamp":"{timestamp}","connection":"{connection}","requestHeader":'
+    closing = f',"requestBytes":{sizes[0]},"responseBytes":{size},"latencyMs":{latency}'
+    header, request, response = texts
+    parts = (header, b',"request":', request, b',"response":', response, closing.encode())
+    return b"".join((opening.encode(), *parts, errors))
+
+
 class Exchange:
     """A request, and its response where there is one.
 
@@ -212,13 +230,9 @@ class Exchange:
     def line(self) -> bytes:
         """The exchange as one line of JSON; undecodable bodies are null, and fill `failures`."""
         head, request, response = self.texts()
-        size = "null" if self.response_bytes is None else str(self.response_bytes)
-        took = self.latency_ms
-        latency = "null" if took is None else repr(took)
-        opening = f'{{"timestamp":"{self.timestamp}","connection":"{self.connection}","requestHeader":'
-        closing = f',"requestBytes":{self.request_bytes},"responseBytes":{size},"latencyMs":{latency}'
-        parts = (head, b',"request":', request, b',"response":', response, closing.encode())
-        return b"".join((opening.encode(), *parts, self.bodies.errors_text(response)))
+        sizes = self.request_bytes, self.response_bytes
+        errors = self.bodies.errors_text(response)
+        return line_of(self.timestamp, self.connection, (head, request, response), sizes, self.latency_ms, errors)
 
     def texts(self) -> tuple[bytes, bytes, bytes]:
         """(header, request, response) as JSON text."""

@@ -91,7 +91,8 @@ def damaged_frame(connection: ConnectionState, d: int) -> str:
         return f", in the response of {size} bytes to {connection.describe(request)}"
     if len(head) < HEAD:
         return ", in a request"
-    key, version, number = (int.from_bytes(head[a:b], "big", signed=True) for a, b in ((0, 2), (2, 4), (4, 8)))
+    key, version = api_of(head)
+    number = int.from_bytes(head[LEAST:], "big", signed=True)
     request = Pending(number, key, version, stream.ns, None)
     connection.pending.append(request)
     judge(connection, request)

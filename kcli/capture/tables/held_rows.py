@@ -8,7 +8,7 @@ from typing import Any
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.clock import instant
 from kcli.capture.kafka.events import Link
-from kcli.capture.kafka.exchange import Exchange, Timing
+from kcli.capture.kafka.exchange import Exchange, Timing, line_of
 from kcli.tables.rows import Rows
 
 
@@ -55,13 +55,12 @@ class HeldRows:
         rows = self.rows
         answered = rows.response_bytes[row] >= 0
         connection = text_at(self.taken["links"], int(rows.link[row]))
-        opening = f'{{"timestamp":"{instant(int(rows.ts[row]))}","connection":"{connection}","requestHeader":'
-        size, latency = (rows.response_bytes[row], rows.latency[row] / 1000) if answered else ("null", "null")
-        closing = f',"requestBytes":{rows.request_bytes[row]},"responseBytes":{size},"latencyMs":{latency}'
         header, request, response = (bytes_at(self.taken[name], row) for name in ("header", "request", "response"))
-        response = response if answered else b"null"
-        parts = (header, b',"request":', request, b',"response":', response, closing.encode())
-        return b"".join((opening.encode(), *parts, self.bodies.errors_text(response)))
+        texts = header, request, response if answered else b"null"
+        sizes = rows.request_bytes[row], rows.response_bytes[row] if answered else None
+        latency = rows.latency[row] / 1000 if answered else None
+        errors = self.bodies.errors_text(texts[2])
+        return line_of(instant(int(rows.ts[row])), connection, texts, sizes, latency, errors)
 
 
 def bytes_at(column: tuple[Any, Any], place: int) -> bytes:

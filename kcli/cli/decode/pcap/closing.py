@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.counters import Tally, bytes_text
+from kcli.capture.kafka.clock import SECOND
 from kcli.capture.unread import unread_phrases
 from kcli.counting import counted
 from kcli.filelike import name_of
@@ -13,7 +14,6 @@ from kcli.schemas.catalog import catalog
 if TYPE_CHECKING:
     from kcli.cli.decode.pcap.table import Table
 
-SECOND = 1_000_000_000
 STANDARD_INPUT = name_of("-")  # can't be read again
 LEGEND = 8  # connections that are named
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kcli.capture.counters import bytes_text
-from kcli.capture.kafka.clock import instant
+from kcli.capture.kafka.clock import SECOND, instant
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.decode.pcap.layout import layout
@@ -17,7 +17,6 @@ from kcli.cli.terminal.cells import cut, fit
 from kcli.cli.terminal.lines import paint
 from kcli.schemas.catalog import catalog
 
-SECOND = 1_000_000_000
 LONGEST = 40  # cells of a client's name in the legend
 MOST_SPEAKERS = 1 << 14  # remembered
 
