@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.groups.consumer.assignors import Partition
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.consumer.member import NOTHING, ConsumerMember
 from kcli.broker.operations import allowed
+from kcli.broker.partition import Key, by_topic
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
+from kcli.records.acceptance import RefusedError
 
 OF_CONSUMERS = 1  # a member's type: it speaks the new protocol itself
 
@@ -27,10 +28,10 @@ def row(request: Request, group_id: str) -> dict[str, Any]:
         return made | {"errorCode": code}
     if not group_id:
         return made | {"errorCode": error_code("INVALID_GROUP_ID"), "errorMessage": "The group id must not be empty."}
-    group = request.groups.get(group_id)
-    if not isinstance(group, ConsumerGroup):
-        said = f"Group {group_id} is not a consumer group." if group is not None else f"Group {group_id} not found."
-        return made | {"errorCode": error_code("GROUP_ID_NOT_FOUND"), "errorMessage": said}
+    try:
+        group = request.groups.known(group_id, ConsumerGroup)
+    except RefusedError as error:
+        return made | {"errorCode": error_code(error.error), "errorMessage": str(error)}
     if any(request.denial(Resource.TOPIC, name) for each in group.members.values() for name in each.topics):
         said = "The group has described topic(s) that the client is not authorized to describe."
         return made | {"errorCode": error_code("TOPIC_AUTHORIZATION_FAILED"), "errorMessage": said}
@@ -55,15 +56,16 @@ def member_row(request: Request, group: ConsumerGroup, each: ConsumerMember) -> 
         "clientHost": each.client_host,
         "subscribedTopicNames": sorted(each.subscription.names),
         "subscribedTopicRegex": each.subscription.pattern or None,
-        "assignment": assignment(request, group, each.assigned),
-        "targetAssignment": assignment(request, group, group.target.get(each.id, NOTHING)),
+        "assignment": assignment(request, each.assigned),
+        "targetAssignment": assignment(request, group.target.get(each.id, NOTHING)),
         "memberType": OF_CONSUMERS,
     }
 
 
-def assignment(request: Request, group: ConsumerGroup, partitions: Iterable[Partition]) -> dict[str, Any]:
+def assignment(request: Request, partitions: Iterable[Key]) -> dict[str, Any]:
+    """Make the row of partitions by topic id; topics that are gone are left out."""
     rows = [
         {"topicId": topic, "topicName": request.topic_name(topic), "partitions": indexes}
-        for topic, indexes in group.topic_rows(partitions)
+        for topic, indexes in by_topic(partitions).items()
     ]
     return {"topicPartitions": [each for each in rows if each["topicName"]]}

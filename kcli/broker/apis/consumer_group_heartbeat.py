@@ -14,6 +14,7 @@ from kcli.broker.codes import error_code
 from kcli.broker.groups.consumer.assignors import ASSIGNORS
 from kcli.broker.groups.consumer.group import JOINING, Beat, GroupLimits
 from kcli.broker.groups.consumer.member import LEFT_FOR_NOW
+from kcli.broker.partition import by_topic
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
 from kcli.errors import InputError, UsageError
@@ -56,7 +57,7 @@ def beat(request: Request) -> dict[str, Any]:
     if denied:
         raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"Not authorized to describe {', '.join(denied[:5])}")
     member, tells = group.beat(given, limits, lambda name: not request.denial(Resource.TOPIC, name))
-    rows = [{"topicId": topic, "partitions": indexes} for topic, indexes in group.topic_rows(member.assigned)]
+    rows = [{"topicId": topic, "partitions": indexes} for topic, indexes in by_topic(member.assigned).items()]
     return {
         "errorCode": 0,
         "errorMessage": None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.partition import by_topic
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
 from kcli.broker.share.group import JOINING, LEFT, ShareBeat
@@ -67,7 +68,7 @@ def beat(request: Request) -> dict[str, Any]:
         number(request, "session.timeout.ms") / 1000,
     )
     member, tells = group.beat(given)
-    rows = [{"topicId": topic, "partitions": indexes} for topic, indexes in group.rows(member.assigned).items()]
+    rows = [{"topicId": topic, "partitions": indexes} for topic, indexes in by_topic(member.assigned).items()]
     return {
         "errorCode": 0,
         "errorMessage": None,

@@ -8,7 +8,6 @@ type application/json.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import threading
 from http import HTTPStatus
@@ -16,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 
 from kcli.broker.control.commands import COMMANDS, Commands
+from kcli.client.address import is_ip_address
 from kcli.errors import KcliError, NetworkError
 from kcli.jsontext import dumps
 
@@ -102,7 +102,7 @@ class AdminHandler(BaseHTTPRequestHandler):
     def stranger(self) -> str:
         """Say why a request may be a web page's, "" where it is none."""
         host = self.headers.get("Host", "").rpartition(":")[0].strip("[]") or self.headers.get("Host", "")
-        if host != "localhost" and not is_address(host):
+        if host != "localhost" and not is_ip_address(host):
             return "the Host of a request is an address or localhost"
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         return "" if kind == "application/json" else "Content-Type: application/json expected"
@@ -118,11 +118,3 @@ class AdminHandler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Log nothing: commands are no news."""
-
-
-def is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True

@@ -16,6 +16,7 @@ from kcli.records.acceptance import RefusedError
 
 AnyGroup = Group | ConsumerGroup | ShareGroup
 Turned = TypeVar("Turned", Group, ConsumerGroup)
+New = TypeVar("New", ConsumerGroup, ShareGroup)
 
 
 class Groups:
@@ -79,13 +80,17 @@ class Groups:
 
     def share_group(self, group_id: str, *, joins: bool) -> ShareGroup:
         """Return a share group, made for who joins it. RefusedError: there is none, or a group of another type."""
+        if joins and group_id not in self.by_id:
+            self.by_id[group_id] = ShareGroup(group_id, self.topics, self.clock)
+        return self.known(group_id, ShareGroup)
+
+    def known(self, group_id: str, kind: type[New]) -> New:
+        """Return the group of this id and kind. RefusedError: there is none, or one of another kind."""
         group = self.by_id.get(group_id)
-        if group is None and joins:
-            group = self.by_id[group_id] = ShareGroup(group_id, self.topics, self.clock)
-        if not isinstance(group, ShareGroup):
-            said = f"Group {group_id} is not a share group." if group is not None else f"Group {group_id} not found."
-            raise RefusedError("GROUP_ID_NOT_FOUND", said)
-        return group
+        if isinstance(group, kind):
+            return group
+        said = "not found" if group is None else f"is not a {kind.type} group"
+        raise RefusedError("GROUP_ID_NOT_FOUND", f"Group {group_id} {said}.")
 
     def _make_classic(self, group_id: str) -> Group:
         delay = self.configs.int("group.initial.rebalance.delay.ms") / 1000

@@ -26,7 +26,6 @@ NEEDED_TO_LOG_IN = frozenset([API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE])
 EXPIRING_SINCE = 1
 # Who logs in again sooner than that is refused.
 LEAST_BETWEEN_SECONDS = 1.0
-LONGEST_NAME = 255
 
 
 class Exchange(Protocol):

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 KEYS, PREFIX = "sasl.oauthbearer.jwks.endpoint.url", "auth=Bearer "
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 REFUSED = b'{"status":"invalid_token"}'
-END = b"\x01"
 
 
 class TokenRules:

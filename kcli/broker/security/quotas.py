@@ -8,7 +8,6 @@ long; for as long the connection's next requests wait.
 from __future__ import annotations
 
 import inspect
-import ipaddress
 import time
 from collections import deque
 from collections.abc import Awaitable, Iterator, Mapping
@@ -18,6 +17,7 @@ from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
 from kcli.broker.response import Answer, EncodedBody, Outcome
 from kcli.broker.security.state import Entity
+from kcli.client.address import is_ip_address
 from kcli.schemas.apikeys import FETCH, PRODUCE
 
 if TYPE_CHECKING:
@@ -27,13 +27,12 @@ USER, CLIENT, IP = "user", "client-id", "ip"
 SENT, FETCHED, ASKED = "producer_byte_rate", "consumer_byte_rate", "request_percentage"
 # Taken, and without an effect here.
 MUTATED, CONNECTED = "controller_mutation_rate", "connection_creation_rate"
-# The keys of each type of entity, and those whose values are whole numbers.
+# The keys of each type of entity; the most of those whose values are whole numbers.
 KEYS: Mapping[str, frozenset[str]] = {
     USER: frozenset([SENT, FETCHED, ASKED, MUTATED]),
     CLIENT: frozenset([SENT, FETCHED, ASKED, MUTATED]),
     IP: frozenset([CONNECTED]),
 }
-WHOLE = frozenset([SENT, FETCHED, CONNECTED])
 MOST_WHOLE = {SENT: (1 << 63) - 1, FETCHED: (1 << 63) - 1, CONNECTED: (1 << 31) - 1}
 
 
@@ -156,17 +155,9 @@ def entity_fault(entity: Entity) -> str:
     for kind, name in entity:
         if name == "":
             return f"Empty {kind} not supported"
-        if kind == IP and name is not None and not is_address(name):
+        if kind == IP and name is not None and not is_ip_address(name):
             return f"{name} is not a valid IP or resolvable host."
     return ""
-
-
-def is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def value_fault(kinds: list[str], key: str, value: float) -> str:
@@ -175,6 +166,6 @@ def value_fault(kinds: list[str], key: str, value: float) -> str:
         return f"Invalid configuration key {key}"
     if not value > 0:
         return f"Quota {key} must be greater than 0"
-    if key in WHOLE and (value != int(value) if abs(value) != float("inf") else True):
+    if key in MOST_WHOLE and value % 1 != 0:
         return f"{key} must be a whole number"
     return f"Proposed value for {key} is too large" if value > MOST_WHOLE.get(key, value) else ""

@@ -21,8 +21,8 @@ class SecurityState:
         self.acls: dict[str, Acl] = {}
         self.quotas: dict[Entity, dict[str, float]] = {}
 
-    def apply(self, name: str, value: Mapping[str, Any]) -> bool:
-        """Apply a record; return whether it is one of these."""
+    def apply(self, name: str, value: Mapping[str, Any]) -> None:
+        """Apply a record; one of another kind is passed over."""
         if name == "UserScramCredentialRecord":
             made = Credential(value["salt"], value["storedKey"], value["serverKey"], value["iterations"])
             self.scram[value["name"], value["mechanism"]] = made
@@ -34,9 +34,6 @@ class SecurityState:
             self.acls.pop(value["id"], None)
         elif name == "ClientQuotaRecord":
             self.set_quota(value)
-        else:
-            return False
-        return True
 
     def set_quota(self, value: Mapping[str, Any]) -> None:
         """Apply a ClientQuotaRecord."""

@@ -5,7 +5,6 @@ Every partition has one member at least; where there are more members than parti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kcli.broker.clock import Clock, Timer
@@ -162,10 +161,3 @@ class ShareGroup:
         for share in self.partitions.values():
             share.close()
         self._is_dead = True
-
-    def rows(self, partitions: frozenset[Key]) -> Mapping[str, list[int]]:
-        """Return partitions by topic id, in order."""
-        found: dict[str, list[int]] = {}
-        for topic, index in sorted(partitions):
-            found.setdefault(topic, []).append(index)
-        return found

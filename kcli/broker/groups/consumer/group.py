@@ -241,9 +241,11 @@ class ConsumerGroup:
 
     def _follow_topics(self, may_read: Callable[[str], bool]) -> None:
         """Begin a new epoch where the topics that members subscribe to have other partitions than before."""
+        patterns = {each.subscription.pattern for each in self.members.values()} - {""}
+        matched = {pattern: self._matching(pattern, may_read) for pattern in patterns}
         for each in self.members.values():
             if each.subscription.pattern:
-                each.matched = self._matching(each.subscription.pattern, may_read)
+                each.matched = matched[each.subscription.pattern]
         names = {name for each in self.members.values() for name in each.topics}
         found = (topic for name in names if (topic := self.topics.by_name.get(name)) is not None)
         counts = {topic.id: len(topic.partitions) for topic in found}
@@ -293,13 +295,6 @@ class ConsumerGroup:
         for each in self.members.values():
             each.close()
         self._is_dead = True
-
-    def topic_rows(self, partitions: Iterable[Partition]) -> list[tuple[str, list[int]]]:
-        """Return partitions by topic id, in order."""
-        found: dict[str, list[int]] = {}
-        for topic, index in sorted(partitions):
-            found.setdefault(topic, []).append(index)
-        return list(found.items())
 
 
 def check_epoch(member: ConsumerMember, beat: Beat) -> None:
