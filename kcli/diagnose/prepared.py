@@ -10,10 +10,8 @@ from kcli.diagnose.facts.definitions import CALLS, calls_query
 from kcli.diagnose.signs import SIGNS
 from kcli.tables.connections import address_sql
 
-STARTUP_S = 3  # what clients meet in their first seconds is start-up noise
 # Those whose answers wait for others, as their request asks.
 WAITING = "('JOIN_GROUP', 'SYNC_GROUP', 'SHARE_FETCH', 'CONTROLLER_REGISTRATION', 'BROKER_HEARTBEAT')"
-LEADERSHIP = "('NOT_LEADER_OR_FOLLOWER', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH')"
 
 PREPARED: dict[str, str] = {
     **{name: calls_query(table) for name, table in CALLS.items()},

@@ -15,7 +15,7 @@ from kcli.extras import require
 from kcli.pipeline.fact_tables import FACTS, REPORT_FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.tables.arrays import batch_of_rows
-from kcli.tables.definition import schema_of
+from kcli.tables.definition import DUCKDB_TYPES, schema_of
 from kcli.tables.exchange_views import MACROS
 
 MEMORY = "512MiB"  # what is more goes to a temporary folder
@@ -35,10 +35,6 @@ OF_TRAFFIC = (
 )  # fmt: skip
 KNOWN = {*STORED, *PREPARED}
 SOURCES = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)")  # of a query
-SQL_TYPES = {
-    "string": "VARCHAR", "strings": "VARCHAR[]", "binary": "BLOB", "bool": "BOOLEAN", "float64": "DOUBLE",
-    "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT", "instant": "TIMESTAMPTZ",
-}  # fmt: skip
 
 
 class FactStore:
@@ -113,7 +109,7 @@ class FactStore:
 
     def create(self, table: str) -> None:
         """Make a table without a row."""
-        columns = ", ".join(f'"{each.name}" {SQL_TYPES[each.kind]}' for each in self.columns[table])
+        columns = ", ".join(f'"{each.name}" {DUCKDB_TYPES[each.kind]}' for each in self.columns[table])
         self.execute(f"CREATE TABLE {table} ({columns})")
 
     def register(self, name: str, table: str) -> None:

@@ -25,6 +25,7 @@ from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import Written
 
 HOME = "_kcli"
+UNDER_WAY = "under-way"  # the file of the connections that are still open
 PRINTED = 1 << 16  # bytes at each end of a file by which it is known from others
 STATES = 16  # runs whose open connections are kept, so that what came after them can be read again
 
@@ -75,6 +76,13 @@ class Entry:
         for each in written:
             where = {"table": each.table, "day": each.day, "path": each.path, "rows": each.rows, "passing": passing}
             self.files.append(where)
+
+    def keep(self, folder: str, state: bytes, count: int = 0) -> None:
+        """Write the connections that are still open into the run's folder, for the next run. count: how many, where
+        that is known."""
+        (Place(folder) / UNDER_WAY).write(state)
+        self.add([Written("", None, UNDER_WAY, count)], passing=True)
+        self.carry = [published(self.run, self.files[-1])]
 
     def as_dict(self) -> dict[str, Any]:
         """The entry as the journal's JSON has it."""
@@ -140,7 +148,8 @@ class Journal:
             self.entries = [each for each in self.entries if each not in redone]
         else:
             entry.drop = self.passing()
-        entry.drop += [path for each in self.entries[:-STATES] for path in each.carry]
+        # One run falls out of those whose state stays; what earlier ones left went with the runs since.
+        entry.drop += [path for each in self.entries[-STATES - 1 : -STATES] for path in each.carry]
         return entry
 
     def is_state_kept(self, entry: Entry) -> bool:
@@ -186,8 +195,13 @@ class Journal:
 
     def files_of(self, entry: Entry, table: str) -> list[str]:
         """Return the URIs of the published files of a table that a run has written, and no later one replaced."""
-        stay = [where for where in entry.files if entry is self.entries[-1] or not where["passing"]]
-        return [(self.output / published(entry.run, each)).uri for each in stay if each["table"] == table]
+        return [
+            (self.output / published(entry.run, each)).uri for each in self.staying(entry) if each["table"] == table
+        ]
+
+    def staying(self, entry: Entry) -> list[dict[str, Any]]:
+        """Return the files that a run has published, and no later one replaced."""
+        return [where for where in entry.files if entry is self.entries[-1] or not where["passing"]]
 
     def permanent(self, table: str) -> list[str]:
         """URIs of the published files of a table that stay, whatever the next run brings."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import Any
 
 from kcli.capture.io.files import FileCursor
@@ -42,15 +43,13 @@ class Task:
 
 def since(journal: Journal, first_ns: int) -> list[Entry]:
     """Return the last runs, from the first on that has read packets behind a moment."""
-    number = next((number for number, entry in enumerate(journal.entries) if entry.clock > first_ns), None)
-    return [] if number is None else journal.entries[number:]
+    return list(dropwhile(lambda entry: entry.clock <= first_ns, journal.entries))
 
 
 def from_run_on(journal: Journal, runs: Iterable[int]) -> list[Entry]:
     """Return the last runs, from the earliest of these on."""
     wanted = set(runs)
-    number = next((number for number, entry in enumerate(journal.entries) if entry.run in wanted), None)
-    return [] if number is None else journal.entries[number:]
+    return list(dropwhile(lambda entry: entry.run not in wanted, journal.entries))
 
 
 def first_time(files: Sequence[StoredFile]) -> int | None:

@@ -33,12 +33,14 @@ def settled(
     files: Sequence[StoredFile], now: float, settle: float = SETTLE, pattern: re.Pattern[str] | None = None
 ) -> list[StoredFile]:
     """Return the captures that are whole: those with a newer one of their series, or left alone."""
+    series = [series_of(file.uri, pattern) for file in files]
     newest: dict[str, float] = {}
-    for file in files:
-        series = series_of(file.uri, pattern)
-        newest[series] = max(newest.get(series, 0.0), file.changed)
+    for name, file in zip(series, files, strict=True):
+        newest[name] = max(newest.get(name, 0.0), file.changed)
     return [
-        file for file in files if file.changed < newest[series_of(file.uri, pattern)] or now - file.changed >= settle
+        file
+        for name, file in zip(series, files, strict=True)
+        if file.changed < newest[name] or now - file.changed >= settle
     ]
 
 

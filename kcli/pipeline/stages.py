@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 
 from kcli.pipeline.context import RunContext
-from kcli.pipeline.journal import published
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.direct_decode import DirectDecode
 from kcli.pipeline.packets.open_connections import Carried, pack, unpack, untouched
@@ -181,17 +180,16 @@ class Stages:
 
     def carried(self) -> tuple[list[Any], int]:
         """Connections under way since the last run, and the time of its end."""
-        places = [place for entry in self.context.journal.entries[-1:] for place in entry.carry]
-        kept = self.before = [each for place in places for each in unpack((self.context.journal.output / place).read())]
-        return kept, int(self.context.journal.entries[-1].stats["clock"]) if self.context.journal.entries else 0
+        journal = self.context.journal
+        last = journal.entries[-1:]
+        places = [place for entry in last for place in entry.carry]
+        kept = self.before = [each for place in places for each in unpack((journal.output / place).read())]
+        return kept, last[0].clock if last else 0
 
     def keep(self, flows: Sequence[Any], clock: int) -> None:
         """Write the connections that are still open, for the next run. clock: ns."""
         self.context.entry.stats["clock"] = clock
-        (Place(self.folder) / "under-way").write(pack(flows))
-        where = {"table": "", "day": None, "path": "under-way", "rows": len(flows), "passing": True}
-        self.context.entry.files.append(where)
-        self.context.entry.carry = [published(self.context.entry.run, where)]
+        self.context.entry.keep(self.folder, pack(flows), len(flows))
 
 
 def memory_bytes() -> int:

@@ -14,7 +14,7 @@ from kcli.pipeline.redo import again, from_run_on
 from kcli.pipeline.run import Summary, quiet, run_files
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import stored_schema
+from kcli.pipeline.writing import Written, stored_columns, stored_schema
 from kcli.tables.parquet import parquet_writer
 
 FACTS = f"{HOME}/facts"
@@ -78,8 +78,9 @@ def compact(output: str) -> Compacted:
     for (table, day, passing), uris in groups.items():
         path = f"{table}/{f'date={day}/' if day else ''}{'open' if passing else 'whole'}.parquet"
         rows = merge(uris, Place(journal.folder(entry)) / path, table)
-        entry.files.append({"table": table, "day": day, "path": path, "rows": rows, "passing": passing})
-    keep_state(journal, entries[-1], entry)
+        entry.add([Written(table, day, path, rows)], passing=passing)
+    for carried in entries[-1].carry:
+        entry.keep(journal.folder(entry), (journal.output / carried).read())
     journal.commit(entry)
     return Compacted(before, len(groups))
 
@@ -97,9 +98,8 @@ def grouped(journal: Journal) -> dict[tuple[str, str | None, bool], list[str]]:
 def live_files(journal: Journal) -> Iterator[tuple[Entry, dict[str, Any]]]:
     """Yield the files that are published, each with its run."""
     for entry in journal.entries:
-        for where in entry.files:
-            if entry is journal.entries[-1] or not where["passing"]:
-                yield entry, where
+        for where in journal.staying(entry):
+            yield entry, where
 
 
 def merge(uris: Sequence[str], target: Place, table: str) -> int:
@@ -127,20 +127,7 @@ def with_columns(rows: Any, schema: Any) -> Any:
         rows.column(field.name) if field.name in rows.schema.names else pyarrow.nulls(rows.num_rows, field.type)
         for field in schema
     ]
-    encoded = [
-        column.dictionary_encode() if pyarrow.types.is_dictionary(field.type) else column.cast(field.type)
-        for column, field in zip(columns, schema, strict=True)
-    ]
-    return pyarrow.table(encoded, schema=schema)
-
-
-def keep_state(journal: Journal, last: Entry, entry: Entry) -> None:
-    """Have the connections that are still open go with the new entry."""
-    for path in last.carry:
-        (Place(journal.folder(entry)) / "under-way").write((journal.output / path).read())
-        where = {"table": "", "day": None, "path": "under-way", "rows": 0, "passing": True}
-        entry.files.append(where)
-        entry.carry = [published(entry.run, where)]
+    return pyarrow.table(stored_columns(columns, schema), schema=schema)
 
 
 def vacuum(output: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -117,11 +117,17 @@ def as_stored(batch: Any, schema: Any) -> Any:
     """Return a batch of an engine's as a table's files have it: the same columns, some as dictionaries."""
     import pyarrow
 
-    arrays = [
+    return pyarrow.record_batch(stored_columns(batch.columns, schema), schema=schema)
+
+
+def stored_columns(columns: Iterable[Any], schema: Any) -> list[Any]:
+    """Return columns as a table's files have them: some as dictionaries."""
+    import pyarrow
+
+    return [
         column.dictionary_encode() if pyarrow.types.is_dictionary(field.type) else column.cast(field.type)
-        for column, field in zip(batch.columns, schema, strict=True)
+        for column, field in zip(columns, schema, strict=True)
     ]
-    return pyarrow.record_batch(arrays, schema=schema)
 
 
 def rewrite(uri: str, change: Callable[[Any], Any]) -> None:

@@ -58,6 +58,13 @@ def define(tables: dict[str, Table], name: str, text: str, *parts: str | Sequenc
     tables[name] = Table(name, text, tuple(made), dated)
 
 
+# DuckDB's types of columns, by kind.
+DUCKDB_TYPES = {
+    "string": "VARCHAR", "strings": "VARCHAR[]", "binary": "BLOB", "bool": "BOOLEAN", "float64": "DOUBLE",
+    "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT", "instant": "TIMESTAMPTZ",
+}  # fmt: skip
+
+
 def arrow_type(kind: str) -> Any:
     """The pyarrow.DataType of a column's kind."""
     import pyarrow

@@ -48,10 +48,10 @@ def history(folder: str) -> None:
     from kcli.pipeline.report import opened
 
     journal = opened(folder)
-    redone = {run for entry in journal.history for run in entry.redone}
+    live = {entry.run for entry in journal.entries}
     rows = [
         (
-            f"{entry.run}{' (replaced)' if entry.run in redone else ''}", entry.stats.get("ended", "")[:19],
+            f"{entry.run}{'' if entry.run in live else ' (replaced)'}", entry.stats.get("ended", "")[:19],
             cell("captures", len(entry.inputs)), cell("exchanges", entry.stats.get("exchanges")),
             ", ".join(map(str, entry.redone)), ", ".join(each["uri"] for each in entry.forgotten),
         )

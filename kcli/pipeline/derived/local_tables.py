@@ -20,15 +20,12 @@ from kcli.pipeline.fact_tables import FACTS, REPORT_FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_name
+from kcli.tables.definition import DUCKDB_TYPES
 from kcli.tables.exchange_views import MACROS
 
 ROWS = 2000  # of a query's answer at a time
 Ask = Callable[[str], Iterable[Row]]  # the rows of a query over the facts by name, and over `known`
 
-SQL_TYPES = {
-    "instant": "TIMESTAMPTZ", "string": "VARCHAR", "strings": "VARCHAR[]", "bool": "BOOL", "int8": "TINYINT",
-    "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "float64": "DOUBLE", "binary": "BLOB",
-}  # fmt: skip
 # The view `known`: the name that each topic id was first given.
 KNOWN = "SELECT topic_id, arg_min(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id"
 FETCHES = """
@@ -87,7 +84,7 @@ def view_of(table: str, folder: str | Path) -> str:
 def view_of_files(table: str, files: Sequence[str]) -> str:
     """Write the SQL of a table's Parquet files; an older file's missing columns are null, and no file is no row."""
     columns = (TABLES | FACTS | REPORT_FACTS)[table].columns
-    empty = "SELECT " + ", ".join(f"NULL::{SQL_TYPES[each.kind]} AS {each.name}" for each in columns) + " LIMIT 0"
+    empty = "SELECT " + ", ".join(f"NULL::{DUCKDB_TYPES[each.kind]} AS {each.name}" for each in columns) + " LIMIT 0"
     if not files:
         return empty
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
