@@ -72,6 +72,8 @@ class LazyGroup(click.Group):
 class DecodeGroup(LazyGroup):
     """`kcli decode`: where no command is named, the kind of the first file chooses it, wherever that file stands."""
 
+    what = "command or file"
+
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(ctx.command_path, "[OPTIONS] FILE...", prefix="Usage: ")
         formatter.write_usage(ctx.command_path, "COMMAND [ARGS]...", prefix="       ")

@@ -77,7 +77,11 @@ class Place:
         from pyarrow.fs import FileSelector
 
         infos = self.fs.get_file_info(FileSelector(self.path, allow_not_found=True, recursive=recursive))
-        return sorted((self.stored(info) for info in infos if info.is_file), key=lambda each: each.uri)
+        try:
+            return sorted((self.stored(info) for info in infos if info.is_file), key=lambda each: each.uri)
+        except UnicodeDecodeError as error:
+            name = os.fsdecode(error.object)
+            raise InputError("the file's name is not UTF-8, which tables need to name it", file=name) from None
 
     def stored(self, info: Any) -> StoredFile:
         """A file out of its FileInfo."""

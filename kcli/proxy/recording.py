@@ -24,22 +24,33 @@ class Recorder:
         self._waiting: list[bytes] = [file_start(interface)]
         self._size = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._failure: OSError | None = None  # of a write that nobody waited for
 
     def begin(self, client: Endpoint, server: Endpoint, comment: str) -> Recording:
         """A connection begins. comment: stands with its first packet."""
         return Recording(self, PacketStream(client, server), comment)
 
     def put(self, blocks: bytes) -> None:
-        """Take blocks; they are written soon."""
+        """Take blocks; they are written soon, unless a write has failed."""
+        if self._failure is not None:
+            return
         self._waiting.append(blocks)
         self._size += len(blocks)
         if self._size > MOST_WAITING:
             self.flush()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush_later)
+
+    def _flush_later(self) -> None:
+        try:
+            self.flush()
+        except OSError as error:
+            self._failure = error
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write what waits. OSError, also of a write before."""
+        if self._failure is not None:
+            raise self._failure
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import TIMEOUT_MAX
 from typing import Any, Self
 
 from kcli.errors import InputError, UsageError
@@ -70,7 +71,8 @@ class Engine:
         atexit.register(gc.unfreeze)
         self.duckdb, self.at_close, self.dialect = duckdb, at_close, dialect
         self.notes: list[str] = []
-        self.seconds, self.left = seconds, seconds
+        self.seconds = None if seconds is None else min(seconds, TIMEOUT_MAX)
+        self.left = self.seconds
         self.scans = {scan.name: scan for scan in scans}
         self.views = dict(views or {})
         # Those that no query has named so far, by their names in lower case, as DuckDB compares names.

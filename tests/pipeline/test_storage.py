@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,9 @@ def test_a_write_is_whole_and_a_move_can_be_repeated(tmp_path: Path) -> None:
 )
 def test_names(name: str, good: bool) -> None:
     assert is_named_so(name, (".pcap",)) is good
+
+
+def test_a_name_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"bad\xff.pcap")).write_bytes(b"")
+    with pytest.raises(InputError, match="name is not UTF-8"):
+        gather([str(tmp_path)])

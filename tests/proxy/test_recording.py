@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.proxy.recording import MOST_WAITING, Recorder
@@ -66,3 +69,25 @@ def test_blocks_wait_for_others_but_not_long() -> None:
         assert len(written) == 4
 
     run(work())
+
+
+def test_a_disk_that_is_full_is_said_once() -> None:
+    """A timer's write has nobody who could be told; it once filled stderr with tracebacks."""
+    tries: list[int] = []
+
+    def full(data: bytes) -> None:
+        tries.append(len(data))
+        raise OSError(28, "No space left on device")
+
+    async def record() -> None:
+        failures: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: failures.append(context))
+        recorder = Recorder(full)
+        for _ in range(3):
+            recorder.put(b"abcd")
+            await asyncio.sleep(0.05)
+        assert not failures and len(tries) == 1
+        with pytest.raises(OSError, match="No space left"):
+            recorder.flush()
+
+    asyncio.run(record())

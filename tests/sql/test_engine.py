@@ -292,3 +292,8 @@ def test_a_query_has_so_many_seconds(tmp_path: Path) -> None:
         engine.seconds = 60.0
         with engine.answer("SELECT 1 AS a") as rows:
             assert rows.read_all().to_pylist() == [{"a": 1}]
+
+
+def test_more_seconds_than_a_clock_has_are_as_many_as_it_has() -> None:
+    with Engine([], seconds=1e15) as engine, engine.answer("SELECT 1 AS one") as rows:
+        assert [row for batch in rows for row in batch.to_pylist()] == [{"one": 1}]

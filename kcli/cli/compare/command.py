@@ -12,7 +12,7 @@ from kcli.cli.compare.text import text_lines
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.inputs import check_files, format_option, port_option, quiet_option, reading_options
-from kcli.cli.terminal.console import is_terminal, terminal_room
+from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines, print_note
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.extras import require
@@ -86,7 +86,7 @@ def json_lines(found: Any, names: tuple[str, str], _options: dict[str, Any]) -> 
 
 
 def shown_lines(found: Any, names: tuple[str, str], options: dict[str, Any]) -> Iterator[str]:
-    colour = options["output"] is None and is_terminal(sys.stdout)
+    colour = options["output"] is None and shows_colour(sys.stdout)
     return text_lines(found, names, terminal_room(options["output"]), colour=colour)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kcli.cli.diagnose.text import broken
-from kcli.cli.terminal.lines import paint
+from kcli.cli.terminal.lines import joined, paint
 from kcli.counting import counted
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def entry(word: str, text: str, room: int | None, *, colour: bool) -> Iterator[s
     first, *rest = broken(text, None if room is None else room - WIDTH - 2, "")
     head = f"{shown:{WIDTH}}  "
     style = COLOURS.get(word)
-    yield f"{paint(head, colour, fg=style, bold=word == 'worse') if style else head}{first}"
+    yield joined(paint(head, colour, fg=style, bold=word == "worse") if style else head, first)
     yield from (" " * (WIDTH + 2) + line for line in rest)
 
 

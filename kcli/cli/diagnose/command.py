@@ -12,7 +12,7 @@ from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import finding_lines, text_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
-from kcli.cli.terminal.console import is_terminal, terminal_room
+from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.extras import require
@@ -73,7 +73,7 @@ def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], optio
     from kcli.diagnose.following import follow
 
     write, is_grave = Lines(out).line, False
-    colour, room = options["output"] is None and is_terminal(sys.stdout), terminal_room(options["output"])
+    colour, room = options["output"] is None and shows_colour(sys.stdout), terminal_room(options["output"])
     for each in follow(paths, scope, **read):
         is_grave = is_grave or each.severity != INFO
         is_text = options["format_"] == "text"
@@ -101,7 +101,7 @@ def json_lines(found: Any, _options: dict[str, Any]) -> Iterator[str]:
 
 
 def shown_lines(found: Any, options: dict[str, Any]) -> Iterator[str]:
-    colour = options["output"] is None and is_terminal(sys.stdout)
+    colour = options["output"] is None and shows_colour(sys.stdout)
     return text_lines(found, terminal_room(options["output"]), colour=colour)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kcli.cli.terminal.cells import wrap
-from kcli.cli.terminal.lines import paint
+from kcli.cli.terminal.lines import joined, paint
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis, Finding
@@ -34,7 +34,7 @@ def finding_lines(each: Finding, room: int | None, *, colour: bool, whole: bool)
     head = f"{word:{WIDTH}}  "
     first, *rest = broken(f"{each.finding}  {each.text}", None if room is None else room - len(head), "")
     style = {"fg": COLOURS[each.severity], "bold": each.severity == "critical"}
-    yield f"{paint(head, colour, **style)}{first}"
+    yield joined(paint(head, colour, **style), first)
     yield from (indent + line for line in rest)
     if not whole:
         return

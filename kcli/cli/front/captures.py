@@ -13,7 +13,7 @@ from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import broken, checked_text, finding_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.terminal.cells import pad
-from kcli.cli.terminal.console import is_terminal, terminal_room
+from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.extras import require
@@ -36,7 +36,7 @@ def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
         read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
         found = diagnose(paths, moved=moved, **read)
     name = PurePath(paths[0]).name if len(paths) == 1 else counted(len(paths), "capture")
-    for line in screen(found, name, shlex.join(files), terminal_room(None), colour=is_terminal(sys.stdout)):
+    for line in screen(found, name, shlex.join(files), terminal_room(None), colour=shows_colour(sys.stdout)):
         print_line(line)
     if found.damage is not None:
         raise found.damage

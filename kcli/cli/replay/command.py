@@ -23,13 +23,13 @@ from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.exchange_sources import name_of
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
 from kcli.cli.replay.running import counting, ignore, interrupted, standing
-from kcli.cli.terminal.console import warn
+from kcli.cli.terminal.console import is_terminal, warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.cli.terminal.output import open_output
 from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted
-from kcli.errors import INTERRUPTED, InputError
+from kcli.errors import INTERRUPTED, InputError, UsageError
 from kcli.jsontext import dumps
 from kcli.proxy.recording import Recorder
 from kcli.replay.engine import parse_speed
@@ -102,6 +102,8 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
     kcli replay night.pcap --bootstrap localhost:9092
     kcli replay night.pcap --bootstrap localhost:9092 --clients 20 --speed max --free-running
     """
+    if given["record"] == "-" and is_terminal(sys.stdout):
+        raise UsageError("--record -: a capture is not for a terminal (a file, or a pipe expected)")
     quiet, repeat, clients = given["quiet"], given["repeat"], given["clients"]
     config = configure(given["bootstrap"], given["settings"], quiet=quiet)
     options = TrafficOptions(

@@ -41,6 +41,11 @@ def line_of(parts: tuple[str, ...]) -> str:
     return "".join([part if type(part) is Painted else legible(part) for part in parts])
 
 
+def joined(*parts: str) -> str:
+    """Return the parts of a line as one text that keeps the colours of `paint`; the other parts are escaped."""
+    return Painted(line_of(parts)) if any(type(part) is Painted for part in parts) else "".join(parts)
+
+
 def csv_line(values: Iterable[Any]) -> str:
     """A row of CSV, without a line's end."""
     import csv
@@ -92,7 +97,7 @@ class Lines:
         if not texts:
             return
         if not "".join(texts).isprintable():
-            texts = [legible(text) for text in texts]
+            texts = [line_of((text,)) for text in texts]
         self.write(("\n".join(texts) + "\n").encode())
 
 

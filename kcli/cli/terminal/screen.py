@@ -17,6 +17,10 @@ class Screen(Console):
     def __init__(self, **options: object) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)  # type: ignore[arg-type]
 
+    def on_broken_pipe(self) -> None:
+        """Leave it to `kcli.cli.main`, as of any other output: rich ends the process with 1."""
+        raise
+
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable():

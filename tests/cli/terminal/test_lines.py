@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.cli.terminal.lines import Lines, csv_line, guard_streams, paint, print_line, print_note, unguarded
+from kcli.cli.terminal.lines import Lines, csv_line, guard_streams, joined, paint, print_line, print_note, unguarded
 
 HOSTILE = "\x1b[31mred\x1b]0;t\x07\nFORGED\r\u202e\x9b\u2028\udcff"
 SHOWN = "\\x1b[31mred\\x1b]0;t\\x07\\nFORGED\\r\\u202e\\x9b\\u2028\\udcff"
@@ -42,6 +42,14 @@ def test_colours_are_those_of_paint_alone() -> None:
     out = io.BytesIO()
     Lines(out).line(paint(HOSTILE, True, fg="red"), HOSTILE, paint(HOSTILE, False, fg="red"))
     assert out.getvalue().decode() == f"\x1b[31m{SHOWN}\x1b[0m{SHOWN}{SHOWN}\n"
+
+
+def test_a_line_that_is_put_together_keeps_its_colours() -> None:
+    """`kcli diagnose` once showed \\x1b[31m on a terminal."""
+    out = io.BytesIO()
+    made = joined(paint("CRITICAL ", True, fg="red"), HOSTILE)
+    Lines(out).lines([made, joined("plain ", HOSTILE)])
+    assert out.getvalue().decode() == f"\x1b[31mCRITICAL \x1b[0m{SHOWN}\nplain {SHOWN}\n"
 
 
 def test_lines_on_standard_output_and_error(capsys: pytest.CaptureFixture[str]) -> None:

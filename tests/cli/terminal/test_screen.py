@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 
+import pytest
 from rich.table import Table
 from rich.text import Text
 
@@ -43,3 +45,12 @@ def test_styles_are_richs_own() -> None:
         shown("\x1b[31m", "bold")
     )
     assert out.getvalue() == "\x1b[1m\\x1b[31m\x1b[0m\n"
+
+
+def test_a_pipe_whose_reader_has_gone_is_an_error_as_any_other() -> None:
+    """rich would end the process with 1, which says that the answer is no."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as file, pytest.raises(BrokenPipeError):
+        Screen(file=file).print("x" * 100_000)
+        file.flush()
