@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Any
 
 from kcli.capture.decoder import DecodeOptions, decode
+from kcli.capture.filters import ALL
 from kcli.capture.io.capture_file import CaptureFile, is_piped
 from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.capture.sink import Sink
@@ -55,13 +56,13 @@ class Facts:
         task = DirectDecode(files, (), open_file=CaptureFile)
         try:
             decoded, read = task.decode(made.name, self.options | {"wanted": NEEDED})
+            self.lineage = [*lineage_rows(1, read, [decoded]), *open_rows(1, [decoded])]
+            self.failures = [InputError(each.problem) for each in read if each.problem]
+            if not decoded.exchanges and not self.failures:
+                self.failures = nothing_there(self.paths, self.options)
         except BaseException:
             made.cleanup()
             raise
-        self.lineage = [*lineage_rows(1, read, [decoded]), *open_rows(1, [decoded])]
-        self.failures = [InputError(each.problem) for each in read if each.problem]
-        if not decoded.exchanges and not self.failures:
-            self.failures = [nothing_there(self.paths, self.options)]
         return made
 
     def lineage_rows(self) -> Iterator[tuple[Any, ...]]:
@@ -84,13 +85,17 @@ class Facts:
                 self.folder.cleanup()
 
 
-def nothing_there(paths: Sequence[str], options: dict[str, Any]) -> NothingReadError:
-    """The error for captures without an exchange, which are read once more to say what is in them."""
+def nothing_there(paths: Sequence[str], options: dict[str, Any]) -> list[InputError]:
+    """The error for captures without an exchange, which are read once more to say what is in them.
+
+    None where all their exchanges are outside --since and --until.
+    """
     if any(map(is_piped, paths)):
-        return NothingReadError("no Kafka request in it, nothing to judge")
+        chosen = options.get("chosen", ALL)
+        bounded = "" if chosen.takes_all else " between --since and --until"
+        return [NothingReadError(f"no Kafka request in it{bounded}, nothing to judge")]
     found = nothing_in(decode(paths, Sink(), DecodeOptions(**options)))
-    assert found is not None
-    return found
+    return [found] if found else []
 
 
 def size_of(path: str) -> int:

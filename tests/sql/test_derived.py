@@ -65,6 +65,13 @@ def test_times_are_chosen_alike_of_odd_exchanges(
     assert any(by_columns)
 
 
+def test_no_exchange_at_the_times_asked_for_is_no_row(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("java44-txn.pcap", "tls.pcap"):
+        line = ["sql", "SELECT * FROM clients", str(samples / name), "--since", "2999-01-01", "--format", "jsonl"]
+        assert main(line) == 0
+        assert capsys.readouterr() == ("", "")
+
+
 def test_every_byte_has_a_place(samples: Path, ask: Callable[..., Any]) -> None:
     query = """SELECT sum(CASE WHEN scope = 'file' THEN 0 ELSE payload_bytes - exchange_bytes - event_bytes
                               - duplicate_bytes - stray_bytes - tls_bytes - carried_bytes END) AS lost,
