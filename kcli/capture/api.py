@@ -68,17 +68,17 @@ class Capture:
         return self.source.tally
 
     def items(self) -> Iterator[Item]:
-        """The exchanges, and events for every byte that is none, in order; bodies are decoded at once."""
+        """Yield the exchanges in order, with an event for every byte that is in none; bodies are decoded at once."""
         self._take()
         for _ in self.source.read():
             for item in self.values.taken():
                 yield from with_failures(item)
 
     def to_arrow(self) -> pyarrow.RecordBatchReader:
-        """A pyarrow.RecordBatchReader, which reads the captures while it is read: a row for each exchange and event.
+        """Return a pyarrow.RecordBatchReader that reads the captures as it is read: a row for each exchange and event.
 
-        The columns are those of `kcli decode pcap --format parquet`; request and response are JSON text. UsageError:
-        pyarrow or numpy is missing.
+        The columns are those of `kcli decode pcap --format parquet`; request and response are JSON text. Raises
+        UsageError where pyarrow or numpy is missing.
         """
         require("to_arrow", "parquet")
         import pyarrow
@@ -91,7 +91,9 @@ class Capture:
         return pyarrow.RecordBatchReader.from_batches(sink.schema, sink.batches())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A pandas.DataFrame of the same rows, all in memory. UsageError: pandas, pyarrow or numpy is missing."""
+        """Return a pandas.DataFrame of the rows of `to_arrow`, all in memory. Raises UsageError where pandas, pyarrow
+        or numpy is missing.
+        """
         require("to_pandas", "pandas")
         return self.to_arrow().read_pandas()
 

@@ -62,7 +62,7 @@ class Usage:
     reason: str
 
     def as_dict(self) -> dict[str, Any]:
-        """As `kcli audit --format jsonl` shows it."""
+        """Return the members of its object in `kcli audit --format jsonl`."""
         accepted = {"min": self.accepted.lo, "max": self.accepted.hi} if self.accepted else None
         versions = [{"version": version, "requests": count} for version, count in self.versions.items()]
         made = {"apiKey": self.api_key, "apiName": self.name, "versions": versions, "accepted": accepted}
@@ -104,7 +104,7 @@ def audited(
 
 
 def audit(items: Iterable[Exchange | Event | Overheard]) -> list[Client]:
-    """Every client of a capture, in order of first appearance. Requests that can't be decoded do not count."""
+    """Return every client of a capture in order of first appearance. Requests that can't be decoded do not count."""
     clients: dict[tuple[str | None, str, str | None, str | None], Client] = {}
     talks: dict[Link, Talk] = {}
     for each in items:
@@ -136,7 +136,7 @@ def audit(items: Iterable[Exchange | Event | Overheard]) -> list[Client]:
 
 
 def counts(exchange: Exchange) -> bool:
-    """Whether a request is judged: it decodes, or is of an API that the tables don't have, with a client id."""
+    """Return whether a request is judged: it decodes, or has a client id and an API that the tables lack."""
     if exchange.bodies.api(exchange.api_key) is None:
         return exchange.client_id is not None
     return exchange.bodies.request_decodes(exchange.request_frame)
@@ -163,7 +163,7 @@ class Talk:
 
 
 def merge(clients: Iterable[Client]) -> list[Client]:
-    """Connections that never said which software it is join those of the same client that did, where that is one."""
+    """Merge connections without a software name into those of the same client that have one, where that is one."""
     groups: dict[tuple[str | None, str], list[Client]] = {}
     found = list(clients)
     for client in found:
@@ -192,12 +192,12 @@ class Judge:
         self._known: dict[object, tuple[Usage, ...]] = {}
 
     def accepts(self, key: int, version: int) -> bool:
-        """Whether the release takes a request of that version from any client."""
+        """Return whether the release accepts a request of this version from any client."""
         taken = self.accepted.get(key)
         return key == API_VERSIONS or (taken is not None and version in taken)
 
     def usages(self, client: Client) -> tuple[Usage, ...]:
-        """Each API the client used, by key, against what the release accepts."""
+        """Judge each API the client used, by key, against what the release accepts."""
         alike = frozenset(client.used.items()), frozenset(client.free), client.negotiates, client.software is None
         found = self._known.get(alike)
         if found is None:
@@ -231,7 +231,7 @@ def is_refused(key: int, version: int, taken: Range | None, negotiates: bool, re
 
 
 def was_removed(key: int, release: str, catalog: Catalog) -> bool:
-    """Whether an API that the release lacks was there before it."""
+    """Return whether an API that the release lacks was in an older release."""
     releases = catalog.releases
     return any(key in catalog.release_versions(older) for older in releases[: releases.index(catalog.release(release))])
 

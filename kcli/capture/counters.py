@@ -51,7 +51,7 @@ class Tally:
         self.protection_bytes += count
 
     def add_steady(self, engine: Any) -> None:
-        """What the compiled engine counted by itself, where it wrote lines without values."""
+        """Add what the compiled engine counted by itself, where it wrote lines without values."""
         self.exchanges += engine.exchanges
         self.answered += engine.answered
         self.exchange_bytes += engine.message_bytes
@@ -65,7 +65,7 @@ class Tally:
             setattr(self, each.name, ours + theirs)
 
     def unaccounted(self, engine: Any) -> int:
-        """Captured bytes of TCP's that are in no exchange, no event, and are no repetition: 0, or there is a bug."""
+        """Return the captured bytes of TCP that are in no exchange, event or repetition: 0, or there is a bug."""
         known = (
             self.exchange_bytes
             + self.captured
@@ -78,7 +78,7 @@ class Tally:
 
 
 def bytes_text(count: int) -> str:
-    """ "812 B", "1.4 kB", "12.4 MB": at most four characters of number."""
+    """Format a size as "812 B", "1.4 kB" or "12.4 MB": at most four characters of number."""
     if count < 1000:
         return f"{count} B"
     size, units = count / 1000, ["kB", "MB", "GB"]

@@ -56,7 +56,7 @@ class CaptureDecoder(Generic[S]):
     feed: ConditionalFeed | None
 
     def __init__(self, paths: Sequence[str | Stream], sink: S, options: DecodeOptions = DEFAULTS) -> None:
-        """InputError: a key log can't be read."""
+        """Prepare to decode. Raises InputError for a key log that can't be read."""
         self.paths, self.sink, self.options = paths, sink, options
         self.file_names = tuple(map(name_of, paths))
         self.entered_names = [name_of(path) for path in dict.fromkeys(paths)]
@@ -121,7 +121,7 @@ class CaptureDecoder(Generic[S]):
             sink.event(item)
 
     def enter(self, number: int) -> None:
-        """The next contents are those of another file."""
+        """Take the next contents as those of another file."""
         self.number = number
         self.sink.next_file(number)
 
@@ -171,7 +171,7 @@ def learn_names(item: Item) -> None:
 
 
 def with_failures(item: Item) -> Iterator[Item]:
-    """An exchange behind the events about its own bodies, which are decoded here; an event as it is."""
+    """Yield an exchange after the events about its own bodies, which are decoded here; an event as it is."""
     if isinstance(item, Exchange):
         _ = item.request, item.response
         yield from item.failures

@@ -23,7 +23,7 @@ Body: TypeAlias = Any  # of a message, as a value; None: there is none, or it ca
 
 
 def mentions(value: Any, topic: str) -> bool:
-    """Whether a message names a topic, or one that fits the pattern; ids count by their name (`_topicName`)."""
+    """Return whether a message names a topic that fits the name or pattern; ids count by their name (`_topicName`)."""
     if isinstance(value, list):
         return any(mentions(item, topic) for item in value if isinstance(item, (dict, list)))
     return any(
@@ -44,9 +44,9 @@ class Condition(Protocol):
     wanted: frozenset[str]
 
     def holds(self, batch: Any) -> Any:
-        """For which rows of a record batch that has these columns: bool by row, as a numpy.ndarray.
+        """Return for which rows of a record batch that has these columns it holds: bool by row, as a numpy.ndarray.
 
-        UsageError: it fails for a value.
+        Raises UsageError where it fails for a value.
         """
 
 
@@ -95,11 +95,11 @@ class Filter:
         return all(each is None for each in more) and not is_pattern(names)
 
     def wants(self, item: Item) -> bool:
-        """Whether an exchange or event passes."""
+        """Return whether an exchange or event passes."""
         return self.wants_event(item) if isinstance(item, Event) else self.wants_exchange(item)
 
     def wants_event(self, event: Event) -> bool:
-        """Events stay where only time or errors are asked for: which exchanges they would have been nobody knows."""
+        """Return whether an event passes: only where nothing but time, connection or errors restricts the exchanges."""
         return (
             not self.apis
             and all(each is None for each in (self.client_id, self.topic, self.error, self.slower_than, self.where))
@@ -108,15 +108,15 @@ class Filter:
         )
 
     def in_time(self, ns: int) -> bool:
-        """Whether a time (ns) lies between `since` and `until`, both included."""
+        """Return whether a time (ns) lies between `since` and `until`, both included."""
         return (self.since is None or ns >= self.since) and (self.until is None or ns <= self.until)
 
     def wants_exchange(self, exchange: Exchange) -> bool:
-        """Whether an exchange passes; its bodies are decoded where topic or errors are asked for."""
+        """Return whether an exchange passes; its bodies are decoded where the topic or errors restrict it."""
         return self.fits_header(exchange) and self.fits_bodies(exchange)
 
     def fits_bodies(self, exchange: Exchange) -> bool:
-        """Whether an exchange passes as far as its bodies tell."""
+        """Return whether an exchange's bodies pass."""
         if self.topic is not None and not self.fits_topic(exchange.request, exchange.response):
             return False
         if self.error is None and not self.errors:
@@ -124,29 +124,29 @@ class Filter:
         return self.fits_errors(exchange.response) or (self.error is None and bool(exchange.failures))
 
     def fits_topic(self, *bodies: Body) -> bool:
-        """Whether one of an exchange's bodies names the topic."""
+        """Return whether one of an exchange's bodies names the topic."""
         return self.topic is None or any(mentions(each, self.topic) for each in bodies if each)
 
     def fits_errors(self, response: Body) -> bool:
-        """Whether an answer has the error that is asked for, or any."""
+        """Return whether a response has the error that is asked for, or any."""
         codes = error_codes(response or {})
         if self.error is not None:
             return any(map(self.error.fits, codes))
         return not self.errors or next(codes, None) is not None
 
     def wants_row(self, row: Body, ns: int, answered: int | None) -> bool:
-        """The same of an exchange as a line of JSON has it. ns, answered: its times; 0, None: not known."""
+        """Return whether an exchange passes, given its line of JSON. ns, answered: its times; 0, None: unknown."""
         header, request, response = row["requestHeader"], row["request"], row["response"]
         who = header["requestApiKey"], header.get("clientId"), row["connection"]
         return self.fits(ns, answered, *who) and self.fits_topic(request, response) and self.fits_errors(response)
 
     def fits_header(self, exchange: Exchange) -> bool:
-        """Whether an exchange may pass, judged without its bodies."""
+        """Return whether an exchange passes, judged without its bodies."""
         ends = exchange.request_ns, exchange.response_ns
         return self.fits(*ends, exchange.api_key, exchange.client_id, exchange.connection)
 
     def fits(self, ns: int, answered: int | None, api_key: int, client_id: str | None, connection: str) -> bool:
-        """The same of an exchange that is no value: when it was asked and answered (ns), and by whom."""
+        """Return whether the times (ns) of request and response, API, client and connection of an exchange pass."""
         if not self.in_time(ns) or (self.apis and api_key not in self.apis):
             return False
         if not self.fits_client(client_id) or not self.fits_connection(connection):
@@ -154,16 +154,16 @@ class Filter:
         return self.slower_than is None or (answered is not None and answered - ns > self.slower_than)
 
     def wants_line(self, line: bytes) -> bool:
-        """Whether an exchange's line names the topic; the rest of the filter was looked at before."""
+        """Return whether an exchange's line passes; everything but its bodies was checked before."""
         row = loads(line)
         return self.fits_topic(row["request"], row["response"])
 
     def fits_client(self, client_id: str | None) -> bool:
-        """Whether a client's id is the one that is wanted."""
+        """Return whether a client id fits."""
         return self.client_id is None or matches(client_id, self.client_id)
 
     def fits_connection(self, connection: str) -> bool:
-        """Whether a connection's name is one that is wanted."""
+        """Return whether a connection's name fits."""
         return self.connection is None or matches(connection, self.connection, part=True)
 
 
@@ -183,9 +183,9 @@ def chosen(
     slower_than: float | None = None,
     connection: str | None = None,
 ) -> Filter:
-    """The filter that names, keys and times make. error: names, or codes as text. slower_than: ms.
+    """Return the filter that names, keys and times make. error: names, or codes as text. slower_than: ms.
 
-    UsageError: no such API or error, or no time.
+    Raises UsageError for an unknown API or error, or a time that is none.
     """
     named = () if api is None else (api,) if isinstance(api, str | int) else api
     if not isinstance(named, Iterable):

@@ -20,7 +20,7 @@ MECHANISMS = {
 
 
 def protocol_of(data: bytes | bytearray) -> str:
-    """What the bytes begin as, in words; "" where that is not known."""
+    """Return the name of the protocol that the bytes begin with; "" if unknown."""
     start = bytes(data[:64])
     for name_of in NAMERS:
         if name := name_of(start):
@@ -51,7 +51,7 @@ def ssh_name(start: bytes) -> str:
 
 
 def gss_name(start: bytes) -> str:
-    """A token of GSSAPI, behind its length or bare."""
+    """Describe a GSSAPI token, after its length or bare; "" if there is none."""
     for at in (PREFIX, 0):
         if mechanism := token_mechanism(start[at:]):
             return f"a token of GSSAPI ({mechanism})"
@@ -59,7 +59,7 @@ def gss_name(start: bytes) -> str:
 
 
 def token_mechanism(token: bytes | bytearray) -> str:
-    """The mechanism of a token of GSSAPI that begins here; "": none does."""
+    """Return the mechanism of the GSSAPI token that begins here; "" if none does."""
     if bytes(token[:1]) != GSS_TOKEN or len(token) < 2:
         return ""
     behind = 2 + (token[1] & 0x7F if token[1] & 0x80 else 0)

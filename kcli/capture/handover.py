@@ -34,7 +34,7 @@ class Handover:
     def __init__(
         self, bodies: Bodies, tally: Tally, key_logs: Sequence[str], receive: Callable[[Exchange | Event], None]
     ) -> None:
-        """key_logs: files with the secrets of TLS connections. receive: takes exchanges and events."""
+        """Prepare connections. key_logs: files with TLS secrets. receive: takes exchanges and events."""
         self.bodies, self.tally, self.key_logs, self.receive = bodies, tally, key_logs, receive
         self.layer: Layer = self.new_layer
         self.secrets_met: Callable[[], None] = lambda: None

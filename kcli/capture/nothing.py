@@ -21,7 +21,7 @@ class NothingReadError(InputError):
 
 
 def nothing_in(source: CaptureDecoder[Any]) -> NothingReadError | None:
-    """The error for captures that were read and have no exchange; None: they have one."""
+    """Return the error for captures that were read and have no exchange; None if they have one."""
     if source.tally.exchanges:
         return None
     names = source.file_names
@@ -29,13 +29,13 @@ def nothing_in(source: CaptureDecoder[Any]) -> NothingReadError | None:
 
 
 def require_exchanges(source: CaptureDecoder[Any]) -> None:
-    """NothingReadError: what was read has no exchange."""
+    """Raise NothingReadError if what was read has no exchange."""
     if (error := nothing_in(source)) is not None:
         raise error
 
 
 def nothing_text(tally: Tally, engine: Any) -> str:
-    """What was found instead of exchanges."""
+    """Describe what was found instead of exchanges."""
     tls = Counter({reason: count for reason, count in tally.foreign.items() if reason.startswith(("TLS", "SSL"))})
     others = tally.foreign - tls
     phrases: list[str] = []
@@ -58,6 +58,6 @@ def nothing_text(tally: Tally, engine: Any) -> str:
 
 
 def top_of(reasons: Counter[str]) -> str:
-    """The commonest reason, and how many others there are."""
+    """Return the commonest reason, and how many others there are."""
     (first, _), *rest = reasons.most_common()
     return first + (f" and {counted(len(rest), 'other reason')}" if rest else "")

@@ -46,7 +46,7 @@ OTHERS = "others"  # error codes beyond those that are counted by name
 
 
 def bucket_of(microseconds: int) -> int:
-    """The bucket of a latency."""
+    """Return the bucket of a latency."""
     if microseconds < STEPS:
         return microseconds
     exponent = microseconds.bit_length() - 1
@@ -54,7 +54,7 @@ def bucket_of(microseconds: int) -> int:
 
 
 def middle_of(bucket: int) -> int:
-    """What a bucket's latencies count as, in microseconds."""
+    """Return the latency (µs) that a bucket counts as."""
     if bucket < STEPS:
         return bucket
     octave, step = divmod(bucket, STEPS)
@@ -126,7 +126,9 @@ class Figures:
             self.links = other.links | (self.links or set())
 
     def percentiles(self, shares: Sequence[float]) -> list[float | None]:
-        """The latency in ms below which lie those shares (ascending) of the answers; None without an answer."""
+        """Return the latencies (ms) below which those shares (ascending) of the responses lie; None
+        without a response.
+        """
         count = sum(self.buckets.values())
         if not count:
             return [None] * len(shares)
@@ -174,7 +176,7 @@ class TcpFigures(NamedTuple):
     opened: int
 
     def joined(self, other: TcpFigures) -> TcpFigures:
-        """Of both."""
+        """Return the figures of both."""
         trips = [each.round_trip_ms for each in (self, other) if each.round_trip_ms is not None]
         resent, opened = self.retransmissions + other.retransmissions, self.opened + other.opened
         return TcpFigures(min(trips, default=None), resent, opened)
@@ -192,7 +194,9 @@ class StatisticsSink(Sink):
     """Counts exchanges by group. added: groups that others have counted."""
 
     def __init__(self, by: Sequence[str], interval: int = WIDTHS["interval"]) -> None:
-        """by: out of COLUMNS; "partition" has its topic in front of it. interval: ns, of the column of this name."""
+        """Count by columns. by: out of COLUMNS; "partition" has its topic in front of it. interval:
+        ns, for "interval".
+        """
         wanted = [name for each in by for name in (("topic", "partition") if each == "partition" else (each,))]
         self.columns = tuple(dict.fromkeys(wanted))
         self.by = tuple(name for name in self.columns if name != "topic" or "partition" not in self.columns)
@@ -229,7 +233,7 @@ class StatisticsSink(Sink):
         return self.kept + (0 if self.counts is None else int(self.counts.counted))
 
     def scans(self, api_key: int, version: int) -> Any:
-        """As `kcli.capture.tables.field_paths.scans`: what the sink looks for."""
+        """Return what `kcli.capture.tables.field_paths.scans` does, for the roles that are counted by."""
         return scans(api_key, version, self.roles, self.bodies.dialect)
 
     def note_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
@@ -267,7 +271,7 @@ class StatisticsSink(Sink):
                 figures.links = {exchange.connection, *(figures.links or ())}
 
     def figures(self, key: tuple[Any, ...] | None) -> Figures:
-        """Those of a group; of the others where there are too many groups."""
+        """Return the figures of a group, or those of the rest where there are too many groups."""
         known = self.groups.get(key)
         if known is None:
             key = key if len(self.groups) < MOST_GROUPS else None
@@ -275,7 +279,7 @@ class StatisticsSink(Sink):
         return known
 
     def named(self, exchange: Exchange) -> Named:
-        """What both sides of an exchange name, as far as that is counted by."""
+        """Return the names in both sides of an exchange, as far as they are counted by."""
         found = Named({}, {}, {})
         api = self.bodies.api(exchange.api_key)
         if self.roles and api is not None:
@@ -284,7 +288,7 @@ class StatisticsSink(Sink):
         return found
 
     def values(self, name: str, exchange: Exchange, codes: list[int], named: Named) -> list[tuple[Any, ...]]:
-        """Those of a column that an exchange has, each as a part of a group's key."""
+        """Return an exchange's values of a column, each as a part of a group's key."""
         match name:
             case "topic":
                 return [(topic,) for topic in named.topics]
@@ -312,7 +316,7 @@ class StatisticsSink(Sink):
     # What came of it
 
     def rows(self) -> list[StatisticsRow]:
-        """A row for each group: by time where that is asked for, else the biggest first; the others at the end."""
+        """Return a row for each group: by time where that is counted by, else the largest first; the rest last."""
         made: dict[tuple[Any, ...] | None, Figures] = {}
         for key, figures in [*self.counted(), *self.groups.items()]:
             shown = None if key is None else tuple(map(self.shown, self.key_columns, key))
@@ -327,7 +331,7 @@ class StatisticsSink(Sink):
         return [self.row(self.in_columns(key), figures) for key, figures in sorted(made.items(), key=order)]
 
     def row(self, group: dict[str, Any] | None, figures: Figures) -> StatisticsRow:
-        """A group's row."""
+        """Return a group's row."""
         if "connection" in self.columns:
             links = {(group or {}).get("connection", "")}
         else:
@@ -341,14 +345,14 @@ class StatisticsSink(Sink):
         return tuple(name for each in self.by for name in (("topic", each) if each == "partition" else (each,)))
 
     def in_columns(self, key: tuple[Any, ...] | None) -> dict[str, Any] | None:
-        """A group's key by column, in the order that was asked for."""
+        """Return a group's key by column, in the order that was asked for."""
         if key is None:
             return None
         values = dict(zip(self.key_columns, key, strict=True))
         return {name: values[name] for name in self.columns}
 
     def counted(self) -> Iterator[tuple[tuple[Any, ...] | None, Figures]]:
-        """What the core and others have counted."""
+        """Yield the groups that the core and other processes have counted."""
         yield from self.added
         for key, *sums, codes, links in [] if self.counts is None else self.counts.take_groups():
             if sums[0]:
@@ -359,7 +363,7 @@ class StatisticsSink(Sink):
                 yield key, figures
 
     def shown(self, column: str, value: Any) -> Any:
-        """A key's value as people know it."""
+        """Return a key's value as people know it."""
         if column == "api":
             return self.bodies.name(value) or str(value)
         if column in self.widths:

@@ -12,7 +12,7 @@ MOST = 4  # names of what is in no tunnel
 
 
 def unread_phrases(engine: Any) -> list[str]:
-    """Phrases such as "297 packets in VXLAN" and "12 packets not TCP (9 UDP, 3 ARP)", the largest first."""
+    """Return phrases such as "297 packets in VXLAN" and "12 packets not TCP (9 UDP, 3 ARP)", the largest first."""
     tunnels, plain = Counter[str](), Counter[str]()
     for code, number in engine.unread.items():
         tunnel, name = unread_name(code)

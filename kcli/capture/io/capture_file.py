@@ -32,7 +32,7 @@ class CaptureFile:
         self.stream = self.open()
 
     def open(self) -> Any:
-        """The stream of decompressed bytes, by the first bytes of the file."""
+        """Open the stream of decompressed bytes, chosen by the first bytes of the file."""
         raw = self.open_raw()
         self.raw = raw
         self.read_some(raw, 4)
@@ -50,13 +50,13 @@ class CaptureFile:
         return raw
 
     def open_raw(self) -> Any:
-        """The bytes as they are stored; a subclass may have them from elsewhere."""
+        """Open the bytes as they are stored; a subclass may take them from elsewhere."""
         if isinstance(self.path, Stream):
             return self.path
         return StandardInput() if self.path == STDIN else io.FileIO(self.path)
 
     def rewound(self, raw: Any) -> Any:
-        """The compressed stream from its first byte on, also where it cannot be sought in (a pipe)."""
+        """Return the compressed stream from its first byte on, even where it can't seek (a pipe)."""
         head = bytes(self.data)
         self.start = self.end = 0
         return Rejoined(head, raw)
@@ -80,7 +80,7 @@ class CaptureFile:
         return 0 if self.piped else int(self.raw.tell())
 
     def moved(self) -> int:
-        """Bytes of the file itself that were read since this was last asked."""
+        """Return how many bytes of the file itself were read since the last call."""
         before, self.reported = self.reported, self.place
         return self.reported - before
 
@@ -90,7 +90,7 @@ class CaptureFile:
         self.offset += count
 
     def fill(self) -> bool:
-        """More bytes behind those in `data`; False at the end. What breaks decompression is one too (`failure`)."""
+        """Append more bytes to `data`; return False at the end. Broken compression ends it, too (`failure`)."""
         left = self.end - self.start
         room = self.room if left * 2 <= len(self.room) else bytearray(len(self.room) * 2)
         room[:left] = self.room[self.start : self.end]
@@ -110,7 +110,7 @@ class CaptureFile:
 
 
 def is_piped(path: str | Stream) -> bool:
-    """Whether a file can be read only once."""
+    """Return whether a file can be read only once."""
     return isinstance(path, Stream) or path == STDIN or Path(path).is_fifo()
 
 
@@ -160,7 +160,7 @@ class Inflated(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int:
-        """EOFError: the stream is cut; isal_zlib.error: it is damaged."""
+        """Read decompressed bytes into `room`. Raises EOFError for a cut stream, isal_zlib.error for a damaged one."""
         while True:
             if not self.input:
                 self.input = self.packed.read(PACKED) or b""

@@ -20,21 +20,21 @@ class FileMarks:
         return self.marks[-1][1]
 
     def enter(self, number: int, row: int) -> None:
-        """The next packets are those of another file; so many rows are there by now."""
+        """Mark that the next packets, from row `row` on, are those of another file."""
         if number != self.marks[-1][1]:
             self.marks.append((row, number))
 
     def column(self, names: Sequence[str], count: int) -> Among:
-        """The file of each of the batch's rows. names: of the files."""
+        """Return the file of each row of the batch as a column. names: of the files."""
         return Among(texts(names), self.numbers(count))
 
     def numbers(self, count: int) -> Any:
-        """The number of each row's file, as a numpy.ndarray."""
+        """Return the number of each row's file, as a numpy.ndarray."""
         import numpy
 
         starts, numbers = (numpy.array(each) for each in zip(*self.marks, strict=True))
         return numbers[numpy.searchsorted(starts, numpy.arange(count), side="right") - 1]
 
     def restart(self) -> None:
-        """A new batch begins."""
+        """Begin a new batch."""
         self.marks = [(0, self.marks[-1][1])]

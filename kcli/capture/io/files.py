@@ -24,10 +24,10 @@ class PacketReader(Protocol):
     problem: str | None
 
     def peek(self, data: memoryview) -> int | None:
-        """The time (ns) of the first packet; None: not in these bytes."""
+        """Return the time (ns) of the first packet; None if it is not in these bytes."""
 
     def resume(self, data: memoryview) -> int:
-        """Bytes of damage to pass over."""
+        """Return how many bytes of damage to pass over."""
 
 
 class CaptureEngine(Protocol):
@@ -58,7 +58,7 @@ class FileCursor:
         self.first = self.look()
 
     def look(self) -> int:
-        """Nanoseconds of the first packet; 0 for a file without any. InputError: not a capture."""
+        """Return the time (ns) of the first packet; 0 for a file without any. Raises InputError: not a capture."""
         self.file = self.open_file(self.path)
         if is_piped(self.path):
             return 0  # a pipe may take its time, and can't be read twice
@@ -69,7 +69,7 @@ class FileCursor:
             self.file = None
 
     def probe(self, file: CaptureFile) -> int:
-        """The time (ns) of the first packet, 0 without one. InputError: not a capture."""
+        """Return the time (ns) of the first packet, 0 without one. Raises InputError: not a capture."""
         probe = self.new_reader()
         at = probe.peek(file.data)
         while at is None and probe.problem is None and file.end < (1 << 20) and file.fill():
@@ -88,14 +88,14 @@ class FileCursor:
             self.file = None
 
     def opened(self) -> CaptureFile:
-        """The file, opened at its start or where it was left."""
+        """Return the file, opened at its start or where it was left."""
         if self.file is None:
             self.file = self.open_file(self.path)
         return self.file
 
 
 def check_start(file: CaptureFile, probe: PacketReader) -> None:
-    """InputError for what does not even begin as a capture."""
+    """Raise InputError for a file that does not begin as a capture."""
     if probe.problem is not None and probe.problem.startswith("starts with"):
         raise no_capture(probe.problem, file)
     if len(file.data) < 24:
@@ -103,7 +103,7 @@ def check_start(file: CaptureFile, probe: PacketReader) -> None:
 
 
 def no_capture(problem: str, file: CaptureFile) -> InputError:
-    """The error for what begins as no capture does; it says what it looks like instead."""
+    """Make the error for a file that is no capture; it says what the file looks like instead."""
     from kcli.capture.io.recognition import recognized
 
     kind = recognized(file.data)
@@ -158,7 +158,7 @@ def drive(
 
 
 def first_time(paths: Sequence[str | Stream], new_reader: Callable[[], PacketReader]) -> int | None:
-    """Nanoseconds of the earliest file's first packet; None where no file can be read twice, or has none."""
+    """Return the time (ns) of the earliest file's first packet; None if no file can be read twice, or has one."""
     found = list[int]()
     for number, path in enumerate(paths):
         try:
@@ -192,8 +192,9 @@ def take_turns(queue: list[tuple[int, int, FileCursor]], engine: CaptureEngine, 
 
 
 def by_time(queue: list[tuple[int, int, S]], until: int = FOREVER) -> Iterator[tuple[int, S, int]]:
-    """(number, source, up to when it is to be read) of a heap's first source, again and again, as long as there is one
-    with packets up to `until`; whoever reads it puts it back, if there is more."""
+    """Yield (number, source, ns up to which to read it) of a heap's first source, as long as there is one with packets
+    up to `until`. The caller puts the source back if there is more.
+    """
     while queue and queue[0][0] <= until:
         _, number, source = heapq.heappop(queue)
         yield number, source, min(until, queue[0][0] if queue else FOREVER)

@@ -28,7 +28,7 @@ IPV6 = struct.Struct(">IHBB16s16s HHIIBBHHH")
 
 
 def file_start(interface: str) -> bytes:
-    """A section and its one interface, named; times are in nanoseconds."""
+    """Return a section header and the block of its one interface; times are in nanoseconds."""
     return section_block() + interface_block(RAW, interface)
 
 
@@ -49,7 +49,7 @@ class PacketStream:
         self.ip_sum = ends_sum + (0x45 << 8) + (TIME_TO_LIVE << 8) + TCP
 
     def begin(self, ns: int, comment: str = "") -> bytes:
-        """The handshake. comment: stands with its first packet."""
+        """Return the packets of the handshake. comment: for its first packet."""
         self.next = [0, 0]
         first = self.packet(0, ns, SYN, comment)
         self.next[0] = 1
@@ -58,14 +58,14 @@ class PacketStream:
         return first + second + self.packet(0, ns, ACK)
 
     def data(self, direction: Direction, ns: int, data: Buffer) -> bytes:
-        """Bytes of one direction."""
+        """Return packets with data of one direction."""
         if len(data) <= MOST_PAYLOAD:
             return b"".join(self.parts(direction, ns, data, PSH | ACK))
         pieces = [data[at : at + MOST_PAYLOAD] for at in range(0, len(data), MOST_PAYLOAD)]
         return b"".join(part for piece in pieces for part in self.parts(direction, ns, piece, PSH | ACK))
 
     def end(self, direction: Direction, ns: int) -> bytes:
-        """A side sends no more. Nothing, where it has ended before."""
+        """Return the FIN of one direction; nothing where it has ended before."""
         if not self.open[direction]:
             return b""
         self.open[direction] = False
@@ -74,20 +74,20 @@ class PacketStream:
         return made
 
     def reset(self, direction: Direction, ns: int) -> bytes:
-        """A side breaks the connection off. Nothing, where both sides have ended."""
+        """Return a RST of one direction; nothing where both have ended."""
         if not any(self.open):
             return b""
         self.open = [False, False]
         return self.packet(direction, ns, RST | ACK)
 
     def packet(self, direction: Direction, ns: int, flags: int, comment: str = "") -> bytes:
-        """A block with a packet that has no data."""
+        """Return a block with a packet that has no data."""
         return b"".join(self.parts(direction, ns, b"", flags, comment))
 
     def parts(
         self, direction: Direction, ns: int, data: Buffer, flags: int, comment: str = ""
     ) -> tuple[bytes, bytes, Buffer, bytes]:
-        """A block with one packet, in pieces: data is copied once. The next one of its direction goes on behind it."""
+        """Return a block with one packet, in pieces so that data is copied once, and advance its sequence number."""
         headers = self.headers(direction, data, flags)
         self.next[direction] = self.next[direction] + len(data) & 0xFFFF_FFFF
         size = len(headers) + len(data)
@@ -95,7 +95,7 @@ class PacketStream:
         return head, headers, data, tail
 
     def headers(self, direction: Direction, data: Buffer, flags: int) -> bytes:
-        """Those of IP and TCP before the data (RFC 791, RFC 8200, RFC 9293)."""
+        """Return the headers of IP and TCP before the data (RFC 791, RFC 8200, RFC 9293)."""
         size = SEGMENT + len(data)
         sent, got = self.next[direction], self.next[1 - direction] if flags & ACK else 0
         # A number is as good as its words: modulo 2^16 - 1 they are the same.
@@ -112,10 +112,10 @@ class PacketStream:
 
 
 def mapped(address: bytes) -> bytes:
-    """An IPv4 address as IPv6 has it (RFC 4291, 2.5.5.2)."""
+    """Return an IPv4 address mapped to IPv6 (RFC 4291, 2.5.5.2)."""
     return bytes(10) + b"\xff\xff" + address
 
 
 def checksum(total: int) -> int:
-    """The checksum that makes a sum whole; never that of a sum of 0, which is said in another way."""
+    """Return the checksum that completes a sum; never 0, which means no checksum."""
     return 0xFFFF - (total % 0xFFFF or 0xFFFF)

@@ -19,25 +19,25 @@ PACKET = struct.Struct("<IIIIIII")  # type, size, interface, time (high, low), c
 
 
 def section_block() -> bytes:
-    """The start of a file."""
+    """Return the block that begins a file."""
     start = struct.pack("<IHHQ", BYTE_ORDER, 1, 0, ANY_LENGTH)
     return block(SECTION, start + options((APPLICATION, f"kcli {__version__}".encode())))
 
 
 def interface_block(link: int, name: str | None = None) -> bytes:
-    """An interface of a LINKTYPE_, whose times are in nanoseconds."""
+    """Return the block of an interface of a LINKTYPE_, with times in nanoseconds."""
     named = () if name is None else ((NAME, name.encode()),)
     return block(INTERFACE, struct.pack("<HHI", link, 0, 0) + options(*named, (RESOLUTION, b"\t")))
 
 
 def packet_block(interface: int, ns: int, data: bytes | bytearray, length: int, comment: str = "") -> bytes:
-    """A packet. interface: by its number; ns: since 1970; length: on the wire."""
+    """Return the block of a packet. interface: its number; ns: since 1970; length: bytes on the wire."""
     head, tail = packet_ends(interface, ns, len(data), length, comment)
     return b"".join((head, data, tail))
 
 
 def packet_ends(interface: int, ns: int, size: int, length: int, comment: str = "") -> tuple[bytes, bytes]:
-    """What stands before and behind so many bytes of a packet; the rest as for `packet_block`."""
+    """Return what stands before and after `size` bytes of a packet; parameters as for `packet_block`."""
     behind = options((COMMENT, comment.encode())) if comment else b""
     total = PACKET.size + size + -size % 4 + len(behind) + 4
     head = PACKET.pack(ENHANCED, total, interface, ns >> 32 & 0xFFFF_FFFF, ns & 0xFFFF_FFFF, size, length)

@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 def cut(path: str, size: int) -> list[tuple[int, int | None]]:
-    """Ranges (start, end) of about `size` bytes that `rows` takes; one, without an end, where the file can't be cut."""
+    """Return ranges (start, end) of about `size` bytes for `rows`; one without an end where the file can't be cut."""
     whole = Path(path).stat().st_size
     with Path(path).open("rb") as file:
         plain = file.read(4) in pcap_magic
@@ -43,9 +43,9 @@ def cut(path: str, size: int) -> list[tuple[int, int | None]]:
 
 
 def rows(path: str, start: int = 0, end: int | None = None) -> Iterator[Row]:
-    """The packets whose records begin at or after `start` and before `end`, in the file's order.
+    """Yield the packets whose records begin in `start` to `end` (excluded), in the file's order.
 
-    Ranges that touch give every packet once. What is damaged is passed over. InputError: this is no capture.
+    Adjacent ranges give every packet once. Damage is passed over. Raises InputError: not a capture.
     """
     file = CaptureFile(path)
     try:

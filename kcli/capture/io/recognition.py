@@ -30,9 +30,9 @@ READERS = {
 
 
 def recognized(data: bytes | memoryview, *, certain: bool = False) -> str | None:
-    """What bytes look like, and what reads that: "looks like a capture: kcli decode pcap reads that".
+    """Describe what bytes look like and what reads them: "looks like a capture: kcli decode pcap reads that".
 
-    None: like nothing that is known. certain: only what can't begin a message or a record batch.
+    None: like nothing known. certain: only what can't begin a message or a record batch.
     """
     start = bytes(data[:LOOKED_AT])
     kind = kind_of(start) or (None if certain else kind_of_kafka(start))
@@ -55,7 +55,7 @@ def kind_of(start: bytes) -> str | None:
 
 
 def unpacked(start: bytes) -> bytes:
-    """The first bytes inside gzip or zstd; none where there are none."""
+    """Return the first decompressed bytes of gzip or zstd; b"" for anything else."""
     with contextlib.suppress(zlib.error, OSError, EOFError):
         if start.startswith(GZIP):
             return gzip.GzipFile(fileobj=io.BytesIO(start)).read1(ENOUGH)
@@ -67,7 +67,7 @@ def unpacked(start: bytes) -> bytes:
 
 
 def kind_of_kafka(start: bytes) -> str | None:
-    """ "a Metadata v12 request", with or without its length, or "record batches"; only whole ones count."""
+    """Return "a Metadata v12 request", with or without its length, or "record batches"; None unless one is whole."""
     from kcli.grammar.frames import decode_request
     from kcli.schemas.catalog import catalog
 

@@ -55,7 +55,9 @@ class Bodies:
     def __init__(
         self, dialect: str | None = None, records: str = "none", annotated: bool = True, secrets: bool = False
     ) -> None:
-        """annotated: values, too, show the topic's name beside its id. secrets: text shows them; values always do."""
+        """Prepare the codecs. annotated: values, too, have topic names beside ids. secrets: text shows them; values
+        always do.
+        """
         self.dialect = dialect
         self.annotated = annotated
         self.apis = catalog(dialect).apis
@@ -74,30 +76,31 @@ class Bodies:
         }
 
     def api(self, api_key: int) -> Api | None:
-        """The API of that key in the tables; None: there is none."""
+        """Return the API of that key in the tables; None if there is none."""
         return self.apis.get(api_key)
 
     def name(self, api_key: int) -> str | None:
-        """As in a broker's log: "FETCH"."""
+        """Return an API's name as in a broker's log: "FETCH"."""
         api = self.apis.get(api_key)
         return api.log_name if api else None
 
     def error_name(self, code: int) -> bytes:
-        """An error's name, as JSON text."""
+        """Return an error's name as JSON text."""
         return dumps(catalog(self.dialect).error_name(code)).encode()
 
     def errors_text(self, response: bytes) -> bytes:
-        """The end of an exchange's line: the names of the errors in its response, which is JSON text."""
+        """Return the end of an exchange's line: the names of the errors in its response (JSON text)."""
         return b',"errors":[%b]}\n' % b",".join(map(self.error_name, codes_in(response)))
 
     def knows(self, api_key: int, version: int) -> bool:
-        """Whether the tables have that API in that version."""
+        """Return whether the tables have that API in that version."""
         api = self.apis.get(api_key)
         return api is not None and version in api.versions
 
     def codecs(self, frame: bytes) -> tuple[MessageCodec, MessageCodec]:
-        """Of a request's header and body. Of a version that the tables don't have: what every header begins with, and a
-        body whose bytes are hidden."""
+        """Return the codecs of a request's header and body. Of an unknown version: the fields every header begins with,
+        and a body of hidden bytes.
+        """
         found = self.known.get(frame[:4])
         if found is not None:
             return found
@@ -108,9 +111,9 @@ class Bodies:
         return header, body
 
     def exchange_nodes(self, api_key: int, version: int) -> tuple[Node | None, Node | None, Node | None, Node | None]:
-        """The core's nodes of request header, request, response header and response; None: the core has none.
+        """Return the core's nodes of request header, request, response header and response; None if the core has none.
 
-        SchemaError: the tables lack the key or version.
+        Raises SchemaError if the tables lack the key or version.
         """
         found = (
             messages.request_header(api_key, version, self.dialect),
@@ -121,11 +124,11 @@ class Bodies:
         return found[0].node, found[1].node, found[2].node, found[3].node
 
     def acks(self, version: int) -> Selection | None:
-        """The core's program that reads the acks of a Produce request: it stops behind them."""
+        """Return the core's program that reads the acks of a Produce request and stops after them."""
         return messages.request(PRODUCE, version, self.dialect).select(["acks?"]).head
 
     def teaches(self, api_key: int, version: int) -> bool:
-        """Whether exchanges of a version may have topics' names beside their ids."""
+        """Return whether exchanges of a version may have topic names beside their ids."""
         found = self.naming.get((api_key, version))
         if found is None:
             sides = (messages.request, messages.response) if self.knows(api_key, version) else ()
@@ -137,34 +140,34 @@ class Bodies:
     # Values
 
     def read_header(self, frame: bytes) -> dict[str, Any]:
-        """A request header's value, with requestApiKeyName. DecodeError."""
+        """Decode a request header, with requestApiKeyName. Raises DecodeError."""
         header = self.codecs(frame)[0].read(frame)[0]
         return header | {"requestApiKeyName": self.name(header["requestApiKey"])}
 
     def read_request(self, frame: bytes) -> dict[str, Any]:
-        """A request body's value. DecodeError."""
+        """Decode a request body. Raises DecodeError."""
         self.check(frame)
         header, body = self.codecs(frame)
         return self.named(body, body.read_whole(frame, header.skip(frame)))
 
     def check(self, frame: bytes) -> None:
-        """DecodeError: the tables don't have this request."""
+        """Raise DecodeError if the tables lack the API or version of this request."""
         if frame[:4] not in self.known and not self.knows(*api_of(frame)):
             raise frames.unknown_version(*api_of(frame), self.dialect)
 
     def read_response(self, frame: bytes, api_key: int, version: int) -> dict[str, Any]:
-        """A response body's value, by key and version of its request. DecodeError."""
+        """Decode a response body, by key and version of its request. Raises DecodeError."""
         codec, start = self.response_codec(frame, api_key, version)
         return self.named(codec, codec.read_whole(frame, start))
 
     def named(self, codec: MessageCodec, value: dict[str, Any]) -> dict[str, Any]:
-        """The value with topic names beside ids, where that is wanted; ids that it names are learnt."""
+        """Put topic names beside ids, where `annotated`, and learn those that the value names; return the value."""
         if self.annotated and self.has_topic_ids(codec.name):
             annotate(value, self.names)
         return value
 
     def has_topic_ids(self, message: str) -> bool:
-        """Whether a message has a topic id anywhere: in most there is nothing to name, and no need to look."""
+        """Return whether a message has a topic id anywhere; most have none, and need no search."""
         found = self.with_ids.get(message)
         if found is None:
             known = message in catalog(self.dialect).names
@@ -174,7 +177,7 @@ class Bodies:
         return found
 
     def response_codec(self, frame: bytes, api_key: int, version: int) -> tuple[MessageCodec, int]:
-        """The codec of a response's body, and where that begins."""
+        """Return the codec of a response's body, and where the body begins."""
         found = self.answers.get((api_key, version))
         if found is not None:
             return found[1], found[0].skip(frame)
@@ -188,7 +191,7 @@ class Bodies:
         return body, start
 
     def answer_codec(self, frame: bytes, api_key: int, version: int, request: bytes) -> tuple[MessageCodec, int]:
-        """As `response_codec`; that of an envelope knows from its request's frame what is inside."""
+        """Return what `response_codec` does; the codec of an envelope gets its inner API from the request's frame."""
         codec, start = self.response_codec(frame, api_key, version)
         if api_key == ENVELOPE and self.request_decodes(request):
             from kcli.grammar.envelopes import EnvelopeCodec
@@ -217,8 +220,8 @@ class Bodies:
     def texts(
         self, api_key: int, version: int, request: bytes, response: bytes | None
     ) -> tuple[Texts, dict[str, DecodeError]]:
-        """The JSON text of a request's header, its body, and the body of the response to it: None for what is not there
-        or can't be decoded; and why it can't, by who sent it ("client", "server").
+        """Return the JSON texts of request header, request and response, None for each that is missing or can't be
+        decoded, and the errors by sender ("client", "server").
         """
         head = asked = answer = None
         errors: dict[str, DecodeError] = {}
@@ -237,7 +240,7 @@ class Bodies:
         return (head, asked, answer), errors
 
     def header_text(self, frame: bytes) -> tuple[bytes, int]:
-        """A request header's JSON text, and where the body begins. DecodeError."""
+        """Return a request header's JSON text, and where the body begins. Raises DecodeError."""
         text, end = self.codecs(frame)[0].json(frame)
         closing = self.closings.get(frame[:2])
         if closing is None:
@@ -246,14 +249,14 @@ class Bodies:
         return text[:-1] + closing, end
 
     def request_text(self, frame: bytes, start: int) -> bytes:
-        """The JSON text of a request body that begins at `start`. DecodeError."""
+        """Return the JSON text of a request body that begins at `start`. Raises DecodeError."""
         self.check(frame)
         return self.codecs(frame)[1].json(frame, start, **self.form)[0]
 
     def response_text(self, frame: bytes, api_key: int, version: int, request: bytes = b"") -> bytes:
-        """A response body's JSON text, by key and version of its request. DecodeError.
+        """Return a response body's JSON text, by key and version of its request. Raises DecodeError.
 
-        request: its frame, which says what an envelope's answer has inside.
+        request: its frame, which says what an envelope's response has inside.
         """
         codec, start = self.answer_codec(frame, api_key, version, request)
         return codec.json(frame, start, **self.form)[0]
@@ -269,7 +272,7 @@ class Bodies:
         return True
 
     def request_fits(self, frame: bytes) -> bool:
-        """Whether a request of a known version is all of these bytes."""
+        """Return whether a request of a known version takes up all of these bytes."""
         if len(frame) < 4 or not self.knows(*api_of(frame)):
             return False
         header, body = self.codecs(frame)
@@ -279,7 +282,7 @@ class Bodies:
             return False
 
     def request_decodes(self, frame: bytes) -> bool:
-        """Whether a request is of a known version and can be decoded, whatever stands behind it."""
+        """Return whether a request is of a known version and decodes, whatever follows it."""
         try:
             self.check(frame)
             header, body = self.codecs(frame)
@@ -293,7 +296,7 @@ class Bodies:
         return True
 
     def response_fits(self, frame: bytes, api_key: int, version: int) -> bool:
-        """Whether these bytes are a whole response to a request of that key and version."""
+        """Return whether these bytes are a whole response to a request of that key and version."""
         if not self.knows(api_key, version):
             return len(frame) >= 4
         try:
@@ -308,7 +311,7 @@ def has_field(fields: tuple[Field, ...], name: str) -> bool:
 
 
 def fills(codec: MessageCodec, frame: bytes, start: int) -> bool:
-    """Whether the message ends where the frame does, or so near that a client's spare bytes explain the rest."""
+    """Return whether the message ends with the frame, or at most SPARE bytes before it, as with some clients."""
     if codec.variants:
         return codec.fit(frame, start)[2] == len(frame)
     return len(frame) - codec.skip(frame, start) <= SPARE

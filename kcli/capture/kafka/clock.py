@@ -24,24 +24,24 @@ HALF_A_DAY = 43200 * SECOND
 
 
 def instant(ns: int) -> str:
-    """ISO 8601 with microseconds: "2026-11-21T00:52:34.167123Z"."""
+    """Format a time (ns) as ISO 8601 with microseconds: "2026-11-21T00:52:34.167123Z"."""
     seconds, rest = divmod(ns, SECOND)
     at = EPOCH + timedelta(seconds=min(seconds, LAST))
     return f"{at:%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
 
 
 def moment(ns: int) -> datetime:
-    """The same as a datetime in UTC, to the microsecond."""
+    """Return a time (ns) as a datetime in UTC, to the microsecond."""
     return EPOCH + timedelta(microseconds=min(ns // 1000, LAST * 1_000_000))
 
 
 def milliseconds(ns: int) -> float:
-    """To the microsecond, as `latencyMs` is written."""
+    """Return ns as ms, to the microsecond, as in `latencyMs`."""
     return (ns // 1000) / 1000
 
 
 def parse_instant(when: str | float | datetime) -> int:
-    """Nanoseconds of an ISO 8601 time, a datetime (UTC where it names no zone), or seconds since 1970. UsageError."""
+    """Return the ns of an ISO 8601 time, a datetime (UTC without a zone), or seconds since 1970. Raises UsageError."""
     return max(-LAST_NS, min(nanoseconds(when), LAST_NS))
 
 
@@ -63,9 +63,9 @@ def nanoseconds(when: str | float | datetime) -> int:
 
 
 def exact(seconds: str) -> int:
-    """Nanoseconds of seconds in digits, all of which count: a float has 15, and a time to the millisecond 13.
+    """Return the ns of decimal seconds without rounding: a float has 15 digits, a time to the millisecond 13.
 
-    ValueError, OverflowError: they are no number.
+    Raises ValueError or OverflowError for text that is no number.
     """
     from decimal import Decimal
 
@@ -74,7 +74,7 @@ def exact(seconds: str) -> int:
 
 
 def parse_duration(text: str, unit: str) -> int:
-    """Nanoseconds of "10ms", "1.5s" or "1m30s". unit: of a number without one. UsageError."""
+    """Return the ns of "10ms", "1.5s" or "1m30s". unit: of a number without one. Raises UsageError."""
     bare = text.strip().lower()
     if re.fullmatch(NUMBER, bare):
         return exact(bare) * UNITS[unit] // SECOND
@@ -84,10 +84,10 @@ def parse_duration(text: str, unit: str) -> int:
 
 
 def parse_local_instant(when: str, begin: Callable[[], int]) -> int:
-    """Nanoseconds of a time as people write it: as `parse_instant`, with a zone's name behind it, or without its day.
+    """Return the ns of a time as people write it: as `parse_instant`, with a zone's name after it, or without its day.
 
     "09:14:02", "2026-11-21 10:14:02 Europe/Berlin", "10:14 local". A time without a zone is UTC; one without a day is
-    the first one that is not 12 hours before `begin()` (ns). UsageError.
+    the first one that is not 12 hours before `begin()` (ns). Raises UsageError.
     """
     found = ZONED.fullmatch(when.strip())
     zone = UTC if found is None else zone_of(found[2])
@@ -105,7 +105,7 @@ def parse_local_instant(when: str, begin: Callable[[], int]) -> int:
 
 
 def at_clock(day: date, clock: time, zone: tzinfo | None) -> int:
-    """Nanoseconds of a time of that day."""
+    """Return the ns of a time on that day."""
     at = datetime.combine(day, clock)
     return parse_instant(at if at.tzinfo else at.replace(tzinfo=zone).astimezone(UTC))
 

@@ -42,7 +42,7 @@ class CapturedConnection(ConnectionState):
             self.spoke = bool(plausible_request(self.streams[self.client].buffer, 0, self.bodies))
 
     def data(self, d: int, ns: int, data: bytes) -> None:
-        """Bytes that end `d` sent."""
+        """Read bytes that end `d` sent."""
         stream = self.streams[d]
         stream.ns = ns
         self.began = self.began or ns
@@ -60,7 +60,7 @@ class CapturedConnection(ConnectionState):
         stream.offset += size
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
-        """Bytes that end `d` sent and the capture lacks; 0: the number is unknown."""
+        """Note that bytes of end `d` are missing from the capture. count: how many, 0 if unknown."""
         stream = self.streams[d]
         stream.ns = ns
         self.began = self.began or ns
@@ -74,7 +74,7 @@ class CapturedConnection(ConnectionState):
         stream.offset += count
 
     def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:
-        """The end of the connection, or of the capture; `extra`: bytes counted elsewhere once it was foreign."""
+        """End the connection, or the capture. extra: bytes counted elsewhere once the connection was not Kafka's."""
         if self.foreign is None and not self.spoke and any(s.buffer or s.seen for s in self.streams):
             first = self.streams[self.client].buffer if self.client is not None else b""
             refuse(self, start_text(first) if first and self.streams[self.client or 0].synced else NOTHING)
@@ -112,7 +112,7 @@ class CapturedConnection(ConnectionState):
             self.read(1 - d)  # answers that were there first
 
     def greet(self, d: int) -> bool:
-        """Whether a request has been found: the client's first bytes, where they were seen from the start."""
+        """Return whether a request has been found: the client's first bytes, if they were captured from the start."""
         if self.client is None or not self.streams[self.client].synced:
             return identify(self, d)
         stream = self.streams[self.client]
@@ -123,7 +123,7 @@ class CapturedConnection(ConnectionState):
         return self.spoke
 
     def greet_oddly(self, stream: FrameStream) -> bool | None:
-        """Whether the client's first bytes, which are no request, may stand in front of requests.
+        """Return whether the client's first bytes, which are no request, may precede requests.
 
         None: too few have come to tell.
         """
@@ -140,9 +140,9 @@ class CapturedConnection(ConnectionState):
         return refuse(self, start_text(start))
 
     def is_unknown_request(self, start: bytearray) -> bool | None:
-        """Whether the client begins with a request of an API that the tables don't have, and is answered.
+        """Return whether the client begins with a request of an unknown API, and the response matches it.
 
-        None: it has no answer yet.
+        None: no response has come yet.
         """
         assert self.client is not None
         answer = self.streams[1 - self.client].buffer[PREFIX : 2 * PREFIX]
@@ -151,7 +151,7 @@ class CapturedConnection(ConnectionState):
         return len(answer) == PREFIX or None
 
     def passes_odd_frame(self, stream: FrameStream) -> bool | None:
-        """Whether the first frame alone is no request of Kafka's, and pass over it; None: that can't be told yet."""
+        """Pass over a first frame that is no Kafka request if it is the only one; None: that can't be told yet."""
         size = stream.frame_size() or 0
         if not 0 < size <= LARGEST_ODD or self.odd_frame:
             return False
@@ -162,7 +162,7 @@ class CapturedConnection(ConnectionState):
         return found
 
     def read(self, d: int) -> None:
-        """All frames that are whole."""
+        """Read all whole frames."""
         stream = self.streams[d]
         while stream.buffer:
             if stream.skip:

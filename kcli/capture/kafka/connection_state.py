@@ -108,8 +108,9 @@ class ConnectionState:
             self.trial = None
 
     def release(self) -> tuple[list[tuple[Any, ...]], list[bytes], tuple[int, int], tuple[int, int], int, bytes]:
-        """The reverse, for a connection that is steady: waiting requests, parts of frames that have come, when the last
-        and the first bytes of these came, when the latest response was whole, and a client id."""
+        """Hand over a steady connection's state: waiting requests, partial frames, when their last and first bytes
+        came, when the latest response was whole, and the client id.
+        """
         pending = [tuple(getattr(each, name) for name in PENDING) for each in self.pending]
         buffers = [bytes(stream.buffer) for stream in self.streams]
         self.pending.clear()
@@ -133,11 +134,11 @@ class ConnectionState:
         return 0 if ports[0] > ports[1] else 1
 
     def least_size(self, d: int) -> int:
-        """The least length that a frame of end `d` may have."""
+        """Return the least length that a frame of end `d` may have."""
         return 0 if self.tokens else 8 if d == self.client else 4
 
     def plausible_size(self, d: int, size: int) -> bool:
-        """Whether a frame of end `d` may have this length."""
+        """Return whether a frame of end `d` may have this length."""
         return self.least_size(d) <= size < LARGEST
 
     # What comes out

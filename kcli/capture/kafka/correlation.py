@@ -86,7 +86,7 @@ def add_request(connection: ConnectionState, frame: bytes, offset: int) -> None:
 
 
 def is_request(connection: ConnectionState, frame: bytes) -> bool:
-    """Whether a frame is a request to its last byte, and no SASL token."""
+    """Return whether a frame is a request to its last byte, and no SASL token."""
     whole = len(frame).to_bytes(4, "big") + frame
     return bool(plausible_request(whole, 0, connection.bodies)) and connection.bodies.request_fits(frame)
 

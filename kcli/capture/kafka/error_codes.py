@@ -21,7 +21,7 @@ def error_codes(value: Any) -> Iterator[int]:
 
 
 def may_fail(item: Any) -> bool:
-    """Whether an entry of a list can hold an error code; all entries have the same fields."""
+    """Return whether an entry of a list can hold an error code; all entries have the same fields."""
     if not isinstance(item, dict):
         return isinstance(item, list)
     return any(isinstance(value, (dict, list)) or name.endswith("rrorCode") for name, value in item.items())

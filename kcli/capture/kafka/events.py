@@ -62,7 +62,7 @@ class Event:
         return instant(self.ns)
 
     def as_dict(self) -> dict[str, Any]:
-        """The members of its line of JSON."""
+        """Return the members of its line of JSON."""
         made: dict[str, Any] = {"event": self.kind, "connection": self.connection, "timestamp": self.timestamp}
         made |= {"offset": self.offset, "bytes": self.size, "reason": self.reason}
         for name in ("sender", "file"):
@@ -73,5 +73,5 @@ class Event:
         return made
 
     def line(self) -> bytes:
-        """The event as one line of JSON."""
+        """Return the event as one line of JSON."""
         return dumps(self.as_dict()).encode() + b"\n"

@@ -190,7 +190,7 @@ class Exchange:
             return None
 
     def bare_header(self) -> dict[str, Any]:
-        """What stands at fixed places in any header."""
+        """Return the fields that are at fixed places in any header."""
         keys = {
             "requestApiKey": self.api_key,
             "requestApiVersion": self.api_version,
@@ -228,14 +228,14 @@ class Exchange:
         )
 
     def line(self) -> bytes:
-        """The exchange as one line of JSON; undecodable bodies are null, and fill `failures`."""
+        """Return the exchange as one line of JSON; undecodable bodies are null, and fill `failures`."""
         head, request, response = self.texts()
         sizes = self.request_bytes, self.response_bytes
         errors = self.bodies.errors_text(response)
         return line_of(self.timestamp, self.connection, (head, request, response), sizes, self.latency_ms, errors)
 
     def texts(self) -> tuple[bytes, bytes, bytes]:
-        """(header, request, response) as JSON text."""
+        """Return header, request and response as JSON text."""
         texts, errors = self.bodies.texts(self.api_key, self.api_version, self.request_frame, self.response_frame)
         if "client" in errors:
             self.fail("client", self.request_ns, self.request_frame, errors["client"])

@@ -32,7 +32,7 @@ def identify(connection: ConnectionState, d: int) -> bool:
 
 
 def client_of_unknown(connection: ConnectionState) -> int | None:
-    """The end whose first bytes seen are a request of an API that the tables don't have, which the other's answer."""
+    """Return the end that begins with a request of an unknown API whose correlation id the other end repeats."""
     for d in (0, 1) if connection.client is None else (connection.client,):
         start, answer = connection.streams[d], connection.streams[1 - d]
         if start.seen or answer.seen or len(answer.buffer) < 2 * PREFIX:

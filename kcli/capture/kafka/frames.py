@@ -74,14 +74,14 @@ class FrameStream:
         self.received += len(data)
 
     def may_try(self, size: int) -> bool:
-        """Whether decoding so many bytes is within bounds: else whoever sends frames in frames makes a search long."""
+        """Return whether decoding `size` bytes is within bounds: frames within frames would make a search long."""
         if size > self.effort + EFFORT * self.received:
             return False
         self.effort -= size
         return True
 
     def take(self, count: int) -> bytes:
-        """The first bytes of the buffer, which moves on."""
+        """Remove the first bytes of the buffer and return them."""
         taken = bytes(self.buffer[:count])
         del self.buffer[:count]
         self.offset += count
@@ -95,7 +95,7 @@ class FrameStream:
         self.damaged += count
 
     def unsync(self) -> None:
-        """Where frames begin is no longer known."""
+        """Forget where frames begin."""
         self.synced = False
         self.skip = self.seen = 0
         self.end_search()
@@ -107,11 +107,13 @@ class FrameStream:
         self.ends = []
 
     def frame_size(self) -> int | None:
-        """What the length in front says; None where it is not whole."""
+        """Return the length in front; None where it is not whole."""
         return int.from_bytes(self.buffer[:PREFIX], "big", signed=True) if len(self.buffer) >= PREFIX else None
 
     def take_frame(self, least: int) -> bytes | int | None:
-        """The frame in front, without its length; None: it is not whole. An int: the length, which no frame has."""
+        """Take the frame in front, without its length; None if it is not whole. Return an int for an
+        impossible length.
+        """
         size = self.frame_size()
         if size is not None and not least <= size < LARGEST:
             return size
@@ -121,7 +123,7 @@ class FrameStream:
         return self.take(PREFIX + size)[PREFIX:]
 
     def give_up(self) -> int:
-        """How many bytes at the front are too many to go on searching in."""
+        """Return how many bytes at the front are too old to go on searching in."""
         waits = self.candidates or self.ends
         return max(0, len(self.buffer) - (LARGEST_FOUND if waits else SEARCHED))
 
@@ -133,7 +135,9 @@ class FrameStream:
 
 
 def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found: bool = False) -> bool | None:
-    """Whether a request's frame may begin here; None: too few bytes. found: one is looked for, so be strict."""
+    """Return whether a request's frame may begin here; None: too few bytes. found: one is searched
+    for, so be strict.
+    """
     if len(data) - at < PREFIX + HEADER:
         if len(data) - at >= PREFIX and not 8 <= int.from_bytes(data[at : at + PREFIX], "big") < LARGEST:
             return False
@@ -153,7 +157,7 @@ def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found
 
 
 def names_api(data: bytes | bytearray, bodies: Bodies) -> bool:
-    """Whether a request of an API that the tables don't have begins here: its client id is text, and in its frame."""
+    """Return whether a request of an unknown API begins here: its client id is text, and within its frame."""
     if len(data) < PREFIX + HEADER:
         return False
     size, key, version = (int.from_bytes(data[a:b], "big") for a, b in ((0, 4), (4, 6), (6, 8)))
@@ -170,7 +174,7 @@ def names_api(data: bytes | bytearray, bodies: Bodies) -> bool:
 
 
 def find_request(stream: FrameStream, bodies: Bodies) -> int | None:
-    """Where in the buffer a request begins for sure."""
+    """Return where in the buffer a request surely begins."""
     data = stream.buffer
     for at in list(stream.candidates):
         verdict = confirmed(stream, at, bodies)
@@ -191,7 +195,7 @@ def find_request(stream: FrameStream, bodies: Bodies) -> int | None:
 
 
 def confirmed(stream: FrameStream, at: int, bodies: Bodies) -> bool | None:
-    """A candidate's frame decodes to its end, and what follows may be another; None: it is not whole yet."""
+    """Return whether a candidate's frame decodes to its end and another may follow; None: it is not whole yet."""
     data = stream.buffer
     end = at + PREFIX + int.from_bytes(data[at : at + PREFIX], "big")
     if end > len(data):
@@ -202,7 +206,7 @@ def confirmed(stream: FrameStream, at: int, bodies: Bodies) -> bool | None:
 
 
 def find_response(stream: FrameStream, waiting: PendingRequests, bodies: Bodies) -> int | None:
-    """Where in the buffer an answer to a request that waits begins; the first that is whole."""
+    """Return where in the buffer the response to a waiting request begins; the first that is whole."""
     data = stream.buffer
     if not stream.searched and answers(stream, 0, waiting, bodies):
         return 0  # none can begin before it: no need to look for others
@@ -218,7 +222,7 @@ def find_response(stream: FrameStream, waiting: PendingRequests, bodies: Bodies)
 
 
 def response_starts(data: bytearray, start: int, waiting: PendingRequests) -> Iterator[int]:
-    """Places from `start` on behind whose length the correlation id of a request that waits stands, in any order."""
+    """Yield places from `start` on where the correlation id of a waiting request follows a length, in any order."""
     if len(waiting.by_id) > FEW:  # one look at each place, whatever the number of requests
         for match in RESPONSE.finditer(data, start):
             at = match.start()
@@ -234,7 +238,7 @@ def response_starts(data: bytearray, start: int, waiting: PendingRequests) -> It
 
 
 def answers(stream: FrameStream, at: int, waiting: PendingRequests, bodies: Bodies) -> bool:
-    """Whether a whole frame here answers a request that waits."""
+    """Return whether a whole frame here is the response to a waiting request."""
     data = stream.buffer
     size = int.from_bytes(data[at : at + PREFIX], "big", signed=True)
     if not 4 <= size < LARGEST_FOUND or at + PREFIX + size > len(data):
@@ -246,7 +250,7 @@ def answers(stream: FrameStream, at: int, waiting: PendingRequests, bodies: Bodi
 
 
 def acks_of(frame: bytes, dialect: str | None = None) -> int | None:
-    """The acks of a Produce request, None where what comes before is not whole: 0 asks for no response."""
+    """Return the acks of a Produce request (0 asks for no response), None where the bytes before are not whole."""
     return produce_head(int.from_bytes(frame[2:4], "big"), dialect).acks(frame)
 
 
@@ -282,5 +286,5 @@ produce_head = cache(ProduceHead)
 
 
 def looks_like_tls(data: bytes | bytearray) -> bool:
-    """Whether a TLS record's header is in front (RFC 8446, 5.1): type 20 to 23, version 3.x, a length within bounds."""
+    """Return whether a TLS record header is in front (RFC 8446, 5.1): type 20 to 23, version 3.x, possible length."""
     return tls.is_record_header(data, 0, LARGEST_RECORD)

@@ -30,7 +30,7 @@ class Trial:
     """Counts of what speaks for and against, and what is held back; `size`: bytes of memory counted for that."""
 
     def __init__(self, state: tuple[int, int, int, bool, bool] = (0, 0, 0, False, False)) -> None:
-        """state: as the property gave it."""
+        """Begin or resume a trial. state: the value of the property of that name."""
         self.fits, self.signs, self.against, self.lossy, self.began_well = state
         self.held: list[Exchange | Event] = []
         self.size = 0
@@ -48,7 +48,7 @@ class Trial:
             self.size += item.request_bytes + (item.response_bytes or 0)
 
     def release(self) -> list[Exchange | Event]:
-        """What was held back, in order; it is held no more."""
+        """Return the exchanges and events held back, in order, and forget them."""
         held, self.held, self.size = self.held, [], 0
         return held
 
@@ -65,12 +65,12 @@ class Trial:
             self.signs += names_client(request.frame)
 
     def see_header(self, api_key: int, version: int, bodies: Bodies) -> None:
-        """Of a request that is not whole."""
+        """Note the header of a request that is not whole."""
         api = bodies.api(api_key)
         self.signs += api is not None and 0 <= version <= api.versions.hi + NEWER
 
     def see_response(self, request: Pending, frame: bytes, bodies: Bodies) -> bool:
-        """Whether it and its request prove the connection to be Kafka's."""
+        """Return whether a response and its request prove the connection to be Kafka's."""
         if not bodies.knows(request.api_key, request.api_version):
             self.signs += 1
             return False
@@ -88,18 +88,18 @@ class Trial:
         return self.fits >= 2 + self.against or (self.signs >= ENOUGH_SIGNS and not self.against)
 
     def convinces(self, searched: bool) -> bool:
-        """The verdict where nothing more will come. searched: its first request was looked for in mid-stream."""
+        """Return the verdict at the end. searched: the first request was searched for in mid-stream."""
         if self.proved or (self.began_well and not searched):
             return True
         return not self.against and bool(self.fits or self.signs)
 
     def fails(self, searched: bool) -> bool:
-        """Whether it is not worth going on."""
+        """Return whether it is not worth going on."""
         return self.against >= MOST_AGAINST and not self.convinces(searched)
 
 
 def names_client(frame: Any) -> bool:
-    """Whether a request of an unknown version has a client id that a person may have chosen."""
+    """Return whether a request of an unknown version has a printable client id."""
     found = client_id_of(frame)
     try:
         return found is not None and found != b"" and str(found, "utf-8").isprintable()

@@ -58,7 +58,7 @@ class PendingRequests:
         self.odd += request.frame is None
 
     def popleft(self) -> Pending:
-        """The oldest; IndexError: there is none."""
+        """Remove and return the oldest request. Raises IndexError if there is none."""
         if not self.requests:
             raise IndexError("no request waits")
         return self.remove(next(iter(self.requests)))
@@ -76,17 +76,17 @@ class PendingRequests:
         return request
 
     def take(self, correlation_id: int) -> Pending | None:
-        """The oldest request of this id, out of the queue; None: there is none."""
+        """Remove and return the oldest request of this id; None if there is none."""
         same = self.by_id.get(correlation_id)
         return self.remove(same[0]) if same else None
 
     def find(self, correlation_id: int) -> Pending | None:
-        """As `take`, but it stays."""
+        """Return the oldest request of this id; None if there is none."""
         same = self.by_id.get(correlation_id)
         return self.requests[same[0]] if same else None
 
     def before(self, correlation_id: int) -> list[Pending]:
-        """The requests that came before the oldest of this id, out of the queue."""
+        """Remove and return the requests that came before the oldest of this id."""
         same = self.by_id.get(correlation_id)
         passed: list[Pending] = []
         while same and next(iter(self.requests)) < same[0]:

@@ -29,7 +29,7 @@ def decide(connection: ConnectionState) -> None:
 
 
 def prove(connection: ConnectionState) -> None:
-    """It is Kafka's: emit what was held back, and hold nothing back any more."""
+    """Accept the connection as Kafka's: emit what was held back, and hold nothing back any more."""
     if connection.trial is not None:
         held = connection.trial.release()
         connection.trial, connection.searched = None, False
@@ -65,7 +65,7 @@ def contradict(connection: ConnectionState) -> None:
 
 
 def refuse(connection: ConnectionState, why: str) -> bool:
-    """It is not Kafka's, for this reason: drop what was read, and only count bytes from now on. Returns False."""
+    """Reject the connection for this reason: drop what was read, and only count bytes from now on. Returns False."""
     connection.foreign = why
     if connection.trial is not None:
         connection.trial.release()

@@ -58,7 +58,9 @@ class CapturedField(NamedTuple):
 
 
 def record_fields(exchange: Exchange) -> Iterator[RecordField]:
-    """Those of an exchange that hold something; none of an API without records, or of a body that can't be decoded."""
+    """Yield the record fields of an exchange that are not empty; none if the API has no records or the body fails to
+    decode.
+    """
     made = WITH_RECORDS.get(exchange.api_key)
     if made is not None:
         yield from made(exchange)
@@ -95,8 +97,9 @@ def of_fetch(exchange: Exchange) -> Iterator[RecordField]:
 def partitions_in(
     exchange: Exchange, body: Row | None, topics: str, inside: str
 ) -> Iterator[tuple[str | None, str | None, Row]]:
-    """(topic, topic id, partition's value) of a body, in order. The name is the message's own, or what the capture has
-    taught; None where it has not."""
+    """Yield (topic, topic id, partition's value) of a body, in order. The name is the message's own, or one learned
+    from the capture; else None.
+    """
     for topic in (body or {}).get(topics) or ():
         name, topic_id = next((topic[field] for field in NAME_FIELDS if topic.get(field)), None), topic.get("topicId")
         if name is None and topic_id is not None:
@@ -125,8 +128,7 @@ class RecordSink(Sink):
     """Keeps exchanges that may have records."""
 
     def __init__(self, topic: str | None = None, partition: int | None = None) -> None:
-        """topic, partition: whose records; a topic by name or pattern. `topics` are those that have any, the first of
-        many."""
+        """Choose records by topic (name or pattern) and partition. `topics` are the first topics with records."""
         self.topic, self.partition = topic, partition
         self.topics: dict[str, None] = {}
         self.client_timed: set[str] = set()  # topics whose records keep the client's time (CreateTime)
@@ -157,8 +159,9 @@ class RecordSink(Sink):
                         yield CapturedField(exchange, file, self.timed(exchange, field))
 
     def timed(self, exchange: Exchange, field: RecordField) -> RecordField:
-        """A field without the time of its answer, where the topic does not take that: a batch that was sent again is
-        answered with its own newest time (Kafka's UnifiedLog, of duplicates)."""
+        """Return the field without the response's time where the topic keeps the client's: a batch sent again is
+        answered with its own newest time (Kafka's UnifiedLog, duplicates).
+        """
         if field.append_time is not None and field.label in self.client_timed:
             return field._replace(append_time=None)
         dated = exchange.api_key == PRODUCE and exchange.api_version >= APPEND_TIMES
@@ -172,11 +175,11 @@ class RecordSink(Sink):
         return field
 
     def wants(self, field: RecordField) -> bool:
-        """Whether a field is of the topic and partition that are wanted."""
+        """Return whether a field is of the topic and partition that are wanted."""
         return self.wants_topic(field.label) and self.partition in (None, field.partition)
 
     def wants_topic(self, name: str) -> bool:
-        """Whether a topic is wanted."""
+        """Return whether a topic is wanted."""
         if len(self.topics) < MOST_TOPICS:
             self.topics[name] = None
         return self.topic is None or matches(name, self.topic)
@@ -188,13 +191,14 @@ class RecordSink(Sink):
         self.capture.deliver(self.capture.handover.exchange_of(link, *exchange))
 
     def wants_name(self, name: bytes, quoted: bool) -> bool:
-        """Whether a topic is wanted, by its name's bytes. quoted: as JSON text."""
+        """Return whether a topic is wanted, by its name's bytes. quoted: as JSON text."""
         text = name.decode(errors="replace")
         return self.wants_topic(loads(text) if quoted else text)
 
     def layout(self, api_key: int, version: int) -> tuple[Any, Any, bool, bool] | bool | None:
-        """Where records stand in a version, for the core; False: nowhere; True: nowhere, but names are learnt from it.
-        None: it can't tell."""
+        """Return where the core finds records in a version. False: nowhere; True: nowhere, but it has topic names;
+        None: unknown.
+        """
         if not self.bodies.knows(api_key, version):
             return None
         if api_key not in PATHS:

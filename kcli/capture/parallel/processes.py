@@ -17,15 +17,16 @@ LENGTH = struct.Struct("=q")
 
 
 def can_share(files: Sequence[str], chosen: Filter, key_logs: Sequence[str]) -> bool:
-    """Whether several processes can read these files: each more than once, by the core, and each process can tell what
-    is wanted without the others."""
+    """Return whether several processes can share these files: each can be read twice, by the core, and each process can
+    filter without the others.
+    """
     if not hasattr(os, "fork") or key_logs or chosen.where is not None or chosen.topic is not None:
         return False
     return "-" not in files and all(stat.S_ISREG(Path(name).stat().st_mode) for name in files if Path(name).exists())
 
 
 def fork_to(work: Callable[[], None], unused: Sequence[int]) -> int:
-    """The id of a process that does the work, and nothing else. unused: files that are this one's, not its."""
+    """Fork a process that does the work and nothing else; return its id. unused: files to close in it."""
     pid = os.fork()
     if not pid:
         for file in unused:
@@ -35,7 +36,7 @@ def fork_to(work: Callable[[], None], unused: Sequence[int]) -> int:
 
 
 def do(work: Callable[[], None]) -> NoReturn:
-    """All that a forked process does; nothing of the first one's runs in it, and nothing is written twice."""
+    """Do the work and exit, without cleanup of the first process, so that nothing is written twice."""
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process says when it is over
@@ -68,12 +69,12 @@ def write_all(pipe: int, data: bytes) -> None:
 
 
 def read_packed(pipe: int) -> bytes:
-    """What `write_packed` wrote. BrokenPipeError: it does not come."""
+    """Read what `write_packed` wrote. Raises BrokenPipeError if it does not come."""
     return read_all(pipe, *LENGTH.unpack(read_all(pipe, LENGTH.size)))
 
 
 def read_all(pipe: int, size: int) -> bytes:
-    """So many bytes. BrokenPipeError: they do not come."""
+    """Read `size` bytes. Raises BrokenPipeError if they do not come."""
     found = bytearray()
     while len(found) < size:
         more = os.read(pipe, min(size - len(found), 1 << 20))

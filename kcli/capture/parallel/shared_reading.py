@@ -42,7 +42,7 @@ class SharedReading(Share):
         self.learnt = b""  # names of topics that the others have not been told
 
     def result(self) -> Any:
-        """What this process has counted."""
+        """Return what this process has counted."""
         return self.share_counts
 
     def conclude(self, results: Sequence[Any]) -> None:

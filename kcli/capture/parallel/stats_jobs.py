@@ -44,7 +44,7 @@ class SharedStatistics(SharedReading):
             yield from self.capture.read(moved)
 
     def result(self) -> Made:
-        """What was counted here."""
+        """Return what was counted here."""
         sink = self.capture.sink
         return Made([*sink.counted(), *sink.groups.items()], sink.tcp, self.share_counts)
 

@@ -68,7 +68,7 @@ class Helper:
     """Another process, seen from the first one. InputError, wherever it is met: it has ended."""
 
     def __init__(self, help_out: Callable[[Desk], None], room: int) -> None:
-        """help_out: all that it does. room: bytes of segments in a stretch, at most."""
+        """Start a worker. help_out: its work. room: most bytes of segments in a stretch."""
         self.rooms, self.texts = rooms_of(room), rooms_of(LARGE)
         self.file = memory_file()
         messages, self.messages = os.pipe()
@@ -93,7 +93,7 @@ class Helper:
         self.dealt += 1
 
     def take(self) -> Part:
-        """What it made of the oldest stretch; valid until `let_go`."""
+        """Take the output of the oldest stretch; valid until `let_go`."""
         try:
             *sizes, large, spent, exceeded = SIZES.unpack(read_all(self.sizes, SIZES.size))
         except BrokenPipeError:
@@ -109,7 +109,7 @@ class Helper:
         self.tell(Task.TAKEN)
 
     def result(self, *, whole: bool) -> Any:
-        """What it says in the end; whole: of all that was dealt out, else so far. None: it was asked before."""
+        """Return the worker's final report, None if it was taken before. whole: it read its entire share."""
         if self.is_asked:
             return None
         if not whole:
@@ -159,8 +159,9 @@ class Desk:
         self.is_filed = False  # what was made last
 
     def stretches(self, order: LineOrder) -> Iterator[Stretch]:
-        """All that are dealt out; `put` is to be called for each. StoppedError; BrokenPipeError: the first process has
-        ended."""
+        """Yield the stretches dealt out; call `put` for each. Raises StoppedError, or BrokenPipeError where the first
+        process has ended.
+        """
         task = Task.READ
         while task is Task.READ:
             while not self.dealt:
@@ -180,7 +181,7 @@ class Desk:
             self.say(sizes, large=False, exceeded=order.exceeded)
 
     def put_large(self, exceeded: bool, *parts: memoryview) -> None:
-        """The same in the file, when all that was made before has been taken."""
+        """Put a large output into the file, once all earlier ones have been taken."""
         while self.made > self.taken:
             self.read_message()
         sizes = [*map(len, parts)]
@@ -197,7 +198,7 @@ class Desk:
         self.made += 1
 
     def read_message(self) -> None:
-        """StoppedError."""
+        """Read one message. Raises StoppedError."""
         number, size, names = MESSAGE.unpack(read_all(self.messages, MESSAGE.size))
         task = Task(number)
         if task is Task.STOP:
@@ -216,19 +217,19 @@ class Desk:
 
 
 def rooms_of(size: int) -> list[mmap.mmap]:
-    """Memory that forks see, too; what is not used takes none."""
+    """Allocate memory shared with forks; unused pages take none."""
     return [mmap.mmap(-1, size) for _ in range(AHEAD)]
 
 
 def part_of(room: mmap.mmap | bytes, sizes: Sequence[int], spent: int, *, exceeded: bool = False) -> Part:
-    """What is in a room, as `LineOrder.close` gives it."""
+    """Return the contents of a room, as `LineOrder.close` gives them."""
     data = memoryview(room)
     text, marks, names = (data[start:end] for start, end in pairwise(accumulate(sizes, initial=0)))
     return Part(text, marks, names, spent, exceeded)
 
 
 def memory_file() -> BinaryIO:
-    """A file that nobody else sees, in memory where the system has such."""
+    """Open an anonymous file, in memory where the system has such."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("kcli-lines"), "w+b", 0)
     import tempfile  # takes longer to load than all else here

@@ -49,11 +49,11 @@ class ArrowSink(Sink, ColumnOwner):
         bodies: bool = True,
         for_file: bool = False,
     ) -> None:
-        """wanted: names of columns, those that are not stay null. bodies: whether messages are read behind
-        their headers, where the core does that; else there are no events of what can't be, and no names are learnt.
-        for_file: texts that repeat are dictionaries, as `parquet_writer` takes them.
+        """Prepare columns of exchanges. wanted: names of columns; the others are null. bodies: read messages beyond
+        their headers, where the core does that; without, undecodable ones give no events and no names are learned.
+        for_file: repeated texts are dictionaries, as `parquet_writer` takes them.
 
-        UsageError: pyarrow or numpy is missing.
+        Raises UsageError where pyarrow or numpy is missing.
         """
         require("a table of exchanges", "parquet")
         import numpy
@@ -79,11 +79,11 @@ class ArrowSink(Sink, ColumnOwner):
         self.compiled = self.taker if self.chosen.is_plain else None
 
     def fields(self, api_key: int, version: int) -> Any:
-        """The fields of this version that the core makes columns of."""
+        """Return the fields of this version that the core makes columns of."""
         return fields_of(self.bodies, api_key, version, self.field_names)
 
     def batches(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[Any]:
-        """The record batches, of ROWS rows at most. InputError at the end for damaged files."""
+        """Yield the record batches, of ROWS rows at most. Raises InputError at the end for damaged files."""
         with contextlib.closing(self.steps(moved)) as steps:
             for _ in steps:
                 yield from self.taken_batches()
@@ -110,7 +110,7 @@ class ArrowSink(Sink, ColumnOwner):
         self.marks.enter(number, self.taker.count)
 
     def taken_batches(self) -> list[Any]:
-        """The record batches that are ready, once."""
+        """Take the record batches that are ready."""
         taken = self.ready[:]
         self.ready.clear()
         return taken
@@ -141,7 +141,7 @@ class ArrowSink(Sink, ColumnOwner):
         self.places.append(self.taker.count)
 
     def new_taker(self) -> Any:
-        """What makes columns in the core."""
+        """Make the core's taker of columns."""
         from kcli.core.columns.exchange_columns import ExchangeRows
 
         where = self.chosen.where
@@ -154,7 +154,7 @@ class ArrowSink(Sink, ColumnOwner):
         )  # fmt: skip
 
     def flush(self) -> None:
-        """All rows so far, as a record batch."""
+        """Make a record batch of all rows so far."""
         rows, places = self.rows, self.numpy.array(self.places, self.numpy.int64)
         given = self.given
         self.rows, self.places, self.given = [], [], []
@@ -180,7 +180,7 @@ class ArrowSink(Sink, ColumnOwner):
             self.take_batch(batch)
 
     def passing(self, taken: dict[str, Any], batch: Any, given: list[int]) -> Any:
-        """Which of the taker's rows pass the filter, its condition aside."""
+        """Return which of the taker's rows pass the filter, its condition aside."""
         if not self.chosen.is_plain:
             return self.numpy.ones(batch.num_rows, bool)
         kept = wanted_rows(self.chosen, taken, batch)
@@ -188,7 +188,7 @@ class ArrowSink(Sink, ColumnOwner):
         return kept
 
     def held(self, taken: dict[str, Any], files: Any) -> Any:
-        """For which of the taker's rows the filter's condition holds, where it has one."""
+        """Return for which of the taker's rows the filter's condition holds, if it has one."""
         where = self.chosen.where
         if where is None:
             return True
@@ -196,7 +196,7 @@ class ArrowSink(Sink, ColumnOwner):
         return where.holds(batch)
 
     def merged(self, batch: Any, rows: Any, places: Any) -> Any:
-        """Both as one, each of `rows` at its place among those of the batch."""
+        """Merge two batches, each of `rows` at its place among those of the batch."""
         if batch is None or not batch.num_rows:
             return rows
         count = batch.num_rows

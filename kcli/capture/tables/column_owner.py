@@ -12,11 +12,11 @@ class ColumnOwner:
     """
 
     def voice(self, link: bytes) -> int:
-        """The number of what client and broker of a new connection have said of themselves; 0: of no interest."""
+        """Return the number of a new connection's client and broker profile; 0: of no interest."""
         return 0
 
     def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
-        """As `voice`, after an ApiVersions."""
+        """Return what `voice` does, after an ApiVersions."""
         return 0
 
     def learn(self, link: bytes, *exchange: Any) -> None:
@@ -26,13 +26,13 @@ class ColumnOwner:
         """Take an exchange of an API in `forwarded`."""
 
     def layout(self, api_key: int, version: int) -> Any:
-        """Where the core finds the rows of a version's partitions; None: they are not wanted."""
+        """Return where the core finds the rows of a version's partitions; None if they are not wanted."""
         return None
 
     def partitions(self, link: bytes, *exchange: Any) -> Any:
-        """The partitions of an exchange in which the core does not find them; None: they are not wanted."""
+        """Return the partitions of an exchange where the core can't find them; None if they are not wanted."""
         return None
 
     def fields(self, api_key: int, version: int) -> Any:
-        """The fields of a version that become columns; None: none of them are wanted."""
+        """Return the fields of a version that become columns; None if none are wanted."""
         return None

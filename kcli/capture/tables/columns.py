@@ -43,7 +43,7 @@ def put_exchange(
 
 
 def event_row(event: Event) -> dict[str, Any]:
-    """By column; what is missing is null."""
+    """Return an event's values by column; missing ones are null."""
     return {
         "timestamp": event.ns // 1000,
         "connection": event.connection,
@@ -57,7 +57,7 @@ def event_row(event: Event) -> dict[str, Any]:
 
 
 def rows_batch(rows: list[dict[str, Any]], schema: Any) -> Any:
-    """A record batch of such rows."""
+    """Return a record batch of rows by column."""
     import pyarrow
 
     made = [column_of([row.get(field.name) for row in rows], field.type) for field in schema]
@@ -72,10 +72,10 @@ def batch_of(
     files: Callable[[int], Among] | None = None,
     fields: Sequence[str] = (),
 ) -> Any:
-    """A record batch of what `ExchangeRows.take_columns` gives, in its memory; columns that are not wanted are null.
+    """Return a record batch over the memory of `ExchangeRows.take_columns`; columns that are not wanted are null.
 
-    name_of: an API's name by its key. files: gives a column of the file of so many rows. fields: those of messages that
-    are in it, by name.
+    name_of: an API's name by its key. files: makes the column of file names for a number of rows. fields: names of
+    message fields in it.
     """
     import pyarrow
 
@@ -89,7 +89,7 @@ def batch_of(
 
 
 def wanted_rows(chosen: Filter, taken: dict[str, Any], batch: Any) -> Any:
-    """Which rows of the batch pass the filter: bool by row."""
+    """Return which rows of the batch pass the filter: bool by row."""
     import numpy
 
     rows = Rows.of(taken, "numbers")
@@ -119,7 +119,7 @@ def equal(column: Any, text: str) -> Any:
 
 
 def may_mention(batch: Any, topic: str) -> Any:
-    """Which rows have that text anywhere in their JSON: bool by row."""
+    """Return which rows have that text anywhere in their JSON: bool by row."""
     import pyarrow.compute
 
     found = (

@@ -76,11 +76,11 @@ class ConditionalFeed(ColumnOwner):
         )
 
     def fields(self, api_key: int, version: int) -> Any:
-        """The fields of this version that the core makes columns of."""
+        """Return the fields of this version that the core makes columns of."""
         return fields_of(self.bodies, api_key, version, self.field_names)
 
     def enter(self, number: int) -> None:
-        """The next packets are those of another file."""
+        """Mark that the next packets are those of another file."""
         self.marks.enter(number, self.place)
 
     @property
@@ -129,8 +129,9 @@ class ConditionalFeed(ColumnOwner):
                 self.hand_on(rows.exchange(each), bool(kept[each]))
 
     def taken_rows(self, values: list[int]) -> tuple[Any, Any, Sequence[int]]:
-        """The core's rows, which of them pass, and those of them that the decoder hears of. values: rows of which the
-        condition alone is asked here."""
+        """Take the core's rows: all, those that pass, and those of them that the decoder needs. values: rows of which
+        only the condition is checked here.
+        """
         if not self.compiled.count:
             return None, (), ()
         import numpy
@@ -170,7 +171,7 @@ class ConditionalFeed(ColumnOwner):
 
 
 def in_order(waiting: Sequence[Waiting], rows: Sequence[int]) -> Iterator[Waiting | int]:
-    """What came as values, and rows (ascending), as they came."""
+    """Yield waiting values and rows (ascending) in the order in which they came."""
     at = 0
     for each in waiting:
         while at < len(rows) and rows[at] < each.place:
@@ -181,4 +182,4 @@ def in_order(waiting: Sequence[Waiting], rows: Sequence[int]) -> Iterator[Waitin
 
 
 def ignored(_event: Event) -> None:
-    """Events about an exchange's bodies are in its line, or the decoder finds them."""
+    """Ignore events about an exchange's bodies: they are in its line, or the decoder finds them."""

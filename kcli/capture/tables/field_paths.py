@@ -58,7 +58,7 @@ class Scan(NamedTuple):
 
 
 def role_of(message: str, parent: str, field: Field) -> str | None:
-    """What a field of the array or struct `parent` names."""
+    """Return what a field of the array or struct `parent` names."""
     name, element = field.name, field.element
     if element == "uuid":
         return TOPIC_ID if name == "topicId" else None
@@ -169,7 +169,7 @@ def texts(item: Any) -> list[str]:
 def scans(
     api_key: int, version: int, wanted: AbstractSet[str], dialect: str | None = None
 ) -> tuple[Scan | None, Scan | None] | None:
-    """How to find what request and response name in their JSON text; a side is None where it names none.
+    """Return how to find what request and response name in their JSON text; None for a side that names nothing.
 
     wanted: of TOPIC, INDEX and GROUP. None: only the values tell.
     """
@@ -187,7 +187,7 @@ def scans(
 
 
 def scan_of(found: list[tuple[Field, str | None, tuple[Field, ...]]], wanted: AbstractSet[str]) -> Scan | None:
-    """None: a field's own name does not determine what it stands for."""
+    """Return the scan for these roles; None where a field's name does not determine its role."""
     asked = {TOPIC, TOPIC_ID, RESOURCE} if TOPIC in wanted else set()
     asked |= {INDEX} & wanted
     asked |= {GROUP, RESOURCE, COORDINATOR} if GROUP in wanted else set()
@@ -211,7 +211,7 @@ def scan_of(found: list[tuple[Field, str | None, tuple[Field, ...]]], wanted: Ab
 
 
 def all_fields(message: Message, version: int | None) -> Iterator[tuple[Field, str | None, tuple[Field, ...]]]:
-    """(field, what it names, the fields beside it) of a message, in that version or in any."""
+    """Yield (field, its role, the fields beside it) of a message, in that version or in any."""
 
     def below(parent: str, fields: tuple[Field, ...]) -> Iterator[tuple[Field, str | None, tuple[Field, ...]]]:
         there = tuple(field for field in fields if version is None or version in field.versions)

@@ -31,7 +31,7 @@ class HeldRows:
         return self.rows.key
 
     def exchange(self, row: int) -> Exchange:
-        """As a value; the core has kept the frames."""
+        """Return a row's exchange as a value; the core has kept the frames."""
         link, asked = int(self.rows.link[row]), int(self.rows.ts[row])
         ends = Link(text_at(self.taken["servers"], self.servers[link]), text_at(self.taken["ends"], link))
         place = bisect_left(self.framed, row)
@@ -42,7 +42,7 @@ class HeldRows:
         return Exchange(ends, asked, request, answered, response, self.bodies, self.timing(row, asked, answered))
 
     def timing(self, row: int, asked: int, answered: int | None) -> Timing:
-        """When its messages began to come."""
+        """Return when its messages began to come."""
         sent, came, pause, in_flight = (
             int(each[row])
             for each in (self.rows.request_transfer, self.rows.response_transfer, self.rows.pause, self.rows.in_flight)
@@ -51,7 +51,7 @@ class HeldRows:
         return Timing(began, answered - came if answered is not None and came >= 0 else None, pause, in_flight)
 
     def line(self, row: int) -> bytes:
-        """As one line of JSON, with the topic names that were known when it came."""
+        """Return a row as one line of JSON, with the topic names known when it came."""
         rows = self.rows
         answered = rows.response_bytes[row] >= 0
         connection = text_at(self.taken["links"], int(rows.link[row]))
@@ -64,7 +64,7 @@ class HeldRows:
 
 
 def bytes_at(column: tuple[Any, Any], place: int) -> bytes:
-    """One of a column: (int32 where each ends, behind a 0; all of them)."""
+    """Return one value of a column: (int32 offsets, beginning with 0; the bytes)."""
     ends = memoryview(column[0]).cast("B").cast("i")
     return bytes(column[1][ends[place] : ends[place + 1]])
 

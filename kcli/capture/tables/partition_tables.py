@@ -65,15 +65,15 @@ class PartitionArrays:
         return self.rows.attributes * (self.rows.magic >= 2)
 
     def who(self, name: str) -> Any:
-        """A column of the exchange."""
+        """Return a column of the exchange."""
         return self.exchanges.who[name].take(self.index)
 
     def topic(self, numbers: Any) -> Any:
-        """A topic's name or id."""
+        """Return topic names or ids by number."""
         return numbered(self.exchanges.topics, numbers).dictionary()
 
     def lag(self) -> Any:
-        """How far behind the end that was last seen fetches stand."""
+        """Return how far fetches are behind the high watermark last seen."""
         import numpy
 
         rows = self.rows
@@ -81,13 +81,13 @@ class PartitionArrays:
         return integers(numpy.where(unknown, 0, rows.high_seen - rows.effective), "int64", unknown)
 
     def lazy_bytes(self) -> Any:
-        """What is held at once of records that are converted in chunks."""
+        """Return the bytes held at once of records that are converted in chunks."""
         import numpy
 
         return numpy.minimum(self.rows.size, numpy.maximum(LAZY_CHUNK, self.rows.first_size))
 
     def timestamp_type(self) -> Any:
-        """Whose time a batch has: magic 0 has none."""
+        """Return the timestamp type of each batch; magic 0 has none."""
         import numpy
 
         times = numpy.where(self.rows.magic == 0, 0, 1 + (self.rows.attributes & APPEND_TIME > 0))
@@ -120,12 +120,12 @@ class PartitionTable(Table):
 
 
 def column(name: str, kind: str, text: str, make: Callable[[PartitionArrays], Any]) -> PartitionColumn:
-    """kind: of a Column, with ? behind it where it may be null."""
+    """Define a column. kind: of a Column, followed by ? if nullable."""
     return PartitionColumn(name, kind.rstrip("?"), text, kind.endswith("?"), make)
 
 
 def number(name: str, kind: str, text: str, field: str) -> PartitionColumn:
-    """A column that is a field of the core's rows; with ? it is null where it is missing."""
+    """Define a column from a field of the core's rows; with ? it is null where missing."""
 
     def make(of: PartitionArrays) -> Any:
         values = getattr(of.rows, field)
@@ -135,12 +135,12 @@ def number(name: str, kind: str, text: str, field: str) -> PartitionColumn:
 
 
 def who(each: Column) -> PartitionColumn:
-    """A column of the exchange."""
+    """Define a column that repeats one of the exchange."""
     return PartitionColumn(each.name, each.kind, each.text, each.nullable, lambda of: of.who(each.name))
 
 
 def error_names(codes: Any) -> Any:
-    """Names of error codes; null for 0."""
+    """Return names of error codes; null for 0."""
     least = codes.min()
     names = [error_name(code) if code else None for code in range(least, codes.max() + 1)]
     return numbered(names, codes - least).dictionary()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fields_of(bodies: Bodies, api_key: int, version: int, names: Sequence[str]) -> Fields | None:
-    """What the core selects of one version for these fields; None: it has none of them."""
+    """Return what the core selects of one version for these fields; None if it has none of them."""
     from kcli.core.columns.exchange_columns import Fields
 
     if not names:
@@ -34,7 +34,7 @@ def fields_of(bodies: Bodies, api_key: int, version: int, names: Sequence[str]) 
 def side(
     message: MessageCodec, paths: dict[str, str], names: Sequence[str]
 ) -> tuple[Selection, list[FieldPlace]] | None:
-    """What a side is asked for, and (slot, column, whether it is text) of each field; None: it has nothing of it."""
+    """Return a side's selection and (slot, column, whether it is text) of each field; None if it has none of them."""
     try:
         selection = message.select([*paths])
     except UsageError:
@@ -49,7 +49,7 @@ def side(
 
 
 def field_values(item: Exchange, names: Sequence[str]) -> list[int | str | None]:
-    """The same of an exchange that came as a value."""
+    """Return these fields of an exchange that came as a value."""
     made: list[int | str | None] = [None] * len(names)
     if not names:
         return made

@@ -24,7 +24,7 @@ class RecordCipher(Protocol):
     overhead: int  # bytes that a record is longer than its contents; of CBC at least
 
     def open(self, number: int, header: Buffer, payload: Buffer) -> tuple[int, Buffer] | None:
-        """(type, contents) of record `number`; None: it does not open. header: its 5 bytes."""
+        """Decrypt record `number` to (type, contents); None if that fails. header: its 5 bytes."""
 
 
 class AeadCipher:
@@ -72,7 +72,7 @@ class AeadCipher:
 
 @cache
 def aead_ciphers() -> tuple[Any, type[Exception]]:
-    """cryptography's module of them, and what they raise for a tag that is wrong."""
+    """Return cryptography's AEAD module, and the error it raises for a wrong tag."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers import aead
 
@@ -109,7 +109,7 @@ class CbcCipher:
         return header[0], text
 
     def decrypted(self, sealed: bytes) -> bytes | None:
-        """Without its padding; None: it has none."""
+        """Return the text without its padding; None if the padding is wrong."""
         if self.last[0] != sealed:
             if len(sealed) < 32 or len(sealed) % 16:
                 return None
@@ -129,5 +129,5 @@ class CbcCipher:
 
 
 def cipher_of(suite: Suite, version: int, keys: Keys, mac_outside: bool = False) -> RecordCipher:
-    """What opens the records of one direction. mac_outside: encrypt-then-MAC was agreed on."""
+    """Return the cipher of one direction. mac_outside: encrypt-then-MAC was agreed on."""
     return CbcCipher(suite, keys, mac_outside) if suite.cipher == "CBC" else AeadCipher(suite, version, keys)

@@ -34,7 +34,7 @@ ALERTS = {
 
 
 def alert_text(description: int) -> str:
-    """An alert's name and number."""
+    """Return an alert's name and number."""
     return f"alert {ALERTS.get(description, 'unknown')} ({description})"
 
 
@@ -46,7 +46,7 @@ class Messages:
         self.too_long = False
 
     def add(self, data: bytes) -> list[tuple[int, bytes]]:
-        """(type, body) of the messages that are whole by now."""
+        """Return (type, body) of the messages that are whole by now."""
         found: list[tuple[int, bytes]] = []
         if self.too_long:
             return found
@@ -150,7 +150,7 @@ class Handshake:
 
 
 def certificate_names(data: bytes) -> str:
-    """Whom a certificate is of: its subject, or else its first DNS names; "" where it can't be read."""
+    """Return a certificate's subject, or else its first DNS names; "" where it can't be read."""
     try:
         from cryptography import x509
 

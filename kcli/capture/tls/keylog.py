@@ -35,16 +35,16 @@ class Effort:
         self.left = self.most = budget
 
     def spend(self, count: int) -> bool:
-        """Whether a try on so many bytes is still allowed."""
+        """Return whether a try on `count` bytes is still allowed."""
         self.left -= count + 256
         return self.left > 0
 
     def derive(self) -> bool:
-        """Whether keys may still be derived from a secret to try them."""
+        """Return whether deriving keys from a secret to try them is still allowed."""
         return self.spend(DERIVATION)
 
     def earn(self, count: int) -> None:
-        """So many more bytes were read."""
+        """Allow more work after `count` more bytes were read."""
         self.left = min(self.left + 4 * count, self.most)
 
 
@@ -52,8 +52,9 @@ class KeyLog:
     """Secrets by connection, and what may be spent on trying them."""
 
     def __init__(self, files: Sequence[str] = ()) -> None:
-        """files: key logs. InputError: one can't be read, or has no line of a key log. UsageError: there is nothing to
-        decrypt with."""
+        """Read key logs. Raises InputError for one that can't be read or has no key, UsageError
+        without cryptography.
+        """
         if files:
             require("--key-log", "tls")
         self.secrets: dict[bytes, dict[str, bytes]] = {}  # by the client's random
@@ -81,7 +82,9 @@ class KeyLog:
                 self.take_line(line)
 
     def master(self, client_random: bytes, session_id: bytes, ticket: bytes) -> bytes | None:
-        """The master secret of a TLS 1.2 connection. session_id: the ServerHello's; ticket: the ClientHello's."""
+        """Return the master secret of a TLS 1.2 connection. session_id: the ServerHello's; ticket: the
+        ClientHello's.
+        """
         for _ in self.versions():
             found = self.secrets.get(client_random, {}).get("CLIENT_RANDOM") or self.sessions.get(session_id)
             found = found or (self.tickets.get(ticket) if ticket else None)
@@ -90,14 +93,14 @@ class KeyLog:
         return None
 
     def traffic(self, client_random: bytes) -> dict[str, bytes]:
-        """The secrets of a TLS 1.3 connection, by label; none where it is not in the logs."""
+        """Return the secrets of a TLS 1.3 connection by label; none where the logs lack it."""
         for _ in self.versions():
             if client_random in self.secrets:
                 return self.secrets[client_random]
         return {}
 
     def remember_ticket(self, agreed: Handshake, body: bytes) -> None:
-        """A NewSessionTicket of TLS 1.2 resumes the session that it was given in."""
+        """Note that a NewSessionTicket of TLS 1.2 resumes the session in which it was sent."""
         ticket = b"" if agreed.certified else agreed.ticket
         master = self.master(agreed.client_random, agreed.session_id, ticket)
         with contextlib.suppress(ConstructError):
@@ -106,13 +109,13 @@ class KeyLog:
                 self.tickets[given] = master
 
     def unused(self, client_random: bytes) -> list[tuple[bytes, dict[str, bytes]]]:
-        """The secrets of connections whose handshakes were not seen; those of a random alone, where it is known."""
+        """Return the secrets of connections whose handshakes were not captured; only those of a random, where known."""
         if client_random:
             return [(client_random, self.traffic(client_random))]
         return [each for each in self.secrets.items() if each[0] not in self.seen]
 
     def versions(self) -> Iterator[None]:
-        """Once for what is known, once more if there is more by now."""
+        """Yield once for the known secrets, and again if the logs have grown."""
         yield
         before = self.count
         for file in self.files:
@@ -157,7 +160,7 @@ class FollowedFile:
         self.at = 0
 
     def lines(self) -> Iterator[str]:
-        """The lines that are whole and were not read yet. InputError: it can't be read."""
+        """Yield the whole lines that were not read yet. Raises InputError if it can't be read."""
         try:
             if self.at and self.path.stat().st_size <= self.at:
                 return

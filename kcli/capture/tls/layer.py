@@ -37,7 +37,9 @@ class TlsLayer:
         log: KeyLog,
         decrypted: Callable[[int], None],
     ) -> None:
-        """decrypted: called at the end of a connection that was, with the number of bytes that are TLS's own."""
+        """Prepare a connection's TLS. decrypted: called at the end of a decrypted connection, with the bytes of TLS
+        itself.
+        """
         self.make, self.connection = make, make()
         self.started, self.log, self.decrypted = started, log, decrypted
         self.session: TlsSession | None = None
@@ -136,8 +138,7 @@ class TlsLayer:
         return self.connection.release()
 
     def release_records(self) -> tuple[tuple[int, int], list[bytes]]:
-        """(bytes that were protected, from each end; what each has sent that makes no whole record yet), before
-        `release`."""
+        """Hand over (protected bytes of each end; the partial records of each), before `release`."""
         assert self.session is not None
         first, second = (stream.offset + len(stream.buffer) for stream in self.connection.streams)
         records = [end.release() for end in self.session.ends]
@@ -168,7 +169,7 @@ class TlsLayer:
         return self.session.open_records(d, ns, data)
 
     def unsealed(self, d: int, ns: int, data: bytes) -> None:
-        """Bytes that records of end `d` protected."""
+        """Read bytes that end `d` sent inside records."""
         self.connection.data(d, ns, data)
 
     def found_early(self, d: int, ns: int, data: bytes) -> bool:
@@ -182,7 +183,7 @@ class TlsLayer:
         return self.starts[d] is None and has_records(b"".join(part for end, _, part in self.early if end == d))
 
     def take_off(self, seen: list[tuple[int, int, bytes]]) -> None:
-        """TLS it is: what was `seen` so far (end, ns, bytes) is read as that, from its beginning."""
+        """Switch to TLS: read what was `seen` so far (end, ns, bytes) as that, from its beginning."""
         from kcli.capture.tls.session import TlsSession  # most captures need none
 
         self.early, self.starts = None, [None, None]
@@ -195,7 +196,7 @@ class TlsLayer:
             self.session.data(*each)
 
     def begin(self, d: int, ns: int, data: bytes) -> None:
-        """The first bytes of an end."""
+        """Read the first bytes of an end."""
         start = self.starts[d]
         assert start is not None
         start = start + data if start else bytes(data)
@@ -224,7 +225,7 @@ class TlsLayer:
             self.connection.data(d, ns, start)
 
     def take_proxy_header(self, d: int, ns: int, header: ProxyHeader) -> None:
-        """An end begins with a header that says for whom it speaks."""
+        """Read a PROXY protocol header, which says for whom the end speaks."""
         self.starts[d], self.early = b"", None
         if self.connection.client is None:
             self.connection.client = d
@@ -241,7 +242,7 @@ class TlsLayer:
             self.connection.ends = (server, self.proxied) if client else (self.proxied, server)
 
     def report_refusal(self, d: int) -> None:
-        """An end answers what is plain with TLS."""
+        """Report that an end answers plain bytes with TLS."""
         from kcli.capture.tls.handshake import alert_text
 
         header, alert = RECORD_HEADER.parse(self.refusal), ALERT_MESSAGE.parse(self.refusal[HEADER:])
@@ -286,7 +287,7 @@ class TlsLayer:
 
 
 def has_records(data: bytes) -> bool:
-    """Whether two protected records stand one behind the other somewhere."""
+    """Return whether two protected records stand one after the other somewhere."""
     at = next_record_header(data, 0, True)
     while 0 <= at <= len(data) - HEADER:
         behind = at + record_size(data, at)

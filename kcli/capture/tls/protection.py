@@ -32,7 +32,7 @@ class Protection:
     updates: int = 0
 
     def open(self, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
-        """(type, contents) of the next record."""
+        """Decrypt the next record to (type, contents)."""
         found = self.cipher.open(self.number, header, payload)
         if found is None:
             return None
@@ -40,7 +40,7 @@ class Protection:
         return found[0], bytes(found[1])
 
     def search(self, header: bytes, payload: bytes, most: int, effort: Effort) -> tuple[int, bytes] | None:
-        """(type, contents) of a record whose number is the next one or one of the `most` behind it."""
+        """Decrypt a record whose number is the next one or one of the `most` after it, to (type, contents)."""
         for number in range(self.number, self.number + most + 1):
             if not effort.spend(len(payload)):
                 return None
@@ -51,7 +51,7 @@ class Protection:
         return None
 
     def updated(self) -> Protection | None:
-        """Behind a KeyUpdate."""
+        """Return the protection after a KeyUpdate."""
         if not self.secret:
             return None
         made = of_traffic(self.suite, next_traffic_secret(self.suite, self.secret), True)
@@ -65,12 +65,14 @@ def of_traffic(suite: Suite, secret: bytes, updatable: bool) -> Protection:
 
 
 def handshake_keys(agreed: Handshake, log: KeyLog, from_client: bool) -> Protection | None:
-    """What protects the rest of the handshake in TLS 1.3; None: not in the log."""
+    """Return the keys for the rest of a TLS 1.3 handshake; None if not in the log."""
     return of_label(agreed, log, HANDSHAKE_LABELS[not from_client], False)
 
 
 def application_keys(agreed: Handshake, log: KeyLog, from_client: bool) -> Protection | None:
-    """What protects data (in TLS 1.2 also Finished); None: not in the log, or a suite that kcli does not decrypt."""
+    """Return the keys for data (in TLS 1.2 also Finished); None if not in the log, or for a suite kcli
+    can't decrypt.
+    """
     if agreed.version == TLS_13:
         return of_label(agreed, log, TRAFFIC_LABELS[not from_client], True)
     suite = suite_of(agreed.suite)
@@ -89,8 +91,9 @@ def of_label(agreed: Handshake, log: KeyLog, label: str, updatable: bool) -> Pro
 
 
 def guesses(agreed: Handshake, log: KeyLog, from_client: bool | None) -> Iterator[tuple[bytes, int, bool, Protection]]:
-    """(client's random, suite, whether it is the client's direction, keys) that a direction of TLS 1.3 may have whose
-    handshake was not seen. from_client: None where that is unknown, too."""
+    """Yield (client's random, suite, whether it is the client's direction, keys) that a TLS 1.3 direction without a
+    captured handshake may have. from_client: None if unknown.
+    """
     suites = [(number, suite) for number in SUITES_13 if (suite := suite_of(number)) is not None]
     for random, secrets in log.unused(agreed.client_random):
         for is_client in (True, False) if from_client is None else (from_client,):

@@ -75,7 +75,7 @@ class Recovery:
         return False
 
     def searched(self, d: int, end: TlsEnd, at: int, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
-        """What a record behind a loss holds, if some keys open it."""
+        """Decrypt a record after a loss, if some keys open it."""
         gap = None if end.gap is None else end.gap + at
         if not end.sealed and self.session.agreed.version and header[0] != APPLICATION_DATA:
             return header[0], payload
@@ -103,8 +103,7 @@ class Recovery:
         end.loss, end.gap, end.searching = None, 0, False
 
     def identify(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
-        """A record's contents, where the ServerHello was seen and the ClientHello was not: whose keys open it tells the
-        client's random."""
+        """Decrypt a record where only the ServerHello was captured: the keys that open it tell the client's random."""
         for random, _ in self.session.log.unused(b""):
             self.session.agreed.client_random = random
             if not self.session.effort.derive():
@@ -119,13 +118,13 @@ class Recovery:
         return None
 
     def unseen(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> None:
-        """Data whose handshake was not seen whole."""
+        """Read data whose handshake was not captured whole."""
         found = self.guess(d, end, header, payload)
         if found is not None:
             self.session.contents(d, end, *found)
 
     def guess(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
-        """A record's contents, by whatever keys of the log open it; they are the connection's from then on."""
+        """Decrypt a record with whatever keys of the log open it, and keep those for the connection."""
         end.guessed += 1
         most = 4 * MOST_GUESSED if self.session.agreed.client_random else MOST_GUESSED
         if end.guessed > most or not self.session.log:

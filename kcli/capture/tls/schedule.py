@@ -17,7 +17,7 @@ SALTS = {"GCM": 4, "CCM": 4, "CCM_8": 4, "CHACHA20": 12, "CBC": 0}
 
 
 def prf(name: str, secret: bytes, label: bytes, seed: bytes, size: int) -> bytes:
-    """P_hash of TLS 1.2."""
+    """Expand a secret with P_hash of TLS 1.2."""
     import hmac  # loads OpenSSL once more
 
     seed = label + seed
@@ -29,7 +29,7 @@ def prf(name: str, secret: bytes, label: bytes, seed: bytes, size: int) -> bytes
 
 
 def keys_of_master(suite: Suite, master: bytes, client_random: bytes, server_random: bytes) -> tuple[Keys, Keys]:
-    """The keys of client and server in TLS 1.2."""
+    """Return the keys of client and server in TLS 1.2."""
     salt = SALTS[suite.cipher]
     sizes = [each for each in (suite.mac_size, suite.key_size, salt) for _ in range(2)]
     block = prf(suite.hash, master, b"key expansion", server_random + client_random, sum(sizes))
@@ -41,14 +41,14 @@ def keys_of_master(suite: Suite, master: bytes, client_random: bytes, server_ran
 
 
 def expand_label(name: str, secret: bytes, label: bytes, size: int) -> bytes:
-    """HKDF-Expand-Label with an empty context."""
+    """Compute HKDF-Expand-Label with an empty context."""
     expand, algorithm = hkdf(name)
     return bytes(expand(algorithm, size, info(label, size)).derive(secret))
 
 
 @cache
 def hkdf(name: str) -> tuple[Any, Any]:
-    """HKDF-Expand and its hash."""
+    """Return HKDF-Expand and its hash."""
     from cryptography.hazmat.primitives.hashes import SHA256, SHA384
     from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
@@ -62,11 +62,11 @@ def info(label: bytes, size: int) -> bytes:
 
 @lru_cache(REMEMBERED)
 def keys_of_traffic(suite: Suite, secret: bytes) -> Keys:
-    """The keys that a traffic secret of TLS 1.3 gives."""
+    """Derive the keys from a traffic secret of TLS 1.3."""
     key = expand_label(suite.hash, secret, b"key", suite.key_size)
     return b"", key, expand_label(suite.hash, secret, b"iv", 12)
 
 
 def next_traffic_secret(suite: Suite, secret: bytes) -> bytes:
-    """The traffic secret behind a KeyUpdate."""
+    """Return the traffic secret after a KeyUpdate."""
     return expand_label(suite.hash, secret, b"traffic upd", len(secret))

@@ -62,7 +62,7 @@ class TlsSession:
     def __init__(
         self, connection: CapturedConnection, started: tuple[bool, bool], log: KeyLog, decrypted: Callable[[int], None]
     ) -> None:
-        """decrypted: as for `TlsLayer`."""
+        """Begin a session. decrypted: as for `TlsLayer`."""
         self.connection = connection
         self.log, self.effort, self.decrypted = log, log.effort, decrypted
         self.data_bytes = 0  # that were handed on
@@ -89,13 +89,13 @@ class TlsSession:
         return sum(len(end.buffer) + len(end.messages.buffer) for end in self.ends) + self.held_size
 
     def is_client(self, d: int) -> bool:
-        """Whether end `d` is the client."""
+        """Return whether end `d` is the client."""
         return d == self.connection.client
 
     # What comes in
 
     def data(self, d: int, ns: int, data: bytes) -> None:
-        """Bytes that end `d` sent."""
+        """Read bytes that end `d` sent."""
         end = self.ends[d]
         if end.searching and not end.received and is_hello(data):
             end.searching, self.connection.streams[d].synced = False, True  # it begins here, though no SYN was seen
@@ -115,7 +115,7 @@ class TlsSession:
         return text, used
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
-        """Bytes that end `d` sent and the capture lacks; 0: the number is unknown."""
+        """Note that bytes of end `d` are missing from the capture. count: how many, 0 if unknown."""
         end = self.ends[d]
         end.ns = ns
         self.began = self.began or ns
@@ -130,7 +130,7 @@ class TlsSession:
         end.searching = True
 
     def close(self, ns: int, why: str, extra: tuple[int, int]) -> None:
-        """The end of the connection, or of the capture."""
+        """End the connection, or the capture."""
         if self.held:
             self.read_held(last=True)
         if not self.data_bytes:
@@ -160,7 +160,7 @@ class TlsSession:
         self.decrypted(own)
 
     def why_closed(self, why: str) -> str:
-        """Why a connection could not be read that is closed now. why: it was."""
+        """Return why a closed connection could not be read. why: why it closed."""
         if not self.agreed.client_random:
             return "its handshake is not in the capture" + (", and no key of the key log opens it" if self.log else "")
         if not self.agreed.version:
@@ -184,7 +184,7 @@ class TlsSession:
         return "its keys are in no key log" if self.log else "encrypted, and no key log was given"
 
     def refuse(self, why: str) -> None:
-        """It can't be read: from now on bytes are only counted."""
+        """Give the connection up for this reason: from now on bytes are only counted."""
         self.foreign = self.foreign or why
         self.held.clear()
         self.held_size = 0
@@ -195,7 +195,7 @@ class TlsSession:
     # Records
 
     def read(self, d: int, end: TlsEnd) -> None:
-        """All records that are whole."""
+        """Read all whole records."""
         while self.foreign is None:
             if end.searching:
                 if not self.recovery.resume(d, end):
@@ -223,7 +223,7 @@ class TlsSession:
     # Records that wait for keys
 
     def lacks_keys(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> bool:
-        """Whether a record can't be opened as the log has no keys for it yet."""
+        """Return whether a record can't be opened because the log lacks its keys so far."""
         if not end.sealed or not self.log or not self.agreed.client_random or suite_of(self.agreed.suite) is None:
             return False
         if header[0] == CHANGE_CIPHER_SPEC or (header[0] == ALERT and len(payload) == ALERT_MESSAGE.sizeof()):
@@ -284,7 +284,7 @@ class TlsSession:
         self.held_size = 0
 
     def read_alerts(self) -> None:
-        """What waits may say why there is no data."""
+        """Read waiting alerts, which may say why there is no data."""
         for d, _, header, payload in list(self.held):
             end = self.ends[d]
             found = None if end.keys is None else end.keys.open(header, payload)
@@ -294,7 +294,7 @@ class TlsSession:
     # What a record is
 
     def record(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> None:
-        """One record, with none missing before it."""
+        """Read one record, with none missing before it."""
         kind = header[0]
         if not end.sealed:
             if kind == CHANGE_CIPHER_SPEC and self.agreed.version != TLS_13:
@@ -325,7 +325,7 @@ class TlsSession:
             self.pass_sealed(end)
 
     def open(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
-        """A protected record's type and contents, under the keys of now or those that follow."""
+        """Decrypt a protected record to (type, contents), with the current keys or the following ones."""
         assert end.keys is not None
         found = end.keys.open(header, payload)
         if found is None and (keys := self.follow(d, end)) is not None and self.effort.spend(len(payload)):
@@ -338,11 +338,11 @@ class TlsSession:
         return found
 
     def in_handshake(self, end: TlsEnd) -> bool:
-        """Whether a direction of TLS 1.3 still has its handshake's keys."""
+        """Return whether a direction of TLS 1.3 still has its handshake's keys."""
         return self.agreed.version == TLS_13 and end.keys is not None and not end.keys.secret
 
     def follow(self, d: int, end: TlsEnd) -> Protection | None:
-        """The keys of the next epoch, where there may be one."""
+        """Return the keys of the next epoch, if there may be one."""
         if end.following is None and end.keys is not None and self.agreed.version == TLS_13:
             end.following = (
                 end.keys.updated()
@@ -362,14 +362,14 @@ class TlsSession:
         return end.keys is not None
 
     def pass_sealed(self, end: TlsEnd) -> None:
-        """A record that can't be opened, in a connection where none could be so far."""
+        """Count a record that can't be opened, in a connection where none could be so far."""
         end.vain += 1
         if end.vain > MOST_VAIN:  # the log may still get its keys
             known = any(each.keys is not None for each in self.ends)
             self.refuse("the key log's keys don't open it" if known else self.why_no_keys)
 
     def pass_damaged(self, d: int, end: TlsEnd, payload: bytes) -> None:
-        """A record that is not what was sent, in a connection that can be read."""
+        """Report a damaged record as lost, in a connection that can be read."""
         assert end.keys is not None
         end.keys.number += 1
         if not self.in_handshake(end):
@@ -379,7 +379,7 @@ class TlsSession:
     # What is in them
 
     def contents(self, d: int, end: TlsEnd, kind: int, text: bytes) -> None:
-        """What a record brings, out of its protection."""
+        """Read a decrypted record."""
         if kind == APPLICATION_DATA:
             self.data_bytes += len(text)
             if text:
@@ -391,7 +391,7 @@ class TlsSession:
             self.alert(d, end, ALERT_MESSAGE.parse(text).description)
 
     def message(self, d: int, end: TlsEnd, kind: int, body: bytes) -> None:
-        """A handshake message."""
+        """Read a handshake message."""
         agreed = self.agreed
         if kind == handshake.CLIENT_HELLO:
             self.connection.client = d
@@ -407,7 +407,7 @@ class TlsSession:
             end.keys, end.following = end.following, None
 
     def alert(self, d: int, end: TlsEnd, description: int) -> None:
-        """An alert: the end of the connection, and maybe why."""
+        """Read an alert: the end of the connection, and maybe why."""
         if not description:
             return
         says = f"{alert_text(description)} of the {'client' if self.is_client(d) else 'server'}"

@@ -19,7 +19,7 @@ END = ("buffer", "ns", "received", "vain", "guessed", "sealed", "searching", "ga
 
 
 def dump(layer: TlsLayer) -> dict[str, Any] | None:
-    """What stands between TCP and a connection, without the connection; None: nothing does any more."""
+    """Return the state between TCP and a connection, without the connection; None if there is none any more."""
     if layer.is_settled:
         return None
     made = {name: plain(getattr(layer, name)) for name in LAYER}
@@ -34,7 +34,7 @@ def dump(layer: TlsLayer) -> dict[str, Any] | None:
 
 
 def plain(value: Any) -> Any:
-    """bytearray as bytes, also in lists."""
+    """Return bytes for a bytearray, also in lists."""
     if isinstance(value, list):
         return [plain(each) for each in value]
     return bytes(value) if isinstance(value, bytearray) else value
@@ -78,7 +78,7 @@ def restore(layer: TlsLayer, state: dict[str, Any] | None) -> None:
 
 
 def keys_again(session: TlsSession, d: int, is_traffic: bool, updates: int, number: int) -> Protection | None:
-    """A direction's keys as they stood; None where the key log has them no more."""
+    """Restore a direction's keys; None where the key log lacks them now."""
     agreed, log, from_client = session.agreed, session.log, session.is_client(d)
     is_handshake = agreed.version == TLS_13 and not is_traffic
     find = protection.handshake_keys if is_handshake else protection.application_keys

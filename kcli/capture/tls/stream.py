@@ -28,8 +28,9 @@ class TlsEnd:
         self.following: Protection | None = None
 
     def open_records(self, ns: int, data: memoryview) -> tuple[bytes, int]:
-        """What whole records protect, and how many of their bytes were read: up to the first record that does not open,
-        or has something else than data in it. data: valid during the call."""
+        """Decrypt whole records; return their contents and how many bytes were read: up to the first record that does
+        not open, or holds no data. data: valid during the call.
+        """
         keys, at = self.keys, 0
         texts: list[Buffer] = []
         assert keys is not None
@@ -52,7 +53,7 @@ class TlsEnd:
         return buffer
 
     def plain_size(self, gap: int | None, missing: int | None) -> int | None:
-        """Bytes of data in so many `missing` records, of `gap` bytes; None: that can't be told."""
+        """Return the bytes of data in `missing` records of `gap` bytes together; None if that can't be told."""
         if self.keys is None or gap is None or missing is None or self.keys.suite.cipher == "CBC":
             return None
         size = gap - missing * (HEADER + self.keys.cipher.overhead)

@@ -64,7 +64,7 @@ MAC_SIZES = {"sha1": 20, "sha256": 32, "sha384": 48}
 
 @cache
 def suite_of(number: int) -> Suite | None:
-    """A suite by IANA's number; None: not one that kcli decrypts."""
+    """Return a suite by its IANA number; None if kcli can't decrypt it."""
     name = NAMES.get(number)
     if name is None:
         return None
