@@ -53,8 +53,9 @@ Explain = Callable[[bytes], str]  # refused records -> what is put behind the re
 def request_verdicts(
     frame: bytes, release: str, now: int, dialect: str | None = None, explain: Explain = lambda records: ""
 ) -> list[Verdict]:
-    """What a broker of that release says to a request frame, at `now` (ms): one verdict, or one for each refused field
-    of records, whose reason `explain` adds to. UsageError: the release is not in the tables."""
+    """Return the verdicts of a broker of that release on a request frame at `now` (ms): one, or one for each refused
+    records field, to whose reason `explain` adds. Raises UsageError for an unknown release.
+    """
     tables = catalog(dialect)
     try:
         api_key, version = api_of(frame)
@@ -79,7 +80,7 @@ def left_over(body: dict[str, Any]) -> str:
 
 
 def is_drafted(api_key: int, version: int, dialect: str | None) -> bool:
-    """Whether only the dialect has that version: a broker that has the dialect serves it beside its release's."""
+    """Return whether only the dialect has that version: a broker with the dialect serves it beside its release's."""
     mine, stock = catalog(dialect).api(api_key), catalog(None).api(api_key)
     return mine is not None and version in mine.versions and (stock is None or version not in stock.versions)
 
@@ -125,9 +126,10 @@ def one_short(records: bytes, version: int) -> str:
 
 
 def batch_verdict(records: bytes, version: int, release: str, now: int) -> Verdict:
-    """What a broker of that release says to the records of one partition in a Produce request.
+    """Return the verdict of a broker of that release on one partition's records in a Produce request.
 
-    Since 4.0 it refuses timestamps more than an hour ahead of its clock (KIP-1030)."""
+    Since 4.0 it refuses timestamps more than an hour ahead of its clock (KIP-1030).
+    """
     try:
         read_incoming(
             records, MOST_BYTES, version=version, times=TimeLimits(now) if release_order(release) >= (4, 0) else None
@@ -140,7 +142,7 @@ def batch_verdict(records: bytes, version: int, release: str, now: int) -> Verdi
 
 
 def produce_refusal(body: dict[str, Any]) -> RefusedError | None:
-    """Why a broker refuses a Produce request as a whole, if it does."""
+    """Return why a broker refuses a Produce request as a whole; None if it does not."""
     if body["acks"] not in (-1, 0, 1):
         return RefusedError("INVALID_REQUIRED_ACKS", f"acks {body['acks']}: -1, 0 or 1 expected")
     if body.get("transactionalId") is None and any(map(is_transactional, records_of(body))):

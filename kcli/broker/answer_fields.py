@@ -39,7 +39,7 @@ class Shape(NamedTuple):
 
 
 def asked_fault(asked: Mapping[str, Any], apis: Iterable[ApiVersion]) -> str | None:
-    """Why a request in none of these versions can hold what a rule asks for; None: it can in one of them."""
+    """Return why no request in these versions can hold what a rule asks for; None if one can."""
     fault = None
     for api in apis:
         try:
@@ -51,8 +51,8 @@ def asked_fault(asked: Mapping[str, Any], apis: Iterable[ApiVersion]) -> str | N
 
 
 def fitted(api: ApiVersion, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer without the fields that this version lacks. EncodeError: it has no bytes in this version, or what it
-    takes from the request is not there, or of another type.
+    """Drop the fields of an answer that this version lacks. Raises EncodeError where it has no bytes in this version,
+    or where a value to copy from the request is missing or of another type.
     """
     tables = catalog(api.dialect)
     request, response = tables.request(api.key), tables.response(api.key)
@@ -85,7 +85,7 @@ class Places:
         self.request, self.version = request, version
 
     def kept(self, answer: Any, shape: Shape, path: str) -> Any:
-        """An answer, or a part of it, without the fields that the version lacks. EncodeError names the place."""
+        """Drop the fields of an answer, or a part of it, that the version lacks. Raises EncodeError with the path."""
         if is_borrowed(answer):
             found = self.source(answer, path)
             if not self.takes(shape, found):
@@ -109,7 +109,7 @@ class Places:
         return made
 
     def source(self, text: str, path: str) -> Shape:
-        """The type of what "$request.topics.0.name" means."""
+        """Return the type of the request's value that "$request.topics.0.name" names."""
         shape = self.request
         for name in text.removeprefix(FROM_REQUEST).split("."):
             if shape.is_array and name.removeprefix("-").isdigit():
@@ -122,7 +122,7 @@ class Places:
         return shape
 
     def takes(self, wanted: Shape, given: Shape) -> bool:
-        """Whether values of one type can be written as those of another. Limits and nulls are not looked at."""
+        """Return whether values of one type can be written as those of another, limits and nulls aside."""
         if wanted.is_array or given.is_array:
             return wanted.is_array and given.is_array and self.takes(wanted.element, given.element)
         if wanted.is_struct or given.is_struct:

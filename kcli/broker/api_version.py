@@ -33,19 +33,19 @@ class ApiVersion:
         self._header_tail = b"\0" if api.response_header_version(answered) else b""
 
     def header(self, correlation_id: int) -> bytes:
-        """The bytes of a response header."""
+        """Encode a response header."""
         return correlation_id.to_bytes(4, "big", signed=True) + self._header_tail
 
     def encode(self, value: dict[str, Any]) -> bytes:
-        """The bytes of a response body. Fields that this version lacks are left out."""
+        """Encode a response body, without the fields that this version lacks."""
         return self.response.write(self._filter(value))
 
     def encode_with(self, value: dict[str, Any], records: Iterable[Lazy]) -> EncodedBody:
-        """The same for a body with records from files: each fills the next slot of the value (`records_slot`)."""
+        """Encode a body with records from files: each fills the next slot of the value (`records_slot`)."""
         return fill_slots(self.encode(value), records, self.flexible, value)
 
     def frame(self, correlation_id: int, answer: Answer) -> list[Piece]:
-        """The frame of a response, with its length; empty where there is none."""
+        """Return the frame of a response, with its length; empty if there is no response."""
         if answer is None:
             return []
         body: Sequence[Piece] = answer.pieces if isinstance(answer, EncodedBody) else [self.encode(answer)]

@@ -222,7 +222,7 @@ class Broker:
         self._complaints = 0
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """What a fetch must wait for before it reads; None: nothing."""
+        """Return what a fetch must wait for before it reads; None for nothing."""
         return None
 
     def now(self) -> int:
@@ -237,13 +237,13 @@ class Broker:
         return ",".join(f"{host}:{node.port}" for host, node in zip(shown, self.nodes, strict=True))
 
     def node(self, node_id: int) -> Node | None:
-        """The node of this id, None where there is none."""
+        """Return the node of this id; None if there is none."""
         return next((each for each in self.nodes if each.id == node_id), None)
 
     def endpoints(self, reached: str) -> list[dict[str, Any]]:
-        """The nodes' addresses for a client that reached the broker by this host.
+        """Return the nodes' addresses for a client that reached the broker by this host.
 
-        advertised.listeners names the first node's host and port, the others have the ports that follow. A node that
+        advertised.listeners names the first node's host and port; the others have the ports that follow. A node that
         listens on all addresses is named by the one that the client reached.
         """
         named = LISTENER.fullmatch(self.configs.text("advertised.listeners"))

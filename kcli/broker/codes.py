@@ -8,5 +8,7 @@ CODES = {name: code for code, name in ERRORS.items()}
 
 
 def error_code(name: str) -> int:
-    """The code of an error by Kafka's name ("NOT_LEADER_OR_FOLLOWER"). KeyError: a bug of the caller."""
+    """Return an error's code by Kafka's name ("NOT_LEADER_OR_FOLLOWER"). Raises KeyError for an unknown name, a
+    caller's bug.
+    """
     return CODES[name]

@@ -367,7 +367,7 @@ class Configs:
     """
 
     def __init__(self, given: Mapping[str, str] | None = None) -> None:
-        """UsageError names the config that is unknown or has no such value."""
+        """Take static configs. Raises UsageError for an unknown config or an invalid value."""
         self.static = dict(given or {})
         self.dynamic: dict[str, dict[str, str]] = {}
         for name, text in self.static.items():

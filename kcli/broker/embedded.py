@@ -66,7 +66,7 @@ class EmbeddedBroker:
     # --- life
 
     def __enter__(self) -> Self:
-        """Raises what the broker's own start raises: NetworkError, UsageError, and OSError for its directory."""
+        """Start the broker. Raises what its start raises: NetworkError, UsageError, and OSError for its directory."""
         if self._thread.ident is not None:
             raise UsageError("this embedded broker has been started: embedded_broker(...) gives another")
         self._thread.start()

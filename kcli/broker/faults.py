@@ -80,11 +80,11 @@ class Rule:
         return bool(self.delay or self.ignore or self.drop or closes or self.split or self.evict or moves)
 
     def matches(self, request: Asked) -> bool:
-        """Whether a request is of the rule's APIs and client."""
+        """Return whether a request is of the rule's APIs and client."""
         return (not self.apis or request.api.key in self.apis) and (not self.client or request.client_id == self.client)
 
     def concerns(self, topic: str, partition: int) -> bool:
-        """Whether an error rule is about this partition; one without a topic is about the whole request."""
+        """Return whether an error rule is about this partition; one without a topic is about the whole request."""
         return (not self.topic or self.topic == topic) and (self.partition < 0 or self.partition == partition)
 
     def fires(self, chance: random.Random) -> bool:
@@ -121,7 +121,7 @@ class Asked(Protocol):
         ...
 
     def places(self) -> Iterable[tuple[str, int]]:
-        """The (topic, partition) pairs that it names; partition -1: the topic as a whole."""
+        """Return the (topic, partition) pairs that it names; partition -1: the topic as a whole."""
         ...
 
 
@@ -220,7 +220,7 @@ class Faults:
         self.rules.clear()
 
     def plan(self, request: Asked) -> Plan | None:
-        """What the rules want for a request as a whole; None: no rule fires."""
+        """Return what the rules want for a request as a whole; None if no rule fires."""
         if not self.rules:
             return None
         met = [each for each in self.rules if not each.error and each.matches(request) and self.is_about(each, request)]
@@ -228,7 +228,9 @@ class Faults:
         return Plan(met) if met else None
 
     def error(self, request: Asked, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
-        """The error code for a request as a whole, or for one partition in it; 0: none. among: consider only these."""
+        """Return the error code for a request as a whole, or for one partition in it; 0: none. among:
+        only these codes.
+        """
         for each in self.rules:
             if not each.error or not each.matches(request) or (among is not None and each.error not in among):
                 continue
@@ -238,14 +240,14 @@ class Faults:
 
     @staticmethod
     def is_about(rule: Rule, request: Asked) -> bool:
-        """Whether a rule that names a topic or partition is about any in this request."""
+        """Return whether a rule that names a topic or partition is about any in this request."""
         if not rule.topic and rule.partition < 0:
             return True
         return any(rule.concerns(topic, index) for topic, index in request.places())
 
 
 def parse_rule(text: str, dialect: str | None = None) -> Rule:
-    """The rule that a text means. UsageError names the part that is wrong."""
+    """Parse a rule. Raises UsageError that names the wrong part."""
     rule = Rule(text=text)
     for part in filter(None, (each.strip() for each in text.split(","))):
         name, given, value = part.partition("=")
@@ -296,6 +298,6 @@ def number(text: str, name: str, value: str) -> int:
 
 
 def read_rules(path: Path) -> list[str]:
-    """Rules from a file: one a line; empty lines and those that begin with # are skipped."""
+    """Read rules from a file: one a line; empty lines and those that begin with # are skipped."""
     lines = (line.strip() for line in path.read_text().splitlines())
     return [line for line in lines if line and not line.startswith("#")]

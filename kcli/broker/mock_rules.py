@@ -66,7 +66,7 @@ class Answers:
         return frozenset(rule.api for rule in self.rules)
 
     def before(self, api_key: int, version: int, handle: Handler) -> Handler:
-        """A handler that looks for a rule, and lets `handle` answer where there is none."""
+        """Return a handler that looks for a rule, and lets `handle` answer where there is none."""
         mine = [(at, rule) for at, rule in enumerate(self.rules) if rule.api == api_key and version in rule.answers]
         if not mine:
             return handle
@@ -110,7 +110,7 @@ def parsed(raw: Any, place: str, dialect: str | None) -> Rule:
 
 
 def matches(wanted: Any, value: Any) -> bool:
-    """Whether a value of a request holds what a rule wants."""
+    """Return whether a value of a request holds what a rule wants."""
     if isinstance(wanted, Mapping):
         return isinstance(value, dict) and all(
             name in value and matches(each, value[name]) for name, each in wanted.items()
@@ -122,7 +122,7 @@ def matches(wanted: Any, value: Any) -> bool:
 
 
 def filled(answer: Any, request: Any) -> Any:
-    """An answer with the request's values where it asks for them. HangUpError: the request does not have one."""
+    """Copy values of the request into an answer where it asks for them. Raises HangUpError if the request lacks one."""
     if isinstance(answer, Mapping):
         return {name: filled(each, request) for name, each in answer.items()}
     if isinstance(answer, list):
@@ -146,14 +146,14 @@ def written(request: Request, answer: Mapping[str, Any], place: str) -> EncodedB
 
 
 def default_answer(request: Request) -> Answer:
-    """Every field at its default; the error of a fault rule, where the response has an errorCode."""
+    """Answer with every field at its default, and the error of a fault rule where the response has an errorCode."""
     code = request.fault()
     names = {field.name for field in request.api.response.grammar.fields}
     return {"errorCode": code} if code and "errorCode" in names else {}
 
 
 def guarded(handle: Handler) -> Handler:
-    """A handler of Apache's message for a draft of it: where they don't fit, the connection ends and the log says why.
+    """Wrap a handler of Apache's message for a draft of it: on a misfit the connection ends and the log says why.
 
     Fields that only the draft has are at their defaults in its answers.
     """
@@ -185,7 +185,7 @@ def misfit(request: Request, error: Exception) -> HangUpError:
 
 
 def read_answers(path: Path) -> list[Any]:
-    """Rules from a file: a JSON array of them, or one a line. InputError: it is neither."""
+    """Read rules from a file: a JSON array of them, or one a line. Raises InputError if it is neither."""
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path.stat().st_size} bytes are too many for rules", file=str(path))
     text = path.read_text("utf-8", "replace")

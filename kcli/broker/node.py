@@ -74,7 +74,7 @@ class Node:
         await asyncio.gather(*works, return_exceptions=True)
 
     def changed(self, partition: Partition, size: int) -> None:
-        """`size` bytes were written to a partition, or (0) something else about it changed: notify who waits."""
+        """Notify waiting fetches of `size` bytes written to a partition, or (0) of another change to it."""
         for key in partition.keys:
             self._notify(key, size)
 

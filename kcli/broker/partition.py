@@ -130,7 +130,7 @@ class Partition:
         return self._log
 
     def made_log(self) -> Log:
-        """The log, made when there is none."""
+        """Return the log; make it if there is none."""
         log = self.log
         if log is None:
             log = self._log = self.topic.owner.make_log(self)
@@ -168,7 +168,7 @@ class Partition:
         return log.producers.last_stable_offset(log.end_offset) if log is not None else 0
 
     def shown(self, log: Log) -> Shown:
-        """What fetchers see of its log."""
+        """Return the offsets of its log that fetchers see."""
         if self.visible is not None:
             return self.visible
         end = log.end_offset
@@ -181,14 +181,14 @@ class Partition:
             self.breaks.insert(at, offset)
 
     def end_of_read(self, offset: int, limit: int) -> int:
-        """Where a read from this offset on ends, at the limit or before it."""
+        """Return where a read from this offset on ends, at the limit or before it."""
         at = bisect_right(self.breaks, offset)
         return min(limit, self.breaks[at]) if at < len(self.breaks) else limit
 
     def refusal(self, node_id: int, epoch: int) -> int:
-        """The error for who asks this node and knows of that leader epoch (-1: of none); 0: it leads.
+        """Return the error for a request to this node that knows of that leader epoch (-1: of none); 0 if it leads.
 
-        A node that holds a replica looks at the epoch first, as Kafka's do.
+        A node that holds a replica checks the epoch first, as Kafka's do.
         """
         if self.refused:
             return self.refused
@@ -211,12 +211,12 @@ class Topic:
         self.internal = name in INTERNAL
 
     def partition(self, index: int) -> Partition | None:
-        """The partition of this index, None where there is none."""
+        """Return the partition of this index; None if there is none."""
         return self.partitions[index] if 0 <= index < len(self.partitions) else None
 
 
 def by_topic(keys: Iterable[Key]) -> dict[str, list[int]]:
-    """Partitions' indexes by topic, both rising."""
+    """Group the indexes of partitions by topic, both rising."""
     made: dict[str, list[int]] = {}
     for topic, index in sorted(keys):
         made.setdefault(topic, []).append(index)

@@ -106,7 +106,7 @@ class FaultRules(Protocol):
         """The rules, empty when no fault is wanted."""
 
     def error(self, request: Request, topic: str, partition: int, among: frozenset[int] | None) -> int:
-        """The error code of the first rule that fires, 0 for none."""
+        """Return the error code of the first rule that fires, 0 for none."""
 
 
 class AnswerRules(Protocol):
@@ -119,7 +119,7 @@ class AnswerRules(Protocol):
         """The keys of the APIs that rules answer."""
 
     def before(self, api_key: int, version: int, handle: Handler) -> Handler:
-        """A handler that looks for a rule, and lets `handle` answer where there is none."""
+        """Return a handler that looks for a rule, and lets `handle` answer where there is none."""
 
 
 class Services(Protocol):
@@ -194,7 +194,7 @@ class Services(Protocol):
         """How many shards a node's session cache has."""
 
     def now(self) -> int:
-        """ms since 1970."""
+        """Return ms since 1970."""
 
     def note(self, text: str) -> None:
         """Write a line to the broker's log."""
@@ -203,10 +203,10 @@ class Services(Protocol):
         """Write a line to the broker's log, the first time only."""
 
     def endpoints(self, reached: str) -> list[dict[str, Any]]:
-        """The nodes' addresses for a client that reached the broker by this host."""
+        """Return the nodes' addresses for a client that reached the broker by this host."""
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """What a fetch has to wait for before it reads anything; None: nothing."""
+        """Return what a fetch has to wait for before it reads anything; None for nothing."""
 
 
 class Request:
@@ -267,11 +267,11 @@ class Request:
         return self.services.metadata
 
     def now(self) -> int:
-        """ms since 1970, by the broker's clock."""
+        """Return ms since 1970, by the broker's clock."""
         return self.services.now()
 
     def endpoints(self) -> list[dict[str, Any]]:
-        """The nodes of the cluster, at addresses that this client can reach."""
+        """Return the nodes of the cluster, at addresses that this client can reach."""
         return self.services.endpoints(self.client.local_host)
 
     def fault(self, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
@@ -326,7 +326,7 @@ class Request:
         return list(dict.fromkeys(name for name in names if name))
 
     def places(self) -> Iterator[tuple[str, int]]:
-        """The (topic, partition) pairs that the request names; partition -1: the topic as a whole."""
+        """Yield the (topic, partition) pairs that the request names; partition -1: the topic as a whole."""
         for topic in (*(self.body.get("topics") or ()), *(self.body.get("topicData") or ())):
             if not isinstance(topic, dict):
                 continue
@@ -340,9 +340,9 @@ class Request:
     def each_partition(
         self, field: str, answer: Callable[[Request, str, dict[str, Any]], dict[str, Any]]
     ) -> dict[str, Any]:
-        """A response with the request's topics and partitions, in order.
+        """Make a response with the request's topics and partitions, in order.
 
-        field: what holds a topic's name. answer: makes a partition's row of (request, topic's name, its row there).
+        field: holds a topic's name. answer: makes a partition's row of (request, topic's name, its row there).
         """
         return {
             "topics": [
@@ -352,7 +352,7 @@ class Request:
         }
 
     def topic_name(self, topic_id: str | None) -> str:
-        """The name of the topic with this id; "" for an unknown one."""
+        """Return the name of the topic with this id; "" for an unknown one."""
         topic = self.topics.by_id.get(topic_id or "")
         return topic.name if topic is not None else ""
 
@@ -361,5 +361,5 @@ Handler = Callable[[Request], Outcome]
 
 
 def index_of(row: dict[str, Any]) -> int:
-    """A partition's index, under whichever name the API has it."""
+    """Return a partition's index, under whichever name the API has it."""
     return next((int(row[name]) for name in ("partition", "partitionIndex", "index") if name in row), -1)

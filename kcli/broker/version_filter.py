@@ -16,9 +16,9 @@ VersionFilter = Callable[[dict[str, Any]], dict[str, Any]]
 
 @lru_cache(maxsize=512)
 def version_filter(message: str, version: int, dialect: str | None = None) -> VersionFilter:
-    """A function from a value of a message, with the fields of all versions, to one with those of this version.
+    """Return a function that drops the fields of a message that this version lacks.
 
-    A value or row that needs no change is returned as it is. SchemaError: the message has no such version.
+    A value or row that needs no change is returned as it is. Raises SchemaError if the message has no such version.
     """
     messages.data(message, version, dialect)
     made = struct_filter(catalog(dialect).message(message).fields, version)
@@ -30,7 +30,7 @@ def unchanged(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def struct_filter(fields: tuple[Field, ...], version: int) -> StructFilter | None:
-    """The filter of a struct; None where this version has every field of every version, at any depth."""
+    """Return the filter of a struct; None if this version has every field of every version, at any depth."""
     here = [field for field in fields if version in field.versions or version in field.tagged]
     lacking = frozenset(field.name for field in fields) - {field.name for field in here}
     inner = {field.name: struct_filter(field.fields, version) for field in here if field.is_struct}
@@ -47,7 +47,7 @@ class StructFilter:
         self.lacking, self.structs = lacking, structs
 
     def struct(self, value: dict[str, Any]) -> dict[str, Any]:
-        """The struct with the fields of this version."""
+        """Return the struct with the fields of this version."""
         made = value
         if not self.lacking.isdisjoint(value):
             made = value.copy()
@@ -62,7 +62,7 @@ class StructFilter:
         return made
 
     def array(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The rows with the fields of this version."""
+        """Return the rows with the fields of this version."""
         if not self.structs and all(map(self.lacking.isdisjoint, rows)):
             return rows
         made = [self.struct(each) for each in rows]

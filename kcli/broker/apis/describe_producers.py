@@ -30,7 +30,7 @@ def row(request: Request, topic: str, index: int) -> dict[str, Any]:
 
 
 def producers_of(partition: Partition) -> list[dict[str, Any]]:
-    """The producers of a partition that this node leads."""
+    """Return the producers of a partition that this node leads."""
     log = partition.log
     rows = []
     for producer_id, known in log.producers.known.items() if log is not None else ():

@@ -84,7 +84,7 @@ class InSession:
 
 
 def wanted_of(request: Request) -> FetchRequest:
-    """The request as the session machine takes it."""
+    """Return the request as the session machine takes it."""
     body = request.body
     by_id = request.version >= TOPIC_IDS_SINCE
     field = "topicId" if by_id else "topic"
@@ -113,7 +113,7 @@ def position_of(row: Mapping[str, Any]) -> tuple[int, Position]:
 def answer(
     request: Request, fetch: Fetch, reads: dict[Key, PartitionRead], rows: Rows, throttle_ms: int
 ) -> EncodedBody:
-    """The response with what the session machine lets through."""
+    """Make the response with what the session machine lets through."""
     if newest_magic(request.version) < NEWEST_MAGIC:
         asked = fetch.request.partitions
         chunk_bytes = request.configs.int("message.downconversion.chunk.bytes")
@@ -131,7 +131,7 @@ def answer(
 
 
 def rows(request: Request, response: FetchResponse, reads: Reads, slots: RecordsSlots) -> dict[str, Any]:
-    """The rows of partitions by topic, and the endpoints of the leaders named in them."""
+    """Return the rows of partitions by topic, and the endpoints of the leaders named in them."""
     field = "topicId" if request.version >= TOPIC_IDS_SINCE else "topic"
     committed = request.body.get("isolationLevel") == 1
     hints = Hints(request)
@@ -169,12 +169,12 @@ def partition_row(
 
 
 def leader_row(version: int, partition: Partition, error: int, hints: Hints) -> dict[str, Any]:
-    """The current leader: in answers with some errors (KIP-951), and always of the metadata log (KIP-595)."""
+    """Name the current leader: in responses with some errors (KIP-951), and always for the metadata log (KIP-595)."""
     if version >= RAFT_SINCE and partition.is_hidden:
         return {"currentLeader": partition.current_leader}
     return hints.about(partition, error) if error else {}
 
 
 def aborted_rows(read: PartitionRead) -> list[dict[str, int]]:
-    """Aborted transactions of a partition, as Fetch responses name them."""
+    """Return a partition's aborted transactions as Fetch responses name them."""
     return [{"producerId": each.producer_id, "firstOffset": each.first_offset} for each in read.aborted]

@@ -30,7 +30,7 @@ def handle(request: Request) -> Answer:
 
 
 def answer(request: Request, index: str, row: Row) -> Answer:
-    """The whole response. index: the name of a partition's index in the request; row: makes its row."""
+    """Make the whole response. index: the field of a partition's index in the request; row: makes its row."""
     if code := request.fault():
         return {"errorCode": code, "topics": []}
     slots = RecordsSlots()
@@ -48,7 +48,7 @@ def answer(request: Request, index: str, row: Row) -> Answer:
 
 
 def metadata_partition(request: Request, name: str, index: int) -> Partition | None:
-    """Only the metadata log has snapshots."""
+    """Return the metadata log's partition, the only one with snapshots; None for any other."""
     return request.topics.find((name, index)) if name in request.topics.hidden else None
 
 
@@ -76,7 +76,7 @@ def check_epoch(request: Request, partition: Partition, epoch: int) -> int:
 
 
 def piece_of(request: Request, wanted: SnapshotId, position: int, most: int) -> tuple[int, Slice | None, str]:
-    """The size of the whole file, the piece from `position` on, and an error's name ("": none).
+    """Return the size of the whole file, the piece from `position` on, and an error's name ("": none).
 
     most: bytes that the piece may have.
     """

@@ -27,7 +27,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def producer_of(request: Request) -> tuple[int, int]:
-    """The producer's id and epoch. RefusedError: it gets none."""
+    """Return the producer's id and epoch. Raises RefusedError if it gets none."""
     body = request.body
     if body["transactionalId"] == "":
         raise RefusedError("INVALID_REQUEST", "an empty transactional id")

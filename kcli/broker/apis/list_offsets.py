@@ -65,7 +65,7 @@ def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def find(partition: Partition, timestamp: int, committed: bool) -> tuple[int, int]:
-    """(timestamp, offset); (-1, -1) when there is no such record."""
+    """Return the (timestamp, offset) for a timestamp; (-1, -1) if there is no such record."""
     if timestamp == LATEST:
         return -1, partition.last_stable_offset if committed else partition.end_offset
     if timestamp in (EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING):
@@ -103,7 +103,7 @@ def latest_record(log: Log) -> tuple[int, int]:
 
 
 def record_in(segment: Segment, place: Place, timestamp: int, start: int) -> tuple[int, int]:
-    """The first record of a batch that is as late as this."""
+    """Return (timestamp, offset) of the first record of a batch at or after this time."""
     try:
         for batch in scan(segment.slice(place.position, place.size).read(), damages=[]):
             for record in batch.records():
@@ -115,7 +115,7 @@ def record_in(segment: Segment, place: Place, timestamp: int, start: int) -> tup
 
 
 def old_style(partition: Partition, timestamp: int, most: int) -> list[int]:
-    """v0: the end, then the segments' first offsets, going back; by a time, only segments begun before it."""
+    """Answer v0: the end, then the segments' first offsets, descending; with a time, only segments begun before it."""
     log = partition.log
     bases = [max(each.base_offset, log.start_offset) for each in log.segments] if log is not None else [0]
     if timestamp == EARLIEST:

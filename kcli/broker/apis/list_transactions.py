@@ -37,7 +37,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def is_wanted(request: Request, each: Transaction) -> bool:
-    """Whether a transaction passes the request's filters."""
+    """Return whether a transaction passes the request's filters."""
     body = request.body
     known, producers = NAMES.intersection(body["stateFilters"]), body["producerIdFilters"]
     least = body.get("durationFilter", -1)

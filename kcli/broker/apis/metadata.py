@@ -45,7 +45,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def find(request: Request, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
-    """The topic, or the row that says why there is none."""
+    """Return the topic, or the row that says why there is none."""
     name, topic_id = wanted.get("name"), wanted.get("topicId", NO_ID)
     topics = request.topics
     if name is None:

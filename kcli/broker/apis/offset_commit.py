@@ -49,7 +49,7 @@ def commit(request: Request, code: int, *, by_id: bool, producer: tuple[int, int
 
 
 def check(request: Request) -> int:
-    """The error code of the whole request; 0: offsets may be committed."""
+    """Return the error code of the whole request; 0 if offsets may be committed."""
     body = request.body
     generation, member_id = body.get("generationIdOrMemberEpoch", -1), body.get("memberId", "")
     if code := request.group_refusal(body["groupId"]):

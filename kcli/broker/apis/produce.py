@@ -155,8 +155,8 @@ def append(request: Request, partition: Partition, batches: list[Incoming]) -> i
 
 
 def duplicate_of(log: Log, batches: list[Incoming], *, complete: bool) -> int | None:
-    """The offset of the first time, None when this is the first time. RefusedError: its sequence or epoch is
-    wrong. complete: whether a producer without a batch begins at 0.
+    """Return the offset of the first copy; None if this is the first. complete: whether a new producer begins at 0.
+    Raises RefusedError for a wrong sequence or epoch.
     """
     for each in batches:
         head = each.head

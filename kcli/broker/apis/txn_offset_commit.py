@@ -37,7 +37,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def check_member(request: Request) -> int:
-    """The error code of a member that may not commit; 0: it may, or says that it is none."""
+    """Return the error code of a member that may not commit; 0 for one that may, or for no member."""
     body = request.body
     member_id, instance_id = body.get("memberId", ""), body.get("groupInstanceId")
     generation = body.get("generationIdOrMemberEpoch", -1)

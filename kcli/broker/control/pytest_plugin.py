@@ -42,25 +42,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def kafka(request: pytest.FixtureRequest) -> Iterator[EmbeddedBroker]:
-    """An embedded Kafka broker for this test."""
+    """Start an embedded Kafka broker for this test."""
     yield from broker_of(request, 1, "shared_kafka")
 
 
 @pytest.fixture
 def kafka_cluster(request: pytest.FixtureRequest) -> Iterator[EmbeddedBroker]:
-    """An embedded Kafka cluster of three nodes for this test."""
+    """Start an embedded Kafka cluster of three nodes for this test."""
     yield from broker_of(request, CLUSTER_NODES, "shared_kafka_cluster")
 
 
 @pytest.fixture(scope="session")
 def shared_kafka(request: pytest.FixtureRequest) -> Iterator[EmbeddedBroker]:
-    """The broker that all tests share where each has a prefix."""
+    """Start the broker that all tests share, each with a prefix of its own."""
     yield from started(request.config, {"nodes": 1})
 
 
 @pytest.fixture(scope="session")
 def shared_kafka_cluster(request: pytest.FixtureRequest) -> Iterator[EmbeddedBroker]:
-    """The cluster that all tests share where each has a prefix."""
+    """Start the cluster that all tests share, each with a prefix of its own."""
     yield from started(request.config, {"nodes": CLUSTER_NODES})
 
 

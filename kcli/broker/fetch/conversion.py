@@ -27,12 +27,12 @@ UNSUPPORTED_COMPRESSION = error_code("UNSUPPORTED_COMPRESSION_TYPE")
 
 
 def newest_magic(version: int) -> int:
-    """The newest magic that a Fetch of this version knows."""
+    """Return the newest magic that a Fetch of this version knows."""
     return 0 if version < 2 else 1 if version < 4 else 2
 
 
 def older_records(read: PartitionRead, version: int, offset: int, chunk_bytes: int) -> PartitionRead:
-    """What a Fetch of this version gets of a partition: records in a magic that it knows, or an error.
+    """Return a partition's records in a magic that a Fetch of this version knows, or an error.
 
     offset, chunk_bytes: as for `convert`.
     """
@@ -46,7 +46,7 @@ def older_records(read: PartitionRead, version: int, offset: int, chunk_bytes: i
 
 
 def convert(found: Slice, version: int, offset: int, allowed: bool, chunk_bytes: int) -> Lazy | int:
-    """The slice itself where its records are old enough, else what they are converted to; an error code if neither.
+    """Return the slice itself if its records are old enough, else the converted records; an error code if neither.
 
     offset: where the fetch begins; records before it may be left out. chunk_bytes: how much is converted at once.
     """
@@ -65,14 +65,14 @@ def convert(found: Slice, version: int, offset: int, allowed: bool, chunk_bytes:
 
 
 def newer_than(found: Slice, most: int) -> bool:
-    """Whether any batch in the slice is of a newer magic."""
+    """Return whether any batch in the slice is of a newer magic."""
     end = found.position + found.size
     places = walk(found.file, found.position, end)
     return any(found.file.read(each.position + 16, 1)[0] > most for each in places) or starts_newer(found, most)
 
 
 def starts_newer(found: Slice, most: int) -> bool:
-    """The same of a first batch that is not whole in the slice."""
+    """Return whether a first batch that is not whole in the slice is of a newer magic."""
     head = found.file.read(found.position + 16, 1)
     return bool(head) and head[0] > most
 

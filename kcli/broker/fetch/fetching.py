@@ -25,7 +25,7 @@ class Conversation(Protocol):
     """What a fetch is part of: a session, a session of the draft, or nothing."""
 
     def candidates(self) -> Iterable[tuple[Key, Position]]:
-        """What to look at, in the order in which to fill the answer."""
+        """Return the partitions to read, in the order in which to fill the response."""
         ...
 
     def mark(self, key: Key) -> None:
@@ -33,14 +33,14 @@ class Conversation(Protocol):
         ...
 
     def watched(self) -> Sequence[Hashable]:
-        """What to wait for: the session, or each partition; empty when it is a fetch of nothing."""
+        """Return the keys to wait for: the session, or each partition; empty for a fetch of nothing."""
         ...
 
 
 def positions(
     topics: Iterable[Mapping[str, Any]], field: str, position: Callable[[Mapping[str, Any]], tuple[int, Position]]
 ) -> dict[Key, Position]:
-    """The partitions of a request; position: the index and position in a partition's row."""
+    """Return the partitions of a request. position: gets the index and position of a partition's row."""
     made: dict[Key, Position] = {}
     for topic in topics:
         name = topic[field]
@@ -51,7 +51,7 @@ def positions(
 
 
 def by_topic(field: str, rows: Iterable[tuple[Key, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The rows of partitions under those of their topics; neighbours of one topic share a row."""
+    """Group the rows of partitions by topic; adjacent rows of one topic share a topic's row."""
     topics: list[dict[str, Any]] = []
     for key, row in rows:
         if not topics or topics[-1][field] != key[0]:
@@ -61,7 +61,7 @@ def by_topic(field: str, rows: Iterable[tuple[Key, dict[str, Any]]]) -> list[dic
 
 
 def replica_of(body: Mapping[str, Any]) -> int:
-    """The node that asks, -1 for a consumer."""
+    """Return the replica id of the request, -1 for a consumer."""
     state = body.get("replicaState")
     replica: int = state["replicaId"] if state else body.get("replicaId", -1)
     return replica
@@ -69,7 +69,7 @@ def replica_of(body: Mapping[str, Any]) -> int:
 
 @contextmanager
 def undisturbed(partitions: int) -> Iterator[None]:
-    """No garbage collection while so many partitions are gone through: none of what is made for them is garbage yet."""
+    """Pause garbage collection while many partitions are processed: nothing made for them is garbage yet."""
     pause = partitions >= MANY and gc.isenabled()
     if pause:
         gc.disable()
@@ -153,7 +153,7 @@ class Work:
                 self.reads[key] = PartitionRead(Result(error=code), partition=partition)
 
     def is_done(self) -> bool:
-        """Whether to answer now: enough bytes, an error, no time left, or nothing to wait for."""
+        """Return whether to respond now: enough bytes, an error, no time left, or nothing to wait for."""
         if self.bytes >= self.min_bytes or self.max_wait <= 0 or self.request.client.half_closed.is_set():
             return True
         if any(read.result.error or read.result.diverging for read in self.reads.values()):

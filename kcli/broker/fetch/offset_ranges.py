@@ -28,7 +28,7 @@ class OffsetRanges:
             self._ends.append(end)
 
     def next_from(self, offset: int) -> int | None:
-        """The first offset of a range that is not below this one; None where there is none."""
+        """Return the first offset of a range that is not below this one; None if there is none."""
         at = bisect_right(self._firsts, offset) - 1
         if at >= 0 and offset < self._ends[at]:
             return offset

@@ -61,7 +61,7 @@ class Limits(NamedTuple):
     follower: bool = False
 
     def end(self, shown: Shown) -> int:
-        """Where to stop in a partition."""
+        """Return the offset at which to stop reading a partition."""
         return shown.end if self.follower else shown.stable if self.committed else shown.high
 
 
@@ -141,7 +141,7 @@ class PartitionReader:
         return PartitionRead(result, records, aborted, partition=partition)
 
     def needed_snapshot(self, partition: Partition, position: Position, start: int) -> SnapshotId | None:
-        """The metadata log's latest snapshot, for who asks below the log's begin, or parted from it before."""
+        """Return the metadata log's latest snapshot for a fetch from before the log's start, or from a diverged log."""
         if self.snapshots is None or partition.topic.name not in self.topics.hidden:
             return None
         earliest, offset, epoch = self.snapshots.earliest, position.fetch_offset, position.last_fetched_epoch
@@ -151,7 +151,7 @@ class PartitionReader:
         return self.snapshots.latest if offset < start or parted else None
 
     def read_records(self, log: Log, position: Position, limit: int) -> Slice | None:
-        """The slice that this partition adds to the response; None when there is no room for any."""
+        """Return the slice that this partition adds to the response; None if there is no room for any."""
         remote = log.segment_of(position.fetch_offset).remote
         if remote and self.remote:
             return None
@@ -173,13 +173,13 @@ class PartitionReader:
 
 
 def lacks_below(partition: Partition, offset: int) -> bool:
-    """Whether it is not known of which epochs the records before this offset were."""
+    """Return whether the epochs of some records before this offset are unknown."""
     first = partition.unseen.next_from(0)
     return first is not None and first < offset
 
 
 def divergence(log: Log, position: Position, current: int) -> tuple[int, int] | None:
-    """Where the fetcher's log parts from this one (KIP-595), None when it does not."""
+    """Return where the fetcher's log diverges from this one (KIP-595); None if it does not."""
     epoch, end = log.epochs.end_of(position.last_fetched_epoch, log.end_offset, current)
     if epoch < 0 or end < 0:
         return None

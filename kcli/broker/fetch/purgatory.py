@@ -25,7 +25,7 @@ class CapturedMoment(NamedTuple):
 
 
 def draft_key(fetcher: int | str) -> Hashable:
-    """The key under which a fetch of KIP-227's draft waits: its fetcher, a replica or client id."""
+    """Return the key under which a fetch of KIP-227's draft waits: its fetcher, a replica or client id."""
     return "draft", fetcher
 
 
@@ -40,7 +40,7 @@ class DelayedFetch:
         self.woken = asyncio.Event()
 
     def arrive(self, size: int) -> None:
-        """`size` bytes were written; 0: another change, which the fetch is to see at once."""
+        """Count `size` written bytes; 0 for another change, which ends the wait at once."""
         self.missing -= size
         if size == 0 or self.missing <= 0:
             self.woken.set()
@@ -59,7 +59,7 @@ class Purgatory:
             self._watching.setdefault(key, set()).add(watch)
 
     def remove(self, watch: DelayedFetch) -> None:
-        """A fetch does not wait any more."""
+        """Stop the wait of a fetch."""
         for key in watch.keys:
             group = self._watching.get(key)
             if group is not None:

@@ -25,7 +25,7 @@ class RecordsSlots:
         self.filled: list[Lazy] = []
 
     def field(self, records: Lazy | None) -> bytes:
-        """The value of a records field: short records themselves, a slot for longer ones."""
+        """Return the value of a records field: short records themselves, a slot for longer ones."""
         if records is None or records.size == 0:
             return b""
         if records.size <= INLINE:
@@ -37,7 +37,7 @@ class RecordsSlots:
 def fill_slots(
     body: bytes, records: Iterable[Lazy], flexible: bool, value: dict[str, Any] | None = None
 ) -> EncodedBody:
-    """The body with each slot replaced by the next records; flexible: lengths are compact; value: what is encoded."""
+    """Replace each slot of the body by the next records. flexible: lengths are compact; value: what is encoded."""
     pieces: list[Piece] = []
     start = 0
     prefix = 1 if flexible else 4
@@ -51,5 +51,5 @@ def fill_slots(
 
 
 def length_of(size: int, flexible: bool) -> bytes:
-    """The length in front of a records field: int32, or an unsigned varint of one more."""
+    """Encode the length before a records field: int32, or an unsigned varint of one more."""
     return write_unsigned(size + 1) if flexible else size.to_bytes(4, "big")

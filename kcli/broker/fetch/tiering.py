@@ -20,7 +20,7 @@ COPIED = (".log", ".index", ".timeindex", ".txnindex")
 
 
 def remote_folder(folder: Path) -> Path:
-    """Where the copies of a partition's segments are."""
+    """Return the folder with the copies of a partition's segments."""
     return folder.parent / REMOTE / folder.name
 
 
@@ -44,7 +44,7 @@ def local_size(log: Log) -> int:
 
 
 def copy(segment: Segment, folder: Path) -> None:
-    """The .log comes last: a copy without it is none."""
+    """Copy a segment's files; the .log last, as a copy without it does not count."""
     folder.mkdir(parents=True, exist_ok=True)
     for suffix in reversed(COPIED):
         source = segment.path_of(suffix)

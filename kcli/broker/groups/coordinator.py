@@ -41,11 +41,11 @@ class Groups:
         return iter(self.by_id.values())
 
     def get(self, group_id: str) -> AnyGroup | None:
-        """The group of this id, None where there is none."""
+        """Return the group of this id; None if there is none."""
         return self.by_id.get(group_id)
 
     def get_or_make(self, group_id: str) -> AnyGroup:
-        """The group of this id, made empty when there is none."""
+        """Return the group of this id; make an empty one if there is none."""
         return self.by_id.get(group_id) or self._make_classic(group_id)
 
     def classic(self, group_id: str) -> Group | None:
@@ -107,20 +107,22 @@ class Groups:
     def commit(
         self, group: AnyGroup, offsets: Mapping[tuple[str, int], Committed], producer: tuple[int, int] | None = None
     ) -> None:
-        """OSError: nothing was committed. producer: the id and epoch of whose transaction has to be committed first."""
+        """Commit offsets. producer: id and epoch of the transaction that has to be committed first. Raises OSError,
+        with nothing committed.
+        """
         self.store.write(group.id, offsets, producer)
         pending = group.offsets if producer is None else group.pending_offsets.setdefault(producer[0], {})
         pending.update(offsets)
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """The offsets that were committed in a producer's transaction hold now, or are forgotten."""
+        """Apply or forget the offsets that were committed in a producer's transaction."""
         for group in self.by_id.values():
             offsets = group.pending_offsets.pop(producer_id, None)
             if offsets and commit:
                 group.offsets.update(offsets)
 
     def delete(self, group: AnyGroup) -> bool:
-        """False: it has members."""
+        """Delete a group; return False if it has members."""
         if group.state not in (State.EMPTY, State.DEAD):
             return False
         self.drop(group)
@@ -139,7 +141,7 @@ class Groups:
             group.offsets.pop(each, None)
 
     def forget_topic(self, topic: str, topic_id: str) -> None:
-        """A topic was deleted: nobody's place in it means anything any more."""
+        """Forget the offsets in a deleted topic."""
         for group in self.by_id.values():
             places = [place for place in group.offsets if place[0] == topic]
             if places:

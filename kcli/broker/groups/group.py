@@ -52,7 +52,7 @@ class Group:
     # --- who is here
 
     def check(self, member_id: str, instance_id: str | None, generation: int | None = None) -> int:
-        """The error for a request of this member, 0 when it may go on."""
+        """Return the error for a request of this member; 0 if it may go on."""
         if instance_id is not None and self.static.get(instance_id) not in (None, member_id):
             return FENCED
         if member_id not in self.members:
@@ -62,7 +62,7 @@ class Group:
         return 0
 
     def touch(self, member: Member) -> None:
-        """It is alive: its session begins anew."""
+        """Restart the member's session timer."""
         if member.timer is not None:
             member.timer.cancel()
         member.timer = self.clock.call_later(member.session_timeout, self._expire, member)
@@ -76,7 +76,7 @@ class Group:
             self.remove(member)
 
     def remove(self, member: Member) -> None:
-        """A member goes, by itself or because it was silent too long."""
+        """Remove a member that left, or was silent too long."""
         self._drop(member)
         if self.state in (State.STABLE, State.COMPLETING):
             self.rebalance()
@@ -95,13 +95,13 @@ class Group:
             self.leader = None
 
     def expect(self, client_id: str, session_timeout: float) -> str:
-        """An id for somebody who is to join with it (KIP-394)."""
+        """Return a new member id for a client that is to join with it (KIP-394)."""
         member_id = new_member_id(client_id)
         self.pending[member_id] = self.clock.call_later(session_timeout, self.forget_pending, member_id)
         return member_id
 
     def forget_pending(self, member_id: str) -> None:
-        """A member id that was given out is not used any more."""
+        """Forget a member id that was given out and not used."""
         timer = self.pending.pop(member_id, None)
         if timer is not None:
             timer.cancel()
@@ -110,7 +110,7 @@ class Group:
     # --- joining
 
     def accepts(self, protocol_type: str, protocols: list[tuple[str, bytes]], but: str = "") -> bool:
-        """Whether somebody with these protocols fits in with the members (one of them left aside)."""
+        """Return whether a member with these protocols fits in with the others (`but` left aside)."""
         others = [each for each in self.members.values() if each.id != but]
         if not others:
             return bool(protocol_type and protocols)
@@ -118,7 +118,7 @@ class Group:
         return protocol_type == self.protocol_type and any(name in common for name, _ in protocols)
 
     def enter(self, member: Member, protocol_type: str) -> asyncio.Future[Reply]:
-        """A new member: everybody has to join again."""
+        """Add a new member; everybody has to join again."""
         first = self.state is State.EMPTY
         self.protocol_type = protocol_type
         timer = self.pending.pop(member.id, None)
@@ -132,7 +132,7 @@ class Group:
         return waited
 
     def rejoin(self, member: Member, protocols: list[tuple[str, bytes]]) -> asyncio.Future[Reply]:
-        """A known member joins: again, or because its last answer was lost."""
+        """Let a known member join: again, or because its last response was lost."""
         changed = protocols != member.protocols
         member.protocols = protocols
         self.touch(member)
@@ -147,7 +147,7 @@ class Group:
         return waited
 
     def replace(self, former: Member, member: Member) -> asyncio.Future[Reply]:
-        """A static member has come again: it takes the place of its former self."""
+        """Replace a static member that has come again."""
         leader, same = self.leader, former.protocols == member.protocols
         assignment = former.assignment
         former.answer({"errorCode": FENCED, "memberId": former.id})
@@ -249,7 +249,7 @@ class Group:
     # --- the assignment
 
     def synced(self, member: Member, assignments: Mapping[str, bytes]) -> asyncio.Future[Reply]:
-        """A member asks for its assignment; the leader brings everybody's."""
+        """Return a member's assignment; the leader brings everybody's."""
         self.touch(member)
         if self.state is State.STABLE:
             return self._done(assigned(self, member))
@@ -276,16 +276,16 @@ class Group:
     # --- the rest
 
     def subscribes(self, topic: str) -> bool:
-        """Whether members may subscribe to a topic: their metadata, which says so, is not read."""
+        """Return whether members may subscribe to a topic: their metadata, which says so, is not read."""
         return bool(self.members)
 
     def beat(self, member: Member) -> int:
-        """A heartbeat; the error that it is answered with."""
+        """Note a heartbeat; return the error to answer it with."""
         self.touch(member)
         return REBALANCING if self.state is State.PREPARING else 0
 
     def close(self) -> None:
-        """No timer of this group fires any more."""
+        """Cancel all timers of the group."""
         timers = [self._round, *self.pending.values(), *(each.timer for each in self.members.values())]
         for timer in timers:
             if timer is not None:

@@ -28,7 +28,7 @@ class Member:
         self.timer: Timer | None = None
 
     def metadata(self, protocol: str | None) -> bytes:
-        """The metadata that the member gave for a protocol, empty for one that it lacks."""
+        """Return the metadata that the member gave for a protocol, empty for one that it lacks."""
         return next((data for name, data in self.protocols if name == protocol), b"")
 
     @property
@@ -44,13 +44,13 @@ class Member:
 
 
 def new_member_id(name: str) -> str:
-    """A new member id: the client's name and a random UUID."""
+    """Make a new member id: the client's name and a random UUID."""
     raw = secrets.token_hex(16)
     return f"{name}-{raw[:8]}-{raw[8:12]}-{raw[12:16]}-{raw[16:20]}-{raw[20:]}"
 
 
 def choose_protocol(members: Iterable[Member]) -> str:
-    """The protocol that most members prefer among those that all of them have."""
+    """Choose the protocol that most members prefer among those that all of them have."""
     names = [[name for name, _ in each.protocols] for each in members]
     common = set.intersection(*(set(each) for each in names))
     votes = Counter(next(name for name in each if name in common) for each in names)
@@ -58,7 +58,7 @@ def choose_protocol(members: Iterable[Member]) -> str:
 
 
 def member_rows(members: Iterable[Member], protocol: str | None) -> list[Reply]:
-    """The members as the leader of a generation gets them."""
+    """Return the members as the leader of a generation gets them."""
     return [
         {"memberId": each.id, "groupInstanceId": each.instance_id, "metadata": each.metadata(protocol)}
         for each in members

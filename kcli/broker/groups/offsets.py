@@ -41,7 +41,7 @@ class OffsetStore:
         self.value = messages.data("OffsetCommitValue", VALUE_VERSION)
 
     def place(self, group: str) -> Place:
-        """The partition that keeps a group's offsets, as a transaction names it."""
+        """Return the partition that keeps a group's offsets, as a transaction names it."""
         return TOPIC, self.topic.partition(group).index
 
     def write(
@@ -60,12 +60,12 @@ class OffsetStore:
             self.topic.write(group, rows, producer_id=producer[0], producer_epoch=producer[1], transactional=True)
 
     def encode_key(self, group: str, place: Place) -> bytes:
-        """A record key: the version, then OffsetCommitKey."""
+        """Encode a record key: the version, then OffsetCommitKey."""
         value = {"group": group, "topic": place[0], "partition": place[1]}
         return OFFSET_KEY.to_bytes(2, "big") + self.key.write(value)
 
     def encode_value(self, each: Committed | None) -> bytes | None:
-        """A record value: the version, then OffsetCommitValue; None (a tombstone) for None."""
+        """Encode a record value: the version, then OffsetCommitValue; None (a tombstone) for None."""
         if each is None:
             return None
         value = {
@@ -77,7 +77,7 @@ class OffsetStore:
         return VALUE_VERSION.to_bytes(2, "big") + self.value.write(value)
 
     def load(self) -> Iterator[Commit]:
-        """What was committed, in the order in which it came to hold; at last what open transactions have."""
+        """Yield the commits in the order in which they took effect; at last those of open transactions."""
         open_: dict[tuple[int, int], list[Commit]] = {}
         for partition, batch, records in self.topic.load():
             if batch.is_control:
@@ -99,7 +99,7 @@ class OffsetStore:
             yield from (each._replace(producer=producer) for each in left)
 
     def decode(self, key: bytes, value: bytes | None) -> list[Commit]:
-        """The commit of a record; empty for a record of another kind. InputError: it can't be read."""
+        """Decode the commit of a record; empty for a record of another kind. Raises InputError if it can't be read."""
         if key[:2] not in (b"\0\0", b"\0\1"):
             return []
         name = self.key.read(key, 2)[0]
@@ -107,7 +107,7 @@ class OffsetStore:
 
     @staticmethod
     def decode_value(data: bytes | None) -> Committed | None:
-        """The committed offset of a record value, None for a tombstone. InputError: it can't be read."""
+        """Decode the offset in a record value, None for a tombstone. Raises InputError if it can't be read."""
         if data is None:
             return None
         value = messages.data("OffsetCommitValue", int.from_bytes(data[:2], "big")).read(data, 2)[0]

@@ -18,7 +18,7 @@ class Generation(Protocol):
 
 
 def joined(group: Generation, member: Member) -> Reply:
-    """The reply to a join: the leader gets the members with their metadata."""
+    """Make the reply to a join: the leader gets the members with their metadata."""
     return {
         "errorCode": 0,
         "generationId": group.generation,
@@ -31,7 +31,7 @@ def joined(group: Generation, member: Member) -> Reply:
 
 
 def assigned(group: Generation, member: Member) -> Reply:
-    """The reply to a sync: the member's assignment."""
+    """Make the reply to a sync: the member's assignment."""
     return {
         "errorCode": 0,
         "protocolType": group.protocol_type,

@@ -162,7 +162,7 @@ class Controller:
     # --- leaders
 
     def move_leaders(self, moves: Mapping[Partition, int]) -> None:
-        """Other nodes lead these partitions, each from a new leader epoch on."""
+        """Move the leadership of these partitions to other nodes, each with a new leader epoch."""
         for partition, node_id in moves.items():
             partition.leader = node_id
             partition.lagging -= {node_id}

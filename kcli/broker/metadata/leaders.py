@@ -23,14 +23,14 @@ class Hints:
         self.leaders: set[int] = set()
 
     def about(self, partition: Partition, code: int) -> dict[str, Any]:
-        """Fields of a partition's row: its leader; none for other errors, or when no broker leads it."""
+        """Return the leader for a partition's row; nothing for other errors, or when no broker leads it."""
         if not self.wanted or code not in HINTED or partition.leader < 0:
             return {}
         self.leaders.add(partition.leader)
         return {"currentLeader": partition.current_leader}
 
     def endpoints(self) -> dict[str, Any]:
-        """Fields of the response: where the leaders named in it listen."""
+        """Return the endpoints of the leaders named in the response."""
         if not self.leaders:
             return {}
         rows = self.request.endpoints()

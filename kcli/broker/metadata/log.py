@@ -89,7 +89,9 @@ class MetadataLog:
             self.replicas.changed(self.partition)
 
     def register(self, nodes: Iterable[Registered], protocol: int = 0) -> None:
-        """Every node, with where it listens and by which protocol; the first time also the feature level."""
+        """Write the registration of every node, with its address and protocol; the first time also the
+        feature level.
+        """
         records: list[Row] = []
         if self.log.end_offset == 0:
             records += feature_records(INITIAL)
@@ -116,7 +118,7 @@ class MetadataLog:
         self.write(partition_records(partitions))
 
     def configured(self, kind: int, name: str, configs: Mapping[str, str | None]) -> None:
-        """Configs set, or with None taken back."""
+        """Write configs that were set, or with None deleted."""
         self.write(config_records(kind, name, configs))
 
     def topic_removed(self, topic: Topic) -> None:
@@ -164,7 +166,7 @@ class MetadataLog:
         self.write(("PartitionChangeRecord", 0, place_of(each) | {"isr": to, "replicas": to}) for each, to in now)
 
     def new_producer_id(self) -> int:
-        """A producer id that was never given out."""
+        """Return a producer id that was never given out."""
         taken = next(self._ids, None)
         if taken is None:
             first = self.next_producer_id

@@ -21,18 +21,18 @@ Row = tuple[str, int, dict[str, Any]]
 
 @cache
 def keys() -> dict[str, int]:
-    """The API key of each type of metadata record, by its name."""
+    """Return the API key of each type of metadata record, by its name."""
     return {name: key for key, name in catalog(None).records("metadata").items()}
 
 
 def encode(name: str, version: int, value: dict[str, Any]) -> bytes:
-    """A record's value: the frame's version, the record's type and version, the record."""
+    """Encode a record's value: the frame's version, the record's type and version, the record."""
     head = bytes([FRAME_VERSION]) + write_unsigned(keys()[name]) + write_unsigned(version)
     return head + messages.data(name, version).write(value)
 
 
 def decode(data: bytes) -> tuple[str, dict[str, Any]]:
-    """A record's name and value. InputError: it is none of a metadata log."""
+    """Decode a record's name and value. Raises InputError for one that is no metadata record."""
     names = catalog(None).records("metadata")
     if len(data) < 3 or data[0] != FRAME_VERSION or data[1] not in names or data[1] > 0x7F:
         raise InputError("no metadata record")
@@ -41,7 +41,7 @@ def decode(data: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def partition_records(partitions: Iterable[Partition]) -> list[Row]:
-    """PartitionRecords of partitions as they are."""
+    """Make PartitionRecords of the partitions' current state."""
     return [
         (
             "PartitionRecord",
@@ -68,7 +68,7 @@ def settled_record(partition: Partition, *, moved: bool) -> Row:
 
 
 def config_records(kind: int, name: str, configs: Mapping[str, str | None]) -> list[Row]:
-    """ConfigRecords of a resource; kind: its type, as TOPIC or BROKER."""
+    """Make ConfigRecords of a resource. kind: its type, as TOPIC or BROKER."""
     row = {"resourceType": kind, "resourceName": name}
     return [("ConfigRecord", 0, row | {"name": key, "value": value}) for key, value in configs.items()]
 
@@ -79,5 +79,5 @@ def feature_records(levels: Mapping[str, int]) -> list[Row]:
 
 
 def place_of(partition: Partition) -> dict[str, Any]:
-    """The fields that name a partition in a record."""
+    """Return the fields that name a partition in a record."""
     return {"partitionId": partition.index, "topicId": partition.topic.id}

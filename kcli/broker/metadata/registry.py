@@ -33,7 +33,8 @@ class Route(NamedTuple):
 def route(
     api_key: int, version: int, dialect: str | None, release: str | None, answers: AnswerRules | None = None
 ) -> Route:
-    """The route of a request. HangUpError: the broker lacks the API or version, and Kafka closes the connection then.
+    """Return the route of a request. Raises HangUpError if the broker lacks the API or version: Kafka closes the
+    connection then.
 
     release: serve only the versions that brokers of that Kafka release had. answers: rules that come first.
     """
@@ -54,8 +55,8 @@ def route(
 
 @lru_cache(maxsize=32)
 def offered(dialect: str | None, release: str | None, answers: AnswerRules | None = None) -> Mapping[int, Range]:
-    """Versions by API key: all that are implemented or that rules answer, or of those what brokers of a release had;
-    and what the dialect defines.
+    """Return the served versions by API key: all that are implemented or that rules answer, or those of them that
+    brokers of a release had; and what the dialect defines.
     """
     tables = catalog(dialect)
     ruled = (tables.api(key) for key in (answers.apis if answers is not None else ()))
@@ -76,7 +77,7 @@ def offered(dialect: str | None, release: str | None, answers: AnswerRules | Non
 
 
 def extended(mine: Range, drafted: Range) -> Range:
-    """Versions and those of a draft, where they go on from them: a broker names one range."""
+    """Extend versions by those of a draft where they are adjacent: a broker names one range."""
     if not mine or drafted.lo > mine.hi + 1:
         return mine or drafted
     return Range(mine.lo, max(mine.hi, drafted.hi))
@@ -93,7 +94,7 @@ def handler_of(api_key: int, version: int, dialect: str | None) -> Handler:
 
 
 def draft_of(api_key: int, version: int, dialect: str | None) -> Implemented | None:
-    """The draft's handler that serves this version in this dialect, if any."""
+    """Return the draft's handler that serves this version in this dialect, if any."""
     api = catalog(dialect).api(api_key) if dialect is not None and api_key in DRAFTS else None
     if api is None:
         return None
@@ -103,7 +104,7 @@ def draft_of(api_key: int, version: int, dialect: str | None) -> Implemented | N
 
 
 def has_field(fields: Iterable[Field], name: str, version: int) -> bool:
-    """Whether a message has a field of this name in this version, at any depth."""
+    """Return whether a message has a field of this name in this version, at any depth."""
     here = (each for each in fields if version in each.versions or version in each.tagged)
     return any(each.name == name or has_field(each.fields, name, version) for each in here)
 

@@ -82,7 +82,7 @@ class MetadataReplay:
         self.features[value["name"]] = value["featureLevel"]
 
     def add_topic(self, value: Mapping[str, Any]) -> None:
-        """A topic. InputError: its name is unlawful, or it is there already."""
+        """Apply a TopicRecord. Raises InputError if its name is unlawful or the topic exists."""
         topics = self.topics
         if not topics.by_name.keys().isdisjoint([value["name"]]) or topics.get(value["topicId"]) is not None:
             raise InputError(f"topic {value['name']!r} ({value['topicId']}) is there already")
@@ -100,7 +100,7 @@ class MetadataReplay:
         return topic.name
 
     def add_partition(self, value: Mapping[str, Any]) -> None:
-        """A PartitionRecord. InputError: it leaves a gap, or has no replica."""
+        """Apply a PartitionRecord. Raises InputError if it leaves a gap, or has no replica."""
         topic = self.topics.by_id.get(value["topicId"])
         if topic is not None and value["partitionId"] > len(topic.partitions):
             raise InputError(f"partition {value['partitionId']} of {topic.name}: {len(topic.partitions)} expected")
@@ -113,7 +113,7 @@ class MetadataReplay:
             in_sync(made, value)
 
     def move(self, value: Mapping[str, Any]) -> None:
-        """A PartitionChangeRecord: other replicas, another leader."""
+        """Apply a PartitionChangeRecord: other replicas, another leader."""
         topic = self.topics.by_id.get(value["topicId"])
         partition = topic.partition(value["partitionId"]) if topic is not None else None
         if partition is None:
@@ -126,7 +126,7 @@ class MetadataReplay:
             partition.epoch += 1
 
     def set_producer_id(self, value: Mapping[str, Any]) -> None:
-        """A ProducerIdsRecord. InputError: no such id."""
+        """Apply a ProducerIdsRecord. Raises InputError for an impossible id."""
         if not 0 <= value["nextProducerId"] < LAST_PRODUCER_ID:
             raise InputError(f"next producer id {value['nextProducerId']}: 0 or more expected")
         self.next_producer_id = value["nextProducerId"]

@@ -25,14 +25,14 @@ class Replicas:
         self.listeners: list[Listener] = []
 
     def appended(self, partition: Partition, size: int) -> None:
-        """`size` bytes of records were appended: fetches that wait for them go on."""
+        """Notify fetches that `size` bytes of records were appended."""
         if size and partition.topic.configs.tiered and partition.opened is not None:
             tier(partition.opened, partition.topic.configs, self.now())
         for notify in self.listeners:
             notify(partition, size)
 
     def changed(self, partition: Partition) -> None:
-        """The leader, the first offset or something else of a partition changed: fetches look at it again."""
+        """Notify fetches that the leader, the first offset or something else of a partition changed."""
         self.appended(partition, 0)
 
     def compact(self, topic: Topic | None = None) -> None:

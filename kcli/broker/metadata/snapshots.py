@@ -65,11 +65,11 @@ class MetadataSnapshots:
         return self.ids[0] if self.ids else None
 
     def path(self, wanted: SnapshotId) -> Path:
-        """Where the file of a snapshot is."""
+        """Return the path of a snapshot's file."""
         return self.folder / wanted.file_name
 
     def slice(self, wanted: SnapshotId, position: int, most: int) -> tuple[Slice, int] | None:
-        """Bytes of a snapshot's file and its whole size; None when it is not there."""
+        """Return bytes of a snapshot's file and its whole size; None if there is no such file."""
         path = self.path(wanted)
         if not path.exists():
             return None
@@ -77,7 +77,7 @@ class MetadataSnapshots:
         return Slice(LogFile(path), position, max(0, min(most, size - position))), size
 
     def policy(self) -> Policy:
-        """When to take a snapshot, by the configs."""
+        """Return when to take a snapshot, by the configs."""
         return Policy(
             self.configs.int("controller.snapshot.minimum.records") or None,
             self.configs.int("metadata.log.max.record.bytes.between.snapshots"),
@@ -86,7 +86,7 @@ class MetadataSnapshots:
         )
 
     def written(self, records: int, size: int) -> None:
-        """So much was written to the log: make a snapshot when it is time."""
+        """Count what was written to the log, and take a snapshot when it is due."""
         self.records += records
         self.size += size
         age = int((time.monotonic() - self.taken) * 1000)
@@ -100,7 +100,7 @@ class MetadataSnapshots:
                 self.taken = time.monotonic()
 
     def take(self) -> SnapshotId | None:
-        """A snapshot of everything up to the log's end; None where there is nothing new. The log begins there then."""
+        """Take a snapshot of everything up to the log's end, where the log then begins; None if nothing is new."""
         # Here, as a broker that starts needs neither.
         from kcli.snapshots.reading.load import Loader
         from kcli.snapshots.writing.write import write_snapshot
@@ -126,11 +126,11 @@ class MetadataSnapshots:
         return made
 
     def may_begin_at(self) -> int:
-        """The furthest offset that the log may begin at: nothing goes that is in no snapshot."""
+        """Return the furthest offset at which the log may begin: all before it is in a snapshot."""
         return advance(self.policy(), log_begin=self.log.start_offset, snapshots=self.ids, replicas={})
 
     def forget(self) -> None:
-        """The log begins at the latest snapshot's end; those that ended before go. Nobody replicates it here."""
+        """Truncate the log up to the latest snapshot's end, and delete older snapshots. No node replicates it here."""
         log, ids = self.log, self.ids
         begin = self.may_begin_at()
         log.delete_before(begin)
@@ -139,7 +139,7 @@ class MetadataSnapshots:
 
 
 def is_whole(data: bytes) -> bool:
-    """Whether it is a snapshot from its header to its footer, with right checksums."""
+    """Return whether it is a snapshot from its header to its footer, with right checksums."""
     damages: list[Damage] = []
     batches = list(scan(data, damages=damages))
     ends = batches and batches[0].is_control and batches[-1].is_control

@@ -16,8 +16,8 @@ Row = tuple[bytes, bytes | None]  # key and value; None: a tombstone
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """Which partition keeps a group's or a transaction's state: Java's String.hashCode, without its sign, modulo the
-    partitions.
+    """Return which partition keeps a group's or transaction's state: Java's String.hashCode, without its sign, modulo
+    the partitions.
     """
     code = 0
     units = key.encode("utf-16-be")
@@ -34,7 +34,7 @@ class StateTopic:
         self.name, self.note = name, note
 
     def partition(self, key: str) -> Partition:
-        """The partition that keeps the state of a group or transaction."""
+        """Return the partition that keeps the state of a group or transaction."""
         topic = self.topics.by_name.get(self.name)
         if topic is None:
             topic = self.controller.auto_create_topic(self.name)
@@ -48,8 +48,8 @@ class StateTopic:
         self.replicas.appended(partition, len(batch))
 
     def load(self) -> Iterator[tuple[int, Batch, list[Record]]]:
-        """What was written, in its order: partition, batch, records. Those that can't be read are left out, with one
-        line for each segment.
+        """Yield partition, batch and records in the order written. Unreadable ones are left out, with one line for each
+        segment.
         """
         topic = self.topics.by_name.get(self.name)
         for partition in topic.partitions if topic is not None else ():

@@ -28,7 +28,7 @@ OWN_FILES = frozenset(
 
 
 def new_topic_id() -> str:
-    """A random id in Kafka's text form; like Kafka's, it begins with no dash."""
+    """Make a random id in Kafka's text form; like Kafka's, it begins with no dash."""
     while (text := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")).startswith("-"):
         continue
     return text
@@ -73,16 +73,18 @@ class Topics:
         return iter(self.by_name.values())
 
     def get(self, name_or_id: str) -> Topic | None:
-        """The topic of this name or id, None where there is none."""
+        """Return the topic of this name or id; None if there is none."""
         return self.by_name.get(name_or_id) or self.by_id.get(name_or_id)
 
     def find(self, key: Key, by_id: bool = False) -> Partition | None:
-        """The partition of a topic's name (or id) and an index."""
+        """Return the partition of a topic's name (or id) and an index; None if there is none."""
         topic = (self.by_id if by_id else self.by_name).get(key[0]) or self.hidden.get(key[0])
         return topic.partition(key[1]) if topic is not None else None
 
     def add(self, name: str, topic_id: str, own: Mapping[str, str], replicas: Iterable[tuple[int, ...]]) -> Topic:
-        """A topic with a partition for each tuple of replicas; the first of them leads. InputError: a bad name."""
+        """Add a topic with a partition for each tuple of replicas; the first of them leads. Raises InputError for a bad
+        name.
+        """
         topic = Topic(self, name, topic_id, self.configs.of_topic(own))
         self.by_name[name] = self.by_id[topic_id] = topic
         self.add_partitions(topic, replicas)
@@ -94,7 +96,7 @@ class Topics:
             topic.partitions.append(Partition(topic, len(topic.partitions), each[0], each))
 
     def hide(self, topic: Topic, log: Log, leader: int, epoch: int) -> Partition:
-        """A topic of one partition that is in no list, with a log that is somebody else's."""
+        """Add a topic of one partition that is in no list, with a log owned by another part."""
         partition = Partition(topic, 0, leader, (leader,))
         partition.epoch, partition._log = epoch, log
         topic.partitions.append(partition)
@@ -168,7 +170,7 @@ class Topics:
         return log
 
     def delete_records(self, partition: Partition, offset: int) -> None:
-        """Records before `offset` are gone, also for the next start."""
+        """Delete the records before `offset`, also for the next start."""
         log = partition.made_log()
         log.delete_before(offset)
         self.start_offsets[partition.topic.name, partition.index] = log.start_offset
@@ -185,7 +187,7 @@ class Topics:
         write_offsets(self.folder / START_CHECKPOINT, self.start_offsets)
 
     def opened_logs(self) -> Iterator[tuple[Partition, Log]]:
-        """The partitions whose logs are open, with these."""
+        """Yield the partitions whose logs are open, with their logs."""
         for topic in self.by_name.values():
             for partition in topic.partitions:
                 if partition.opened is not None:

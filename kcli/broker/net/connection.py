@@ -129,7 +129,7 @@ class Connection(asyncio.BufferedProtocol):
         self.node.connections.add(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the next read goes (asyncio.BufferedProtocol)."""
+        """Return the buffer of the next read (asyncio.BufferedProtocol)."""
         return self.queue.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -159,7 +159,7 @@ class Connection(asyncio.BufferedProtocol):
             self._answer_waiting()
 
     def eof_received(self) -> bool:
-        """The client sends no more, but may wait for answers to what it sent."""
+        """Keep the connection half open: the client sends no more, but may wait for responses."""
         self._wake()
         if self._task is None or self._is_encrypted:  # TLS has no half of a connection
             return False

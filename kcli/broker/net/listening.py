@@ -25,7 +25,7 @@ OUT_OF_FILES = frozenset([errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOME
 
 
 def most_connections(files: int) -> int:
-    """Connections that may be open at once beside so many segments' files."""
+    """Return how many connections may be open at once beside the files of so many segments."""
     granted = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if granted == resource.RLIM_INFINITY:
         return 1 << 31
@@ -46,17 +46,17 @@ class Gate:
         return self.held >= self.limit
 
     def wait(self, listener: Listener) -> None:
-        """This listener begins again when a connection ends."""
+        """Let this listener resume when a connection ends."""
         if not self._waiting:
             self.note(f"{self.held} connections are open: no more are accepted until one ends")
         self._waiting.add(listener)
 
     def enter(self) -> None:
-        """A connection was accepted."""
+        """Count an accepted connection."""
         self.held += 1
 
     def leave(self) -> None:
-        """A connection ended: listeners that wait go on."""
+        """Count a closed connection; waiting listeners resume."""
         self.held -= 1
         if not self.is_full and self._waiting:
             waiting, self._waiting = self._waiting, set()
@@ -143,7 +143,7 @@ class Listener:
 
 
 def open_sockets(host: str | None, port: int) -> list[socket.socket]:
-    """A listening socket for each address of a host, all with one port."""
+    """Open a listening socket for each address of a host, all with one port."""
     # As bytes: text is taken for a name of any script, and the tables for that (IDNA) take 3 ms to load.
     name = host.encode() if host is not None and host.isascii() else host
     found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -26,7 +26,7 @@ class Intake(Generic[C]):
         self._held: dict[C, int] = {}
 
     def hold(self, connection: C, size: int) -> C | None:
-        """A connection holds `size` bytes now. Returns the one to close where all together hold too much."""
+        """Count the bytes that a connection holds now. Return the one to close where all together hold too much."""
         self.forget(connection)
         if size:
             self._held[connection] = size
@@ -36,5 +36,5 @@ class Intake(Generic[C]):
         return max(self._held, key=lambda each: self._held[each])
 
     def forget(self, connection: C) -> None:
-        """A connection holds nothing any more."""
+        """Stop counting a connection's bytes."""
         self.total -= self._held.pop(connection, 0)

@@ -39,11 +39,11 @@ class FrameBuffer:
         return memoryview(self.data)[: self.filled]
 
     def buffer(self) -> memoryview:
-        """Where the next read goes."""
+        """Return the buffer of the next read."""
         return memoryview(self.data)[self.filled : self.size]
 
     def take(self, count: int) -> bool:
-        """Whether `count` more bytes make the frame whole; a buffer that is full without grows."""
+        """Return whether `count` more bytes complete the frame; a full buffer grows."""
         self.filled += count
         if self.filled == self.size:
             return True
@@ -76,11 +76,11 @@ class FrameReader:
         return len(self._rest) if self._long is None else len(self._long.data)
 
     def buffer(self) -> memoryview:
-        """Where the next read goes."""
+        """Return the buffer of the next read."""
         return self._scratch if self._long is None else self._long.buffer()
 
     def take(self, count: int) -> Iterator[bytes | bytearray]:
-        """The frames, without their lengths, that `count` more bytes make whole. TooLongError."""
+        """Yield the frames, without lengths, that `count` more bytes complete. Raises TooLongError."""
         if self._long is not None:
             if self._long.take(count):
                 whole, self._long = self._long.data, None

@@ -23,7 +23,7 @@ class RequestQueue:
         return len(self._waiting)
 
     def buffer(self) -> memoryview:
-        """Where the next read goes."""
+        """Return the buffer of the next read."""
         return self._reader.buffer()
 
     def receive(self, count: int) -> None:
@@ -33,7 +33,7 @@ class RequestQueue:
             self._bytes += len(frame)
 
     def take(self) -> bytes | bytearray:
-        """The oldest request. IndexError: there is none."""
+        """Take the oldest request. Raises IndexError if there is none."""
         frame = self._waiting.popleft()
         self._bytes -= len(frame)
         return frame

@@ -14,7 +14,7 @@ HIGH_WATER = 1 << 20
 
 
 def is_bytes(pieces: Sequence[Piece]) -> bool:
-    """Whether no piece is read from a file while it is sent."""
+    """Return whether no piece is read from a file while it is sent."""
     return all(type(each) is bytes for each in pieces)
 
 
@@ -36,15 +36,15 @@ class ResponseWriter:
         return self._writable.is_set()
 
     def pause(self) -> None:
-        """The transport's buffer is full."""
+        """Pause writing: the transport's buffer is full."""
         self._writable.clear()
 
     def resume(self) -> None:
-        """The transport's buffer has room again."""
+        """Resume writing: the transport's buffer has room again."""
         self._writable.set()
 
     def lose(self) -> None:
-        """The connection is lost: whoever waits to write is cancelled."""
+        """Cancel all waiting writes: the connection is lost."""
         self._lost = True
         if self._outlet is not None:
             self._outlet.close()

@@ -36,15 +36,16 @@ class Outlet:
         self._sent = 0
 
     def close(self) -> None:
-        """Who waits for room gets a ConnectionError."""
+        """Close the socket; a waiting write gets a ConnectionError."""
         if self._room is not None and not self._room.done():
             self._room.set_exception(ConnectionAbortedError())
         self._forget_room()
         self._socket.close()
 
     async def send(self, parts: Sequence[bytes], *, more: bool = False) -> None:
-        """All of them; more: no packet of their own, as something follows at once. ConnectionError: the other side is
-        gone, or the connection was closed here."""
+        """Send all parts. more: let them share a packet with what follows. Raises ConnectionError if either side closed
+        the connection.
+        """
         views = [memoryview(part) for part in parts if part]
         while views:
             try:
@@ -60,8 +61,9 @@ class Outlet:
                 views[0] = views[0][done:]
 
     async def send_file(self, piece: Slice) -> int:
-        """How much of it was sent: less than its size only where the file ends. ConnectionError as above; OSError: the
-        system can't send such files."""
+        """Send a slice; return how many bytes: fewer only where the file ends. Raises ConnectionError as `send`;
+        OSError if the system can't send such files.
+        """
         sent, number = 0, piece.file.fileno()
         while sent < piece.size:
             try:
@@ -107,9 +109,9 @@ class Outlet:
 
 
 async def send_through(outlet: Outlet, pieces: Sequence[Piece]) -> None:
-    """Bytes that follow one another in one go, long slices by the kernel, other ones a chunk at a time.
+    """Send adjacent bytes in one go, long slices by the kernel, other pieces a chunk at a time.
 
-    ConnectionError: the client is gone. HangUpError: a file is shorter than it was.
+    Raises ConnectionError if the client is gone, HangUpError if a file is shorter than it was.
     """
     ready: list[bytes] = []
     for each in pieces:
@@ -129,7 +131,9 @@ async def send_through(outlet: Outlet, pieces: Sequence[Piece]) -> None:
 
 
 async def send_file(outlet: Outlet, piece: Slice) -> bool:
-    """Whether the system can send from such a file; HangUpError where it is shorter than it was."""
+    """Send a slice, and return whether the system can send from such a file. Raises HangUpError if it is shorter than
+    it was.
+    """
     try:
         sent = await outlet.send_file(piece)
     except ConnectionError:

@@ -21,7 +21,7 @@ class Addresses:
 
     @staticmethod
     def concerns(api_key: int) -> bool:
-        """Whether exchanges of this API have addresses."""
+        """Return whether exchanges of this API have addresses."""
         return api_key in ROWS
 
     def take(self, api_key: int, request: Message, response: Message) -> None:
@@ -34,7 +34,9 @@ class Addresses:
             self._by_port.setdefault(port, set()).add(node)
 
     def node(self, server: str) -> int | None:
-        """The broker at "address:port". Where brokers are listed by name, the one whose port no other broker has."""
+        """Return the broker at "address:port". Where brokers are listed by name: the one whose port no other broker
+        has.
+        """
         if server in self._by_address:
             return self._by_address[server]
         same = self._by_port.get(int(server.rpartition(":")[2]), self.nodes)

@@ -67,7 +67,7 @@ class CapturedState:
     # --- what the broker asks
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
-        """What the current fetch waits for; None for one that was not announced."""
+        """Return what the current fetch waits for; None for one that was not announced."""
         begun, self._begun = self._begun, None
         if begun is None:
             return None
@@ -86,7 +86,7 @@ class CapturedState:
         self.fetchers.clear()
 
     def node(self, captured: Captured) -> int | None:
-        """The node id that a captured fetch went to; None where the capture does not show it."""
+        """Return the node id that a captured fetch went to; None where the capture does not show it."""
         ids = self.broker.node_ids
         return ids[0] if len(ids) == 1 else self.history.addresses.node(captured.server)
 
@@ -118,27 +118,27 @@ class CapturedState:
         return made
 
     def arrival(self, captured: Captured) -> int:
-        """When the broker took a request in (ns): when the capture has it, or later, as its answer shows."""
+        """Return when the broker took a request in (ns): its time in the capture, or later, as its response shows."""
         return self.sessions.arrival(captured)
 
     def departure(self, captured: Captured) -> int:
-        """When the broker made an answer (ns): when the capture has it, or earlier, as the answers of others show."""
+        """Return when the broker made a response (ns): its time in the capture, or earlier, as other responses show."""
         return self.sessions.departure(captured)
 
     def key(self, captured: Key) -> Key:
-        """A captured partition as the brokers name it."""
+        """Return a captured partition as the brokers name it."""
         return self.sessions.key(captured)
 
     def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:
-        """A fetcher begins; keys: partitions of its session that were in it before the capture began."""
+        """Begin a fetcher. keys: partitions that were in its session before the capture began."""
         self.carry(label, steps, keys)
         self.sessions.begin(label, steps)
 
     def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
-        """Why the capture does not tell how a fetch is answered, "" where it does.
+        """Return why the capture does not tell how a fetch is answered; "" where it does.
 
-        partitions: names ("topic[0]") of those of whose records or errors that is asked, none: of its session. To be
-        asked in the order of the capture.
+        partitions: names ("topic[0]") of those whose records or errors are asked for; none: of its session. Call it in
+        the order of the capture.
         """
         if not partitions:
             return self.sessions.unknown(captured)
@@ -263,7 +263,9 @@ class CapturedState:
 
 
 def ends_early(captured: Captured, reported: Reported, asked: Fetched, span: Span) -> bool:
-    """Whether there was more to read, and room for it in this partition, where its records end: a segment did, too."""
+    """Return whether a segment ended where the records end: there was more to read, and room for it in
+    this partition.
+    """
     _, high, stable, _, size, *_ = reported
     if captured.replica_id >= 0 or size >= asked.most:
         return False

@@ -88,7 +88,7 @@ class CaptureHistory:
             self.take_spans(item.response, place_of(item))
 
     def topic(self, row: Mapping[str, Any]) -> SeenTopic | None:
-        """The topic that a row of a message is about, by id or by name."""
+        """Return the topic of a message's row, by id or by name."""
         topic_id = row.get("topicId", NO_ID)
         key = topic_id if topic_id != NO_ID else row.get("topic") or row.get("name") or ""
         if not key or key in RAFT_TOPICS:
@@ -113,7 +113,7 @@ class CaptureHistory:
         self.sessions.settle(self.addresses)
 
     def name(self, topic_id: str, name: str) -> None:
-        """A topic's id is known by this name. One of another id was deleted before: what was seen by name is its."""
+        """Name a topic id. Another id of this name was deleted before; what was seen by name belongs to it."""
         if topic_id in self.names:
             return
         before = self._current.get(name)
@@ -124,12 +124,14 @@ class CaptureHistory:
         self.names[topic_id], self._current[name] = name, topic_id
 
     def find(self, key: Key) -> SeenPartition:
-        """A partition, by its topic's name or id; an unknown one is empty."""
+        """Return a partition by its topic's name or id; an unknown one is empty."""
         topic = self.topics.get(key[0] if key[0] in self.former else self.names.get(key[0], key[0]))
         return topic.partitions.get(key[1]) or SeenPartition() if topic is not None else SeenPartition()
 
     def uncertain(self) -> list[str]:
-        """Partitions ("topic[0]") whose records were seen in an old magic only, and may have been stored in a newer."""
+        """Return partitions ("topic[0]") whose records were captured in an old magic only, and may be stored in a
+        newer.
+        """
         return sorted(
             f"{topic.name}[{index}]"
             for topic in self.topics.values()
@@ -144,7 +146,7 @@ class CaptureHistory:
     # --- one method for each kind of exchange
 
     def take_metadata(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Metadata, DescribeTopicPartitions: names, ids, leaders and replicas."""
+        """Learn names, ids, leaders and replicas from Metadata and DescribeTopicPartitions."""
         for row in response["topics"]:
             topic_id = row.get("topicId", NO_ID)
             if row["errorCode"] or not row.get("name") or not RAFT_TOPICS.isdisjoint((row["name"], topic_id)):
@@ -159,7 +161,7 @@ class CaptureHistory:
                 partition.replicas = tuple(each.get("replicaNodes") or partition.replicas)
 
     def take_created(self, _request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """CreateTopics: ids of new topics."""
+        """Learn ids of new topics from CreateTopics."""
         for row in response["topics"]:
             if not row["errorCode"] and row.get("topicId", NO_ID) not in (NO_ID, *RAFT_TOPICS):
                 self.name(row["topicId"], row["name"])
@@ -189,7 +191,7 @@ class CaptureHistory:
                     self.take_fetched(partition, each, version)
 
     def take_fetched(self, partition: SeenPartition, row: Mapping[str, Any], version: int) -> None:
-        """A partition's row of a Fetch response without an error."""
+        """Learn from a partition's row of a Fetch response without an error."""
         partition.end = max(partition.end, row["highWatermark"])
         start = row.get("logStartOffset", -1)
         if start >= 0:
@@ -210,7 +212,7 @@ class CaptureHistory:
                 partition.cut[cut.base] = cut
 
     def take_spans(self, response: Mapping[str, Any], place: Place) -> None:
-        """How far the records of one answer go."""
+        """Note the offset ranges of the records of one response."""
         spans = {
             (topic_of(row), each["partitionIndex"]): span
             for row in response["responses"]
@@ -235,7 +237,7 @@ class CaptureHistory:
                     self.take_produced(seen.partition(each["index"]), each["records"] or b"", answer)  # type: ignore[union-attr]
 
     def take_produced(self, partition: SeenPartition, records: bytes, answer: Mapping[str, Any]) -> None:
-        """The batches of one partition, at the offset of its row of the response."""
+        """Take the batches of one partition, at the offset of its row of the response."""
         time = answer.get("logAppendTimeMs", -1)
         try:
             batches = read_incoming(records, LONGEST)
@@ -249,7 +251,7 @@ class CaptureHistory:
             offset += each.offsets
 
     def take_offsets(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """ListOffsets: first offsets and log ends."""
+        """Learn first offsets and log ends from ListOffsets."""
         asked = {
             (row["name"], each["partitionIndex"]): each["timestamp"]
             for row in request["topics"]
@@ -279,14 +281,15 @@ TAKE: Mapping[int, Callable[[CaptureHistory, Mapping[str, Any], Mapping[str, Any
 
 
 def take_hint(partition: SeenPartition, row: Mapping[str, Any]) -> None:
-    """The current leader, named along with an error (KIP-951)."""
+    """Learn the current leader, named along with an error (KIP-951)."""
     hint = row.get("currentLeader")
     if hint:
         partition.lead(hint["leaderEpoch"], hint["leaderId"])
 
 
 def certain_magic(version: int) -> int:
-    """The newest magic that a fetch of this version gets for no other reason than that it is stored so: the newest that
-    it knows may be what newer ones were converted to."""
+    """Return the newest magic that a fetch of this version gets only if it is stored so: the newest one it knows may be
+    the result of down-conversion.
+    """
     newest = newest_magic(version)
     return newest if newest == NEWEST_MAGIC else newest - 1

@@ -52,10 +52,10 @@ def state_behind(
     node: int | None,
     nodes: tuple[int, ...],
 ) -> PartitionState:
-    """The state of a partition in the node (None: not shown) that answered this.
+    """Return the partition's state in the node (None: not shown) that gave this response.
 
-    end: behind the records of the answer, -1 without any; before: the state that the fetcher knew; nodes: all there
-    are, which may hold a replica where the capture does not show who does
+    end: after the records of the response, -1 without any. before: the state that the fetcher knew. nodes: all nodes,
+    which may hold a replica where the capture does not show which do.
     """
     error, high, stable, start = reported[:4]
     epoch = asked.epoch if asked.epoch >= 0 else before.epoch if before is not None else seen.epoch
@@ -76,7 +76,7 @@ def state_behind(
 
 
 def moved(state: PartitionState, asked: Fetched, node: int | None) -> PartitionState:
-    """The state of a partition of which somebody asks this, and is not refused."""
+    """Return the state of a partition after a fetch that was not refused."""
     epoch = asked.epoch if asked.epoch >= 0 else state.epoch
     leader = state.leader if node is None else node
     shown = state.shown
@@ -86,7 +86,9 @@ def moved(state: PartitionState, asked: Fetched, node: int | None) -> PartitionS
 
 
 def range_without(offset: int, shown: Shown, seen: SeenPartition) -> Shown:
-    """A log that does not have this offset: it ends before, or begins behind, whichever fits what else was seen."""
+    """Return a log range that lacks this offset: it ends before or begins after, whichever fits what
+    else was captured.
+    """
     if offset > max(shown.end, 0) and offset >= seen.start:
         end = max(min(seen.end, offset - 1), 0)
         return Shown(min(shown.high, end), min(shown.stable, end), min(shown.start, end), end)
@@ -95,7 +97,9 @@ def range_without(offset: int, shown: Shown, seen: SeenPartition) -> Shown:
 
 
 def epoch_behind(error: int, asked: int, seen: SeenPartition, node: int | None) -> tuple[int, bool]:
-    """The leader epoch that a node knew when it gave this error to who named `asked`; whether it held a replica."""
+    """Return the leader epoch that a node knew when it gave this error to a request with `asked`, and whether it held a
+    replica.
+    """
     if error == FENCED:
         at = bisect_right(seen.epochs, asked)
         return seen.epochs[at] if at < len(seen.epochs) else asked + 1, True

@@ -48,18 +48,18 @@ class CapturedSessions:
         self._unclear.clear()
 
     def node(self, captured: Captured) -> Node | None:
-        """The node that a fetch went to; None where the capture does not show it."""
+        """Return the node that a fetch went to; None where the capture does not show it."""
         ids = self.broker.node_ids
         number = ids[0] if len(ids) == 1 else self.history.addresses.node(captured.server)
         return self.broker.node(number) if number is not None else None
 
     def key(self, captured: Key) -> Key:
-        """A captured partition as the brokers name it: a topic with a name that Kafka refuses has another one here."""
+        """Return a captured partition as the brokers name it: a topic name that Kafka refuses is replaced here."""
         topic, index = captured
         return captured if topic in self.broker.topics.by_id else (lawful_name(topic), index)
 
     def arrival(self, captured: Captured) -> int:
-        """When the broker took a request in (ns): when the capture has it, or later, as its answer shows."""
+        """Return when the broker took a request in (ns): its time in the capture, or later, as its response shows."""
         asked, answered = captured.ns, captured.response_ns or captured.ns
         if captured.error == ID_NOT_FOUND:
             return answered
@@ -69,7 +69,7 @@ class CapturedSessions:
         return slots.taken_in(captured.session_id, asked, answered, ends=captured.session_epoch <= FULL_EPOCH)
 
     def departure(self, captured: Captured) -> int:
-        """When the broker made an answer (ns): when the capture has it, or earlier, as the answers of others show."""
+        """Return when the broker made a response (ns): its time in the capture, or earlier, as other responses show."""
         answered = captured.response_ns or captured.ns
         slots = self.history.sessions.by_server.get(captured.server)
         if slots is None or not slots.full or not captured.granted:
@@ -83,13 +83,13 @@ class CapturedSessions:
             node.sessions.cache.foresee(turn, captured.granted)
 
     def begin(self, label: str, steps: Sequence[Captured]) -> None:
-        """A fetcher begins with these fetches."""
+        """Begin a fetcher with these fetches."""
         self._steps[label] = steps
 
     def resume(self, label: str, captured: Captured, ends: Callable[[], Mapping[Key, int]], now: int) -> None:
-        """Before a fetch: where the capture lacks what its session did before, the session is what the fetch says.
+        """Set up a session from a fetch where the capture lacks its earlier fetches.
 
-        ends: where the fetcher stands in each partition where nothing else says it; now: in ms
+        ends: the fetcher's position in each partition where nothing else tells it. now: ms.
         """
         node, slots = self.node(captured), self.history.sessions.by_server.get(captured.server)
         if node is None or slots is None or captured.session_epoch <= FULL_EPOCH or captured.error:
@@ -111,9 +111,10 @@ class CapturedSessions:
             stale.difference_update(self.key(key) for key, _ in captured.asked)
 
     def settle(self, captured: Captured, firsts: Mapping[Key, int], gone: Iterable[Key]) -> None:
-        """Before an answer: a partition whose position was not known is fetched from where its records begin.
+        """Set an unknown position of a partition, before a response, to where its records begin.
 
-        gone: what had an error, which each answer would repeat; a fetch that the capture lacks has dropped it
+        gone: partitions with an error, which each response would repeat: a fetch missing from the capture has dropped
+        them.
         """
         stale, node = self._stale.get(captured.session_id), self.node(captured)
         session = node.sessions.cache.get(captured.session_id) if stale is not None and node is not None else None
@@ -131,11 +132,11 @@ class CapturedSessions:
             stale.discard(live)
 
     def is_older(self, captured: Captured) -> bool:
-        """Whether the capture has only a part of the fetch's session."""
+        """Return whether the capture has only a part of the fetch's session."""
         return bool(captured.session_id) and captured.session_id in self.older
 
     def unknown(self, captured: Captured) -> str:
-        """Why the capture does not tell whether a fetch has a session, "" where it does."""
+        """Return why the capture does not tell whether a fetch has a session; "" where it does."""
         slots = self.history.sessions.by_server.get(captured.server)
         if slots is None or not slots.full:
             return ""
@@ -194,5 +195,5 @@ class CapturedSessions:
 
 
 def place_of(captured: Captured) -> Place:
-    """Where a fetch was said."""
+    """Return the place of a fetch in the capture."""
     return Place(captured.connection, captured.correlation_id, captured.ns)

@@ -63,15 +63,16 @@ class SeenPartition:
         return self.leaders.get(self.epoch, -1)
 
     def lead(self, epoch: int, node: int) -> None:
-        """A node leads from this epoch on."""
+        """Note that a node leads from this epoch on."""
         if node >= 0 and epoch >= 0:
             if epoch not in self.leaders:
                 insort(self.epochs, epoch)
             self.leaders[epoch] = node
 
     def in_order(self) -> Iterator[SpooledBatch]:
-        """The batches that make up the log. Where the same records came in several forms (to old clients in an older
-        magic, or one by one), the one counts that is certain, else the newest magic."""
+        """Yield the batches that make up the log. Of the same records in several forms (down-converted, or one by one),
+        the form that is certain counts, else the newest magic.
+        """
         chosen: list[SpooledBatch] = []
         for each in sorted(self.batches.values(), key=lambda one: (not one.certain, -one.magic, one.first)):
             at = bisect_left(chosen, each.first, key=lambda one: one.last)
@@ -89,7 +90,7 @@ class SeenTopic:
     partitions: dict[int, SeenPartition] = field(default_factory=dict)
 
     def partition(self, index: int) -> SeenPartition:
-        """The partition of this index, empty when it is new."""
+        """Return the partition of this index; make an empty one if it is new."""
         return self.partitions.setdefault(index, SeenPartition())
 
 
@@ -115,7 +116,7 @@ class BatchSpool:
             partition.end = max(partition.end, last + 1)
 
     def read(self, each: SpooledBatch) -> bytes:
-        """The bytes of a batch."""
+        """Read the bytes of a batch."""
         self._file.seek(each.position)
         return self._file.read(each.size)
 
@@ -125,7 +126,7 @@ class BatchSpool:
 
 
 def offsets_of(each: Incoming, data: bytes) -> tuple[int, int]:
-    """The first and the last offset of a batch, of what it wraps where it is a message that does."""
+    """Return the first and the last offset of a batch, or of the messages in a wrapper."""
     head, last = each.head, int.from_bytes(data[:8], "big")
     if head.magic == 2:
         return last, last + head.last_offset - head.base_offset

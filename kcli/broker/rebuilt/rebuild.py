@@ -49,12 +49,11 @@ def rebuild(
     problem: Callable[[InputError], None] | None = None,
     **options: Any,
 ) -> RebuiltBroker:
-    """The broker (not started yet) of the capture in these files; options: as Broker takes them.
+    """Build the broker (not started yet) of the capture in these files; options: as Broker takes them.
 
-    memory: bytes held of captured connections at most, key_logs: secrets of TLS connections, as `read_capture` takes
-    them.
-    problem: gets what is wrong with a file that can be read in part. InputError: a file that is no capture, or without
-    `problem` one that is damaged.
+    memory: most bytes held of captured connections. key_logs: secrets of TLS connections, as `read_capture` takes them.
+    problem: gets the errors of files that can be read in part. Raises InputError for a file that is no capture, or
+    without `problem` for a damaged one.
     """
     capture = read_capture(paths, ports=ports, dialect=dialect, memory=memory, key_logs=key_logs)
     history = CaptureHistory.of(capture.items(), problem)
@@ -176,7 +175,7 @@ class RebuiltBroker(Broker):
 
 
 def fill_gap(log: Log, end: int, epoch: int) -> None:
-    """Batches without records from the log's end up to this offset."""
+    """Append batches without records from the log's end up to this offset."""
     if end - log.end_offset > HUGE:
         log.skip_to(end - WIDEST)
     while log.end_offset < end:

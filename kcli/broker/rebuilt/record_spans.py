@@ -36,7 +36,7 @@ class CutBatch(NamedTuple):
 
 
 def span_of(records: bytes) -> Span | None:
-    """The offsets of a records field, None where it has none."""
+    """Return the offsets of a records field; None if it has none."""
     batches = list(stored(records)) if records else []
     cut = cut_batch(records, batches[-1].head.last_offset + 1 if batches else -1)
     if not batches:
@@ -47,8 +47,9 @@ def span_of(records: bytes) -> Span | None:
 
 
 def cut_batch(records: bytes, follows: int) -> CutBatch | None:
-    """The batch that a records field ends within, None where it ends with a batch. follows: its first offset, where the
-    field does not say it."""
+    """Return the batch that a records field is cut within; None if it ends with a whole batch. follows: its first
+    offset, if the field does not tell it.
+    """
     at = 0
     while len(records) - at >= LENGTH_END:
         size = LENGTH_END + int.from_bytes(records[at + SIZE_AT : at + LENGTH_END], "big", signed=True)

@@ -58,12 +58,14 @@ class SeenSessions:
 
 
 def place_of(item: Exchange) -> Place:
-    """Where an exchange was said."""
+    """Return the place of an exchange in the capture."""
     return Place(item.connection, item.correlation_id, item.request_ns)
 
 
 def shards_of(newest_fetch: int, brokers: Iterable[SessionSlots]) -> int:
-    """How many shards a session cache has. newest_fetch: the newest version of Fetch that a broker knows, or -1."""
+    """Return how many shards a session cache has. newest_fetch: the newest version of Fetch that a
+    broker knows, or -1.
+    """
     if newest_fetch >= SHARDED_SINCE or newest_fetch < 0:
         return SHARDS
     if newest_fetch < PERHAPS_SHARDED:

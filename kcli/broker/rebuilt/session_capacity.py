@@ -74,7 +74,7 @@ class SessionSlots:
             self._lives[session] = (since, max(until, ns))
 
     def steps(self) -> list[int]:
-        """By how many shards each session is behind the one before, if there are shards: mostly by 1 then."""
+        """Return by how many shards each session is after the one before; mostly 1 if there are shards."""
         granted = [granted // self.id_range for _, _, granted in self._attempts if granted]
         return [(other - one) % self.shards for one, other in pairwise(granted)]
 
@@ -86,14 +86,14 @@ class SessionSlots:
         self._attempts = sorted(self._attempts + other._attempts, key=lambda attempt: attempt[1])
 
     def granted(self, session: int) -> bool:
-        """Whether the capture shows how a session began."""
+        """Return whether the capture shows how a session began."""
         return self._lives.get(session, (0, 0))[0] > 0
 
     def taken_in(self, session: int, asked_ns: int, answered_ns: int, *, ends: bool) -> int:
-        """When the broker took in a request of a session (ns); ends: it gives the session's slot back.
+        """Return when the broker took in a request of a session (ns). ends: it gives the session's slot back.
 
-        That is while it is under way, but not before anybody was refused in the same shard at that time: a slot that
-        was given back, or a session that had just become old enough to be evicted, would have been his.
+        That is while it is under way, but not before another fetch was refused in the same shard: a slot given back, or
+        a session just old enough to be evicted, would have gone to that fetch.
         """
         late = self._refused.get(session // self.id_range, ())
         before = answered_ns if ends else min(answered_ns, asked_ns + LATE_NS)
@@ -101,7 +101,9 @@ class SessionSlots:
         return max(at) + 1 if at else asked_ns
 
     def granted_at(self, place: Place, answered_ns: int) -> int:
-        """When a session was granted (ns): as the fetch was answered, or before somebody who found the shard full."""
+        """Return when a session was granted (ns): with the response, or before another fetch that
+        found the shard full.
+        """
         return self._early.get(place, answered_ns)
 
     @cached_property
@@ -120,7 +122,7 @@ class SessionSlots:
         return made
 
     def unclear(self, shard: int, asked_ns: int, answered_ns: int) -> str:
-        """Why it can't be told who had a slot of this shard after a fetch, "" where it can."""
+        """Return why the holders of this shard's slots after a fetch are unknown; "" where they are known."""
         spans = self._events.get(shard, ())
         if sum(since <= answered_ns and until >= asked_ns for since, until in spans) > 1:
             return "which of several requests that were under way at once came first"
@@ -181,5 +183,5 @@ class SessionSlots:
 
 
 def later_first(end: tuple[int, int]) -> tuple[int, int]:
-    """By time; who comes, before who goes."""
+    """Order by time; at the same time additions come before removals."""
     return end[0], -end[1]

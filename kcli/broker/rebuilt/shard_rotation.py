@@ -38,7 +38,7 @@ class Order(NamedTuple):
 
 
 def turns(attempts: Sequence[Attempt], shards: int) -> list[int]:
-    """The shard of each attempt. attempts: in the order of their answers."""
+    """Return the shard of each attempt. attempts: in the order of their responses."""
     if not attempts:
         return []
     orders = [Order(0, turn, (), 0, None) for turn in range(shards)]
@@ -56,7 +56,7 @@ def turns(attempts: Sequence[Attempt], shards: int) -> list[int]:
 
 
 def followers(order: Order, attempts: Sequence[Attempt], shards: int) -> list[Order]:
-    """The orders that one attempt more makes of this one: any that may have been processed next."""
+    """Return the orders that follow this one by one more attempt: any that may have been processed next."""
     reach = min(len(attempts), order.next + WINDOW - len(order.waiting))
     candidates = [*order.waiting, *range(order.next, max(reach, order.next + (not order.waiting)))]
     candidates = [each for each in candidates if each < len(attempts)]

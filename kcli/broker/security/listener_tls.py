@@ -29,7 +29,9 @@ class Authority(NamedTuple):
 
 
 def server_context(pair: str, name: str) -> ssl.SSLContext:
-    """TLS 1.2 and 1.3 with a key and certificates in PEM. name: where they are from. InputError: they don't fit."""
+    """Make a context of TLS 1.2 and 1.3 with a key and certificates in PEM. name: where they are from. Raises
+    InputError if they don't fit.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     load_pair(context, pair, None, name)
@@ -37,7 +39,9 @@ def server_context(pair: str, name: str) -> ssl.SSLContext:
 
 
 def read_pair(certificate: str, key: str | None) -> str:
-    """The PEM text of a certificate's file and its key's; None: the key is in the same file. InputError: no PEM."""
+    """Read the PEM text of a certificate's file and its key's; key None: it is in the same file. Raises InputError: no
+    PEM.
+    """
     texts = []
     for name in dict.fromkeys([key or certificate, certificate]):
         data = Path(name).read_bytes()
@@ -48,7 +52,7 @@ def read_pair(certificate: str, key: str | None) -> str:
 
 
 def made_authority(hosts: Iterable[str]) -> Authority:
-    """A CA that nobody else has, and a certificate of it for these hosts and this machine's own names."""
+    """Make a new CA, and its certificate for these hosts and this machine's own names."""
     own_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     issuer = named("kcli proxy CA")
     authority = (

@@ -24,7 +24,7 @@ def replace(path: Path, text: str) -> None:
 
 
 def read_entries(path: Path, grammar: Struct) -> list[dict[str, Any]]:
-    """The entries of a checkpoint; none where there is no file. InputError when it is not one."""
+    """Read the entries of a checkpoint; none if there is no file. Raises InputError if it is no checkpoint."""
     try:
         return list(grammar.parse(path.read_bytes())["entries"])
     except FileNotFoundError:
@@ -38,7 +38,7 @@ def write_entries(path: Path, grammar: Struct, entries: list[dict[str, Any]]) ->
 
 
 def read_epochs(path: Path) -> list[tuple[int, int]]:
-    """(leader epoch, its first offset), rising."""
+    """Read (leader epoch, its first offset), rising."""
     return [(each["epoch"], each["startOffset"]) for each in read_entries(path, LEADER_EPOCH_CHECKPOINT)]
 
 
@@ -49,7 +49,7 @@ def write_epochs(path: Path, epochs: Iterable[tuple[int, int]]) -> None:
 
 
 def read_offsets(path: Path) -> dict[Partition, int]:
-    """Offsets by (topic, partition)."""
+    """Read offsets by (topic, partition)."""
     found = read_entries(path, OFFSET_CHECKPOINT)
     return {(each["topic"], each["partition"]): each["offset"] for each in found}
 
@@ -64,7 +64,7 @@ def write_offsets(path: Path, offsets: Mapping[Partition, int]) -> None:
 
 
 def read_properties(path: Path) -> dict[str, str] | None:
-    """By name; none where there is no file, None where it is no text."""
+    """Read properties by name; none if there is no file, None if it is no text."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
@@ -81,7 +81,7 @@ def write_properties(path: Path, properties: Mapping[str, object]) -> None:
 
 
 def read_topic_id(folder: Path) -> str | None:
-    """The topic id in a partition's folder, None where there is none."""
+    """Read the topic id in a partition's folder; None if there is none."""
     try:
         return str(PARTITION_METADATA.parse((folder / "partition.metadata").read_bytes())["topicId"])
     except (FileNotFoundError, DecodeError):

@@ -34,7 +34,7 @@ class LeaderEpochs:
         return self.entries[-1][0] if self.entries else UNDEFINED
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """A batch of this epoch stands at this offset; the first one of an epoch makes an entry."""
+        """Note a batch of this epoch at this offset; the first one of an epoch makes an entry."""
         if epoch <= self.latest:
             return
         while self.entries and self.entries[-1][1] >= start_offset:
@@ -51,9 +51,9 @@ class LeaderEpochs:
             self.behind = False
 
     def end_of(self, epoch: int, log_end: int, current: int) -> tuple[int, int]:
-        """(epoch, end offset) of the largest epoch up to `epoch`: where what follows it began; (-1, -1): not known.
+        """Return (epoch, end offset) of the largest epoch up to `epoch`; (-1, -1) if unknown.
 
-        current: the leader's own epoch, of which there may be no batch yet; it ends at the log's end.
+        current: the leader's own epoch, which may have no batch yet; it ends at the log's end.
         """
         if epoch == UNDEFINED or epoch > max(current, self.latest):
             return UNDEFINED, UNDEFINED
@@ -68,13 +68,13 @@ class LeaderEpochs:
         return self.entries[at - 1][0], self.entries[at][1]
 
     def epoch_of(self, offset: int) -> int:
-        """The epoch that this offset was written in, -1 when that is not known."""
+        """Return the epoch in which this offset was written; -1 if unknown."""
         starts = [start for _, start in self.entries]
         at = bisect_right(starts, offset) - 1
         return self.entries[at][0] if at >= 0 else UNDEFINED
 
     def truncate_start(self, offset: int) -> None:
-        """What ended before this offset is gone from the log; the epoch that holds it now begins there."""
+        """Drop epochs that ended before this offset; the epoch that holds it now begins there."""
         kept = [entry for entry in self.entries if entry[1] > offset]
         before = [entry for entry in self.entries if entry[1] <= offset]
         made = [(before[-1][0], offset), *kept] if before else kept
@@ -83,7 +83,7 @@ class LeaderEpochs:
             self.save()
 
     def truncate_end(self, offset: int) -> None:
-        """The log ends at this offset now: epochs that began there or later go."""
+        """Drop epochs that began at this offset, the log's new end, or later."""
         kept = [entry for entry in self.entries if entry[1] < offset]
         if kept != self.entries:
             self.entries, self.behind = kept, True

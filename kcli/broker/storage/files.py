@@ -35,15 +35,15 @@ class LogFile:
             os.close(self.fd)
 
     def fileno(self) -> int:
-        """The file's descriptor."""
+        """Return the file's descriptor."""
         return self.fd
 
     def read(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes; fewer only where the file ends."""
+        """Read up to `size` bytes; fewer only where the file ends."""
         return os.pread(self.fd, size, position)
 
     def write(self, parts: Sequence[bytes | memoryview], position: int, size: int) -> None:
-        """All of the parts, or nothing: what a full disk left is cut off again. OSError."""
+        """Write all of the parts or nothing: what a full disk left is cut off again. Raises OSError."""
         try:
             write_whole(self.fd, parts, position, size)
         except OSError:
@@ -68,7 +68,7 @@ class HeldFile(LogFile):
         self.data = bytearray()
 
     def fileno(self) -> int:
-        """Raises OSError: it has no descriptor."""
+        """Raise OSError: a file in memory has no descriptor."""
         raise io.UnsupportedOperation("a file in memory has no descriptor")
 
     def read(self, position: int, size: int) -> bytes:
@@ -82,11 +82,11 @@ class HeldFile(LogFile):
         del self.data[size:]
 
     def sync(self) -> None:
-        """Nothing: the file does not outlive the process."""
+        """Do nothing: the file does not outlive the process."""
 
 
 def write_whole(fd: int, parts: Sequence[bytes | memoryview], position: int, size: int) -> None:
-    """pwritev until everything is written."""
+    """Call pwritev until everything is written."""
     done = os.pwritev(fd, parts, position)
     if done < size:
         rest = memoryview(b"".join(parts))
@@ -112,7 +112,7 @@ class FilePool:
         self._held_bytes = 0
 
     def open(self, path: Path) -> LogFile:
-        """The file, made if it is not there."""
+        """Open the file; make it if there is none."""
         file = self._held.get(path) or self._open.get(path)
         if isinstance(file, HeldFile):
             return file
@@ -128,8 +128,7 @@ class FilePool:
         return file
 
     def open_to_write(self, path: Path, size: int) -> LogFile:
-        """The file, which so many bytes are about to be written to; one that gets too long for memory is stored.
-        OSError."""
+        """Open the file before writing `size` bytes; one that gets too long for memory is stored. Raises OSError."""
         file = self.open(path)
         if not isinstance(file, HeldFile):
             return file

@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 def walk(file: LogFile, position: int, end: int) -> Iterator[Place]:
-    """The batches from `position` on; stops quietly at what is no whole batch before `end`."""
+    """Yield the batches from `position` on; stop quietly at a batch that is not whole before `end`."""
     chunk, start = b"", position
     while end - position >= OVERHEAD + LEAST:
         at = position - start
@@ -58,7 +58,7 @@ def place(chunk: bytes, at: int, position: int, size: int, base_offset: int) -> 
 
 
 def first_from(file: LogFile, position: int, end: int, offset: int) -> Place | None:
-    """The first batch, from `position` on, that holds this offset or a later one."""
+    """Return the first batch, from `position` on, that holds this offset or a later one."""
     for found in walk(file, position, end):
         if found.last_offset >= offset:
             return found

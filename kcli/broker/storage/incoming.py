@@ -53,11 +53,11 @@ def read_incoming(
     *,
     keyed: bool = False,
 ) -> list[Incoming]:
-    """The batches of a Produce request's records field; RefusedError says which rule they break.
+    """Return the batches of a Produce request's records field. Raises RefusedError with the broken rule.
 
-    most: max.message.bytes; append_time: the broker's time (ms) where message.timestamp.type is LogAppendTime.
-    version: of the request; None: a broker has taken the batches before, and nobody looks at the records inside.
-    times, keyed: see `accepted`.
+    most: max.message.bytes. append_time: the broker's time (ms) where message.timestamp.type is LogAppendTime. version:
+    of the request; None: a broker has taken the batches before, and the records inside are not checked. times, keyed:
+    see `accepted`.
     """
     if version is not None and version >= MAGIC_2_SINCE:
         made = [modern(accepted(records, version, most, times, keyed=keyed))]
@@ -102,7 +102,7 @@ def modern(head: Batch) -> Incoming:
 
 
 def legacy(head: Batch) -> Incoming:
-    """A message of magic 0 or 1, with what it wraps."""
+    """Return a message of magic 0 or 1, with the messages it wraps."""
     if not head.codec:
         return Incoming(head, head.bytes, 1, head.max_timestamp)
     from kcli.records.codecs import decompress
@@ -125,7 +125,7 @@ def legacy(head: Batch) -> Incoming:
 
 
 def stamped(each: Incoming, now: int) -> Incoming:
-    """With the broker's time instead of the producer's (magic 0 has no room for it)."""
+    """Set the broker's time in place of the producer's (magic 0 has no room for it)."""
     magic = each.head.magic
     if magic == 0:
         return each
@@ -165,7 +165,7 @@ def recoded(each: Incoming, codec: str, level: int | None) -> Incoming:
 
 
 def numbered(each: Incoming, base: int, epoch: int, position: int) -> tuple[list[bytes | memoryview], Place]:
-    """The parts to write so that the batch takes the offsets from `base` on, and where it comes to be."""
+    """Return the parts to write so that the batch takes the offsets from `base` on, and its place."""
     last = base + each.offsets - 1
     data = each.data
     if each.head.magic == 2:
@@ -177,7 +177,7 @@ def numbered(each: Incoming, base: int, epoch: int, position: int) -> tuple[list
 
 
 def compressed_again(each: Incoming, base: int) -> bytes:
-    """A wrapper whose messages have absolute offsets (magic 0), or relative ones from 0 on (magic 1)."""
+    """Compress a wrapper again, its messages with absolute offsets (magic 0), or relative ones from 0 on (magic 1)."""
     from kcli.records.codecs import compress
 
     assert each.inner is not None
@@ -192,7 +192,7 @@ def compressed_again(each: Incoming, base: int) -> bytes:
 
 
 def stored(data: bytes | memoryview) -> list[Incoming]:
-    """Batches that have their offsets already, as in a Fetch response or a segment; damaged ones are left out."""
+    """Return batches that have their offsets, as in a Fetch response or a segment; damaged ones are left out."""
     return [
         Incoming(head, head.bytes, head.last_offset - head.base_offset + 1, head.max_timestamp)
         for head in scan(data, damages=[])

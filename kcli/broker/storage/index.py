@@ -46,7 +46,7 @@ class SparseIndex:
         self._written = len(self.keys)
 
     def add(self, key: int, value: int) -> None:
-        """An entry behind the last one; one that does not rise, or of a time that is none, is left out."""
+        """Append an entry; one that does not rise, or has no time, is left out."""
         if key < 0 or (self.keys and key <= self.keys[-1]):
             return
         self.keys.append(key)
@@ -55,7 +55,7 @@ class SparseIndex:
             self.flush()
 
     def value_before(self, at: int) -> int:
-        """The value of the last entry before place `at`; 0 where there is none."""
+        """Return the value of the last entry before place `at`; 0 if there is none."""
         return self.values[at - 1] if at else 0
 
     def flush(self) -> None:
@@ -79,7 +79,7 @@ class OffsetIndex(SparseIndex):
         self.offsets, self.positions = self.keys, self.values
 
     def position_of(self, offset: int) -> int:
-        """Where to begin to look for the batch with this relative offset."""
+        """Return where to begin to look for the batch with this relative offset."""
         return self.value_before(bisect_right(self.offsets, offset))
 
 
@@ -91,7 +91,7 @@ class TimeIndex(SparseIndex):
         self.timestamps, self.offsets = self.keys, self.values
 
     def offset_before(self, timestamp: int) -> int:
-        """A relative offset from which on to look for the first record of at least this timestamp."""
+        """Return a relative offset from which to look for the first record of at least this timestamp."""
         return self.value_before(bisect_left(self.timestamps, timestamp))
 
 

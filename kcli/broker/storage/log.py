@@ -41,7 +41,7 @@ class Log:
 
     @classmethod
     def create(cls, folder: Path, pool: FilePool, settings: LogSettings, first_offset: int = 0) -> Log:
-        """A new, empty log that begins at `first_offset`."""
+        """Make a new, empty log that begins at `first_offset`."""
         if pool.lasting:
             folder.mkdir(parents=True, exist_ok=True)
         log = cls(folder, pool, settings)
@@ -111,7 +111,7 @@ class Log:
             self.note_producer(each.head, place)
 
     def begin_at(self, offset: int) -> None:
-        """An empty log begins at another offset."""
+        """Move the start of an empty log to another offset."""
         if self.bases == [offset] and not self.size:
             self.start_offset = offset
             return
@@ -122,7 +122,7 @@ class Log:
         self.add_segment(offset)
 
     def skip_to(self, offset: int) -> None:
-        """The next record has this offset: a new segment begins there, and the offsets before it stay a gap."""
+        """Begin a new segment at this offset; the offsets before it stay a gap."""
         self.roll(offset)
 
     def write(self, parts: Sequence[bytes | memoryview], places: Sequence[Place]) -> None:
@@ -183,7 +183,7 @@ class Log:
                 append_aborted(self.active.path_of(".txnindex"), ended)
 
     def write_snapshot(self, offset: int) -> None:
-        """The producers' state before this offset; only the last two snapshots are kept."""
+        """Write the producers' state before this offset; only the last two snapshots are kept."""
         path = self.folder / f"{offset:020d}.snapshot"
         path.write_bytes(self.producers.snapshot())
         for old in sorted(self.folder.glob("*.snapshot"))[:-2]:
@@ -193,11 +193,11 @@ class Log:
     # --- reading
 
     def segment_of(self, offset: int) -> Segment:
-        """The segment in whose range this offset is."""
+        """Return the segment in whose range this offset is."""
         return self.segments[max(0, bisect_right(self.bases, offset) - 1)]
 
     def find(self, offset: int) -> tuple[Segment, Place] | None:
-        """The batch that holds `offset`, or the first behind it; None at the end. A gap may lead to the next
+        """Return the batch that holds `offset`, or the first after it; None at the end. A gap may lead to the next
         segment.
         """
         for at in range(max(0, bisect_right(self.bases, offset) - 1), len(self.segments)):
@@ -207,9 +207,9 @@ class Log:
         return None
 
     def read(self, offset: int, most: int, whole_first: bool = False, limit: int | None = None) -> Slice | None:
-        """Up to `most` bytes from the batch that holds `offset` on; None where there is nothing.
+        """Return up to `most` bytes from the batch that holds `offset` on; None if there is nothing.
 
-        whole_first: the first batch is given whole even if it is longer. limit: nothing from this offset on. A slice
+        whole_first: return the first batch whole even if it is longer. limit: nothing from this offset on. A slice
         stays within one segment and may end in the middle of a batch.
         """
         if limit is not None and offset >= limit:
@@ -225,20 +225,20 @@ class Log:
         return segment.slice(place.position, size, place.size) if size > 0 else None
 
     def first_at(self, timestamp: int) -> tuple[Segment, Place] | None:
-        """The first readable batch whose largest timestamp is at least this."""
+        """Return the first readable batch whose largest timestamp is at least this."""
         for each in self.segments:
             if each.next_offset > self.start_offset and (found := each.first_at(timestamp, self.start_offset)):
                 return each, found
         return None
 
     def aborted(self, start: int, end: int) -> Iterator[Aborted]:
-        """Aborted transactions with records in [start, end)."""
+        """Yield aborted transactions with records in [start, end)."""
         return self.producers.aborted_between(start, end)
 
     # --- deleting
 
     def delete_before(self, offset: int) -> None:
-        """Records before this offset may not be read any more; segments that hold no others go."""
+        """Make records before this offset unreadable, and delete segments that hold no others."""
         self.start_offset = max(self.start_offset, min(offset, self.end_offset))
         while len(self.segments) > 1 and self.segments[0].next_offset <= self.start_offset:
             self.segments.pop(0).delete()

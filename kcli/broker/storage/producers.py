@@ -84,7 +84,7 @@ class ProducerStates:
     def check(
         self, producer_id: int, epoch: int, first: int, last: int, *, complete: bool = False
     ) -> tuple[str | None, Written | None]:
-        """What is wrong with such a batch, or (DUPLICATE, the first one), or (None, None) when it may be written.
+        """Return the error of such a batch, or (DUPLICATE, the first one), or (None, None) when it may be written.
 
         complete: whether a producer without a batch here is a new one, which begins at 0.
         """
@@ -108,7 +108,7 @@ class ProducerStates:
     def note(
         self, producer_id: int, epoch: int, first_sequence: int, written: tuple[int, int, int], transactional: bool
     ) -> None:
-        """A data batch of a producer; written: (first offset, last offset, timestamp)."""
+        """Note a data batch of a producer; written: (first offset, last offset, timestamp)."""
         known = self.known.get(producer_id)
         if known is None or epoch > known.epoch:
             start = known.transaction_start if known else -1
@@ -126,7 +126,7 @@ class ProducerStates:
     def end_transaction(
         self, producer_id: int, epoch: int, offset: int, *, commit: bool, coordinator_epoch: int = -1
     ) -> Aborted | None:
-        """A control batch at `offset` ends the producer's transaction; what it leaves behind when it aborts one."""
+        """End the producer's transaction by a control batch at `offset`; return the entry of an aborted one."""
         known = self.known.setdefault(producer_id, Known(epoch))
         start, known.transaction_start = known.transaction_start, -1
         known.coordinator_epoch = coordinator_epoch
@@ -142,22 +142,22 @@ class ProducerStates:
     # --- what readers ask
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """Below it every transaction has ended."""
+        """Return the offset below which every transaction has ended."""
         starts = [each.transaction_start for each in self.known.values() if each.transaction_start >= 0]
         return min(high_watermark, *starts) if starts else high_watermark
 
     def aborted_between(self, start: int, end: int) -> Iterator[Aborted]:
-        """Aborted transactions with records in [start, end)."""
+        """Yield aborted transactions with records in [start, end)."""
         return (each for each in self.aborted if each.last_offset >= start and each.first_offset < end)
 
     def forget_before(self, offset: int) -> None:
-        """Records before this offset are gone."""
+        """Forget transactions that ended before this offset."""
         self.aborted = [each for each in self.aborted if each.last_offset >= offset]
 
     # --- on disk
 
     def snapshot(self) -> bytes:
-        """The file's bytes."""
+        """Return the bytes of the snapshot file."""
         entries = b"".join(ENTRY.pack(*row(producer_id, each)) for producer_id, each in self.known.items())
         made = bytearray(HEAD.pack(PRODUCER_SNAPSHOT_VERSION, 0, len(self.known)) + entries)
         crc = crc32c(bytes(made[producer_crc_start() :]))
@@ -198,7 +198,7 @@ def row(producer_id: int, known: Known) -> tuple[int, ...]:
 
 
 def read_aborted(path: Path) -> list[Aborted]:
-    """The entries of a .txnindex file."""
+    """Read the entries of a .txnindex file."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -35,10 +35,10 @@ def open_log(
     remote: Path | None = None,
     note: Callable[[str], None] = lambda _: None,
 ) -> Log:
-    """The log in this folder; made when there is none. start_offset: records before it were deleted.
+    """Open the log in this folder; make it if there is none. start_offset: records before it were deleted.
 
-    remote: where copies of closed segments are; those that are there alone are part of the log; note: gets a line for
-    what is damaged and so left out. OSError: files that can't be read
+    remote: the folder of copies of closed segments; those that are only there are part of the log. note: gets a line
+    for damage that is left out. Raises OSError for files that can't be read.
     """
     bases = bases_in(folder)
     if not bases:
@@ -65,12 +65,12 @@ def open_log(
 
 
 def bases_in(folder: Path) -> list[int]:
-    """The first offsets of the segments in a folder, rising."""
+    """Return the first offsets of the segments in a folder, rising."""
     return sorted(int(path.stem) for path in folder.glob("*.log") if is_number(path.stem) and path.is_file())
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is an offset as file names have it."""
+    """Return whether a text is an offset as in file names."""
     return len(text) == DIGITS and text.isascii() and text.isdigit() and int(text) < 1 << 63
 
 
@@ -118,7 +118,7 @@ def recover(log: Log, note: Callable[[str], None]) -> None:
 
 
 def keep_aborted(log: Log, segment: Segment) -> None:
-    """Of aborted transactions, those of the segments before; the last one's come again from its control batches."""
+    """Keep the aborted transactions of earlier segments; the last segment's come again from its control batches."""
     path = segment.path_of(".txnindex")
     dropped = len(read_aborted(path))
     if dropped:

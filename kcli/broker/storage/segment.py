@@ -29,11 +29,11 @@ class Slice:
     first: int = 0
 
     def read(self) -> bytes:
-        """All its bytes. OSError."""
+        """Read all its bytes. Raises OSError."""
         return self.file.read(self.position, self.size)
 
     def __iter__(self) -> Iterator[bytes]:
-        """The bytes, a chunk at a time."""
+        """Yield the bytes, a chunk at a time."""
         for start in range(0, self.size, CHUNK):
             yield self.file.read(self.position + start, min(CHUNK, self.size - start))
 
@@ -63,11 +63,11 @@ class Segment:
         self._last: Place | None = None
 
     def path_of(self, suffix: str) -> Path:
-        """The path of one of its files, by suffix (".log", ".index")."""
+        """Return the path of one of its files, by suffix (".log", ".index")."""
         return self.folder / f"{self.base_offset:020d}{suffix}"
 
     def file(self) -> LogFile:
-        """The open .log file. OSError."""
+        """Open the .log file. Raises OSError."""
         return self.pool.open(self.path)
 
     # --- writing
@@ -115,7 +115,7 @@ class Segment:
     # --- reading
 
     def find(self, offset: int) -> Place | None:
-        """The batch that holds `offset`, or the first one behind it."""
+        """Return the batch that holds `offset`, or the first one after it."""
         last = self._last
         if last is not None and last.last_offset + 1 == offset:
             start = last.position + last.size
@@ -127,11 +127,11 @@ class Segment:
         return found
 
     def slice(self, position: int, size: int, first: int = 0) -> Slice:
-        """Bytes from a position on. first: bytes of the first batch, 0 for unknown."""
+        """Return bytes from a position on. first: bytes of the first batch, 0 for unknown."""
         return Slice(self.file(), position, min(size, self.size - position), self.remote, first)
 
     def first_at(self, timestamp: int, from_offset: int = 0) -> Place | None:
-        """The first batch, from an offset on, whose largest timestamp is at least this."""
+        """Return the first batch, from an offset on, whose largest timestamp is at least this."""
         if self.max_timestamp < timestamp:
             return None
         self.load_indexes()
@@ -192,7 +192,7 @@ class Segment:
             self.times.load()
 
     def forget_indexes(self) -> None:
-        """They are to be made anew."""
+        """Clear the indexes, to be made anew."""
         self.offsets.clear()
         self.times.clear()
         self._since_entry = 0
@@ -207,7 +207,7 @@ class Segment:
         self.times.flush()
 
     def move(self, folder: Path) -> None:
-        """Its files are elsewhere from now on."""
+        """Point the segment to its files' new folder."""
         self.load_indexes()
         self.pool.forget(self.path)
         self.folder = folder

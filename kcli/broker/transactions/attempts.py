@@ -15,9 +15,9 @@ Made = TypeVar("Made")
 def attempt(
     request: Request, work: Callable[[], Made], *, fenced_since: int, name: str | None = None
 ) -> tuple[int, Made | None]:
-    """The error code of a request, and what it came to. fenced_since: the version of its API from which on clients know
-    PRODUCER_FENCED; older ones get INVALID_PRODUCER_EPOCH (KIP-588). name: the transactional id whose coordinator this
-    node has to be; None: it need not be.
+    """Run `work` and return the error code of a request, and the result. fenced_since: the API version from which
+    clients know PRODUCER_FENCED; older ones get INVALID_PRODUCER_EPOCH (KIP-588). name: the transactional id whose
+    coordinator this node has to be; None: any node will do.
     """
     if code := request.fault() or (request.transaction_refusal(name) if name else 0):
         return code, None

@@ -112,7 +112,7 @@ class Transactions:
     # --- what they do
 
     def known(self, name: str, producer_id: int) -> Transaction:
-        """The transaction of that name and producer."""
+        """Return the transaction of that name and producer. Raises RefusedError."""
         each = self.by_id.get(name)
         if not name:
             raise RefusedError("INVALID_REQUEST", "no transactional id")
@@ -121,14 +121,14 @@ class Transactions:
         return each
 
     def of_producer(self, name: str, producer_id: int, epoch: int) -> Transaction:
-        """The transaction of that name and producer, in its current epoch."""
+        """Return the transaction of that name and producer, in its current epoch. Raises RefusedError."""
         each = self.known(name, producer_id)
         if epoch != each.epoch:
             raise fenced(each, epoch)
         return each
 
     def bump(self, each: Transaction) -> None:
-        """The next epoch; a new producer id where there is none."""
+        """Advance to the next epoch, with a new producer id where there is none left."""
         if each.is_exhausted:
             each.producer_id, each.epoch = self.metadata.new_producer_id(), 0
         else:
@@ -141,7 +141,7 @@ class Transactions:
         self.finish(each, commit=False)
 
     def expire(self, each: Transaction) -> None:
-        """Its time is over."""
+        """Abort a transaction whose time is over."""
         each.timer = None
         try:
             self.fence(each)

@@ -63,7 +63,7 @@ class Transaction:
         return self.epoch >= LAST_EPOCH
 
     def stop_timer(self) -> None:
-        """The transaction is not ended by the clock any more."""
+        """Cancel the timer that would end the transaction."""
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None

@@ -40,7 +40,7 @@ class TransactionLog:
         self.topic.write(each.name, [(key, VALUE_VERSION.to_bytes(2, "big") + self.value.write(value))])
 
     def load(self) -> Iterator[Transaction]:
-        """Transactions as they were written, the older states of each before the newer."""
+        """Yield transactions as they were written, the older states of each before the newer."""
         for partition, batch, records in self.topic.load():
             for record in records if not batch.is_control else ():
                 try:
@@ -50,7 +50,7 @@ class TransactionLog:
                     self.topic.note(f"{TOPIC}-{partition}: left out: record {record.offset}: {error}")
 
     def decode(self, key: bytes, value: bytes) -> Transaction:
-        """The transaction of a record. InputError, ValueError: it can't be read."""
+        """Decode the transaction of a record. Raises InputError or ValueError if it can't be read."""
         version = int.from_bytes(value[:2], "big")
         fields = messages.data("TransactionLogValue", version).read(value, 2)[0]
         listed = fields["transactionPartitions"] or ()

@@ -17,7 +17,7 @@ Assignor = Callable[[Subscriptions, Mapping[str, int], Mapping[str, frozenset[Pa
 def by_range(
     members: Subscriptions, counts: Mapping[str, int], before: Mapping[str, frozenset[Partition]]
 ) -> Assignment:
-    """Each topic's partitions in ranges, the members in their order, the first ones with one more."""
+    """Assign each topic's partitions in ranges to the members in order, the first ones with one more."""
     made: dict[str, list[Partition]] = {member: [] for member in members}
     for topic, subscribers in subscribers_of(members):
         share, more = divmod(counts.get(topic, 0), len(subscribers))
@@ -32,7 +32,7 @@ def by_range(
 def uniform(
     members: Subscriptions, counts: Mapping[str, int], before: Mapping[str, frozenset[Partition]]
 ) -> Assignment:
-    """As many partitions for each member as for the others, as far as subscriptions allow, and few that move."""
+    """Assign partitions as evenly as subscriptions allow, moving few."""
     lawful = {(topic, index): None for topic, count in counts.items() for index in range(count)}
     taken: set[Partition] = set()
     made: dict[str, list[Partition]] = {}
