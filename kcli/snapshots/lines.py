@@ -31,7 +31,7 @@ class RecordLines:
     """
 
     def __init__(self, dialect: str | None = None, secrets: bool = False, names: bool = False) -> None:
-        """secrets: show them."""
+        """Write lines of records. secrets: show them."""
         self.decoder = Decoder(dialect)
         self.secrets, self.names = secrets, names
         self.known: dict[tuple[int, str], bytes] = {}  # (type, id) -> what stands for it in the line of its removal
@@ -55,7 +55,7 @@ class RecordLines:
             release(mapped, batch.position, batch.end)
 
     def batch_lines(self, data: memoryview, batch: Batch, mapped: object) -> Iterator[bytes | memoryview]:
-        """The lines of a batch's records. A record that can't be read is a line, too, and is added to `problems`."""
+        """Yield the lines of a batch's records. An unreadable record is a line, too, and is added to `problems`."""
         if batch.magic == 2 and checksum(data, batch, mapped) != batch.crc:
             self.problems.append(f"at byte {batch.position}: the batch's checksum is wrong")
         try:
@@ -71,7 +71,7 @@ class RecordLines:
             yield self.row_line(piece, records, batch) if isinstance(piece, tuple) else piece
 
     def pieces(self, records: memoryview, batch: Batch, mapped: bool) -> Iterable[memoryview | bytes | Row]:
-        """Finished text where the kernel makes it, rows for the rest."""
+        """Yield finished text where the kernel makes it, rows for the rest."""
         if batch.is_control:
             return walk(records, batch)
         mapped = mapped and batch.compression == "none"
@@ -81,14 +81,16 @@ class RecordLines:
         return made
 
     def node(self, key: int, version: int) -> tuple[bytes, Any] | None:
-        """What the kernel needs to write records of a type and version: the text in front, and the message's node."""
+        """Return what the kernel needs to write records of a type and version: the text in front, and the message's
+        node.
+        """
         codec = self.decoder.codec(key, version)
         if codec is None or codec.compiled is None or (self.names and key in NAMED):
             return None
         return head(self.decoder.type_names[key], version), codec.compiled
 
     def row_line(self, row: Row, records: memoryview, batch: Batch) -> bytes:
-        """The line of one record, by the interpreted grammar."""
+        """Return the line of one record, by the interpreted grammar."""
         offset, key, version, start, end, problem = row
         data = records[start:end]
         if key is None or version is None or (problem and problem not in SOFT):
@@ -103,7 +105,7 @@ class RecordLines:
         return line
 
     def line(self, offset: int, key: int, version: int, data: memoryview) -> bytes:
-        """The line of a metadata record. DecodeError."""
+        """Return the line of a metadata record. Raises DecodeError."""
         codec = self.decoder.codec(key, version)
         if codec is None:
             raise DecodeError("", 0, self.decoder.why_unknown(key, version))
@@ -114,7 +116,7 @@ class RecordLines:
         return b'{"offset":%d%s%s%s}\n' % (offset, self.batch, head(self.decoder.type_names[key], version), text)
 
     def with_name(self, key: int, value: dict[str, Any], text: bytes) -> bytes:
-        """The JSON of a record, with what it removes; a topic or ACL is remembered."""
+        """Return the JSON of a record, with what it removes; remember a topic or ACL."""
         kind, field = NAMED[key]
         if key == TOPIC:
             self.known[kind, value[field]] = b',"_topicName":' + dumps(value["name"]).encode()
@@ -125,7 +127,7 @@ class RecordLines:
         return text
 
     def control_line(self, offset: int, kind: int, data: memoryview) -> bytes:
-        """The line of a control record. DecodeError."""
+        """Return the line of a control record. Raises DecodeError."""
         codec = self.decoder.control_codec(kind, data)
         if codec is None:
             raise DecodeError("", 0, self.decoder.why_unknown_control(kind, data))
@@ -135,13 +137,13 @@ class RecordLines:
         return b'{"offset":%d%s%s%s}\n' % (offset, self.batch, head(CONTROL_TYPES[kind], version), text)
 
     def unread_line(self, offset: int, key: int | None, version: int | None, data: memoryview, reason: str) -> bytes:
-        """The line of a record that can't be decoded, with its bytes and the reason."""
+        """Return the line of a record that can't be decoded, with its bytes and the reason."""
         self.problems.append(f"record {offset}: {reason}")
         form = {"offset": offset, "type": None, "apiKey": int32(key), "version": int32(version)}
         return dumps({**form, "data": self.base64(key, data), "reason": reason}).encode() + b"\n"
 
     def base64(self, key: int | None, data: memoryview) -> dict[str, Any]:
-        """What could not be read; hidden in a type that has secrets, and where not even the type is known."""
+        """Return unread bytes; hidden in a type that has secrets, and where not even the type is known."""
         secret = key is None or secret_fields(self.decoder.names.get(key, ""))
         if secret and len(data) and not self.secrets:
             return redacted(len(data))
@@ -167,5 +169,7 @@ def unread_batch_line(batch: Batch, reason: str) -> bytes:
 
 
 def int32(value: int | None) -> int | None:
-    """A varint's value as Kafka's ByteUtils.readUnsignedVarint takes it: of five bytes, the lower 32 bits, signed."""
+    """Return a varint's value as Kafka's ByteUtils.readUnsignedVarint takes it: of five bytes the lower 32 bits,
+    signed.
+    """
     return None if value is None else (value + (1 << 31)) % (1 << 32) - (1 << 31)

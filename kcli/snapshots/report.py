@@ -24,7 +24,7 @@ TOTALS = {
 
 
 def instant(ms: int | None) -> str | None:
-    """ISO 8601 in UTC with milliseconds; None for none."""
+    """Format ms as ISO 8601 in UTC with milliseconds; None for none."""
     if ms is None or ms < 0:
         return None
     try:
@@ -34,12 +34,12 @@ def instant(ms: int | None) -> str | None:
 
 
 def type_name(key: int, dialect: str | None = None) -> str:
-    """ "PartitionRecord" of an apiKey; "type 99" where there is none."""
+    """Return "PartitionRecord" for an apiKey; "type 99" for an unknown one."""
     return catalog(dialect).records("metadata").get(key, f"type {key}")
 
 
 def survey_json(found: Survey, stats: bool = False) -> dict[str, Any]:
-    """One object with everything a survey found; times as ISO 8601 and as ms."""
+    """Return one object with everything a survey found; times as ISO 8601 and as ms."""
     name = parse_snapshot_name(found.file)
     base = segment_offset(found.file)
     form: dict[str, Any] = {
@@ -109,7 +109,7 @@ def camel(name: str) -> str:
 
 
 def stats_json(found: Survey) -> dict[str, Any]:
-    """KIP-630's measures. Generation time: from the first timestamp of the batches to the last."""
+    """Return KIP-630's measures. Generation time: from the first timestamp of the batches to the last."""
     generated = None if found.timestamps is None else found.timestamps[1] - found.timestamps[0]
     return {
         "SnapshotSizeBytes": found.size,

@@ -50,7 +50,7 @@ class FolderReplay:
         return self.loader.image.provenance.end_offset
 
     def give_up(self) -> None:
-        """Something is odd: replay no more."""
+        """Stop replaying: something is odd."""
         self.is_sound = False
         self.loader = Loader(self.dialect)
 
@@ -91,8 +91,9 @@ class FolderReplay:
                 self.give_up()
 
     def makes(self, snapshot: SnapshotId) -> bool:
-        """Whether the log has led to what a snapshot says. Its partitions are compared as they are read, and not kept:
-        the replay goes on from what it has."""
+        """Return whether the log has led to what a snapshot says. Its partitions are compared as they are read, not
+        kept: the replay goes on with its own.
+        """
         loader, image = self.loader, self.loader.image
         if snapshot.end_offset != self.end or loader.held is not None or loader.changes is None:
             return False
@@ -108,7 +109,7 @@ class FolderReplay:
         return next(diff_images(image, given, secrets=True), None) is None
 
     def finish(self) -> bool:
-        """Whether there is nothing to report, after the last segment."""
+        """Return whether there is nothing to report, after the last segment."""
         self.pass_snapshots(self.end)
         self.loader.judge_open()
         return self.is_sound and not self.ids and not self.loader.refusals
@@ -124,7 +125,7 @@ class FollowedSnapshot:
         self.is_sound = True
 
     def give_up(self) -> None:
-        """Part of it can't be read, or is something else."""
+        """Note that part of it can't be read, or is something else."""
         self.is_sound = False
 
     def rows(self, records: memoryview, batch: Batch, table: PartitionTable, mapped: bool) -> Iterable[Row]:
@@ -138,7 +139,7 @@ class FollowedSnapshot:
                 self.loader.take(row, records, batch)
 
     def finish(self, snapshot: SnapshotId) -> None:
-        """All of it was read."""
+        """Judge the snapshot after all of it was read."""
         table = self.loader.table
         if table is None:
             self.give_up()

@@ -48,8 +48,9 @@ class HistoryLoader(Loader):
         wants: Callable[[Object], bool] = lambda _: True,
         partitions: Collection[tuple[Hashable, ...]] | None = None,
     ) -> None:
-        """wants: whether an object's changes are to be reported. secrets: show them.
-        partitions: (topic, number) of those whose changes are to be reported, None: all; few are much faster."""
+        """Follow a log. wants: whether an object's changes are reported. secrets: show them. partitions: (topic,
+        number) of those whose changes are reported, None: all; few are much faster.
+        """
         super().__init__(dialect, strict=strict)
         self.report, self.secrets, self.wants, self.partitions = report, secrets, wants, partitions
         watched: dict[Any, set[Any]] = {}
@@ -94,7 +95,7 @@ class HistoryLoader(Loader):
                 self.tell(offset, name, row_change(found[0], was, now, shown, seen))
 
     def is_chosen(self, found: Object) -> bool:
-        """Whether it is no partition, or one of the `partitions`."""
+        """Return whether an object is no partition, or one of the `partitions`."""
         if self.partitions is None or found[0] != "partitions":
             return True
         topic = self.image.topics.get(found[1][0])
@@ -107,7 +108,7 @@ class HistoryLoader(Loader):
             super().prepare(changes, name, value)
 
     def look(self, found: Object) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """The row of an object, and the row that is shown of it."""
+        """Return the row of an object, and the row that is shown of it."""
         row = object_row(self.image, found, True)
         if row is None or self.secrets or found[0] not in SECRET_TABLES:
             return row, row

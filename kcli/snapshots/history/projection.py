@@ -54,20 +54,22 @@ class Projection:
 
 
 def per_day(amount: float, log: LogSpan) -> int | None:
-    """An amount of the whole log as one a day; None for a log of no time."""
+    """Return an amount of the whole log as one a day; None for a log of no time."""
     if log.first_ms is None or log.last_ms is None or log.last_ms <= log.first_ms:
         return None
     return round(amount * DAY / (log.last_ms - log.first_ms))
 
 
 def growth_by_type(log: LogSpan) -> list[tuple[str, int, int, int | None]]:
-    """(type, records, bytes, bytes a day), the largest first."""
+    """Return (type, records, bytes, bytes a day), the largest first."""
     rows = [(name, records, size, per_day(size, log)) for name, (records, size) in log.types.items()]
     return sorted(rows, key=lambda row: (-row[2], row[0]))
 
 
 def project(log: LogSpan, since: Sequence[LogSpan], snapshots: Snapshots, properties: dict[str, int]) -> Projection:
-    """When what comes, by the log's mean growth. since: its spans behind the newest snapshot."""
+    """Predict the next snapshot and retention from the log's mean growth. since: its spans after the
+    newest snapshot.
+    """
     rate = per_day(log.size, log)
     limit, interval = (properties[name] for name in list(DEFAULTS)[:2])
     left = limit - sum(span.size for span in since)
@@ -84,7 +86,7 @@ def project(log: LogSpan, since: Sequence[LogSpan], snapshots: Snapshots, proper
 
 
 def after(start: int | None, room: int, rate: int | None) -> int | None:
-    """When so many bytes more are there, at so many a day."""
+    """Return when `room` more bytes will have come, at `rate` bytes a day."""
     if start is None or not rate:
         return None
     return start + max(room, 0) * DAY // rate

@@ -38,13 +38,13 @@ class Node:
 
 
 def node_at(path: str, folder: Path) -> Node:
-    """What a folder has of a node. path: as it was given."""
+    """Return what a folder has of a node. path: as it was given."""
     snapshots = {name.id: folder / file for file, name in listing_of(folder).snapshots}
     return Node(path, snapshots, cluster_of(folder))
 
 
 def replay_folder(folder: Path, dialect: str | None = None) -> Iterator[SnapshotFinding]:
-    """Findings on the snapshots of a folder, each by the one before it and the log; `file` is a path."""
+    """Yield findings on the snapshots of a folder, each by the one before it and the log; `file` is a path."""
     replay = Replay(folder, dialect)
     base = replay.first
     if base is None:
@@ -84,18 +84,18 @@ class Replay:
         return START if self.segments[0] == 0 and (found is None or found.end_offset > 0) else found
 
     def path(self, snapshot: SnapshotId) -> str:
-        """The file of a snapshot."""
+        """Return the file of a snapshot."""
         return str(self.folder / snapshot.file_name)
 
     def loaded(self, snapshot: SnapshotId) -> Loader:
-        """A loader with a snapshot in it, or with nothing for the log's start."""
+        """Return a loader with a snapshot in it, or with nothing for the log's start."""
         loader = Loader(self.dialect, strict=False).judged()
         if snapshot in self.ids:
             take_snapshot(loader, self.path(snapshot))
         return loader
 
     def refusals(self, loader: Loader, snapshot: SnapshotId) -> Iterator[SnapshotFinding]:
-        """What a controller refuses of a snapshot."""
+        """Yield what a controller refuses of a snapshot."""
         for _, text in loader.refusals[:SHOWN]:
             yield SnapshotFinding("error", "replay", f"{REFUSED}: {text}", None, self.path(snapshot))
 
@@ -113,11 +113,13 @@ class Replay:
             yield SnapshotFinding("error", "replay", text, None, str(self.folder))
 
     def name(self, snapshot: SnapshotId) -> str:
-        """How findings name a snapshot that a replay began with."""
+        """Return how findings name a snapshot that a replay began with."""
         return f"snapshot {snapshot}" if snapshot in self.ids else "the log's start"
 
     def compare(self, replayed: Image, given: Image, base: SnapshotId, target: SnapshotId) -> Iterator[SnapshotFinding]:
-        """A finding for each object that a snapshot has other than the log makes it, in the order of the log."""
+        """Yield a finding for each object that differs between a snapshot and the replayed log, in the order of the
+        log.
+        """
         exact = list(islice(diff_images(replayed, given, secrets=True), TRACED + 1))
         if not exact:
             return
@@ -137,8 +139,9 @@ class Replay:
     def trace(
         self, changes: Sequence[Change], given: Image, base: SnapshotId, target: SnapshotId
     ) -> list[tuple[int, str]]:
-        """For each object the first record (offset, type) behind which the log no longer says what the snapshot says;
-        -1: it never did. The log is read once more."""
+        """Return for each object the first record (offset, type) after which the log differs from the snapshot; -1: it
+        always did. The log is read once more.
+        """
         wanted = {(each.table, each.key): each.after for each in changes}
         start = self.loaded(base).image
         since = {(each.table, each.key): (-1, "") for each in diff_images(start, given, secrets=True)}
@@ -163,10 +166,10 @@ class Replay:
 def compare_nodes(
     nodes: Sequence[Node], dialect: str | None = None, *, one_quorum: bool = True
 ) -> Iterator[SnapshotFinding]:
-    """Findings on snapshots of one id that several nodes have: they hold the same, in whatever order.
+    """Yield findings on snapshots of one id that several nodes have: they hold the same, in whatever order.
 
-    Those at offset 0 are each node's own, made when its directory was formatted. one_quorum: the nodes are said to be
-    of one; else those of other clusters, by meta.properties or by the times of their last records, are passed over.
+    Those at offset 0 are each node's own, made when its directory was formatted. one_quorum: the nodes are of one
+    quorum; else those of other clusters, by meta.properties or by the times of their last records, are passed over.
     """
     if not one_quorum:
         known: list[str | None] = [*sorted({each.cluster_id for each in nodes if each.cluster_id})]
@@ -190,8 +193,9 @@ def compare_nodes(
 def compare_files(
     identity: SnapshotId, first: Path, second: Path, dialect: str | None, *, alike: bool
 ) -> Iterator[SnapshotFinding]:
-    """Findings on two snapshots of one id. alike: they are known to be of one cluster; else the times of their last
-    records show it."""
+    """Yield findings on two snapshots of one id. alike: they are known to be of one cluster; else the times of their
+    last records show it.
+    """
     if first == second or cmp(first, second, shallow=False):
         return
     loaders = [Loader(dialect, strict=False) for _ in range(2)]

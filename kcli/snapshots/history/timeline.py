@@ -73,7 +73,7 @@ class Timeline(Loader):
     """
 
     def __init__(self, step: int, dialect: str | None = None) -> None:
-        """step: the width of a bucket of time, in ns."""
+        """Count by time. step: the width of a bucket, in ns."""
         super().__init__(dialect, strict=False)
         self.step = step
         self.buckets: dict[int, Bucket] = {}
@@ -182,14 +182,14 @@ class Timeline(Loader):
             super().apply(offset, name, value)
 
     def settled(self, value: dict[str, Any]) -> bytes:
-        """The id of the topic that a record is about, whose partitions are up to date in the image."""
+        """Return the id of the topic that a record is about, with its partitions up to date in the image."""
         topic = id_bytes(value["topicId"])
         if self.changes is not None:
             self.records += self.changes.settle(topic)
         return topic
 
     def look(self, topic: bytes, number: int) -> tuple[int, int | None]:
-        """The state of a partition, a bit for each of the STATES, and its leader; None: there is no such partition."""
+        """Return the state of a partition, a bit for each of the STATES, and its leader; None: no such partition."""
         found = self.image.topics.get(topic)
         partition = found.partitions.get(number) if found else None
         if partition is None:
@@ -199,7 +199,7 @@ class Timeline(Loader):
 
 
 def broker_state(broker: dict[str, Any] | None) -> str:
-    """A broker's state in words."""
+    """Return a broker's state in words."""
     if broker is None:
         return "not registered"
     if broker.get("fenced"):

@@ -30,7 +30,7 @@ NOUNS = {
 
 
 def change_json(change: Change) -> dict[str, Any]:
-    """A change as one JSON object: what happened, the table and key, and the row or the fields that differ."""
+    """Return a change as one JSON object: its kind, the table and key, and the row or the fields that differ."""
     row: dict[str, Any] = {"change": change.kind, "table": change.table, "key": list(change.key)}
     if change.kind == "changed":
         row["fields"] = {name: {"from": old, "to": new} for name, (old, new) in change.fields.items()}
@@ -40,7 +40,7 @@ def change_json(change: Change) -> dict[str, Any]:
 
 
 def change_text(change: Change, *, brief: bool = False) -> str:
-    """A change as one line, "~ partition orders-3: leader 1 -> 2". brief: of a row only what is not empty."""
+    """Format a change as one line, "~ partition orders-3: leader 1 -> 2". brief: only non-empty values of a row."""
     label = f"{MARKS[change.kind]} {object_name(change)}"
     if change.kind == "changed":
         fields = change.fields.items()
@@ -53,7 +53,7 @@ def change_text(change: Change, *, brief: bool = False) -> str:
 
 
 def contrast(change: Change, before: str, after: str) -> str:
-    """Two states of an object beside each other: "config TOPIC t retention.ms: value 1000 here, none there"."""
+    """Format two states of an object side by side: "config TOPIC t retention.ms: value 1000 here, none there"."""
     if change.kind == "changed":
         fields = change.fields.items()
         return f"{object_name(change)}: " + ", ".join(
@@ -64,12 +64,12 @@ def contrast(change: Change, before: str, after: str) -> str:
 
 
 def object_name(change: Change) -> str:
-    """What changed, "partition orders-3"."""
+    """Return the name of the changed object, "partition orders-3"."""
     return noun_and_key(change.table, change.key, change.after or change.before)
 
 
 def noun_and_key(table: str, key: Key, row: dict[str, Any] | None) -> str:
-    """What an object is called. row: one of its rows, for topics, whose key is an id."""
+    """Return an object's name. row: one of its rows, for topics, whose key is an id."""
     if table == "partitions":
         text = f"{key[0]}-{key[1]}"
     elif table == "topics" and row:
@@ -80,7 +80,7 @@ def noun_and_key(table: str, key: Key, row: dict[str, Any] | None) -> str:
 
 
 def row_text(table: str, row: dict[str, Any] | None) -> str:
-    """The values of an object, without those that its name has."""
+    """Format the values of an object, without those in its name."""
     if row is None:
         return "none"
     named = {*TABLES[table].key, *OTHER_NAMES.get(table, ())} if table in TABLES else set()
@@ -88,7 +88,7 @@ def row_text(table: str, row: dict[str, Any] | None) -> str:
 
 
 def value_text(value: object) -> str:
-    """One value; secrets are hidden."""
+    """Format one value; secrets are hidden."""
     if isinstance(value, list):
         return f"[{','.join(map(str, value))}]"
     if isinstance(value, dict):

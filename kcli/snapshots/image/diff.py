@@ -37,7 +37,9 @@ class Change:
 
 
 def diff_images(before: Image, after: Image, *, secrets: bool = False) -> Iterator[Change]:
-    """Every change, table by table, by key. Secrets are compared, too; without `secrets` only their sizes are shown."""
+    """Yield every change, table by table, by key. Secrets are compared, too; without `secrets` only their sizes are
+    shown.
+    """
     for table in TABLES.values():
         if table.name == "partitions":
             yield from diff_partitions(table, before, after)
@@ -64,7 +66,7 @@ def diff_rows(table: Table, before: Image, after: Image, secrets: bool) -> Itera
 def row_change(
     table: str, before: Row | None, after: Row | None, shown: Row | None = None, seen: Row | None = None
 ) -> Change:
-    """The change from one row of an object to another, which differ; None: it was not there, or is not any more.
+    """Return the change from one row of an object to another, which differ; None: it did or does not exist.
 
     shown, seen: the same rows without secrets, by default the rows.
     """
@@ -75,7 +77,7 @@ def row_change(
 
 
 def row_key(table: str, row: Row) -> tuple[Hashable, ...]:
-    """What names the object of a row: the table's key, and of a partition the topic's name and its number."""
+    """Return the key of a row's object: the table's key, and of a partition the topic's name and its number."""
     if table == "partitions":
         return row["topic"], row["partition"]
     return tuple(row[column] for column in TABLES[table].key) if table in TABLES else (row["name"],)
@@ -88,7 +90,7 @@ def differing(before: Row | None, after: Row | None) -> tuple[str, ...]:
 
 
 def diff_partitions(table: Table, before: Image, after: Image) -> Iterator[Change]:
-    """The changes of partitions; those with equal bytes in both images are not decoded."""
+    """Yield the changes of partitions; those with equal bytes in both images are not decoded."""
     for identity in sorted(before.topics.keys() | after.topics.keys(), key=lambda each: name_of(each, before, after)):
         old, new = before.topics.get(identity), after.topics.get(identity)
         mine, yours = old.partitions if old else {}, new.partitions if new else {}

@@ -112,7 +112,7 @@ class Image:
         return card(f"Metadata up to offset {self.provenance.end_offset}", self.counts())
 
     def counts(self) -> dict[str, str | None]:
-        """Each kind of object with its count, for display."""
+        """Return each kind of object with its count, for display."""
         sizes = {
             "brokers": len(self.brokers),
             "controllers": len(self.controllers),
@@ -142,7 +142,7 @@ class Image:
         return self.file_provenance or self.provenance
 
     def topic_named(self, name: str) -> Topic | None:
-        """The topic of that name; the last one where a damaged snapshot has two."""
+        """Return the topic of that name; the last one where a damaged snapshot has two."""
         found = None
         for topic in self.topics.values():
             if topic.name == name:
@@ -150,51 +150,53 @@ class Image:
         return found
 
     def cleared(self, name: str) -> list[Topic]:
-        """The topics that a ClearElrRecord is about: one, by a name that its id had before, too; "": all."""
+        """Return the topics that a ClearElrRecord is about: one, also by an earlier name of its id; "": all."""
         former = self.former_names.get(name)
         return [topic for topic in self.topics.values() if not name or topic.name == name or topic.id == former]
 
     def sorted_topics(self) -> list[Topic]:
-        """All topics by name."""
+        """Return all topics by name."""
         return sorted(self.topics.values(), key=lambda topic: topic.name)
 
     def partition(self, topic: Topic, number: int) -> Partition:
-        """One partition's PartitionRecord with every field that an image has; KeyError when there is none."""
+        """Return one partition's PartitionRecord with every field that an image has. Raises KeyError
+        if there is none.
+        """
         return self.decoded(topic.partitions[number])
 
     def partitions(self, topic: Topic) -> Iterator[tuple[int, Partition]]:
-        """Every partition of a topic, by number."""
+        """Yield every partition of a topic, by number."""
         for number in sorted(topic.partitions):
             yield number, self.decoded(topic.partitions[number])
 
     def every_partition(self) -> Iterator[tuple[Topic, int, Partition]]:
-        """(topic, partition number, PartitionRecord) of every partition, by topic name and number."""
+        """Yield (topic, partition number, PartitionRecord) of every partition, by topic name and number."""
         for topic in self.sorted_topics():
             for number, partition in self.partitions(topic):
                 yield topic, number, partition
 
     def decoded(self, partition: bytes | Partition) -> Partition:
-        """The PartitionRecord with every field of the newest version."""
+        """Return the PartitionRecord with every field of the newest version."""
         if isinstance(partition, dict):
             return partition
         assert self.decode is not None, "an image with undecoded partitions has its decoder"
         return normal_partition(self.decode(partition))
 
     def summary(self, partition: bytes | Partition) -> Summary:
-        """A partition's facts, leader, replicas and ISR, without decoding the whole record."""
+        """Return a partition's facts, leader, replicas and ISR, without decoding the whole record."""
         if isinstance(partition, bytes) and (fast := partition_facts(partition)) is not None:
             return fast
         value = self.decoded(partition)
         return facts_of(value), value["leader"], tuple(value["replicas"]), tuple(value["isr"])
 
     def summaries(self) -> Iterator[tuple[Topic, int, Summary]]:
-        """Every partition's summary, by topic name and number."""
+        """Yield every partition's summary, by topic name and number."""
         for topic in self.sorted_topics():
             for number in sorted(topic.partitions):
                 yield topic, number, self.summary(topic.partitions[number])
 
     def count_facts(self) -> dict[str, int]:
-        """{key of partitions.FACTS: how many partitions}."""
+        """Return {key of partitions.FACTS: how many partitions}."""
         totals = [0] * len(FACTS)
         for topic in self.topics.values():
             for partition in count_facts(topic.partitions, totals):
@@ -204,12 +206,12 @@ class Image:
         return dict(zip(FACTS, totals, strict=True))
 
     def partition_count(self) -> int:
-        """How many partitions all topics have."""
+        """Return how many partitions all topics have."""
         return sum(len(topic.partitions) for topic in self.topics.values())
 
 
 def normal_partition(record: Value) -> Partition:
-    """A PartitionRecord of any version with the fields of the newest, as Kafka's PartitionRegistration has them."""
+    """Return a PartitionRecord of any version with the fields of the newest, as in Kafka's PartitionRegistration."""
     directories = record.get("directories") or [MIGRATING] * len(record["replicas"])
     return {
         "replicas": list(record["replicas"]),

@@ -21,13 +21,13 @@ SECRET_TABLES = ("configs", "scramCredentials")  # tables whose rows hide someth
 
 
 def touched(image: Image, name: str, value: Value) -> list[Object]:
-    """The objects that a record may change, create or remove; the image is that before the record."""
+    """Return the objects that a record may change, create or remove; the image is that before the record."""
     find = TOUCHES.get(name)
     return find(image, value) if find else []
 
 
 def object_row(image: Image, found: Object, secrets: bool = False) -> Row | None:
-    """The row of an object; None: the image does not have it."""
+    """Return the row of an object; None if the image does not have it."""
     table, key = found
     return next(TABLES[table].rows(PARTS[table](image, key), secrets), None)
 
@@ -72,7 +72,7 @@ def by(table: str, field: str) -> Callable[[Image, Value], list[Object]]:
 
 
 def removed_topic(image: Image, value: Value) -> list[Object]:
-    """The topic, and all that goes with it: partitions and configs."""
+    """Return the topic, and all that goes with it: partitions and configs."""
     identity = id_bytes(value["topicId"])
     topic = image.topics.get(identity)
     if topic is None:
@@ -88,7 +88,7 @@ def partition(_: Image, value: Value) -> list[Object]:
 
 
 def cleared(image: Image, value: Value) -> list[Object]:
-    """The partitions that may have eligible leaders: those of one topic, or all."""
+    """Return the partitions that may have eligible leaders: those of one topic, or all."""
     topics = image.cleared(value["topicName"])
     return [("partitions", (topic.id, number)) for topic in topics for number in sorted(topic.partitions)]
 

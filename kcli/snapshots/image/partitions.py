@@ -37,7 +37,7 @@ MASK = 0xFFFFFFFFFFFFFFFF
 
 
 def facts_of(partition: Value) -> int:
-    """Which facts hold for a decoded PartitionRecord, as bits of FACTS."""
+    """Return which facts hold for a decoded PartitionRecord, as bits of FACTS."""
     leader, replicas = partition["leader"], partition["replicas"]
     found = {
         "offline": leader < 0,
@@ -51,14 +51,14 @@ def facts_of(partition: Value) -> int:
 
 
 def id_bytes(text: str) -> bytes:
-    """The 16 bytes of a uuid in Kafka's text form."""
+    """Return the 16 bytes of a uuid in Kafka's text form."""
     from base64 import urlsafe_b64decode
 
     return urlsafe_b64decode(text + "==")
 
 
 def id_text(data: bytes) -> str:
-    """A uuid's 16 bytes in Kafka's text form: url-safe base64 without padding."""
+    """Return a uuid's 16 bytes in Kafka's text form: url-safe base64 without padding."""
     from base64 import urlsafe_b64encode
 
     return urlsafe_b64encode(data)[:22].decode()
@@ -172,7 +172,7 @@ def join_topic(row: list[int] | None, more: list[int]) -> list[int]:
 
 
 def breaks_of(partition: Value) -> list[str]:
-    """Keys of BREAKS, in the order in which the kernel finds them."""
+    """Return keys of BREAKS, in the order in which the kernel finds them."""
     replicas = set(partition["replicas"])
     directories = partition.get("directories")
     found = ["isr" for broker in partition["isr"] if broker not in replicas]

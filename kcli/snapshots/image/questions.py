@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 def partitions_having(image: Image, fact: str) -> Iterator[Row]:
-    """The partitions for which one of `partitions.FACTS` holds."""
+    """Yield the partitions for which one of `partitions.FACTS` holds."""
     bit = FACTS[fact]
     for topic, number, (facts, leader, replicas, isr) in image.summaries():
         if facts & bit:
@@ -32,7 +32,7 @@ def partitions_having(image: Image, fact: str) -> Iterator[Row]:
 
 
 def partitions_by_broker(image: Image) -> list[Row]:
-    """For each broker that is registered or a replica: its replicas, those in sync, and the partitions it leads."""
+    """Return, for each broker registered or a replica, its replicas, those in sync, and the partitions it leads."""
     rows: dict[int, Row] = {number: blank(number, image) for number in image.brokers}
     for _, _, (_, leader, replicas, isr) in image.summaries():
         for index, broker in enumerate(replicas):
@@ -59,7 +59,9 @@ def blank(number: int, image: Image) -> Row:
 
 
 def preferred_leader_skew(image: Image) -> list[Row]:
-    """For each broker: of the partitions whose first replica it is, how many another one leads (`skew`, 0 to 1)."""
+    """Return, for each broker, how many partitions it is the first replica of and another one leads
+    (`skew`, 0 to 1).
+    """
     rows: dict[int, Row] = {}
     for _, _, (facts, leader, replicas, _) in image.summaries():
         if not replicas:
@@ -74,7 +76,7 @@ def preferred_leader_skew(image: Image) -> list[Row]:
 
 
 def brokers_fenced(image: Image) -> Iterator[Row]:
-    """The brokers that are fenced or in controlled shutdown, which lead no partition either; by id."""
+    """Yield the brokers that are fenced or in controlled shutdown, which lead no partition either; by id."""
     for number, broker in sorted(image.brokers.items()):
         fenced, leaving = bool(broker.get("fenced")), bool(broker.get("inControlledShutdown"))
         if fenced or leaving:
@@ -89,7 +91,7 @@ def brokers_fenced(image: Image) -> Iterator[Row]:
 
 
 def under_replicated_topics(image: Image) -> list[Row]:
-    """Each topic with under-replicated partitions: how many of how many, and which brokers are missing."""
+    """Return each topic with under-replicated partitions: how many of how many, and which brokers are missing."""
     rows: dict[bytes, Row] = {}
     for topic, _, (facts, _, replicas, isr) in image.summaries():
         if facts & FACTS["under-replicated"]:
@@ -122,5 +124,5 @@ QUESTIONS: dict[str, Callable[[Image], Iterator[Row] | list[Row]]] = {
 
 
 def ask(image: Image, question: str) -> list[Row]:
-    """The answer to one of QUESTIONS as a list of rows."""
+    """Return the answer to one of QUESTIONS as a list of rows."""
     return list(QUESTIONS[question](image))

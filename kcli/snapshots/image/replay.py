@@ -170,7 +170,7 @@ def change_partition(image: Image, value: Value) -> None:
 
 @handles("ClearElrRecord")
 def clear_elr(image: Image, value: Value) -> None:
-    """KIP-966: forget the eligible leaders of one topic, or of all where no topic is named."""
+    """Forget the eligible leaders (KIP-966) of one topic, or of all where no topic is named."""
     name = value["topicName"]
     topics = image.cleared(name)
     if name and not topics:
@@ -190,7 +190,7 @@ def topic_of(image: Image, value: Value) -> Topic:
 
 
 def merge_partition(partition: Partition, change: Value) -> Partition:
-    """A partition after a PartitionChangeRecord: what the record leaves out stays; the epochs move on. ReplayError."""
+    """Apply a PartitionChangeRecord: what it leaves out stays; the epochs advance. Raises ReplayError."""
     merged = dict(partition)
     for name in LISTS:
         if change.get(name) is not None:

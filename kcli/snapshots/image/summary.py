@@ -11,7 +11,7 @@ from kcli.snapshots.report import camel, instant
 
 
 def image_summary(image: Image) -> dict[str, Any]:
-    """Counts of everything, and where the image reaches to."""
+    """Return counts of everything, and the image's end offset, epoch and time."""
     facts = image.count_facts()
     provenance = image.provenance
     return {

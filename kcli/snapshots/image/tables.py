@@ -153,7 +153,7 @@ def config_rows(image: Image, secrets: bool) -> Iterator[Row]:
 
 @table("clientQuotas", "entity key", "entity key value:double")
 def quota_rows(image: Image, _secrets: bool) -> Iterator[Row]:
-    """entity: `client-id=a,user=<default>`."""
+    """Yield the client quotas. entity: `client-id=a,user=<default>`."""
     rows = {
         ",".join(f"{kind}={'<default>' if name is None else name}" for kind, name in entity): values
         for entity, values in image.quotas.items()

@@ -52,7 +52,7 @@ ZK_MIGRATION_STATES = dict(enumerate(["NONE", "MIGRATION", "PRE_MIGRATION", "POS
 
 
 def named(names: dict[int, str], code: int) -> str:
-    """Kafka's name for a code, or the number."""
+    """Return Kafka's name for a code, or the number."""
     return names.get(code, str(code))
 
 
@@ -61,7 +61,7 @@ def list_text(items: Iterable[object]) -> str:
 
 
 def partition_text(partition: Partition) -> str:
-    """As Kafka's PartitionRegistration.toString."""
+    """Format a partition as Kafka's PartitionRegistration.toString."""
     return (
         f"PartitionRegistration(replicas={list_text(partition['replicas'])}, "
         f"directories={list_text(partition['directories'])}, isr={list_text(partition['isr'])}, "
@@ -75,7 +75,7 @@ def partition_text(partition: Partition) -> str:
 
 
 def broker_text(broker: Value) -> str:
-    """As Kafka's BrokerRegistration.toString."""
+    """Format a broker as Kafka's BrokerRegistration.toString."""
     rack = broker.get("rack")
     return (
         f"BrokerRegistration(id={broker['brokerId']}, epoch={broker['brokerEpoch']}, "
@@ -90,7 +90,7 @@ def broker_text(broker: Value) -> str:
 
 
 def controller_text(controller: Value) -> str:
-    """As Kafka's ControllerRegistration.toString."""
+    """Format a controller as Kafka's ControllerRegistration.toString."""
     return (
         f"ControllerRegistration(id={controller['controllerId']}, incarnationId={controller['incarnationId']}, "
         f"zkMigrationReady={java_bool(controller['zkMigrationReady'])}, {endpoints_text(controller)}, "
@@ -121,7 +121,7 @@ def range_text(feature: Value) -> str:
 
 
 def sorted_ids(ids: Iterable[str]) -> list[str]:
-    """In the order of Kafka's Uuid: two signed longs."""
+    """Sort ids in the order of Kafka's Uuid: two signed longs."""
     return sorted(ids, key=lambda text: (signed(id_bytes(text)[:8]), signed(id_bytes(text)[8:])))
 
 
@@ -134,7 +134,7 @@ def java_bool(value: object) -> str:
 
 
 def acl_text(acl: Value) -> str:
-    """As Kafka's StandardAcl.toString."""
+    """Format an ACL as Kafka's StandardAcl.toString."""
     return (
         f"StandardAcl[resourceType={named(RESOURCE_TYPES, acl['resourceType'])}, resourceName={acl['resourceName']}, "
         f"patternType={named(PATTERN_TYPES, acl['patternType'])}, principal={acl['principal']}, host={acl['host']}, "
@@ -144,7 +144,7 @@ def acl_text(acl: Value) -> str:
 
 
 def token_text(token: Value) -> str:
-    """The shell's own spelling, unclosed brackets and all."""
+    """Format a delegation token as the shell does, unclosed brackets and all."""
     return (
         f"DelegationTokenDatatokenId={token['tokenId']}(owner={token['owner']}"
         f"(tokenRequester={token.get('requester', token['owner'])}(renewers={' '.join(token['renewers'])}, "
@@ -154,7 +154,7 @@ def token_text(token: Value) -> str:
 
 
 def credential_text(credential: Value, secrets: bool) -> str:
-    """Salt and keys only with `secrets`."""
+    """Format a credential. secrets: with salt and keys."""
     names = ("salt", "storedKey", "serverKey")
     shown = ", ".join(f"{name}={hexadecimal(credential.get(name)) if secrets else HIDDEN}" for name in names)
     return f"ScramCredentialData({shown}, iterations={credential['iterations']})"
@@ -167,19 +167,19 @@ def hexadecimal(data: bytes | str | None) -> str:
 
 
 def level_text(image: Image) -> str:
-    """As Kafka's Optional<MetadataVersion>."""
+    """Format the level as Kafka's Optional<MetadataVersion>."""
     level = image.level
     return "Optional.empty" if level is None else f"Optional[{level_name(level)}]"
 
 
 def provenance_text(provenance: Provenance) -> str:
-    """offset: the last one that is in the image."""
+    """Format the provenance; the offset is the last one in the image."""
     time = java_time(provenance.timestamp)
     return f"offset {provenance.end_offset - 1}, epoch {provenance.epoch}, time {time}"
 
 
 def java_time(ms: int) -> str:
-    """An instant as java.time prints a ZonedDateTime: no seconds where there are none."""
+    """Format a time as java.time prints a ZonedDateTime: no seconds where there are none."""
     seconds, rest = divmod(ms, 1000)
     try:
         text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M")
@@ -191,7 +191,7 @@ def java_time(ms: int) -> str:
 
 
 def java_double(value: float) -> str:
-    """A double as Java prints it: 4000.0, 1.5E9, 0.25."""
+    """Format a double as Java does: 4000.0, 1.5E9, 0.25."""
     if value != value or value in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(value)]
     if value == 0 or 1e-3 <= abs(value) < 1e7:
@@ -206,6 +206,6 @@ def java_double(value: float) -> str:
 
 
 def migration_state(image: Image) -> str | None:
-    """The state of a migration from ZooKeeper; None: there is none (ZkMigrationState.NONE)."""
+    """Return the state of a migration from ZooKeeper; None if there is none (ZkMigrationState.NONE)."""
     number = image.zk_migration_state
     return named(ZK_MIGRATION_STATES, number) if number else None

@@ -45,7 +45,7 @@ class Directory:
     child: Callable[[str], Node | None]
 
     def sorted_names(self) -> list[str]:
-        """Names in Java's order of strings (UTF-16)."""
+        """Return the names in Java's order of strings (UTF-16)."""
         return sorted(self.names(), key=lambda name: name.encode("utf-16-be", "surrogatepass"))
 
 
@@ -61,7 +61,7 @@ def fixed(children: dict[str, Node]) -> Directory:
 
 
 def image_tree(image: Image, *, secrets: bool = False) -> Directory:
-    """The root. secrets: show SCRAM salts and keys, and configs that hold passwords."""
+    """Return the root. secrets: show SCRAM salts and keys, and configs that hold passwords."""
     return fixed(
         {
             "image": fixed(
@@ -136,8 +136,9 @@ QUOTA_LABELS = {"client-id": "clientId", "ip": "ip", "user": "user"}
 
 
 def quotas(image: Image) -> Directory:
-    """Each entity with its quotas. The shell leaves a default's part out of the name, so that `user` and `client-id`
-    look alike, and shows nothing below it; here it is called <default>."""
+    """Return each entity with its quotas. The shell leaves a default's part out of the name, so that `user` and
+    `client-id` look alike, and shows nothing below it; here it is called <default>.
+    """
     return fixed(
         {
             quota_name(entity): fixed({key: leaf(java_double(value)) for key, value in values.items()})
@@ -194,7 +195,7 @@ def topic_node(image: Image, topic: Topic) -> Directory:
 
 
 def lines_of(node: Node, depth: int = 0) -> Iterator[str]:
-    """The lines of `tree`: a name and a colon, what is below it two spaces further in."""
+    """Yield the lines of `tree`: a name and a colon, its children indented by two spaces."""
     indent = "  " * depth
     if isinstance(node, Leaf):
         yield indent + node.text()
@@ -207,7 +208,7 @@ def lines_of(node: Node, depth: int = 0) -> Iterator[str]:
 
 
 def walk_tree(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
-    """Every node below, and the node itself, with its path."""
+    """Yield the node and every node below it, with its path."""
     yield path or "/", node
     if isinstance(node, Directory):
         for name in node.sorted_names():
@@ -217,7 +218,7 @@ def walk_tree(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
 
 
 def matches(root: Directory, pattern: str) -> Iterator[tuple[str, Node]]:
-    """The nodes whose path fits a pattern: `*`, `?` and `[...]` within a name, `**` for any number of names.
+    """Yield the nodes whose path fits a pattern: `*`, `?` and `[...]` within a name, `**` for any number of names.
 
     A pattern that begins at none of the root's names begins below /image: `topics/byName/*`.
     """

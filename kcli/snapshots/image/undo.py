@@ -54,14 +54,14 @@ class Undo:
             getattr(self, name)(change, row)
 
     def take_topics(self, change: Change, row: Row) -> None:
-        """A topic that was created or deleted."""
+        """Take a topic that was created or deleted."""
         if change.kind == "created":
             self.created.add(row["name"])
         elif change.kind == "deleted":
             self.deleted.setdefault(row["name"], {})
 
     def take_partitions(self, change: Change, row: Row) -> None:
-        """A partition: its replicas."""
+        """Take a partition's replicas."""
         place = row["topic"], row["partition"]
         if change.before is None:
             self.grown.add(row["topic"])
@@ -71,30 +71,30 @@ class Undo:
             self.moved[place] = change.before["replicas"]
 
     def take_configs(self, change: Change, row: Row) -> None:
-        """A value of a config; None: there was none."""
+        """Take the old value of a config; None: there was none."""
         resource = row["resourceType"], row["resourceName"]
         self.configs.setdefault(resource, {})[row["name"]] = change.before["value"] if change.before else None
 
     def take_clientQuotas(self, change: Change, row: Row) -> None:  # noqa: N802
-        """A quota; None: there was none."""
+        """Take the old value of a quota; None: there was none."""
         self.quotas.setdefault(row["entity"], {})[row["key"]] = change.before["value"] if change.before else None
 
     def take_acls(self, change: Change, row: Row) -> None:
-        """An ACL."""
+        """Take an ACL."""
         self.acls += [("--add", change.before)] if change.before else []
         self.acls += [("--remove", change.after)] if change.after else []
 
     def take_scramCredentials(self, change: Change, row: Row) -> None:  # noqa: N802
-        """A user's credential of a mechanism."""
+        """Take a user's credential of a mechanism."""
         self.users.append((change.before, row))
 
     def take_features(self, change: Change, row: Row) -> None:
-        """A feature's level; 0: there was none."""
+        """Take a feature's levels; 0: there was none."""
         levels = [each["level"] if each else 0 for each in (change.before, change.after)]
         self.features[row["name"]] = levels[0], levels[1]
 
     def take_delegationTokens(self, change: Change, row: Row) -> None:  # noqa: N802
-        """A token, which has a secret that is nowhere."""
+        """Take a delegation token, whose secret can't be restored."""
         if change.after is None:
             self.lost.append(f"delegation token {row['tokenId']} of {row['owner']}: a new one is to be made")
 
@@ -127,7 +127,7 @@ class Undo:
         return self.deleted.keys() - self.created
 
     def tool(self, name: str, *words: str) -> str:
-        """One line."""
+        """Return one command line of a Kafka tool."""
         return shlex.join([name, "--bootstrap-server", self.bootstrap, *words])
 
     def topics(self) -> Iterator[str]:
@@ -206,7 +206,7 @@ def undo(changes: Iterable[Change], images: Iterable[Image], bootstrap: str | No
 
 
 def entity_words(kind: str, name: str | None) -> list[str]:
-    """The options that name an entity of kafka-configs; None: its default."""
+    """Return the options that name an entity of kafka-configs; None: its default."""
     return ["--entity-type", kind, *(["--entity-default"] if name is None else ["--entity-name", name])]
 
 
@@ -216,10 +216,10 @@ def is_creatable(value: Any) -> bool:
 
 
 def bracketed(value: str) -> str:
-    """A value for --add-config, in which a comma ends it and `=` stands before it."""
+    """Bracket a value for --add-config that has a comma or `=` in it."""
     return f"[{value}]" if "," in value or "=" in value else value
 
 
 def plain(value: float | None) -> str | None:
-    """A quota as people write it."""
+    """Format a quota as people write it."""
     return None if value is None else f"{value:.0f}" if value == int(value) else repr(value)

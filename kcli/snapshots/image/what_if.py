@@ -40,7 +40,7 @@ class Outcome:
     reassign: tuple[int, ...] = ()
 
     def row(self) -> dict[str, Any]:
-        """The outcome as an object of JSON."""
+        """Return the outcome as an object of JSON."""
         row: dict[str, Any] = {"topic": self.topic, "partition": self.partition, "state": self.state}
         row |= {"leader": self.leader, "nextLeader": self.next_leader, "isr": list(self.isr), "elr": list(self.elr)}
         return row | {"minIsr": self.min_isr, "reassign": list(self.reassign)}
@@ -65,7 +65,7 @@ def parse_without(image: Image, texts: Sequence[str]) -> set[int]:
 
 
 def racks(image: Image) -> list[str]:
-    """The racks that brokers have."""
+    """Return the racks that brokers have."""
     return sorted({each["rack"] for each in image.brokers.values() if each.get("rack")})
 
 

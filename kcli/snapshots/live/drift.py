@@ -30,8 +30,9 @@ class Comparison:
 
 
 def comparisons(nodes: Sequence[FolderNode], before: float = inf) -> list[Comparison]:
-    """The nodes at the highest offset that all show. One whose files end before another's begin is compared with those
-    that still show its state, in a comparison of its own. before: no offset past this one."""
+    """Compare the nodes at the highest offset that all show. A node whose files end before another's begin is compared
+    in a comparison of its own with those that still show its state. before: no offset past this one.
+    """
     late, chosen = list[FolderNode](), sorted(nodes, key=lambda node: node.end)
     made = []
     while len(chosen) > 1:
@@ -49,7 +50,7 @@ def comparisons(nodes: Sequence[FolderNode], before: float = inf) -> list[Compar
 
 
 def common_offset(nodes: Sequence[FolderNode], before: float) -> int | None:
-    """The highest offset that all nodes show. nodes: the one that ends first first."""
+    """Return the highest offset that all nodes show. nodes: by their end, ascending."""
     end = int(min(nodes[0].end, before))
     offsets = {end, *(start for node in nodes for start in node.starts if start <= end)}
     return max((offset for offset in offsets if all(node.shows(offset) for node in nodes)), default=None)
@@ -66,7 +67,7 @@ class Parting(NamedTuple):
 
 
 def parting(one: FolderNode, two: FolderNode) -> Parting | None:
-    """Where two logs go apart; None: they have the same batches, as far as both have them."""
+    """Return where two logs diverge; None if they have the same batches, as far as both have them."""
     mine, yours = one.batches(), two.batches()
     left, right = next(mine, None), next(yours, None)
     while left is not None and right is not None:
@@ -97,7 +98,7 @@ class Drifting:
 def drifting(
     nodes: Sequence[FolderNode], offset: int, problems: list[InputError], secrets: bool = False
 ) -> list[Drifting]:
-    """The objects that differ between nodes at an offset. Two images are held at a time."""
+    """Return the objects that differ between nodes at an offset. Two images are held at a time."""
     reference = nodes[0].image(offset, problems)
     found: dict[Key, dict[str, Change]] = {}
     for node in nodes[1:]:
@@ -110,7 +111,7 @@ def drifting(
 def grouped(
     names: Sequence[str], changes: dict[str, Change]
 ) -> tuple[list[tuple[list[str], Row | None]], tuple[str, ...]]:
-    """(nodes by what they hold, the columns that differ), from the changes between the first node and others."""
+    """Return (nodes by what they hold, the columns that differ), from the changes between the first node and others."""
     first = next(iter(changes.values()))
     groups: list[tuple[list[str], Row | None]] = [([name for name in names if name not in changes], first.before)]
     for name, change in changes.items():

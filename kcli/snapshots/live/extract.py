@@ -44,7 +44,7 @@ class Answered(Protocol):
 
 
 def pieces_of(exchanges: Iterable[Answered]) -> Iterator[Piece]:
-    """The pieces of snapshots in FetchSnapshot responses without an error, in the order in which they came.
+    """Yield the pieces of snapshots in FetchSnapshot responses without an error, in the order in which they came.
 
     Pieces that lie outside the file's size are left out.
     """
@@ -86,7 +86,7 @@ class Assembly:
         return self.covered == [(0, self.size)]
 
     def missing(self) -> list[tuple[int, int]]:
-        """The missing bytes, as (start, end)."""
+        """Return the missing bytes, as (start, end)."""
         gaps, at = [], 0
         for low, high in self.covered:
             if low > at:

@@ -118,7 +118,7 @@ class SnapshotFetch:
         return FETCH if self.state == "find" else FETCH_SNAPSHOT
 
     def request(self, version: int) -> Body:
-        """The body of the next request, in this version of `api_key`."""
+        """Return the body of the next request, in this version of `api_key`."""
         if self.state == "find":
             body = find_body(version, self.epoch, *PROBES[self.probe])
         else:
@@ -149,7 +149,7 @@ class SnapshotFetch:
         return f"{self.target.host}:{self.target.port}"
 
     def lost(self) -> Restart | None:
-        """The connection to `target` failed, or could not be made: ask the next one."""
+        """Ask the next node: the connection to `target` failed, or could not be made."""
         self.turns += 1
         if self.turns > MOST_TURNS:
             raise SnapshotFetchError("no controller answers")
@@ -183,7 +183,7 @@ class SnapshotFetch:
         return None
 
     def look_further(self, partition: Mapping[str, Any]) -> None:
-        """The log reaches back to the offset asked for: next time ask for one that only a snapshot can serve."""
+        """Ask next for an offset that only a snapshot can serve: the log reaches back to the one asked for."""
         self.probe += 1
         if self.probe == len(PROBES):
             begin = partition.get("logStartOffset")
@@ -259,7 +259,7 @@ class SnapshotFetch:
             self.leader = current["leaderId"] if current["leaderId"] >= 0 else None
 
     def learn_epoch(self, partition: Mapping[str, Any]) -> Restart | None:
-        """The requested leader epoch was too old, or newer than this node's: take the one in the response."""
+        """Take the leader epoch of the response: the requested one was too old, or newer than this node's."""
         current = partition.get("currentLeader") or {}
         if current.get("leaderEpoch", -1) < 0:
             return self.turn_away()
@@ -269,7 +269,7 @@ class SnapshotFetch:
         return self.back_to_find(f"node {self.leader} leads now") if changed else None
 
     def gone(self) -> Restart:
-        """The snapshot was deleted: find a newer one. SnapshotFetchError: this one alone was wanted."""
+        """Find a newer snapshot: this one was deleted. Raises SnapshotFetchError if this one alone was wanted."""
         if self.wanted is not None:
             raise SnapshotFetchError(f"{self.asked} does not have snapshot {self.wanted} (any more)")
         lost, self.id = self.id, None
@@ -277,7 +277,7 @@ class SnapshotFetch:
         return Restart(f"snapshot {lost} is gone, a newer one has to be there")
 
     def overshot(self) -> Restart:
-        """The file so far is longer than the leader's, so it is another one: start over."""
+        """Start over: the file so far is longer than the leader's, so it is another one."""
         self.restarts += 1
         if self.restarts > 1:
             self.state = "find"

@@ -14,7 +14,7 @@ Body = dict[str, Any]
 
 
 def find_body(version: int, leader_epoch: int, offset: int, fetched_epoch: int | None) -> Body:
-    """A Fetch of the metadata log at an offset that makes a leader name its snapshot.
+    """Make a Fetch of the metadata log at an offset that makes a leader name its snapshot.
 
     fetched_epoch: of the record before the offset; None: the leader's.
     """
@@ -42,7 +42,7 @@ def find_body(version: int, leader_epoch: int, offset: int, fetched_epoch: int |
 
 
 def download_body(snapshot: SnapshotId, leader_epoch: int, position: int, max_bytes: int) -> Body:
-    """A FetchSnapshot of a snapshot's bytes from a position on, at most `max_bytes` of them."""
+    """Make a FetchSnapshot of a snapshot's bytes from a position on, at most `max_bytes` of them."""
     partition = {
         "partition": 0,
         "currentLeaderEpoch": leader_epoch,
@@ -54,7 +54,7 @@ def download_body(snapshot: SnapshotId, leader_epoch: int, position: int, max_by
 
 
 def first_partition(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The first partition of a Fetch or FetchSnapshot response; None: it has none."""
+    """Return the first partition of a Fetch or FetchSnapshot response; None if it has none."""
     for topic in body.get("responses") or body.get("topics") or ():
         for partition in topic["partitions"]:
             found: Mapping[str, Any] = partition
@@ -63,7 +63,7 @@ def first_partition(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def offered_id(partition: Mapping[str, Any]) -> SnapshotId | None:
-    """The snapshot that a partition of a response names; None: it names none."""
+    """Return the snapshot that a partition of a response names; None if it names none."""
     current = partition.get("snapshotId") or {}
     if current.get("endOffset", -1) < 0 or current.get("epoch", -1) < 0:
         return None

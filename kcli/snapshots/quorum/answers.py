@@ -59,7 +59,7 @@ def judge_answers(answers: Sequence[Answer]) -> list[Finding]:
 
 
 def unreachable(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Finding]:
-    """Controllers that do not answer."""
+    """Find controllers that do not answer."""
     for each in answers:
         if not each.error:
             continue
@@ -77,7 +77,7 @@ def unreachable(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Fi
 
 
 def strangers(answers: Sequence[Answer]) -> Iterator[Finding]:
-    """Controllers of another cluster than the most."""
+    """Find controllers of another cluster than most."""
     known = Counter(each.cluster_id for each in answers if each.cluster_id)
     most = known.most_common(1)[0][0] if known else None
     for each in answers:
@@ -89,7 +89,7 @@ def strangers(answers: Sequence[Answer]) -> Iterator[Finding]:
 
 
 def other_views(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Finding]:
-    """Controllers that do not follow the leader: as behind a partition of the network."""
+    """Find controllers that do not follow the leader, as in a partitioned network."""
     if leader is None or leader.quorum is None:
         return
     true = leader.quorum
@@ -104,7 +104,7 @@ def other_views(answers: Sequence[Answer], leader: Answer | None) -> Iterator[Fi
 
 
 def bystanders(answers: Sequence[Answer], quorum: Described, bootstrap: str) -> Iterator[Finding]:
-    """Controllers that answer and do not vote: as those whose disk was replaced, and the old voter removed."""
+    """Find controllers that answer and do not vote: as those whose disk was replaced, and the old voter removed."""
     voters = [each.key.id for each in quorum.voters]
     for each in answers:
         if each.error or each.node is None or each.node in voters:
@@ -115,7 +115,7 @@ def bystanders(answers: Sequence[Answer], quorum: Described, bootstrap: str) -> 
 
 
 def no_leader(answers: Sequence[Answer]) -> Finding:
-    """Nobody says that it leads."""
+    """Make the finding that no controller says it leads."""
     here = [each for each in answers if not each.error]
     evidence: dict[str, Any] = {"answered": len(here), "asked": len(answers)}
     evidence["views"] = {each.address: {"leader": each.leader, "epoch": each.epoch} for each in here}

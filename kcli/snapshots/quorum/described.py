@@ -49,17 +49,17 @@ class Described:
         return max((each.end for each in self.voters), default=-1)
 
     def behind(self, members: Iterable[Member]) -> dict[ReplicaKey, int]:
-        """How many records each member lacks."""
+        """Return how many records each member lacks."""
         return {each.key: max(self.end - each.end, 0) for each in members}
 
     def is_stale(self, member: Member) -> bool:
-        """Whether a member has not fetched for long; the leader does not fetch."""
+        """Return whether a member has not fetched for long; the leader does not fetch."""
         if member.key.id == self.leader and member in self.voters:
             return False
         return self.now >= 0 and self.now - member.fetched > STALE_MS
 
     def living(self, node: int) -> Member | None:
-        """The member that a node is now, of those with its id: the one that fetched last."""
+        """Return the member that a node is now, of those with its id: the one that fetched last."""
         mine = [each for each in (*self.voters, *self.observers) if each.key.id == node]
         return max(mine, key=lambda each: (not self.is_stale(each), each.fetched, each.end), default=None)
 

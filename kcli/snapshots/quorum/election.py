@@ -40,15 +40,15 @@ class Quorum:
         return len(self.voters) // 2 + 1
 
     def is_stranger(self, node: QuorumNode) -> bool:
-        """Whether a node is of another cluster."""
+        """Return whether a node is of another cluster."""
         return node.identity.cluster_id not in (None, self.cluster_id) and self.cluster_id is not None
 
     def voter(self, node: QuorumNode) -> VoterKey | None:
-        """The voter that a node is."""
+        """Return the voter that a node is."""
         return next((each for each in self.voters if each.is_node(node.id, node.identity.directory_id)), None)
 
     def holders(self, offset: int) -> list[QuorumNode]:
-        """The voters whose logs have what the best one has up to an offset."""
+        """Return the voters whose logs agree with the best one up to an offset."""
         voters = (node for node in self.nodes if self.voter(node) is not None and not self.is_stranger(node))
         return [node for node in voters if common_end(self.best, node) >= offset]
 

@@ -25,7 +25,7 @@ def findings(quorum: Quorum, *, running: bool = False) -> list[Finding]:
 
 
 def grave(quorum: Quorum) -> str:
-    """How much a voter that does not take part weighs: it is critical where nobody can win."""
+    """Return the severity of a voter that does not take part: critical where none can win."""
     return "warning" if quorum.electable else "critical"
 
 
@@ -34,7 +34,7 @@ def subject_of(node: QuorumNode) -> dict[str, Any]:
 
 
 def strangers(quorum: Quorum) -> Iterator[Finding]:
-    """Nodes of another cluster."""
+    """Find nodes of another cluster."""
     for node in filter(quorum.is_stranger, quorum.nodes):
         evidence = {"clusterId": node.identity.cluster_id, "others": quorum.cluster_id}
         text = f"{node.name} is of cluster {node.identity.cluster_id}, the others of {quorum.cluster_id}"
@@ -43,7 +43,7 @@ def strangers(quorum: Quorum) -> Iterator[Finding]:
 
 
 def missing(quorum: Quorum) -> Iterator[Finding]:
-    """Voters of whom nothing is there."""
+    """Find voters without any files."""
     here = {node.id for node in quorum.nodes}
     lost = [voter for voter in quorum.voters if voter.id not in here]
     for voter in lost:
@@ -67,7 +67,7 @@ def missing_advice(quorum: Quorum, voter: VoterKey) -> str:
 
 
 def removal(voter: VoterKey) -> str:
-    """The command that removes a voter."""
+    """Return the command that removes a voter."""
     if voter.directory is None:
         return "in a static quorum its place stays: a new node with the same node.id, or other controller.quorum.voters"
     return remove_line(voter.id, voter.directory)
@@ -86,7 +86,7 @@ def add_line(controller: str = ANYWHERE) -> str:
 
 
 def impostors(quorum: Quorum) -> Iterator[Finding]:
-    """Nodes that no voter is: by their directory, or by their id."""
+    """Find nodes that are no voter, by their directory or by their id."""
     for node in quorum.nodes:
         if quorum.is_stranger(node) or not quorum.voters or quorum.voter(node) is not None:
             continue
@@ -107,7 +107,7 @@ def impostors(quorum: Quorum) -> Iterator[Finding]:
 
 
 def doubles(quorum: Quorum) -> Iterator[Finding]:
-    """Folders that are one and the same voter: a copy, or a meta.properties in the wrong place."""
+    """Find folders of one and the same voter: a copy, or a meta.properties in the wrong place."""
     seen: dict[VoterKey, QuorumNode] = {}
     for node in quorum.nodes:
         voter = quorum.voter(node)
@@ -142,7 +142,7 @@ def is_broker(node: QuorumNode) -> bool:
 
 
 def laggards(quorum: Quorum, running: bool = False) -> Iterator[Finding]:
-    """Nodes whose logs are behind the best one, or have gone another way."""
+    """Find nodes whose logs are behind the best one, or diverge from it."""
     best = quorum.best
     for node in quorum.nodes:
         if quorum.is_stranger(node) or node.place >= best.place or (node.is_empty and quorum.voter(node) is None):

@@ -22,7 +22,7 @@ class VoterKey(NamedTuple):
     address: str | None = None
 
     def is_node(self, node: int | None, directory: str | None) -> bool:
-        """Whether a node with this id and this directory id is the voter."""
+        """Return whether a node with this id and this directory id is the voter."""
         return self.id == node and self.directory in (None, directory)
 
 

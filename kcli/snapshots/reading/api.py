@@ -38,7 +38,7 @@ class Loaded(NamedTuple):
 
 
 def parse_wanted(text: str) -> Wanted:
-    """`PATH`, `PATH@OFFSET` or `PATH@TIME` (where no file has that name)."""
+    """Parse `PATH`, `PATH@OFFSET` or `PATH@TIME` (where no file has that name)."""
     path, mark, place = text.rpartition("@")
     if not mark or Path(text).exists():
         return Wanted(text)
@@ -51,7 +51,7 @@ def parse_wanted(text: str) -> Wanted:
 
 
 def parse_time(text: str) -> int:
-    """Milliseconds since 1970 of an ISO 8601 time (UTC where it names no zone). UsageError."""
+    """Return the ms since 1970 of an ISO 8601 time (UTC without a zone). Raises UsageError."""
     from kcli.capture.kafka.clock import parse_instant
 
     return parse_instant(text) // 1_000_000
@@ -64,12 +64,12 @@ def read_snapshot(
     at_offset: int | None = None,
     dialect: str | None = None,
 ) -> Image:
-    """The metadata image of a KRaft snapshot (KIP-630): topics, brokers, configs, ACLs, features.
+    """Return the metadata image of a KRaft snapshot (KIP-630): topics, brokers, configs, ACLs, features.
 
-    file: a snapshot, by path or opened in binary mode, or a directory: its newest snapshot and the log behind that.
-    log: a directory of segments to replay behind the snapshot. at_offset: the first log offset that is not wanted; an
-    offset inside a batch means the state before that batch, as no node ever had the one in between.
-    Raises InputError at the first thing that can't be read or applied, UsageError for arguments that make no sense.
+    file: a snapshot, by path or opened in binary mode, or a directory: its newest snapshot and the log after that. log:
+    a directory of segments to replay after the snapshot. at_offset: the first log offset that is not wanted; an offset
+    inside a batch means the state before that batch, as no node ever had the one in between. Raises InputError at the
+    first thing that can't be read or applied, UsageError for arguments that make no sense.
     """
     found = files_of(file, "read_snapshot")
     if len(found) > 1:
@@ -84,10 +84,11 @@ def read_snapshot(
 
 
 def apart(*both: Wanted) -> list[Wanted]:
-    """Two sources, neither of which takes its state from the other one's file: a log leads there from before it.
+    """Return two sources, neither of which takes its state from the other one's file: a log leads there from before it.
     Times have become offsets.
 
-    InputError: there is no other way to a snapshot than the snapshot, or the log does not know a time. UsageError.
+    Raises InputError if there is no other way to a snapshot than the snapshot, or the log does not know a time;
+    UsageError.
     """
     first, second = map(at_its_offset, both)
     return [apart_from(first, second), apart_from(second, first)]
@@ -108,7 +109,9 @@ def apart_from(wanted: Wanted, other: Wanted) -> Wanted:
 
 
 def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = False) -> Loaded:
-    """The image, by the newest snapshot that is not past the offset, and the log behind it. InputError, UsageError."""
+    """Load the image, from the newest snapshot that is not past the offset, and the log after it. Raises InputError,
+    UsageError.
+    """
     import time
 
     began = time.perf_counter()
@@ -133,7 +136,7 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
 
 
 def at_its_offset(wanted: Wanted) -> Wanted:
-    """The same by an offset, where it is by a time."""
+    """Return the same source by an offset, where it is by a time."""
     if wanted.at_time is None:
         return wanted
     folder = log_folder(wanted)
@@ -156,7 +159,7 @@ def is_directory(path: str | Stream) -> bool:
 
 
 def chosen_snapshot(wanted: Wanted) -> str | Stream | None:
-    """The file itself, or of a directory the newest snapshot that ends at or before the offset."""
+    """Return the file itself, or of a directory the newest snapshot that ends at or before the offset."""
     if isinstance(wanted.path, Stream) or not is_directory(wanted.path):
         name = parse_snapshot_name(Path(name_of(wanted.path)).name)
         if name is not None and wanted.at_offset is not None and name.id.end_offset > wanted.at_offset:

@@ -22,7 +22,7 @@ FRAME_VERSION = 1
 
 
 def upper_snake(name: str) -> str:
-    """PartitionRecord -> PARTITION_RECORD."""
+    """Turn PartitionRecord into PARTITION_RECORD."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper()
 
 
@@ -45,7 +45,7 @@ class Decoder:
         return {key: upper_snake(name) for key, name in self.names.items()}
 
     def codec(self, key: int, version: int) -> MessageCodec | None:
-        """The codec of a metadata record; None for a type or version that kcli does not know."""
+        """Return the codec of a metadata record; None for a type or version that kcli does not know."""
         found = self.codecs.get((key, version), self)
         if found is self:
             name = self.names.get(key)
@@ -55,7 +55,7 @@ class Decoder:
         return found
 
     def control_codec(self, kind: int, data: memoryview) -> MessageCodec | None:
-        """The codec of a control record's value: its version is its first field, an int16."""
+        """Return the codec of a control record's value: its version is its first field, an int16."""
         name = catalog(self.dialect).records("control").get(kind)
         if name is None or len(data) < 2:
             return None
@@ -66,28 +66,30 @@ class Decoder:
         return self.control_codecs[kind, version]
 
     def why_unknown(self, key: int, version: int) -> str:
-        """Why there is no codec."""
+        """Return why there is no codec."""
         name = self.names.get(key)
         if name is None:
             return f"unknown record type {key}"
         return f"{name} v{version} is unknown (there are {catalog(self.dialect).message(name).versions})"
 
     def read(self, key: int, version: int, data: memoryview) -> dict[str, Any]:
-        """A metadata record's value. DecodeError: of no known type or version, bytes that don't fit, or too many."""
+        """Decode a metadata record. Raises DecodeError for an unknown type or version, bytes that don't fit, or too
+        many.
+        """
         codec = self.codec(key, version)
         if codec is None:
             raise DecodeError("", 0, self.why_unknown(key, version))
         return whole(codec, data)
 
     def read_control(self, kind: int, data: memoryview) -> dict[str, Any]:
-        """A control record's value. DecodeError as for `read`."""
+        """Decode a control record. Raises DecodeError as `read`."""
         codec = self.control_codec(kind, data)
         if codec is None:
             raise DecodeError("", 0, self.why_unknown_control(kind, data))
         return whole(codec, data)
 
     def why_unknown_control(self, kind: int, data: memoryview) -> str:
-        """Why there is no codec for a control record, in words."""
+        """Return why there is no codec for a control record, in words."""
         if kind not in CONTROL_TYPES:
             return f"unknown control record type {kind}"
         if len(data) < 2:
@@ -103,7 +105,7 @@ class Decoder:
         return self.read(key, version, data[at:])
 
     def write(self, name: str, version: int, value: dict[str, Any]) -> bytes:
-        """A metadata record's value with its frame. EncodeError."""
+        """Encode a metadata record's value with its frame. Raises EncodeError."""
         message = catalog(self.dialect).message(name)
         assert message.api_key is not None
         head = write_unsigned(FRAME_VERSION) + write_unsigned(message.api_key) + write_unsigned(version)

@@ -55,7 +55,7 @@ class Survey:
         self.seconds = 0.0
 
     def control(self, name: str) -> Any:
-        """The value of the first control record of a name; None when there is none."""
+        """Return the value of the first control record of a name; None if there is none."""
         return next((value for _, kind, value in self.controls if kind == name), None)
 
     @property
@@ -92,7 +92,7 @@ class Survey:
         return not self.unread and not self.bad_checksums
 
     def count(self, *keys: int) -> int:
-        """How many records there are of these types, whatever their version."""
+        """Return how many records there are of these types, whatever their version."""
         return sum(row[0] for (key, _), row in self.types.items() if key in keys)
 
 

@@ -109,7 +109,9 @@ def close(data: memoryview, mapped: mmap.mmap) -> None:
 
 
 def metadata_directory(path: str) -> Path:
-    """The partition's directory: the one given, or its `__cluster_metadata-0`. InputError when it has no such files."""
+    """Return the partition's directory: the one given, or its `__cluster_metadata-0`. Raises InputError without such
+    files.
+    """
     from kcli.snapshots.reading.preview import FOLDER, REASON
 
     folder = Path(path)
@@ -122,7 +124,7 @@ def metadata_directory(path: str) -> Path:
 
 
 def cluster_of(folder: Path) -> str | None:
-    """The cluster id in the `meta.properties` beside a partition's directory; None: it is not there."""
+    """Return the cluster id in the `meta.properties` beside a partition's directory; None if there is none."""
     from kcli.snapshots.reading.directory import parse_cluster_id
 
     properties = folder.parent / "meta.properties"
@@ -130,14 +132,16 @@ def cluster_of(folder: Path) -> str | None:
 
 
 def listing_of(folder: Path) -> Listing:
-    """The files of a directory, by kind."""
+    """Return the files of a directory, by kind."""
     from kcli.snapshots.reading.directory import list_directory
 
     return list_directory(each.name for each in folder.iterdir() if each.is_file())
 
 
 def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
-    """The files; for a directory its snapshots and, with `logs`, its segments. Raises InputError: it has none."""
+    """Return the files; for a directory its snapshots and, with `logs`, its segments. Raises
+    InputError if it has none.
+    """
     chosen: list[str] = []
     for path in paths:
         if path == "-" or not Path(path).is_dir():
@@ -157,8 +161,9 @@ def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
 def steady(
     folders: Sequence[Path], look: Callable[[], T], is_fine: Callable[[T], bool], is_whole: Callable[[T], bool]
 ) -> T:
-    """What a look at folders finds; another look where that is not fine and a running node has written or removed files
-    meanwhile: LOOKS of them, and for as long as PATIENCE lasts until one is whole, which is to have read every file."""
+    """Look at folders; look again where that is not fine and a running node wrote or removed files meanwhile: LOOKS
+    times, and for as long as PATIENCE lasts until a look is whole: it has read every file.
+    """
     until, left = time.monotonic() + PATIENCE, LOOKS
     while True:
         before, left = sizes(folders), left - 1
@@ -170,7 +175,7 @@ def steady(
 
 
 def sizes(folders: Sequence[Path]) -> dict[Path, int]:
-    """The files in folders, with their sizes."""
+    """Return the files in folders, with their sizes."""
     found = {}
     for folder in folders:
         for path in folder.iterdir():

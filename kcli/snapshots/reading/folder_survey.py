@@ -61,7 +61,7 @@ class FolderSurvey:
         return [span for span in self.spans if span.start >= self.latest]
 
     def snapshots(self) -> Snapshots:
-        """Their sizes and ages."""
+        """Return the sizes and ages of the snapshots."""
         known = {each.snapshot: each for each in self.files if each.snapshot is not None}
         if not known:
             return Snapshots()
@@ -70,13 +70,13 @@ class FolderSurvey:
         return Snapshots(len(known), size, last.size, self.time_of(first.name), self.time_of(last.name))
 
     def time_of(self, name: str) -> int | None:
-        """When the last record that a snapshot holds was written, ms; None: its header doesn't say."""
+        """Return when the last record that a snapshot holds was written, ms; None: its header doesn't say."""
         with open_file(str(self.folder / name)) as file:
             return header_time(file.data)
 
 
 def grows(file: OpenFile) -> bool:
-    """Whether a file is longer than what was read of it, or gets so at once."""
+    """Return whether a file is longer than what was read of it, or grows within PATIENCE."""
     until = time.monotonic() + PATIENCE
     while Path(file.path).stat().st_size <= len(file.data):
         if time.monotonic() > until:

@@ -38,7 +38,7 @@ class FolderNode:
             raise InputError("neither a snapshot nor a log segment is here", file=str(folder))
 
     def reach(self) -> int:
-        """How many offsets its log has."""
+        """Return how many offsets its log has."""
         return self.log[1] - self.log[0] if self.log else -1
 
     @property
@@ -47,7 +47,7 @@ class FolderNode:
         return sorted({*self.snapshots, *([0] if self.log and self.log[0] == 0 else [])})
 
     def shows(self, offset: int) -> bool:
-        """Whether the files lead to the state at an offset."""
+        """Return whether the files lead to the state at an offset."""
         if offset in self.snapshots:
             return True
         if self.log is None or not self.log[0] <= offset <= self.log[1]:
@@ -55,7 +55,7 @@ class FolderNode:
         return any(self.log[0] <= start <= offset for start in self.starts)
 
     def image(self, offset: int, problems: list[InputError]) -> Image:
-        """The state at an offset that it shows; what could not be read is added to `problems`."""
+        """Return the state at an offset that it shows; what could not be read is added to `problems`."""
         loader = load_image(Wanted(str(self.folder), None, offset), dialect=self.dialect).loader
         problems += [InputError(text, file=self.name) for _, text in loader.problems]
         return loader.image
@@ -77,10 +77,12 @@ class FolderNode:
         return loader
 
     def base(self, since: int = 0) -> int | None:
-        """The newest state at or before an offset that the log goes on from, else the oldest; None: there is none."""
+        """Return the newest state at or before an offset that the log continues, else the oldest; None if there is
+        none.
+        """
         usable = [start for start in self.starts if self.log and self.log[0] <= start <= self.log[1]]
         return max((start for start in usable if start <= since), default=min(usable, default=None))
 
     def batches(self) -> Iterator[Batch]:
-        """The headers of the log's batches."""
+        """Yield the headers of the log's batches."""
         return log_batches(self.segments)

@@ -59,7 +59,7 @@ class LogFollower(SnapshotFetch):
         return FETCH if self.state == "follow" else super().api_key
 
     def request(self, version: int) -> Body:
-        """The body of the next request, in this version of `api_key`."""
+        """Return the body of the next request, in this version of `api_key`."""
         if self.state != "follow":
             return super().request(version)
         body = find_body(version, self.epoch, self.offset, self.last_epoch)
@@ -114,7 +114,7 @@ class LogFollower(SnapshotFetch):
         )
 
     def committed(self, data: bytes) -> Committed:
-        """The whole batches of an answer that are committed and new."""
+        """Return the whole batches of a response that are committed and new."""
         begin, first = None, self.offset
         end = 0
         for batch in batches(memoryview(data)):

@@ -109,7 +109,7 @@ def misfit(length: int, magic: int, size: int, left: int, data: memoryview, posi
 
 
 def checksum(data: memoryview, batch: Batch, mapped: object = None) -> int:
-    """The CRC-32C of a batch's bytes behind its checksum; `mapped` as in `release`."""
+    """Return the CRC-32C of a batch's bytes after its checksum; `mapped` as in `release`."""
     from kcli.core.records.crc import crc32c  # alone: the other kernels would cost a small file's time
 
     value, at = 0, batch.position + CRC_START
@@ -123,7 +123,7 @@ def checksum(data: memoryview, batch: Batch, mapped: object = None) -> int:
 
 
 def body(data: memoryview, batch: Batch) -> memoryview:
-    """The bytes behind a batch's header: its records, or their compressed form."""
+    """Return the bytes after a batch's header: its records, or their compressed form."""
     return data[batch.position + HEADER_SIZE : batch.end]
 
 

@@ -39,6 +39,6 @@ DELTA_TYPES = frozenset({1, 5, 7, 8, 9, 16, 17, 19, 20, 22, 23, 24, 25, 26, 28, 
 
 
 def key_of(key: int, value: Value) -> Hashable | None:
-    """The identity of a record's object; None for types that have none."""
+    """Return the identity of a record's object; None for types that have none."""
     identify = KEYS.get(key)
     return identify(value) if identify else None

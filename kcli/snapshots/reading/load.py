@@ -29,7 +29,7 @@ Held = tuple[int, str, dict[str, Any]]
 
 
 def load_snapshot(data: memoryview, *, end_offset: int = 0, epoch: int = 0, dialect: str | None = None) -> Image:
-    """The image of one snapshot. Raises InputError at the first record that can't be read or applied."""
+    """Return the image of one snapshot. Raises InputError at the first record that can't be read or applied."""
     loader = Loader(dialect)
     loader.snapshot(data, end_offset=end_offset, epoch=epoch)
     return loader.image
@@ -120,7 +120,7 @@ class Loader:
             self.settle()
 
     def replay_batches(self, data: memoryview, until: int | None, mapped: object) -> None:
-        """What `segment` does with each batch."""
+        """Replay each batch of a segment."""
         image = self.image
         for batch in self.sound_batches(data, mapped):
             start = image.provenance.end_offset
@@ -155,7 +155,7 @@ class Loader:
             self.records += self.changes.settle()
 
     def records_of(self, data: memoryview, batch: Batch) -> memoryview | None:
-        """A batch's records; None where they can't be decompressed, which is a problem."""
+        """Return a batch's records; None where they can't be decompressed, which is a problem."""
         try:
             return opened(data, batch)
         except InputError as error:
@@ -173,7 +173,7 @@ class Loader:
             self.complain(batch.base_offset, f"the batch of {spanned} has {counted(batch.record_count, 'record')}")
 
     def sound_batches(self, data: memoryview, mapped: object) -> Iterable[Batch]:
-        """The batches of magic 2 with a correct checksum; the others are reported, and passed over."""
+        """Yield the batches of magic 2 with a correct checksum; the others are reported, and passed over."""
         for batch in batches(data):
             if isinstance(batch, Fault):
                 self.complain(batch.position, f"at byte {batch.position}: {batch.reason}")

@@ -79,7 +79,7 @@ def count_types(span: LogSpan, records: memoryview, batch: Batch, decoder: Decod
 
 
 def total(spans: Iterable[LogSpan]) -> LogSpan:
-    """Several spans, in order, as one."""
+    """Join several spans, in order."""
     found = LogSpan(-1)
     for span in spans:
         found.start = span.start if found.start < 0 else found.start
@@ -96,7 +96,9 @@ def total(spans: Iterable[LogSpan]) -> LogSpan:
 
 
 def header_time(data: memoryview) -> int | None:
-    """When the last record that a snapshot holds was written, by its header: ms; None without one that reads."""
+    """Return when the last record that a snapshot holds was written (ms), by its header; None without
+    a readable one.
+    """
     first = next(batches(data), None)
     if not isinstance(first, Batch) or not first.is_control:
         return None

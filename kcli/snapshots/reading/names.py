@@ -53,6 +53,6 @@ def parse_snapshot_name(name: str) -> SnapshotName | None:
 
 
 def segment_offset(name: str) -> int | None:
-    """The base offset in a log segment's name."""
+    """Return the base offset in a log segment's name."""
     found = SEGMENT.fullmatch(name)
     return int(found[1]) if found else None

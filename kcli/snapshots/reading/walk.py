@@ -51,7 +51,7 @@ Row = tuple[int, int | None, int | None, int, int, str]
 
 
 def opened(data: memoryview, batch: Batch) -> memoryview:
-    """A batch's records, decompressed where need be. InputError when they can't be."""
+    """Return a batch's records, decompressed where need be. Raises InputError when they can't be."""
     if batch.attributes & 7 == 0:
         return body(data, batch)
     from kcli.records.codecs import decompress
@@ -67,12 +67,12 @@ def walk(
     changes: PartitionChanges | None = None,
     matching: bool = False,
 ) -> Iterator[Row]:
-    """The records of `records` (a batch's opened body) as rows in the shape of Entry.
+    """Yield the records of `records` (a batch's opened body) as rows in the shape of Entry.
 
-    With `partitions`, the PartitionRecords that the kernel reads go there and are not given out. With `changes`, the
+    With `partitions`, the PartitionRecords that the kernel reads go there and are not yielded. With `changes`, the
     kernel applies those and PartitionChangeRecords there. With both, what goes there and is not applied is COUNTED.
-    matching: PartitionRecords are not applied, but compared: those that say something else are COUNTED.
-    mapped: `records` lies in a file's map, whose pages may be given back on the way.
+    matching: PartitionRecords are not applied, but compared: those that differ are COUNTED. mapped: `records` lies in a
+    file's map, whose pages may be given back on the way.
     """
     fast = partitions.fast if partitions is not None else None
     return Walk(
@@ -88,7 +88,7 @@ def walk(
 
 
 def entries(data: memoryview, batch: Batch) -> Iterator[tuple[Entry, memoryview]]:
-    """Every record of a batch with its message's bytes; slower than `walk`."""
+    """Yield every record of a batch with its message's bytes; slower than `walk`."""
     records = opened(data, batch)
     for row in walk(records, batch):
         entry = Entry(*row)

@@ -37,7 +37,7 @@ class Misfit:
 
 
 def parse_level(text: str) -> int:
-    """The level of "3.9" (its newest), "3.9-IV0" or "21". UsageError."""
+    """Return the level of "3.9" (its newest), "3.9-IV0" or "21". Raises UsageError."""
     exact = next((level for level, name in NAMES.items() if name == text), None)
     newest = max((level for level, name in NAMES.items() if name.partition("-")[0] == text), default=None)
     level = exact or newest or (int(text) if text.isdecimal() and int(text) in NAMES else None)
@@ -48,7 +48,7 @@ def parse_level(text: str) -> int:
 
 
 def refused_by_kafka(source: int, target: int) -> bool:
-    """Whether Kafka refuses the downgrade as one that may lose metadata, whatever there is of it."""
+    """Return whether Kafka refuses the downgrade as one that may lose metadata, whatever there is of it."""
     return any(target < level <= source for level in CHANGED)
 
 
@@ -58,7 +58,8 @@ def is_release(text: str) -> bool:
 
 
 def misfits(image: Image, target: int, *, renewed: bool = False) -> Iterator[Misfit]:
-    """What of an image a level does not allow, errors first; then which records are written in another version.
+    """Yield the parts of an image that a level does not allow, errors first; then the records written in another
+    version.
 
     renewed: nodes get the software of the level's release before the level is raised.
     """
@@ -78,7 +79,7 @@ def misfits(image: Image, target: int, *, renewed: bool = False) -> Iterator[Mis
 
 
 def unsupported(image: Image, target: int, renewed: bool) -> Iterator[Misfit]:
-    """Nodes whose software does not have the level."""
+    """Yield nodes whose software does not have the level."""
     for nodes, kind in ((image.brokers, "broker"), (image.controllers, "controller")):
         for number, node in sorted(nodes.items()):
             spans = {each["name"]: each for each in node["features"]}
@@ -99,7 +100,7 @@ def unfinished_migration(image: Image) -> str | None:
 
 
 def features(image: Image, target: int) -> Iterator[Misfit]:
-    """Finalized features that releases of the level do not have."""
+    """Yield finalized features that releases of the level do not have."""
     known = {name: level for name, level in image.features.items() if name != FEATURE}
     kraft = known.pop(KRAFT, 0)
     if kraft and not image.kraft_version and target >= FEATURES[KRAFT][1]:
@@ -116,7 +117,7 @@ def features(image: Image, target: int) -> Iterator[Misfit]:
 
 
 def record_versions(image: Image, target: int) -> Iterator[Misfit]:
-    """Records that a snapshot of the level has in another version."""
+    """Yield records that a snapshot of the level has in another version."""
     counts = (len(image.brokers), image.partition_count())
     for name, versions, count in zip(
         ("RegisterBrokerRecord", "PartitionRecord"), (BROKER_VERSIONS, PARTITION_VERSIONS), counts, strict=True

@@ -68,7 +68,7 @@ class DirectoryEvidence:
         return last_voters((each.kind, each.value) for file in files for each in file.controls if each.value)
 
     def epoch_starts(self) -> list[tuple[int, int]]:
-        """(epoch, first offset) of each leader epoch in the log."""
+        """Return (epoch, first offset) of each leader epoch in the log."""
         starts: list[tuple[int, int]] = []
         for segment in self.segments:
             for epoch, first in segment.epochs.items():
@@ -85,7 +85,7 @@ rule = registering(DIRECTORY_RULES)
 
 
 def judge_directory(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """Findings on how the files of a directory agree, not on each file by itself."""
+    """Yield findings on how the files of a directory agree, not on each file by itself."""
     for function in DIRECTORY_RULES.values():
         yield from function(found)
 
@@ -107,10 +107,11 @@ def judge_files(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 @rule("invariant")
 def judge_invariant(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """KIP-630: a log that begins past 0 has a snapshot that ends between there and the high watermark (or its end).
+    """Check KIP-630: a log that begins past 0 has a snapshot that ends between there and the high watermark (or its
+    end).
 
-    A copy that was made while the node went on can lack it: the snapshot came, and the log before it went, between the
-    copying of snapshots and of segments. Such a copy is of no use to a replica either.
+    A copy of a running node can lack it: the snapshot came, and the log before it went, between the copying of
+    snapshots and of segments. Such a copy is of no use to a replica either.
     """
     begin, end = found.log_begin, found.log_end
     if begin is None or end is None:
@@ -123,7 +124,7 @@ def judge_invariant(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 @rule("log-order")
 def judge_segments(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """Each segment goes on where the one before it ended."""
+    """Check that each segment begins where the one before it ended."""
     for before, segment in zip(found.segments, found.segments[1:], strict=False):
         if before.end_offset is not None and segment.base != before.end_offset:
             text = f"begins at offset {segment.base}, the segment before it ends at {before.end_offset}"
@@ -135,7 +136,7 @@ def judge_segments(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 @rule("continuation")
 def judge_continuation(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """The log behind a snapshot goes on from it: by offset, and in its epoch or a later one."""
+    """Check that the log after a snapshot continues it: by offset, and in its epoch or a later one."""
     begin, end = found.log_begin, found.log_end
     if begin is None or end is None:
         return
@@ -157,7 +158,7 @@ def judge_continuation(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 
 def epoch_at(found: DirectoryEvidence, offset: int) -> int | None:
-    """The leader epoch of a log offset; None where the log does not have it."""
+    """Return the leader epoch of a log offset; None where the log does not have it."""
     begin, end = found.log_begin, found.log_end
     if begin is None or end is None or not begin <= offset < end:
         return None
@@ -170,7 +171,7 @@ def epoch_at(found: DirectoryEvidence, offset: int) -> int | None:
 
 @rule("contradiction")
 def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """A snapshot ends between two batches of the log, and its header has the time of the one before it.
+    """Check that a snapshot ends between two batches of the log, and its header has the time of the one before it.
 
     The header is what tells another state, or another cluster, under a name that fits: no record has a cluster's id.
     """
@@ -193,12 +194,12 @@ def judge_contradiction(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 
 def is_time_of(logged_at: int, batch: Batch, found: DirectoryEvidence) -> bool:
-    """Whether a header of a snapshot that ends with this batch of the log may say that time.
+    """Return whether a header of a snapshot that ends with this batch of the log may say that time.
 
     A leader's may say a later time: the leader asks a batch for it when that is committed, in memory that has been used
-    again since (BatchAccumulator.CompletedBatch.appendTimestamp, after its release; up to 4.4), for a later batch
-    or to write an earlier snapshot, which may be gone if the commit was quick. Where a transaction begins behind
-    the snapshot, the time is that of the batch which begins it (MetadataBatchLoader).
+    again since (BatchAccumulator.CompletedBatch.appendTimestamp, after its release; up to 4.4), for a later batch or to
+    write an earlier snapshot, which may be gone if the commit was quick. Where a transaction begins after the snapshot,
+    the time is that of the batch which begins it (MetadataBatchLoader).
     """
     if logged_at <= batch.max_timestamp:
         return logged_at == batch.max_timestamp
@@ -211,19 +212,20 @@ def is_time_of(logged_at: int, batch: Batch, found: DirectoryEvidence) -> bool:
 
 
 def ends_before(snapshot: Evidence, batch: Batch) -> bool:
-    """Whether a snapshot lacks the last record of the batch."""
+    """Return whether the snapshot lacks the last record of the batch."""
     return snapshot.name is not None and snapshot.name.id.end_offset <= batch.last_offset
 
 
 def is_within(time: int, snapshot: Evidence) -> bool:
-    """Whether the snapshot was being written then."""
+    """Return whether the snapshot was being written then."""
     first, last = snapshot.first, snapshot.last
     return first is not None and last is not None and first.max_timestamp <= time <= last.max_timestamp
 
 
 def is_of_lost(time: int, batch: Batch, found: DirectoryEvidence) -> bool:
-    """Whether it may be the time of a batch that was lost with the leader which wrote this one, or is not in the log
-    yet: newer than what the log has of the epoch, and not than the next one, by other nodes' clocks."""
+    """Return whether it may be the time of a batch that was lost with the leader which wrote this one, or is not in the
+    log yet: newer than the log's last of the epoch, and not newer than the next epoch's first, by other nodes' clocks.
+    """
     lasts = filter(None, (segment.last_of(batch.leader_epoch) for segment in found.segments))
     firsts = (first for segment in found.segments for first in segment.epochs.values())
     later = [first for first in firsts if first.leader_epoch > batch.leader_epoch]
@@ -234,7 +236,7 @@ def is_of_lost(time: int, batch: Batch, found: DirectoryEvidence) -> bool:
 
 @rule("leader-epochs")
 def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """leader-epoch-checkpoint: epochs and offsets grow, and are those of the log.
+    """Check that epochs and offsets in leader-epoch-checkpoint grow, and are those of the log.
 
     A node that has moved the log's start, to the end of a snapshot, drops what lies before it there at once, and whole
     segments later.
@@ -266,7 +268,9 @@ def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 @rule("identity")
 def judge_identity(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """A node with another directory id than the voters have for its node id does not vote, and is never elected."""
+    """Check the directory id: a node with another one than the voters have for its id does not vote, and is never
+    elected.
+    """
     me, file = found.identity, "../meta.properties"
     if me.node_id is None:
         return
@@ -287,7 +291,7 @@ def judge_identity(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
 
 @rule("quorum-state")
 def judge_quorum(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
-    """A node's epoch is never behind that of its log."""
+    """Check that a node's epoch is never behind that of its log."""
     if found.quorum is None:
         return
     newest = max([epoch for epoch, _ in found.epoch_starts()] + [each.epoch for each in found.ids], default=0)

@@ -127,7 +127,7 @@ class Evidence:
         return found["lastContainedLogTimestamp"] if found else None
 
     def last_of(self, epoch: int) -> Batch | None:
-        """The last batch of a leader epoch; None: it has none."""
+        """Return the last batch of a leader epoch; None if it has none."""
         if self.last is not None and self.last.leader_epoch == epoch:
             return self.last
         return self.epoch_lasts.get(epoch)

@@ -32,10 +32,10 @@ class Follower(Protocol):
     store: dict[bytes, Any] | None
 
     def rows(self, records: memoryview, batch: Batch, table: PartitionTable, mapped: bool) -> Iterable[Row]:
-        """What `walk` gives of a batch."""
+        """Return what `walk` gives of a batch."""
 
     def give_up(self) -> None:
-        """A batch can't be read."""
+        """Stop: a batch can't be read."""
 
 
 def examine(
@@ -57,7 +57,7 @@ def examine(
 
 
 def rows_again(data: memoryview) -> Iterator[tuple[Row, memoryview]]:
-    """Every metadata record whose bounds are known, PartitionRecords included."""
+    """Yield every metadata record whose bounds are known, PartitionRecords included."""
     for batch in batches(data):
         if isinstance(batch, Fault):
             return

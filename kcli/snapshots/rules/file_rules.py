@@ -76,7 +76,7 @@ def judge_offsets(found: Evidence) -> Iterator[Judged]:
 
 @rule("epoch")
 def judge_epoch(found: Evidence) -> Iterator[Judged]:
-    """partitionLeaderEpoch lies outside the checksum; a snapshot's is that of its name."""
+    """Check partitionLeaderEpoch, which lies outside the checksum; a snapshot's is that of its name."""
     if found.name is not None:
         for epoch, first in list(found.epochs.items())[:5]:
             if epoch != found.name.id.epoch:
@@ -148,7 +148,7 @@ def judge_snapshot_controls(found: Evidence) -> Iterator[Judged]:
 
 @rule("voters")
 def judge_voters(found: Evidence) -> Iterator[Judged]:
-    """KIP-853: a quorum of kraft.version 1 keeps its voters in the snapshot, one of version 0 does not.
+    """Check KIP-853: a quorum of kraft.version 1 keeps its voters in the snapshot, one of version 0 does not.
 
     Before its first record a node may know none: `kafka-storage format --no-initial-controllers` writes such a file.
     """

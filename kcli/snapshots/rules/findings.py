@@ -49,5 +49,5 @@ rule = registering(RULES)
 
 
 def more(noted: Noted, shown: int = 5) -> str:
-    """ " (and 12 more)" behind the last one shown."""
+    """Return " (and 12 more like it)" for the findings not shown."""
     return f" (and {noted.count - shown:,} more like it)" if noted.count > shown else ""

@@ -46,11 +46,11 @@ NAMES = {
 
 
 def level_name(level: int) -> str:
-    """ "4.3-IV0"; the bare number for a level that kcli has no name for."""
+    """Return "4.3-IV0"; the bare number for a level that kcli has no name for."""
     return NAMES.get(level, str(level))
 
 
 def level_release(level: int | None) -> str | None:
-    """The first release with a level ("4.3"); None: no level, or an unknown one."""
+    """Return the first release with a level ("4.3"); None for no level, or an unknown one."""
     name = NAMES.get(level) if level is not None else None
     return name.partition("-")[0] if name else None

@@ -38,8 +38,9 @@ class Loss:
 
 
 def reach(files: Sequence[LogFile]) -> int | None:
-    """The end of the last state that the files lead to: a snapshot's, or that of a log that goes on from one, or from
-    offset 0, without a gap. None: there is no state."""
+    """Return the end of the last state that the files lead to: a snapshot's, or that of a log that continues one, or
+    begins at offset 0, without a gap; None if there is no state.
+    """
     segments = sorted((each.start, each.end) for each in files if each.snapshot is None)
     starts = [each.end for each in files if each.snapshot is not None]
     starts += [0] if segments and segments[0][0] == 0 else []
@@ -53,8 +54,9 @@ def reach(files: Sequence[LogFile]) -> int | None:
 
 
 def losses(files: Sequence[LogFile], spans: Sequence[LogSpan]) -> Iterator[Loss]:
-    """What the loss of each of the newest MOST files takes. spans: the log's, with a boundary at each file's start and
-    end."""
+    """Yield what the loss of each of the newest MOST files takes. spans: the log's, with a boundary at each file's
+    start and end.
+    """
     whole = reach(files) or 0
     snapshots = [each.snapshot for each in files if each.snapshot is not None]
     for lost in sorted(files, key=lambda each: (each.end, each.start))[-MOST:]:

@@ -36,7 +36,9 @@ class Decision:
 
 
 def due(policy: Policy, *, records: int, size: int, age_ms: int | None) -> Decision:
-    """Whether a snapshot is due. records, size (bytes): committed, but not in the latest one; age_ms: of that one."""
+    """Return whether a snapshot is due. records, size (bytes): committed, but not in the latest one; age_ms: of that
+    one.
+    """
     reasons = []
     if policy.minimum_records is not None and records > policy.minimum_records:
         reasons.append(f"{counted(records, 'record')} since the latest snapshot, more than {policy.minimum_records:,}")
@@ -59,10 +61,10 @@ def advance(
     replicas: Mapping[int, int],
     log_begin_age_ms: int | None = None,
 ) -> int:
-    """The highest offset that the log may begin at.
+    """Return the highest offset that the log may begin at.
 
-    replicas: {id: the offset up to which it has replicated} of every live voter and observer but the leader
-    log_begin_age_ms: how long the log has begun where it does; None: not known, taken as young
+    replicas: {id: the offset up to which it has replicated} of every live voter and observer but the leader.
+    log_begin_age_ms: how long ago the log began there; None: unknown, taken as young.
     """
     reach = max((each.end_offset for each in snapshots), default=log_begin)
     waited = log_begin_age_ms is not None and log_begin_age_ms >= policy.max_replication_lag_ms
@@ -72,20 +74,22 @@ def advance(
 
 
 def followed(log_begin: int, leader_begin: int, snapshots: Sequence[SnapshotId]) -> int:
-    """Where a follower's log may begin, when its leader's begins at `leader_begin`: there, once a snapshot of its own
-    includes what it would lose; until then where it begins now."""
+    """Return where a follower's log may begin, when its leader's begins at `leader_begin`: there, once a snapshot of
+    its own includes what it would lose; until then where it begins now.
+    """
     covered = any(each.end_offset >= leader_begin for each in snapshots)
     return max(log_begin, leader_begin) if covered else log_begin
 
 
 def deletable(snapshots: Sequence[SnapshotId], log_begin: int) -> list[SnapshotId]:
-    """The snapshots that the log no longer needs: those that end before it begins."""
+    """Return the snapshots that the log no longer needs: those that end before it begins."""
     return [each for each in sorted(snapshots) if each.end_offset < log_begin]
 
 
 def violations(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: int) -> list[str]:
-    """Where KIP-630's invariant does not hold: a log that begins past 0 needs a snapshot between its begin - 1 and the
-    high watermark (by the last offset included)."""
+    """Return where KIP-630's invariant does not hold: a log that begins past 0 needs a snapshot between its begin - 1
+    and the high watermark (by the last offset included).
+    """
     if log_begin <= 0:
         return []
     if any(log_begin <= each.end_offset <= high_watermark for each in snapshots):
@@ -98,8 +102,9 @@ def violations(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: 
 
 
 def vote(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: int, end: int, epoch: int) -> tuple[int, int]:
-    """(last offset, its epoch) that a voter stands for election with: its log's, or -1, -1 where a snapshot that it
-    needs is missing or unfinished, as if it had nothing."""
+    """Return (last offset, its epoch) with which a voter stands for election: its log's, or (-1, -1) where a snapshot
+    that it needs is missing or unfinished, as if it had nothing.
+    """
     if violations(snapshots, log_begin, high_watermark):
         return -1, -1
     return end - 1, epoch if end > 0 else -1
@@ -124,7 +129,8 @@ class Replication:
 
 
 def estimate(partitions: int, brokers: int, change_bytes: int = 40, fence_bytes: int = 8) -> Replication:
-    """KIP-630's arithmetic: an IsrChange takes 40 bytes (partition 4, topic id 16, ISR 8, leader 4, epoch 4, apiKey 2,
-    version 2), a FenceBroker 8; `brokers` others replicate it."""
+    """Compute KIP-630's estimate: an IsrChange takes 40 bytes (partition 4, topic id 16, ISR 8, leader 4, epoch 4,
+    apiKey 2, version 2), a FenceBroker 8; `brokers` others replicate it.
+    """
     changed = partitions * change_bytes
     return Replication(partitions, brokers, changed, changed * brokers, fence_bytes, fence_bytes * brokers)

@@ -97,15 +97,15 @@ class Preflight:
         return UNKNOWN if newest is None else LOOK if version > newest else FINE
 
     def newest(self, key: int) -> int | None:
-        """The newest version of a type that the release has."""
+        """Return the newest version of a type that the release has."""
         spans = catalog(self.decoder.dialect).message(self.decoder.names[key]).releases
         return next((each.versions.hi for each in spans if self.release in each), None)
 
     def takes(self, key: int, version: int, data: memoryview) -> bool:
-        """Whether the release reads a record of a version that it does not have.
+        """Return whether the release reads a record of a version that it does not have.
 
-        Kafka reads it as the newest version that it has. What is tagged passes unseen; a struct is refused by its
-        version, and bytes that are left over are refused, too.
+        Kafka reads it as the newest version that it has. Tagged fields pass unseen; a struct is refused by its version,
+        and bytes that are left over are refused, too.
         """
         newest = self.newest(key)
         if newest is None or has_structs(self.decoder.read(key, version, data)):

@@ -30,7 +30,7 @@ def judge_records(found: Evidence) -> Iterator[Judged]:
 
 @rule("unknown-type")
 def judge_unknown(found: Evidence) -> Iterator[Judged]:
-    """A type or version that no release had. (Kafka reads an unknown version as the newest that it knows.)"""
+    """Find types or versions that no release had. (Kafka reads an unknown version as the newest that it knows.)"""
     for (key, version), (count, offset) in sorted(found.types.items()):
         if found.decoder.codec(key, version) is None:
             text = found.decoder.why_unknown(key, version)
@@ -39,7 +39,7 @@ def judge_unknown(found: Evidence) -> Iterator[Judged]:
 
 @rule("dropped-type")
 def judge_dropped(found: Evidence) -> Iterator[Judged]:
-    """A type that the release of the file's own metadata.version no longer knew."""
+    """Find types that the release of the file's own metadata.version no longer knew."""
     release = level_release(found.features.get(FEATURE))
     tables = catalog(found.decoder.dialect)
     if release is None or release not in tables.releases:
@@ -56,7 +56,7 @@ def judge_dropped(found: Evidence) -> Iterator[Judged]:
 
 @rule("delta")
 def judge_deltas(found: Evidence) -> Iterator[Judged]:
-    """A snapshot holds things, not changes to them."""
+    """Find changes in a snapshot, which holds only objects."""
     if not found.is_snapshot:
         return
     old = FEATURE not in found.features
@@ -104,7 +104,7 @@ def judge_tags(found: Evidence) -> Iterator[Judged]:
 
 @rule("orphan-partition")
 def judge_orphans(found: Evidence) -> Iterator[Judged]:
-    """Kafka stops loading at a partition whose topic has not come yet."""
+    """Find partitions before their topic: Kafka stops loading there."""
     if not found.is_snapshot:
         return
     for topic, row in found.partitions.topics.items():
@@ -122,7 +122,7 @@ def judge_orphans(found: Evidence) -> Iterator[Judged]:
 
 @rule("duplicate-partition")
 def judge_partition_ids(found: Evidence) -> Iterator[Judged]:
-    """A topic of n partitions has those from 0 to n - 1, each once."""
+    """Check that a topic of n partitions has those from 0 to n - 1, each once."""
     if not found.is_snapshot:
         return
     suspects = [topic for topic, row in found.partitions.topics.items() if not is_plain(row)]
@@ -137,7 +137,7 @@ def judge_partition_ids(found: Evidence) -> Iterator[Judged]:
 
 
 def is_plain(row: list[int]) -> bool:
-    """Whether these are the sums of the ids 0 to count - 1, each once."""
+    """Return whether these are the sums of the ids 0 to count - 1, each once."""
     count, _, highest, total, squares, _ = row
     expected = (count - 1) * count * (2 * count - 1) // 6 & 0xFFFFFFFFFFFFFFFF
     return highest == count - 1 and total == count * (count - 1) // 2 and squares == expected
@@ -147,7 +147,7 @@ Doubles = dict[bytes, tuple[list[tuple[int, int]], list[int]]]
 
 
 def look_again(found: Evidence, topics: set[bytes]) -> Doubles:
-    """{topic: ([(partition, offset) that was there before], [ids that are missing below the highest])}."""
+    """Return {topic: ([(partition, offset) of each repetition], [ids that are missing below the highest])}."""
     seen: dict[bytes, set[int]] = {topic: set() for topic in topics}
     twice: dict[bytes, list[tuple[int, int]]] = {topic: [] for topic in topics}
     for (offset, key, version, start, end, problem), records in found.rescan():
@@ -163,7 +163,7 @@ def look_again(found: Evidence, topics: set[bytes]) -> Doubles:
 
 
 def missing_below(ids: set[int], most: int = 10) -> list[int]:
-    """The first ids that are not there below the highest."""
+    """Return the first missing ids below the highest."""
     return list(islice((number for number in range(max(ids, default=0)) if number not in ids), most))
 
 
@@ -182,7 +182,7 @@ def judge_partitions(found: Evidence) -> Iterator[Judged]:
 
 @rule("replica")
 def judge_replicas(found: Evidence) -> Iterator[Judged]:
-    """A replica on a broker that is not registered is valid (the broker was unregistered), but reported."""
+    """Report replicas on brokers that are not registered: valid (the broker was unregistered), but worth a look."""
     if not found.is_snapshot:
         return
     first: dict[int, int] = {}
@@ -195,7 +195,7 @@ def judge_replicas(found: Evidence) -> Iterator[Judged]:
 
 @rule("directory")
 def judge_directories(found: Evidence) -> Iterator[Judged]:
-    """A directory that its broker does not have is valid (the broker changed its log.dirs), but reported."""
+    """Report directories that their broker does not have: valid (the broker changed its log.dirs), but worth a look."""
     if not found.is_snapshot:
         return
     owned = {
@@ -222,7 +222,7 @@ def judge_configs(found: Evidence) -> Iterator[Judged]:
 
 @rule("metadata-version")
 def judge_level(found: Evidence) -> Iterator[Judged]:
-    """Since 3.3 the first record says which release's records follow."""
+    """Check that the first record says which release's records follow, as since 3.3."""
     keyed = sum(count for (key, _), (count, _) in found.types.items() if key in KEYS) + found.partitions.count
     if found.is_snapshot and keyed and FEATURE not in found.features:
         yield "note", None, "there is no metadata.version: taken as of a release before 3.3"
@@ -230,7 +230,7 @@ def judge_level(found: Evidence) -> Iterator[Judged]:
 
 @rule("broker-epoch")
 def judge_broker_epochs(found: Evidence) -> Iterator[Judged]:
-    """A broker's epoch is the log offset of its registration, which a snapshot holds only if it ends behind it."""
+    """Check that a broker's epoch, the log offset of its registration, lies before the snapshot's end."""
     if found.name is None:
         return
     end = found.name.id.end_offset

@@ -21,17 +21,17 @@ AHEAD = {"4.4": 34}  # levels that a release has beyond those with its name
 
 
 def release_of(level: int) -> str:
-    """The release that a level of metadata.version is named after."""
+    """Return the release that a level of metadata.version is named after."""
     return NAMES[level].partition("-")[0]
 
 
 def newest_level(release: str) -> int:
-    """The highest level of metadata.version that a release has."""
+    """Return the highest level of metadata.version that a release has."""
     return AHEAD.get(release, max(level for level in NAMES if release_of(level) == release))
 
 
 def supported_levels(name: str, release: str) -> tuple[int, int]:
-    """The lowest and the highest level of a feature that a release supports; 0 and 0: it does not know the feature."""
+    """Return the lowest and the highest level of a feature that a release supports; 0 and 0 for an unknown feature."""
     newest = newest_level(release)
     if name == FEATURE:
         return LEAST if int(release.partition(".")[0]) >= ZOOKEEPER_GONE else OLDEST, newest

@@ -68,12 +68,12 @@ def parse_voters(text: str) -> list[Voter]:
 
 
 def release_level(text: str) -> int:
-    """The newest metadata.version of a release, "3.9" or "3.9.1". UsageError."""
+    """Return the newest metadata.version of a release, "3.9" or "3.9.1". Raises UsageError."""
     return parse_level(".".join(text.split(".")[:2]))
 
 
 def voters_of(image: Image) -> list[Voter]:
-    """The voters in an image (KIP-853), by their first endpoint."""
+    """Return the voters in an image (KIP-853), by their first endpoint."""
     found = []
     for each in image.voters or () if image.kraft_version else ():
         host, port = next(((end["host"], end["port"]) for end in each["endpoints"]), ("?", 0))
@@ -82,9 +82,10 @@ def voters_of(image: Image) -> list[Voter]:
 
 
 def new_voters(image: Image, given: Sequence[Voter]) -> list[Voter]:
-    """The voters of the new quorum: those given, or the image's. A voter keeps the directory id that it has there.
+    """Return the voters of the new quorum: those given, or the image's. A voter keeps the directory id that it has
+    there.
 
-    With a directory id in any of them the quorum is a dynamic one; none at all: the properties say who votes.
+    With a directory id in any of them the quorum is a dynamic one; with none, the properties say who votes.
     """
     known = {each.id: each for each in voters_of(image)}
     if not given:
@@ -118,7 +119,7 @@ def with_voters(image: Image, voters: Sequence[Voter]) -> bool:
 
 
 def fitness(image: Image, voters: Sequence[Voter], release: int | None = None) -> Iterator[Fitness]:
-    """What is to be known of an image before a quorum of these voters starts with it.
+    """Yield what to know about an image before a quorum of these voters starts with it.
 
     release: the newest level of metadata.version that the new nodes have.
     """
@@ -144,7 +145,7 @@ def levels(image: Image, release: int | None) -> Iterator[Fitness]:
 
 
 def dynamic(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
-    """The voters in the records: whether each is complete, and who they were."""
+    """Check the voters in the records: whether each is complete, and who they were."""
     if image.level is not None and image.level < DYNAMIC_LEVEL:
         text = f"voters with directory ids need kraft.version 1, which needs metadata.version {level_name(21)}"
         yield Fitness("error", text)
@@ -167,7 +168,7 @@ def dynamic(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
 
 
 def registrations(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
-    """Nodes whose registrations stay behind."""
+    """Yield notes on nodes whose registrations stay in the image."""
     alive = [number for number, each in sorted(image.brokers.items()) if not each["fenced"]]
     if alive:
         text = f"alive in the snapshot: {counted(len(alive), 'broker')} ({named(alive)}); a broker that starts anew is "
@@ -178,5 +179,5 @@ def registrations(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
 
 
 def named(numbers: Sequence[int], most: int = 8) -> str:
-    """ "1, 2, ..." of many numbers."""
+    """Format "1, 2, ..." of many numbers."""
     return ", ".join(map(str, numbers[:most])) + (", ..." if len(numbers) > most else "")

@@ -49,7 +49,7 @@ def version_at(level: int | None, versions: tuple[tuple[int, int], ...]) -> int:
 
 
 def image_records(image: Image, decoder: Decoder) -> Iterator[bytes]:
-    """The image's records, framed, in the order in which Kafka writes them."""
+    """Yield the image's records, framed, in the order in which Kafka writes them."""
     level = image.level
     for name, feature in sorted(image.features.items(), key=lambda item: item[0] != FEATURE):
         yield decoder.write("FeatureLevelRecord", 0, {"name": name, "featureLevel": feature})
@@ -65,14 +65,14 @@ def image_records(image: Image, decoder: Decoder) -> Iterator[bytes]:
 
 
 def fitting(name: str, version: int, value: Value) -> Value:
-    """The value without the fields that the version lacks."""
+    """Return the value without the fields that the version lacks."""
     fields = catalog().message(name).fields
     known = {field.name for field in fields if version in field.versions or version in field.tagged}
     return {key: each for key, each in value.items() if key in known or key.startswith("_unknown")}
 
 
 def topic_records(image: Image, decoder: Decoder, version: int) -> Iterator[bytes]:
-    """Each topic with its partitions; an unchanged partition keeps its bytes."""
+    """Yield each topic with its partitions; an unchanged partition keeps its bytes."""
     head = bytes((1, 3, version))
     for topic in image.topics.values():
         identity = topic.id_text
@@ -87,7 +87,7 @@ def topic_records(image: Image, decoder: Decoder, version: int) -> Iterator[byte
 
 
 def partition_value(topic: str, number: int, partition: Partition, version: int) -> Value:
-    """The value of a PartitionRecord: tagged fields only where they differ from their default."""
+    """Return the value of a PartitionRecord: tagged fields only where they differ from their default."""
     value: Value = {"partitionId": number, "topicId": topic}
     for name in ("replicas", "isr", "removingReplicas", "addingReplicas", "leader", "leaderEpoch", "partitionEpoch"):
         value[name] = partition[name]
@@ -142,7 +142,7 @@ def write_snapshot(
 
 
 def header_records(image: Image) -> list[tuple[int, bytes]]:
-    """The header; and of a quorum whose voters are in the log (KIP-853) these, too."""
+    """Return the header, and the voters of a quorum that keeps them in the log (KIP-853)."""
     header = {"version": 0, "lastContainedLogTimestamp": image.provenance.timestamp}
     records = [(HEADER, messages.data("SnapshotHeaderRecord", 0).write(header))]
     if image.kraft_version:
@@ -180,7 +180,7 @@ class BatchWriter:
         return self.records
 
     def control(self, records: list[tuple[int, bytes]]) -> None:
-        """A control batch of (type, value)."""
+        """Write a control batch of (type, value)."""
         rows = [(struct.pack(">hh", 0, kind), value) for kind, value in records]
         batch = build_control_batch(rows, self.now_ms, self.offset, partition_leader_epoch=self.epoch)
         self.put(batch, len(rows))
