@@ -43,11 +43,13 @@ class Interpreted:
     """The verbs on the construct grammar itself: slower, complete, the reference."""
 
     def __init__(self, grammar: Struct, secrets: Mapping[str, str] | None = None, guarded: bool = False) -> None:
-        """secrets: the fields that JSON hides, by path. guarded: it hides bytes of no known field as well."""
+        """Interpret a grammar. secrets: the fields that JSON hides, by path. guarded: it hides bytes of no known field,
+        too.
+        """
         self.grammar, self.secrets, self.guarded = grammar, secrets or {}, guarded
 
     def parse(self, data: Buffer, offset: int, trace: DecodeTrace) -> tuple[Any, int]:
-        """(value, where it ends) at `offset`, with spans and odd encodings in `trace`. DecodeError."""
+        """Decode (value, end) at `offset`, with spans and odd encodings in `trace`. Raises DecodeError."""
         source = ByteSource(data, offset)
         value = self.grammar.parse_word(source, trace, "")
         if trace.encodings:
@@ -55,7 +57,7 @@ class Interpreted:
         return value, source.tell()
 
     def read(self, data: Buffer, offset: int = 0) -> tuple[Any, int]:
-        """(value, where it ends) at `offset`. DecodeError."""
+        """Decode (value, end) at `offset`. Raises DecodeError."""
         return self.parse(data, offset, DecodeTrace())
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
@@ -63,7 +65,7 @@ class Interpreted:
         return self.read(data, offset)[1]
 
     def json(self, data: Buffer, offset: int = 0, **options: Unpack[JsonOptions]) -> tuple[bytes, int]:
-        """(JSON text, where the message ends): see `MessageCodec.json`."""
+        """Return (JSON text, the message's end): see `MessageCodec.json`."""
         value, end = self.read(data, offset)
         if options.get("whole") and end < len(data):
             value[TRAILING] = bytes(data[end:])
@@ -152,14 +154,18 @@ class MessageCodec(Grammar):
         return None if self.variants else self.compiled
 
     def read(self, data: Buffer, offset: int = 0) -> tuple[dict[str, Any], int]:
-        """(value, end) of the message at `offset`, in its newest layout. DecodeError: path, offset, reason."""
+        """Decode (value, end) of the message at `offset`, in its newest layout. Raises DecodeError: path, offset,
+        reason.
+        """
         try:
             return (self.compiled or self.interpreted).read(data, offset)
         except DecodeError as error:
             raise self.named(error) from None
 
     def read_whole(self, data: Buffer, offset: int = 0) -> dict[str, Any]:
-        """The message that the rest of `data` is, in the layout that fits; bytes left over stand as "_trailing"."""
+        """Decode the message that takes up the rest of `data`, in the layout that fits; bytes left over are
+        "_trailing".
+        """
         layout, value, end = self.fit(data, offset)
         if layout:
             value[VARIANT] = layout
@@ -168,7 +174,7 @@ class MessageCodec(Grammar):
         return value
 
     def fit(self, data: Buffer, offset: int) -> tuple[str, dict[str, Any], int]:
-        """(variant's name or "", value, end): the newest layout, unless it does not fit and a variant does."""
+        """Return (variant's name or "", value, end): the newest layout, unless it does not fit and a variant does."""
         for name, codec in (("", self), *self.variants) if self.variants else ():
             try:
                 value, end = codec.read(data, offset)
@@ -189,12 +195,12 @@ class MessageCodec(Grammar):
         whole: bool = False,
         secrets: bool = False,
     ) -> tuple[bytes, int]:
-        """(text, end): JSON text, UTF-8, of the message at `offset`.
+        """Return (text, end): JSON text, UTF-8, of the message at `offset`.
 
         records: what a records field shows beside its size: "none", "raw" base64, or anything else with `hook`, which
-        turns its bytes into the JSON text of "batches". names: topic ids are shown with the names learnt so far
-        (`_topicName`). whole: the message is all of the rest, in the layout that fits; what is left over stands as
-        "_trailing". secrets: show them; else `{"redacted": bytes}` stands for each.
+        turns its bytes into the JSON text of "batches". names: topic ids are shown with the names learned so far
+        (`_topicName`). whole: the message is all of the rest, in the layout that fits; what is left over is
+        "_trailing". secrets: show them; else each is shown as `{"redacted": bytes}`.
         """
         try:
             if whole and self.variants:
@@ -224,7 +230,9 @@ class MessageCodec(Grammar):
         return dict(self.variants).get(name, self) if name else self
 
     def write(self, value: dict[str, Any]) -> bytes:
-        """The message's bytes, "_trailing" and all. Fields left out take their defaults. EncodeError names the path."""
+        """Encode the message, with "_trailing". Fields left out take their defaults. Raises
+        EncodeError with the path.
+        """
         codec = self.layout(value)
         try:
             odd = isinstance(value, dict) and ENCODINGS in value
@@ -236,7 +244,7 @@ class MessageCodec(Grammar):
             raise EncodeError(TRAILING, self.reason_shown(str(error)), what=self.what) from None
 
     def reason_shown(self, reason: str) -> str:
-        """Only what was expected, where what was given may be a secret."""
+        """Return only what was expected, where what was given may be a secret."""
         return reason.partition(", not ")[0] if self.guarded else reason
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
@@ -247,11 +255,11 @@ class MessageCodec(Grammar):
             raise self.named(error) from None
 
     def select(self, paths: str | Iterable[str], missing: int | None = None) -> Selection:
-        """Some fields as columns: `select(["sessionId", "topics[].partitions[].fetchOffset"]).read(data)`.
+        """Select fields as columns: `select(["sessionId", "topics[].partitions[].fetchOffset"]).read(data)`.
 
-        Of the newest layout. missing: what stands in a column of numbers where the version or a message has none, by
-        default the least int64.
-        Paths are those of `kcli.grammar.selection.select.Selection`. UsageError: there is no such path.
+        Of the newest layout. missing: the value in a column of numbers where the version or a message has none, by
+        default the least int64. Paths are those of `kcli.grammar.selection.select.Selection`. Raises UsageError for an
+        unknown path.
         """
         from kcli.arguments import texts
         from kcli.grammar.selection.select import Selection  # of no use to a command that reads one message
@@ -260,7 +268,9 @@ class MessageCodec(Grammar):
         return Selection(self, asked) if missing is None else Selection(self, asked, missing)
 
     def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None, secrets: bool = False) -> list[Span]:
-        """Each value's bytes, in order; those before an error are in `into` when it is raised. secrets: show them."""
+        """Return each value's bytes, in order; those before an error are in `into` when it is raised. secrets: show
+        them.
+        """
         spans: list[Span] = [] if into is None else into
         start = len(spans)
         codec = self
@@ -291,5 +301,5 @@ class MessageCodec(Grammar):
 
 
 def guarded(codec: MessageCodec) -> MessageCodec:
-    """The same for a message that the tables lack: its bytes may be anything, so that JSON has only their number."""
+    """Return the codec for a message that the tables lack: its bytes may be secret, so JSON has only their number."""
     return MessageCodec(codec.name, codec.version, codec.grammar, guarded=True)

@@ -45,11 +45,11 @@ def numbered(spans: Sequence[Span]) -> Iterator[tuple[tuple[str, int], Span]]:
 def core_differences(
     codec: MessageCodec, one: bytes, start: int, other: bytes, other_start: int
 ) -> tuple[list[Difference], int, int] | None:
-    """(the fields that differ, end, the other's end) of the messages at both places, without the spans of all.
+    """Return (the fields that differ, end, the other's end) of the messages at both places, without the spans of all.
 
     They are those of `differences`, to be brought `in_order`; of records fields those in their batches, too. None: the
-    core can't say, because it is not built, a message is damaged or not canonical, has secrets or a layout that depends
-    on its bytes, or batches that differ are compressed, of control records or of an old magic.
+    core can't tell, because a message is damaged or not canonical, has secrets or a layout that depends on its bytes,
+    or batches that differ are compressed, of control records or of an old magic.
     """
     node = codec.node
     if node is None or codec.guarded:
@@ -61,7 +61,9 @@ def core_differences(
 
 
 def core_batch_differences(one: bytes, other: bytes) -> list[Difference] | None:
-    """The fields that differ between record batches, those that only the other has at the end. None: as above."""
+    """Return the fields that differ between record batches, those of the other alone at the end; None as
+    `core_differences`.
+    """
     from kcli.core.codec.messages import batch_differences
     from kcli.grammar.native import batch_header
 
@@ -77,7 +79,7 @@ def noted(found: list[Noted], added: list[Noted]) -> list[Difference]:
 
 
 def in_order(found: list[Difference]) -> list[Difference]:
-    """Differences in the order that `differences` has: by place, those that only the other has at the end."""
+    """Sort differences as `differences` does: by place, those that only the other has at the end."""
 
     def place(each: Difference) -> tuple[bool, int, int]:
         span = each.expected or each.got

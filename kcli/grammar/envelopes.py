@@ -43,8 +43,9 @@ class EnvelopeCodec(MessageCodec):
         codec_of: CodecOf,
         inner: tuple[int, int] | None = None,
     ) -> None:
-        """codec_of: gives the codec of any message, by name, version and dialect (`messages.data`).
-        inner: API key and version of the request that the message inside answers."""
+        """Make a codec. codec_of: gives the codec of any message, by name, version and dialect (`messages.data`).
+        inner: API key and version of the request that the message inside answers.
+        """
         super().__init__(name, version, grammar)
         self.field, self.dialect, self.codec_of, self.inner = FIELDS[name], dialect, codec_of, inner
 
@@ -58,7 +59,7 @@ class EnvelopeCodec(MessageCodec):
         return node
 
     def nodes_inside(self, key: int, version: int) -> tuple[Node, Node, bytes] | None:
-        """For the core: the nodes of a message that may stand inside, and the text between theirs."""
+        """Return, for the core, the nodes of a message that may be inside, and the text between theirs."""
         found = self.codecs_inside(key, version)
         nodes = () if found is None else (found[0].node, found[1].node)
         if found is None or None in nodes:
@@ -70,7 +71,7 @@ class EnvelopeCodec(MessageCodec):
         return *nodes, between.encode()
 
     def codecs_inside(self, key: int, version: int) -> tuple[MessageCodec, MessageCodec] | None:
-        """Of header and body; None where no such message may stand inside, or nobody can tell its layout there."""
+        """Return the codecs of header and body; None where no such message may be inside, or its layout is unknown."""
         api = catalog(self.dialect).api(key)
         if api is None or key == ENVELOPE or version not in api.versions:
             return None
@@ -82,15 +83,16 @@ class EnvelopeCodec(MessageCodec):
         return None if found[1].variants else found
 
     def answering(self, request: dict[str, Any]) -> EnvelopeCodec:
-        """The codec of the response to the envelope of that value; inside it is an answer to the request inside."""
+        """Return the codec of the response to this envelope; it holds a response to the request inside."""
         data = request.get("requestData")
         if not isinstance(data, bytes) or len(data) < 4:
             return self
         return EnvelopeCodec(self.name, self.version, self.grammar, self.dialect, self.codec_of, api_of(data))
 
     def json(self, data: Buffer, offset: int = 0, **options: Unpack[JsonOptions]) -> tuple[bytes, int]:
-        """As MessageCodec; the field is {"requestHeader": ..., "request": ...} (of a response likewise) with the bytes
-        as "base64", or as "redacted" where they hold a secret."""
+        """Return what MessageCodec does; the field is {"requestHeader": ..., "request": ...} (of a response likewise)
+        with the bytes as "base64", or as "redacted" where they hold a secret.
+        """
         try:
             text, end = self.interpreted.json(data, offset, **options)
         except DecodeError as error:
@@ -103,7 +105,7 @@ class EnvelopeCodec(MessageCodec):
     def json_value(
         self, value: dict[str, Any], *, records: str = "none", hook: Hook | None = None, secrets: bool = False
     ) -> dict[str, Any]:
-        """As MessageCodec, with the field as `json` has it."""
+        """Return what MessageCodec does, with the field as in `json`."""
         made = super().json_value(value, records=records, hook=hook, secrets=secrets)
         return made if secrets else made | self.shown(value.get(self.field))
 
@@ -129,7 +131,9 @@ class EnvelopeCodec(MessageCodec):
         return {self.field: {f"{side}Header": said, side: loads(value), **made}}
 
     def open(self, frame: bytes) -> tuple[MessageCodec, MessageCodec, int]:
-        """(header, body, where that begins) of the frame inside. DecodeError: it is none, or has bytes left over."""
+        """Return (header, body, where that begins) of the frame inside. Raises DecodeError if it is none, or has bytes
+        left over.
+        """
         known = self.inner or (api_of(frame) if self.field == "requestData" else None)
         found = None if known is None else self.codecs_inside(*known)
         if found is None:
@@ -141,7 +145,7 @@ class EnvelopeCodec(MessageCodec):
         return header, body, start
 
     def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None, secrets: bool = False) -> list[Span]:
-        """As MessageCodec, with a span for each value inside; that of the field itself is its length."""
+        """Return what MessageCodec does, with a span for each value inside; that of the field itself is its length."""
         spans = super().spans(data, offset, into, secrets)
         for at, span in enumerate(spans):
             if span.path == self.field and span.value is not None:
@@ -156,7 +160,7 @@ class EnvelopeCodec(MessageCodec):
         return spans
 
     def spans_inside(self, frame: bytes, offset: int, secrets: bool) -> list[Span]:
-        """Those of the frame inside, which begins at `offset`."""
+        """Return the spans of the frame inside, which begins at `offset`."""
         header, body, start = self.open(frame)
         return [
             span._replace(path=f"{self.field}.{span.path}", start=span.start + offset, end=span.end + offset)

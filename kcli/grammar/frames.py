@@ -134,16 +134,16 @@ class Response(Message):
 
 
 def request_codecs(data: Buffer, start: int = 0, dialect: str | None = None) -> tuple[MessageCodec, MessageCodec]:
-    """(header, body) of the request frame at `start`: read from its own key and version.
+    """Return the codecs (header, body) of the request frame at `start`, by its own key and version.
 
-    A message that the tables don't have gets the codec of an unknown one: all its bytes are kept.
+    A message that the tables lack gets the codec of an unknown one: all its bytes are kept.
     """
     api_key, version = api_of(data, start)
     return messages.request_header(api_key, version, dialect), request_codec(api_key, version, dialect)
 
 
 def unknown_version(api_key: int, version: int, dialect: str | None = None) -> DecodeError:
-    """The error for a message that the tables don't have; it says which versions there are."""
+    """Make the error for a message that the tables lack; it names the known versions."""
     tables = catalog(dialect)
     known = tables.api(api_key)
     if known is None:
@@ -161,9 +161,9 @@ def request_codec(api_key: int, version: int, dialect: str | None = None) -> Mes
 
 
 def decode_request(data: Buffer, start: int = 0, dialect: str | None = None) -> Request:
-    """Header and body of the request frame that the rest of `data` is, without the 4 bytes of length in front of it.
+    """Decode header and body of the request frame in the rest of `data`, without the 4 bytes of length before it.
 
-    A message that the tables don't have keeps its bytes as "_trailing". Raises DecodeError, with path and offset.
+    A message that the tables lack keeps its bytes as "_trailing". Raises DecodeError, with path and offset.
     """
     data = bytes_like("decode_request", data)
     header_codec, codec = request_codecs(data, start, dialect)
@@ -176,9 +176,9 @@ def decode_request(data: Buffer, start: int = 0, dialect: str | None = None) -> 
 
 
 def decode_response(data: Buffer, api: int | str, version: int, start: int = 0, dialect: str | None = None) -> Response:
-    """Header and body of the response to a request of that API (by name or key) and version.
+    """Decode header and body of the response to a request of that API (by name or key) and version.
 
-    UsageError: there is no API of that name. Raises DecodeError, with path and offset.
+    Raises UsageError for an unknown API name, DecodeError with path and offset.
     """
     data = bytes_like("decode_response", data)
     need("version", version, int, "a number")
@@ -213,7 +213,9 @@ def response_codec(
 
 
 def encode(message: Request | Response) -> bytes:
-    """The frame of a request or response, without its length prefix. Raises EncodeError, which names the field."""
+    """Encode the frame of a request or response, without its length prefix. Raises EncodeError, which
+    names the field.
+    """
     if not isinstance(message, Request | Response):
         raise UsageError(f"encode: a Request or a Response expected, not {type(message).__name__}")
     return message.encode()

@@ -61,7 +61,8 @@ NUMBERED_INSIDE = {"SubscriptionInfoData", "AssignmentInfo"}  # an int32, the fi
 
 
 def open_data(name: str, data: bytes, dialect: str | None = None) -> Opened:
-    """How the bytes of a data message are read that say their version. DecodeError: they are too short, or unknown.
+    """Return how to read the bytes of a data message that begins with its version. Raises DecodeError if they are too
+    short, or unknown.
 
     Consumers read what is newer than they know as the newest, and pass over the rest (ConsumerProtocol).
     """
@@ -118,7 +119,7 @@ class Walk:
                 value[f"_{field}"] = made
 
     def candidates(self, kind: str, data: bytes) -> list[str]:
-        """The messages that the bytes may be."""
+        """Return the messages that the bytes may be."""
         if not data:
             return []
         if self.type is None:
@@ -152,14 +153,16 @@ class Walk:
                 body[f"_{field}"] = self.json(inner, raw)
 
     def inner(self, name: str, field: str, data: bytes) -> str | None:
-        """The message in a field of a data message: of Streams where the protocol is, or may be, that of Streams."""
+        """Return the message in a field of a data message: of Streams where the protocol is, or may be, that of
+        Streams.
+        """
         inner = INSIDE.get(name, {}).get(field) if data else None
         if inner not in NUMBERED_INSIDE or self.name == STREAMS:
             return inner
         return inner if self.name is None and inner and reads_whole(inner, data, self.dialect) else None
 
     def spans(self, name: str, data: bytes, path: str, offset: int) -> list[Span]:
-        """A span for each value of a message that begins at `offset`. DecodeError."""
+        """Return a span for each value of a message that begins at `offset`. Raises DecodeError."""
         codec, start, version = open_data(name, data, self.dialect)
         found = [Span("version", 0, start, "int16", version)] if start else []
         codec.spans(data, start, found)

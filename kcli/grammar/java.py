@@ -41,7 +41,7 @@ class Writer:
         self.version, self.notes = version, notes
 
     def struct(self, fields: Sequence[Field], value: Any, path: str, noted: str) -> dict[str, Any]:
-        """noted: the struct's path in the notes, with a dot."""
+        """Write a struct. noted: the struct's path in the notes, with a dot."""
         if not isinstance(value, Mapping):
             raise EncodeError(path, f"needs an object with fields, not {value!r}")
         named = {field.name for field in fields}
@@ -62,7 +62,7 @@ class Writer:
         return made
 
     def check_lacking(self, field: Field, item: Any, path: str, noted: str) -> None:
-        """EncodeError: a value that this version has no field for may not be left out."""
+        """Raise EncodeError for a value that this version has no field for, and that may not be left out."""
         if not self.notes.get(f"{noted}{field.name}", {}).get("ignorable") and not is_default(field, item):
             raise EncodeError(
                 path,

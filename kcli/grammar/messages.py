@@ -33,12 +33,16 @@ def message(name: str, version: int | None = None, dialect: str | None = None) -
 
 
 def request(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
-    """The request of an API, by key or name. SchemaError: the tables lack the key or version; UsageError: the name."""
+    """Return the request of an API, by key or name. Raises SchemaError for an unknown key or version, UsageError for a
+    name.
+    """
     return data(known_api(api, dialect).request, version, dialect)
 
 
 def response(api: int | str, version: int, dialect: str | None = None) -> MessageCodec:
-    """The response of an API, by key or name, in the version of its request. SchemaError and UsageError as above."""
+    """Return the response of an API, by key or name, in its request's version. Raises SchemaError, UsageError as
+    `request`.
+    """
     return data(known_api(api, dialect).response, version, dialect)
 
 
@@ -55,7 +59,7 @@ def response_header(api: int | str, version: int, dialect: str | None = None) ->
 
 
 def unknown(what: str, api_key: int, version: int) -> MessageCodec:
-    """The codec of a message that the tables don't have: nothing of it is known, all its bytes are "_trailing".
+    """Return the codec of a message that the tables lack: all its bytes are "_trailing".
 
     what: "request" or "response". The bytes are hidden where another version of that message has secrets.
     """
@@ -78,7 +82,9 @@ def known_api(api: int | str, dialect: str | None) -> model.Api:
 
 @cache
 def data(name: str, version: int, dialect: str | None = None) -> MessageCodec:
-    """The message of a name: a request, response, header, record or data message. SchemaError: no such version."""
+    """Return the message of a name: a request, response, header, record or data message. Raises SchemaError: no such
+    version.
+    """
     found = catalog(dialect).message(name)
     if version not in found.versions:
         raise SchemaError(f"{name} v{version} is unknown: the tables have {found.versions}")
@@ -111,7 +117,7 @@ def struct_of(members: tuple[model.Field, ...], version: int, flexible: bool) ->
 
 
 def field_of(member: model.Field, version: int, flexible: bool) -> Field:
-    """The field with what a writer takes when it is not given: a default of null is zero where there is no null."""
+    """Return the field with the value written by default: a default of null is zero where null is not allowed."""
     word = word_of(member, version, flexible)
     if member.default is None:
         return Field(member.name, word, word.zero)

@@ -103,13 +103,17 @@ def head(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def fills(part: dict[str, Any]) -> bool:
-    """Whether a part of a program fills a slot; that of tags may have one for each, or a level of unknown ones."""
+    """Return whether a part of a program fills a slot; that of tags may have one for each, or a level
+    of unknown ones.
+    """
     slots = [part.get("slot", -1), part.get("level", -1), *(present for _, present, _ in part.get("tags", ()))]
     return bool(part.get("picks")) or max(slots) >= 0
 
 
 def filled(parts: list[dict[str, Any]]) -> set[int]:
-    """The slots that a program fills whatever the bytes are; what is below tags or may be null fills none of these."""
+    """Return the slots that a program fills for any bytes; a part that is below tags or may be null fills none of
+    these.
+    """
     slots: set[int] = set()
     for part in parts:
         for type_, _, slot in part.get("picks", ()):
@@ -146,7 +150,7 @@ def emit(word: Word, node: codec.Node, branch: Branch | None, parts: list[dict[s
 
 
 def emit_run(width: int, picks: list[tuple[str, int]], parts: list[dict[str, Any]]) -> None:
-    """Fixed bytes, in one run with those before them. picks: (type, slot) of the field that begins here."""
+    """Append fixed bytes, in one run with those before them. picks: (type, slot) of the field that begins here."""
     if not parts or parts[-1]["what"] != "run":
         parts.append({"what": "run", "width": 0, "picks": []})
     run = parts[-1]

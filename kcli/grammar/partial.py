@@ -35,7 +35,7 @@ def read_or_partial(
 
 
 def partial_json(spans: Iterable[Span], form: JsonForm) -> dict[str, Any]:
-    """The fields that the spans of one message are, nested as in its JSON. form: how records are shown."""
+    """Return the fields of one message's spans, nested as in its JSON. form: how records are shown."""
     made: dict[str, Any] = {}
     for span in spans:
         if span.type == "unknown tagged field":

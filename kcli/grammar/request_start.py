@@ -18,7 +18,7 @@ def starts_with_length(data: Buffer, start: int = 0) -> bool:
 
 
 def api_of(data: Buffer, start: int = 0) -> tuple[int, int]:
-    """(API key, version) of the request frame at `start`. DecodeError: it is too short for them."""
+    """Return (API key, version) of the request frame at `start`. Raises DecodeError if it is too short for them."""
     left = len(data) - start
     if left < 4:
         raise DecodeError("requestApiKey", start, f"needs 4 bytes of api key and version at {start:#x}, {left} left")
@@ -27,7 +27,7 @@ def api_of(data: Buffer, start: int = 0) -> tuple[int, int]:
 
 
 def client_id_of(frame: Buffer) -> bytes | None:
-    """The client id of a request frame as it stands, from its fixed place; None for null or a frame that is cut there.
+    """Return the client id of a request frame from its fixed place; None for null or a frame that is cut there.
 
     Compiled twin: core/codec/request_header.h. ControlledShutdown v0 alone has no client id there.
     """

@@ -34,9 +34,9 @@ def redacted(size: int) -> dict[str, int]:
 
 
 def hide_secrets(made: Any, fields: Mapping[str, str]) -> None:
-    """A message's JSON form with its secrets hidden, in place; fields: as kcli.schemas.secrets.secret_fields.
+    """Hide the secrets in a message's JSON form, in place; fields: as kcli.schemas.secrets.secret_fields.
 
-    Unknown tags, bytes behind the message and odd encodings are hidden, too: any of them may have a secret's bytes.
+    Unknown tags, bytes after the message and odd encodings are hidden, too: any of them may have a secret's bytes.
     """
     for path, how in fields.items():
         hide_path(made, path.split("."), how, 0)
@@ -44,7 +44,7 @@ def hide_secrets(made: Any, fields: Mapping[str, str]) -> None:
 
 
 def hide_path(value: Any, names: list[str], how: str, resource: int) -> None:
-    """resource: the type of the resource whose configs follow."""
+    """Hide the values at a path. resource: the type of the resource whose configs follow."""
     if isinstance(value, list):
         for item in value:
             hide_path(item, names, how, resource)
@@ -64,7 +64,7 @@ def is_hidden_config(entry: dict[str, Any], resource: int) -> bool:
 
 
 def size_of(text: str, how: str) -> int:
-    """Bytes: of base64 text for a field of bytes, else of the text."""
+    """Return the size in bytes: of base64 text for a field of bytes, else of the text."""
     return len(base64.b64decode(text)) if how == ALWAYS else len(text.encode(errors="surrogatepass"))
 
 
@@ -89,7 +89,7 @@ def hide_unknown(value: Any) -> None:
 
 
 def hide_records(value: Any, metadata: bool = False) -> None:
-    """A message's JSON form with the raw records of Kafka's own metadata log hidden, in place.
+    """Hide the raw records of Kafka's own metadata log in a message's JSON form, in place.
 
     metadata: the topic at hand is that log. Its records may hold SCRAM keys and configs.
     """
@@ -110,7 +110,7 @@ def hide_records(value: Any, metadata: bool = False) -> None:
 
 
 def hide_spans(spans: list[Span], fields: Mapping[str, str]) -> list[Span]:
-    """The bytes of each field of a message that has secrets, with Hidden as the value of what is one."""
+    """Return the spans of a message that has secrets, with Hidden as the value of each secret."""
     said: dict[str, Any] = {}  # names and resource types met so far, by path
     made = []
     for span in spans:

@@ -37,7 +37,7 @@ def teaches(word: Any) -> bool:
 
 @cache
 def naming_apis(dialect: str | None) -> frozenset[int]:
-    """Keys of the APIs that have a version whose exchanges may teach topics' names: `teaches`, by the tables alone."""
+    """Return keys of the APIs with a version whose exchanges may teach topic names: `teaches`, by the tables alone."""
     tables = catalog(dialect)
     sides = {key: (api.request, api.response) for key, api in tables.apis.items()}
     found = {key for key, names in sides.items() if any(has_both(tables.message(name).fields) for name in names)}

@@ -132,7 +132,9 @@ class Lines(Word):
         self.subcon = subcon
 
     def entries(self, source: ByteSource, trace: DecodeTrace, path: str) -> Iterator[dict[str, Any]]:
-        """Each entry as it is read. DecodeError: a line is none; behind the last one: there are more or fewer."""
+        """Yield each entry as it is read. Raises DecodeError for a line that is none; after the last one: for a wrong
+        count.
+        """
         start, found = source.tell(), 0
         count = self.count.parse_word(source, trace, f"{path}#count")
         while skip_blank(source):

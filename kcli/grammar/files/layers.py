@@ -43,7 +43,7 @@ class Layers:
         return self.end - self.at
 
     def need(self, count: int) -> None:
-        """NoSegmentError where there are fewer bytes. What is too short for a tunnel's inside was never whole."""
+        """Raise NoSegmentError where fewer bytes are left. Bytes too short for a tunnel's content were never whole."""
         if self.length < count and self.tunnel:
             raise NoSegmentError("other")
         if self.left < count or self.length < count:
@@ -67,12 +67,12 @@ class Layers:
         self.at += count
 
     def limit(self, count: int) -> None:
-        """The packet ends so many bytes from here, as IP says; what is behind is the link's padding."""
+        """Limit the packet to `count` bytes from here, as IP says; the rest is the link's padding."""
         self.end = self.at + count
         self.captured = min(self.captured, self.end)
 
     def enter(self, tunnel: str, number: int = 0) -> None:
-        """The next bytes are a tunnel's."""
+        """Enter a tunnel with the next bytes."""
         self.tunnel, self.wrapped = tunnel, True
         self.path = *self.path, tunnel, number
 

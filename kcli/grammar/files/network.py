@@ -144,7 +144,7 @@ def ethernet_frame(layers: Layers) -> Layer:
 
 
 def typed(kind: int) -> Layer:
-    """The layer that follows an EtherType."""
+    """Return the layer that follows an EtherType."""
     return partial(typed_layer, kind=kind)
 
 
@@ -223,7 +223,7 @@ def ppp_frame(layers: Layers) -> Layer:
 
 
 def mpls_labels(layers: Layers) -> Layer:
-    """Labels, and what they stand before: they don't say."""
+    """Pass over MPLS labels, and guess the layer after them, which they don't name."""
     while not (header := layers.take(tunnels.mpls)).bottom:
         pass
     layers.enter("MPLS", header.label)
@@ -293,7 +293,7 @@ def gre_packet(layers: Layers) -> Layer:
 
 
 def vxlan_packet(layers: Layers) -> Layer:
-    """VXLAN, also with its generic protocol extension."""
+    """Enter VXLAN, also with its generic protocol extension."""
     header = layers.peek(tunnels.vxlan)
     layers.enter("VXLAN", header.network)
     if header.has_next and header.next not in NEXT_LAYERS:

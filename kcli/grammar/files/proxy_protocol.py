@@ -36,7 +36,7 @@ class ProxyHeader(NamedTuple):
 
 
 def proxy_header(data: bytes | bytearray) -> ProxyHeader | bool:
-    """The header that stands in front; False: none does; True: one may, of which bytes are missing."""
+    """Return the header in front; False: there is none; True: there may be one, of which bytes are missing."""
     start = bytes(data[: len(SIGNATURE)])
     if start.startswith(LINE) or LINE.startswith(start):
         return line_of(bytes(data[:LONGEST_LINE]))

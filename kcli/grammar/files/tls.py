@@ -79,17 +79,17 @@ LABEL: Grammar = Struct(
 
 
 def record_size(data: bytes | bytearray | memoryview, at: int = 0) -> int:
-    """Bytes of a record with its header, which has to be whole."""
+    """Return the size in bytes of a record with its header, which has to be whole."""
     return HEADER + int.from_bytes(data[at + 3 : at + HEADER], "big")
 
 
 def message_size(data: bytes | bytearray) -> int:
-    """Bytes of a handshake message with its header, which has to be whole."""
+    """Return the size in bytes of a handshake message with its header, which has to be whole."""
     return MESSAGE_HEADER + int.from_bytes(data[1:MESSAGE_HEADER], "big")
 
 
 def extensions(block: bytes) -> dict[int, bytes]:
-    """The data of a hello's extensions, by type. GreedyRange would take longer for them than a handshake's rest."""
+    """Return the data of a hello's extensions, by type. GreedyRange would take longer than the rest of a handshake."""
     found, at = {}, 0
     while at + 4 <= len(block):
         kind, size = int.from_bytes(block[at : at + 2], "big"), int.from_bytes(block[at + 2 : at + 4], "big")

@@ -108,7 +108,7 @@ def unread_code(tunnel: str, registry: int, number: int) -> int:
 
 
 def unread_name(code: int) -> tuple[str, str]:
-    """The tunnel that a packet without a segment is in ("": none), and the name of what is in there."""
+    """Return the tunnel of a packet without a segment ("": none), and the name of what it holds."""
     tunnel, registry, number = code >> 24, code >> 16 & 0xFF, code & 0xFFFF
     word, names = REGISTRIES[registry]
     name = names.get(number)

@@ -69,7 +69,9 @@ class SelectionPlan:
     """
 
     def __init__(self, grammar: Struct, what: str, paths: Sequence[str], missing: int = MISSING) -> None:
-        """missing: what stands in a column of numbers that the version or a message lacks. UsageError: no such path."""
+        """Plan a selection. missing: the value in a column of numbers that the version or a message lacks. Raises
+        UsageError for an unknown path.
+        """
         self.grammar, self.what, self.paths, self.missing = grammar, what, tuple(paths), missing
         self.levels = [Level("")]
         self.root = Branch(grammar, 0)
@@ -122,7 +124,7 @@ class SelectionPlan:
         self.finish(branch, bare, path)
 
     def finish(self, branch: Branch, bare: str, path: str) -> None:
-        """The column at the end of a path."""
+        """Add the column at the end of a path."""
         word = branch.word
         type_ = "missing" if word is None else "count" if word == TAGS else getattr(word, "kind", word_type(word))
         if type_ not in (*NUMBERS, *SLICED, "missing", "count"):
@@ -169,13 +171,13 @@ class SelectionPlan:
         return branch.element
 
     def unknown_tags(self, element: Branch) -> None:
-        """The columns of unknown tagged fields, where the core has them."""
+        """Add the columns of unknown tagged fields, where the core has them."""
         for slot, (name, word) in enumerate((("tag", Primitive("uint32")), ("data", LengthPrefixed("bytes")))):
             element.below[name] = Branch(word, element.level)
             element.below[name].slot = slot
 
     def mark_presence(self, branch: Branch, tagged: bool = False) -> None:
-        """Slots for what may be absent, behind all columns of their level."""
+        """Add slots for what may be absent, after all columns of their level."""
         if tagged or isinstance(branch.word, Optional):
             branch.present = self.levels[branch.level].add(0)
         struct = branch.word.subcon if isinstance(branch.word, Optional) else branch.word

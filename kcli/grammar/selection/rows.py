@@ -97,6 +97,6 @@ class Filler:
             into[at] = int(value)
 
     def content(self, word: LengthPrefixed, path: str) -> int:
-        """Bytes of a string, bytes or records behind their length."""
+        """Return the size in bytes of a string, bytes or records after their length."""
         span = self.spans[path][-1]
         return max(read_length(ByteSource(self.data[span.start : span.end]), word.width, path)[0], 0)

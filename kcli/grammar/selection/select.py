@@ -51,7 +51,9 @@ class Selection(SelectionPlan):
     """
 
     def __init__(self, codec: Codec, paths: Sequence[str], missing: int = MISSING) -> None:
-        """missing: what stands in a column of numbers that the version or a message lacks. UsageError: no such path."""
+        """Compile a selection. missing: the value in a column of numbers that the version or a message lacks. Raises
+        UsageError for an unknown path.
+        """
         super().__init__(codec.grammar, codec.what, paths, missing)
         self.codec = codec
 

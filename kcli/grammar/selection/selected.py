@@ -27,36 +27,40 @@ class Selected:
         return len(self.rows[level]) // (8 * len(self.plan.levels[level].template))
 
     def view(self, level: int, slot: int, form: Literal["q", "d"] = "q") -> memoryview:
-        """One slot of every row of a level, as int64 or double."""
+        """Return one slot of every row of a level, as int64 or double."""
         view: memoryview[Any] = memoryview(self.rows[level]).cast(form)
         return view[slot :: len(self.plan.levels[level].template)]
 
     def column(self, path: str) -> memoryview:
-        """Numbers, one for each row of the path's level: int64, or doubles for a float64. `missing` where none is."""
+        """Return numbers, one for each row of the path's level: int64, or doubles for a float64. `missing` where there
+        is none.
+        """
         place = self.plan.place(path)
         if place.type in SLICED:
             raise UsageError(f"select: {path} is a {place.type}: take `slices`, not `column`")
         return self.view(place.level, place.slot, "d" if place.type == "float64" else "q")
 
     def slices(self, path: str) -> tuple[memoryview, memoryview]:
-        """(starts, sizes) in `data` of strings, bytes, records and uuids, in bytes; size -1: null, or not there."""
+        """Return (starts, sizes) in `data` of strings, bytes, records and uuids, in bytes; size -1: null, or absent."""
         place = self.plan.place(path)
         if place.type not in SLICED:
             raise UsageError(f"select: {path} is a {place.type}: take `column`, not `slices`")
         return self.view(place.level, place.slot), self.view(place.level, place.slot + 1)
 
     def counts(self, path: str) -> memoryview:
-        """Entries of an array (`topics[].partitions[]`), for each row of its level; -1: null, or not there."""
+        """Return the lengths of an array (`topics[].partitions[]`), for each row of its level; -1: null, or absent."""
         place = self.plan.count(path)
         return self.view(place.level, place.slot)
 
     def present(self, path: str) -> memoryview | None:
-        """1 where a tagged field was sent or a struct is not null, else 0; None where the path is always there."""
+        """Return 1 where a tagged field was sent or a struct is not null, else 0; None where the path
+        is always there.
+        """
         branch = self.plan.branches[path]
         return self.view(branch.level, branch.present) if branch.present >= 0 else None
 
     def parents(self, path: str) -> array[int]:
-        """For each row of the path's level its array's row, to join columns of two levels."""
+        """Return for each row of the path's level its array's row, to join columns of two levels."""
         counts = self.counts(path)
         return array("q", (row for row, count in enumerate(counts) for _ in range(count)))
 

@@ -48,7 +48,7 @@ def is_sized(place: Place) -> bool:
 
 
 def width_of(place: Place) -> int:
-    """Bytes of the length: 0 for a compact one."""
+    """Return the bytes of the length: 0 for a compact one."""
     return 0 if "compact" in place.type else 2 if place.type.endswith("string") else 4
 
 
@@ -58,7 +58,7 @@ def what(place: Place) -> str:
 
 
 def varint_at(data: Buffer, at: int) -> tuple[int, int] | None:
-    """(value, bytes) of the unsigned varint there; None where there is none."""
+    """Return (value, bytes) of the unsigned varint at `at`; None if there is none."""
     source = ByteSource(data[at : at + 5])
     try:
         value, _ = read_varint(source, "")

@@ -37,7 +37,7 @@ class Changed(NamedTuple):
 
 
 def repeated_hints(layout: Layout, frame: bytes) -> Iterator[Hint]:
-    """A hint for each field of an array's entries that is written wrongly in all of them."""
+    """Yield a hint for each field of an array's entries that is written wrongly in all of them."""
     if len(frame) > LARGEST:
         return
     for change in changed_grammars(layout.body.grammar, ""):

@@ -25,7 +25,7 @@ SLIPS = (
 
 
 def framings(data: Buffer) -> list[Framing]:
-    """The ways to read data as frames behind wrong lengths, none where no such lengths lead exactly to its end."""
+    """Return the ways to read data as frames with wrong lengths; none where no such lengths lead exactly to its end."""
     found = []
     for order, extra, text in SLIPS:
         frames = chain(data, order, extra)
@@ -37,8 +37,9 @@ def framings(data: Buffer) -> list[Framing]:
 
 
 def chain(data: Buffer, order: str, extra: int) -> list[tuple[int, int]]:
-    """(start, end) of each frame, [] where the lengths do not lead to the end. extra: bytes that a length counts
-    besides its frame."""
+    """Return (start, end) of each frame, [] where the lengths do not lead to the end. extra: bytes that a length counts
+    besides its frame.
+    """
     frames, at = [], 0
     while at + PREFIX <= len(data):
         size = int.from_bytes(data[at : at + PREFIX], "little" if order == "little" else "big", signed=True) - extra

@@ -19,7 +19,7 @@ LayoutOf = Callable[[int], Layout]  # of a version
 
 
 def hints_text(hints: list[Hint], start: int = 0) -> str:
-    """In words, "" without any. start: the offset of the frame in what was given."""
+    """Format hints, "" without any. start: the offset of the frame in what was given."""
     return joined(hints, start, "it reads to its end")
 
 
@@ -52,7 +52,7 @@ def is_request(frame: bytes, dialect: str | None) -> bool:
 
 
 def response_hints(frame: bytes, api_key: int, version: int, dialect: str | None = None) -> list[Hint]:
-    """As `request_hints`, of the response to a request of that API and version."""
+    """Return what `request_hints` does, for the response to a request of that API and version."""
 
     def layout(of: int) -> Layout:
         return Layout(messages.response_header(api_key, of, dialect), messages.response(api_key, of, dialect))
@@ -74,7 +74,7 @@ def request_layout(api_key: int, version: int, dialect: str | None) -> Layout:
 def frame_hints(
     frame: bytes, versions: Iterable[int], version: int, layout_of: LayoutOf, dialect: str | None
 ) -> list[Hint]:
-    """All hints for a frame. versions: those of its API; version: its own."""
+    """Return all hints for a frame. versions: those of its API; version: its own."""
     others = {each: layout_of(each) for each in versions if each != version}
     found = version_hint(others, frame)
     if version in versions:
@@ -86,7 +86,7 @@ def frame_hints(
 
 
 def behind_header(layout: Layout, others: dict[int, Layout]) -> dict[int, Layout]:
-    """The bodies of versions whose header is another, behind the header of this one."""
+    """Pair the bodies of versions whose header differs with the header of this one."""
     return {
         version: Layout(layout.header, other.body)
         for version, other in others.items()
@@ -95,7 +95,7 @@ def behind_header(layout: Layout, others: dict[int, Layout]) -> dict[int, Layout
 
 
 def version_hint(layouts: dict[int, Layout], frame: bytes, behind: str = "") -> list[Hint]:
-    """The versions in which a frame reads to its end, in one hint. behind: more words."""
+    """Return the versions in which a frame reads to its end, in one hint. behind: more words."""
     odd = {each: oddness_of(layout, frame) for each, layout in layouts.items() if layout.reads(frame)}
     if not odd:
         return []
@@ -126,7 +126,7 @@ def header_hint(layout: Layout, frame: bytes, dialect: str | None) -> list[Hint]
 
 
 def next_message(layout: Layout, frame: bytes, reads: Callable[[bytes], bool]) -> list[Hint]:
-    """Bytes behind the message that are a frame behind its length, or a message that `reads` knows."""
+    """Find bytes after the message that are a frame with its length, or a message that `reads` knows."""
     walk = layout.walk(frame, 1)
     rest = frame[walk.end :]
     if walk.error is not None or len(rest) < 2 * PREFIX:
@@ -141,7 +141,7 @@ def next_message(layout: Layout, frame: bytes, reads: Callable[[bytes], bool]) -
 
 
 def start_hints(frame: bytes, dialect: str | None) -> list[Hint]:
-    """API key or version of another width, left out or written twice."""
+    """Find an API key or version of another width, left out or written twice."""
     found, tables = list[Hint](), catalog(dialect)
     for at, name in ((0, "requestApiKey"), (VERSION_AT, "requestApiVersion")):
         for repair in repairs_at(Place(name, at, at + 2, "int16", closes=False), frame):

@@ -30,7 +30,7 @@ def fits(data: Buffer, at: int, length: int) -> bool:
 
 
 def plain_for_compact(data: bytes, place: Place) -> Iterator[Edit]:
-    """int16 or int32 lengths where a varint of length + 1 is expected."""
+    """Find int16 or int32 lengths where a varint of length + 1 is expected."""
     if is_sized(place) and not width_of(place):
         usual = 2 if place.type.endswith("string") else 4
         for width in (usual, 6 - usual):
@@ -42,7 +42,7 @@ def plain_for_compact(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def compact_for_plain(data: bytes, place: Place) -> Iterator[Edit]:
-    """Varints of length + 1 where int16 or int32 is expected."""
+    """Find varints of length + 1 where int16 or int32 is expected."""
     width = width_of(place)
     if is_sized(place) and width and (found := varint_at(data, place.start)):
         length = found[0] - 1
@@ -53,7 +53,7 @@ def compact_for_plain(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def other_width(data: bytes, place: Place) -> Iterator[Edit]:
-    """int32 for int16 lengths, and the reverse."""
+    """Find int32 for int16 lengths, and the reverse."""
     width = width_of(place)
     if is_sized(place) and width:
         length = int_at(data, place.start, 6 - width)
@@ -63,7 +63,7 @@ def other_width(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def not_plus_one(data: bytes, place: Place) -> Iterator[Edit]:
-    """A compact length that says the length, not one more."""
+    """Find a compact length without the + 1."""
     if is_sized(place) and not width_of(place) and (found := varint_at(data, place.start)):
         yield Edit(
             found[1],
@@ -98,7 +98,7 @@ def little_endian(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def without_length(data: bytes, place: Place) -> Iterator[Edit]:
-    """Content without a length in front of it."""
+    """Find content without a length before it."""
     if not is_sized(place):
         return
     for length in likely_lengths(data, place):
@@ -125,7 +125,7 @@ def likely_lengths(data: bytes, place: Place) -> Iterable[int]:
 
 
 def length_twice(data: bytes, place: Place) -> Iterator[Edit]:
-    """A length that stands twice."""
+    """Find a length that is written twice."""
     if is_sized(place):
         found = varint_at(data, place.start)
         end = place.start + (width_of(place) or (found[1] if found else 0))
@@ -178,7 +178,7 @@ def text_sizes(data: Buffer, start: int, length: int) -> Iterator[tuple[int, str
 
 
 def null_refused(data: bytes, place: Place) -> Iterator[Edit]:
-    """A null where none is allowed; -1 as a byte where a compact null is 0."""
+    """Find a null where none is allowed; -1 as a byte where a compact null is 0."""
     if not is_sized(place):
         return
     width = width_of(place)

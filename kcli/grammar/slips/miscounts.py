@@ -16,7 +16,7 @@ COST, FARTHER = 1.5, 1.0  # as oddness: by one, and for each more
 
 
 def miscounted(data: bytes, place: Place) -> Iterator[Edit]:
-    """A count of entries that are not there, or of fewer; a length that is off by one, or does not fit its batches."""
+    """Find a count of missing entries, or of fewer; a length that is off by one, or does not fit its batches."""
     if not is_sized(place) or (found := said_at(data, place)) is None:
         return
     said, size = found
@@ -27,7 +27,7 @@ def miscounted(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def said_at(data: Buffer, place: Place) -> tuple[int, int] | None:
-    """(length or count, the bytes that say it); None where there is none."""
+    """Return (length or count, the bytes that say it); None if there is none."""
     if width := width_of(place):
         number = int_at(data, place.start, width)
         return None if number is None else (number, width)

@@ -81,7 +81,7 @@ class Layout:
         return Walk([*trace.recent], len(trace.encodings), None, source.tell())
 
     def places(self, walk: Walk) -> list[Place]:
-        """The places where the slip may be, the last first."""
+        """Return the places where the slip may be, the last first."""
         spans = [*walk.spans, self.stop(walk)]
         found = [
             Place(span.path, span.start, end, span.type, before is not None and closes(before, span))

@@ -29,7 +29,7 @@ YEAR_2001, YEAR_2096 = 10**12, 4 * 10**12  # in ms
 
 
 def oddness(spans: Iterable[Span]) -> float:
-    """The sum over fields of how odd each is: about 0 for what clients and brokers send."""
+    """Sum how odd each field is: about 0 for what clients and brokers send."""
     listed = list(spans)
     return sum(of_value(span) for span in listed) + STRANGE * repeated(listed)
 
@@ -100,7 +100,9 @@ def of_text(name: str, value: str) -> float:
 
 
 def of_records(value: Any) -> float:
-    """Batches follow each other up to the end, each with its length and magic at fixed places."""
+    """Return how odd records are: batches follow each other up to the end, each with length and magic
+    at fixed places.
+    """
     data, at = bytes(value), 0
     while at + MAGIC_AT < len(data):
         if data[at + MAGIC_AT] > 2:
@@ -110,7 +112,7 @@ def of_records(value: Any) -> float:
 
 
 def of_uuid(span: Span) -> float:
-    """Kafka's ids are random ones (version 4) or count from 0."""
+    """Return how odd a uuid is: Kafka's ids are random ones (version 4) or count from 0."""
     import base64
 
     raw = base64.urlsafe_b64decode(str(span.value) + "==")

@@ -84,7 +84,7 @@ def twice(data: bytes, place: Place) -> Iterator[Edit]:
 
 
 def left_out(data: bytes, place: Place) -> Iterator[Edit]:
-    """A field that is not there: the rest reads on behind an empty one."""
+    """Find a field that is missing: the rest reads on after an empty one."""
     empty = b""
     if is_sized(place):
         empty = length_bytes(-1 if "nullable" in place.type else 0, width_of(place))

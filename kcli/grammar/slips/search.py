@@ -35,13 +35,13 @@ class Hint(NamedTuple):
     odd: float
 
     def text(self, start: int = 0) -> str:
-        """In words; start: the offset of the frame in what was given."""
+        """Format the hint; start: the offset of the frame in what was given."""
         place = "" if self.slip == "version" else f" at {self.at + start:#x}"
         return f"{self.words}{place}: {self.question}"
 
 
 def field_hints(layout: Layout, frame: bytes) -> list[Hint]:
-    """A hint for each repair at one field after which the frame reads to its last byte."""
+    """Return a hint for each repair at one field after which the frame reads to its last byte."""
     if len(frame) > LARGEST:
         return []
     found, fields, walk = list[Hint](), 0, layout.walk(frame, PLACES)
@@ -93,7 +93,9 @@ def likeliest(found: list[Hint]) -> list[Hint]:
 
 
 def joined(hints: list[Hint], start: int, lead: str) -> str:
-    """All in one sentence, "" without any. start: the offset of the frame in what was given. lead: its first words."""
+    """Join all hints in one sentence, "" without any. start: the offset of the frame in what was given. lead: first
+    words.
+    """
     texts = [hint.text(start) for hint in hints]
     several = f"{len(texts)} slips explain it: " if len(texts) > 1 else ""
     others = "".join(f"{'' if before.endswith('?') else '.'} Or {text}" for before, text in pairwise(texts))

@@ -170,7 +170,9 @@ def with_word(field: Field, word: Word) -> Field:
 
 
 def read_so(layout: Layout, header: Word, body: Word, frame: bytes, hint: Hint) -> Iterator[Hint]:
-    """The hint with its place and the right message, if the frame reads to its end and two numbers or more are odd."""
+    """Yield the hint with its place and the right message, if the frame reads to its end and two numbers or more are
+    odd.
+    """
     source, trace = ByteSource(frame), DecodeTrace(list[Span]())
     try:
         values = [word.parse_word(source, trace, "") for word in (header, body)]

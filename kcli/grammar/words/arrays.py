@@ -114,7 +114,7 @@ class Optional(Word):
         return self.subcon.parse_word(source, trace, path) if present else None
 
     def presence(self, source: ByteSource, path: str) -> tuple[bool, bytes]:
-        """(whether a struct follows, the bytes that say so)."""
+        """Return whether a struct follows, and the bytes that say so."""
         if not self.tagged:
             marker = source.take(1, path)
             return marker[0] < 0x80, marker

@@ -26,7 +26,7 @@ def as_word(construct: Any) -> Word:
 
 
 def context_below(trace: DecodeTrace, *, parsing: bool) -> Any:
-    """Construct's context for the fields of a struct, under the one in the trace."""
+    """Make construct's context for the fields of a struct, under the one in the trace."""
     outer = trace.context
     if outer is None:
         outer = Container(_parsing=parsing, _building=not parsing, _sizing=False)
@@ -71,7 +71,7 @@ class Embedded(Word):
         return value
 
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> Any:
-        """The value that was built; a Rebuild makes its own."""
+        """Build a value and return it; a Rebuild makes its own."""
         stream, context = io.BytesIO(), trace.context or context_below(trace, parsing=False)
         try:
             built = self.subcon._build(value, stream, context, construct_path("(building)", path))

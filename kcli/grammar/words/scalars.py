@@ -41,7 +41,7 @@ class Primitive(Word):
         return value
 
     def value_of(self, data: bytes) -> tuple[Any, bool]:
-        """(value, whether it gives the same bytes when written)."""
+        """Return (value, whether it gives the same bytes when written)."""
         if self.type == "bool":
             return data != b"\0", data in (b"\0", b"\1")
         if self.type == "uuid":
@@ -74,7 +74,7 @@ class Primitive(Word):
         return value.to_bytes(self.least, "big", signed=signed)
 
     def json_value(self, value: Any, form: JsonForm) -> Any:
-        """JSON has no NaN and no infinity: as text then, as Kafka's own JSON."""
+        """Return NaN and infinity as text, as Kafka's own JSON does: JSON has no such numbers."""
         if self.type == "float64" and not math.isfinite(value):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         return value
@@ -127,7 +127,7 @@ class LengthPrefixed(Word):
         return value
 
     def size_of(self, source: ByteSource, path: str) -> int:
-        """Bytes of the length and what it counts; the source stays where it is."""
+        """Return the bytes of the length and what it counts; the source stays where it is."""
         start = source.tell()
         length, _ = read_length(source, self.width, path)
         size = source.tell() - start + max(length, 0)
@@ -135,7 +135,7 @@ class LengthPrefixed(Word):
         return size
 
     def value_of(self, data: bytes) -> tuple[Any, bool]:
-        """(value, whether it gives the same bytes when written)."""
+        """Return (value, whether it gives the same bytes when written)."""
         if self.kind != "string":
             return data, True
         try:

@@ -15,7 +15,7 @@ class ReadableStream(Protocol):
     """What construct asks of a stream that it parses."""
 
     def read(self, size: int = -1, /) -> bytes:
-        """Up to `size` bytes; without one, all that are left."""
+        """Read up to `size` bytes; without one, all that are left."""
 
     def tell(self) -> int:
         """Return the offset of the next byte."""
@@ -36,7 +36,7 @@ class ByteSource(io.BytesIO):
         self.seek(offset)
 
     def left(self) -> int:
-        """Bytes up to the limit."""
+        """Return the number of bytes up to the limit."""
         return self.limit - self.tell()
 
     def take(self, size: int, path: str) -> bytes:
@@ -46,7 +46,7 @@ class ByteSource(io.BytesIO):
         return self.read(size)
 
     def short(self, size: int, path: str) -> DecodeError:
-        """The error for a value of `size` bytes where fewer are left."""
+        """Make the error for a value of `size` bytes where fewer are left."""
         at, unit = self.tell(), "byte" if size == 1 else "bytes"
         return DecodeError(path, at, f"needs {size} {unit} at {at:#x}, {self.left()} left")
 
@@ -70,11 +70,13 @@ class StreamSource(ByteSource):
         return self.start + super().tell()
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """To an offset of the stream; only where it was read before."""
+        """Seek to an offset of the stream; only where it was read before."""
         return self.start + super().seek(offset - self.start, whence)
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Up to `size` bytes, all that are left without one. DecodeError where a pipe ends before `size`."""
+        """Read up to `size` bytes, all that are left without one. Raises DecodeError where a pipe ends
+        before `size`.
+        """
         at, every = super().tell(), size is None or size < 0
         wanted = self.left() if size is None or size < 0 else size
         missing = wanted - (super().seek(0, io.SEEK_END) - at)
@@ -96,7 +98,7 @@ class Window:
         self.source = source
 
     def read(self, size: int = -1, /) -> bytes:
-        """Up to `size` bytes, none beyond the limit."""
+        """Read up to `size` bytes, none beyond the limit."""
         left = self.source.left()
         return self.source.read(left if size < 0 else min(size, left))
 

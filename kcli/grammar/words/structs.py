@@ -56,12 +56,12 @@ class Struct(Word):
         return value
 
     def parse_tags(self, value: dict[str, Any], source: ByteSource, trace: DecodeTrace, path: str) -> None:
-        """The tagged fields, put among the plain ones."""
+        """Parse the tagged fields, and put them among the plain ones."""
         if self.tags is not None:
             value |= self.tags.parse_word(source, trace, path)
 
     def parse_in_context(self, value: dict[str, Any], source: ByteSource, trace: DecodeTrace, path: str) -> None:
-        """All fields. Construct's words can refer to the plain ones before them (`this.name`)."""
+        """Parse all fields. Construct's words can refer to the plain ones before them (`this.name`)."""
         outer, context = trace.context, context_below(trace, parsing=True)
         trace.context = context
         try:
@@ -86,12 +86,12 @@ class Struct(Word):
             self.build_tags(value, out, trace, path)
 
     def build_tags(self, value: dict[str, Any], out: bytearray, trace: DecodeTrace, path: str) -> None:
-        """The section of tagged fields behind the plain ones."""
+        """Build the section of tagged fields after the plain ones."""
         if self.tags is not None:
             self.tags.build_word(value, out, trace, path)
 
     def build_in_context(self, value: dict[str, Any], out: bytearray, trace: DecodeTrace, path: str) -> None:
-        """All fields. Construct's words can refer to any of them (`this.name`)."""
+        """Build all fields. Construct's words can refer to any of them (`this.name`)."""
         outer, context = trace.context, context_below(trace, parsing=False)
         context.update(value)
         trace.context = context
@@ -109,7 +109,7 @@ class Struct(Word):
             trace.context = outer
 
     def check_names(self, value: dict[str, Any], path: str) -> None:
-        """EncodeError: the value has a field that this struct lacks."""
+        """Raise EncodeError if the value has a field that this struct lacks."""
         for name in value:
             if name not in self.words and not (isinstance(name, str) and name.startswith("_")):
                 there = ", ".join(sorted(self.words)) or "none"

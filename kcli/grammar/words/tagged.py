@@ -86,7 +86,7 @@ class TaggedFields(Word):
         return value
 
     def parse_tag(self, source: ByteSource, trace: DecodeTrace, path: str, value: dict[str, Any]) -> tuple[int, bool]:
-        """(tag, canonical); the field is put into `value`."""
+        """Parse a tagged field into `value`; return (tag, canonical)."""
         place, start = child(path, "_tags"), source.tell()
         tag, clean = read_varint(source, place)
         size, clean_size = read_varint(source, place)
@@ -167,7 +167,7 @@ def unknown_json(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def unknown_of(value: dict[str, Any], path: str) -> list[tuple[int, bytes]]:
-    """(tag, bytes) of each unknown tagged field in a value. EncodeError."""
+    """Return (tag, bytes) of each unknown tagged field in a value. Raises EncodeError."""
     place, tags = child(path, UNKNOWN_TAGS), value.get(UNKNOWN_TAGS, [])
     if not isinstance(tags, list):
         raise EncodeError(place, f"needs a list of tags, not {tags!r}")

@@ -75,10 +75,10 @@ def element(path: str, index: int) -> str:
 
 
 def inside(outer: str, path: str) -> str:
-    """A path that begins at the value at `outer`, as one that begins where `outer` does."""
+    """Join a path that begins at the value at `outer` to `outer`."""
     return f"{outer}{path}" if path.startswith("[") else ".".join(part for part in (outer, path) if part)
 
 
 def field_path(path: str) -> str:
-    """Construct's path, `(parsing) -> header -> key`, as ours: `header.key`."""
+    """Turn construct's path, `(parsing) -> header -> key`, into ours: `header.key`."""
     return ".".join(name for name in path.split(" -> ")[1:] if name != "None")

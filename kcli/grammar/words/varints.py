@@ -12,7 +12,7 @@ from kcli.grammar.words.word import Word
 
 
 def read_varint(source: ByteSource, path: str) -> tuple[int, bool]:
-    """(value, canonical): an unsigned varint of at most 32 bits."""
+    """Read an unsigned varint of at most 32 bits: (value, canonical)."""
     start, value = source.tell(), 0
     for index in range(5):
         if not source.left():
@@ -28,7 +28,7 @@ def read_varint(source: ByteSource, path: str) -> tuple[int, bool]:
 
 
 def read_length(source: ByteSource, width: int, path: str) -> tuple[int, bool]:
-    """(length, canonical) of 2 or 4 bytes, or compact (width 0: a varint of length + 1); -1 is null."""
+    """Read (length, canonical) of 2 or 4 bytes, or compact (width 0: a varint of length + 1); -1 is null."""
     if not width:
         value, canonical = read_varint(source, path)
         return value - 1, canonical
@@ -37,7 +37,7 @@ def read_length(source: ByteSource, width: int, path: str) -> tuple[int, bool]:
 
 
 def length_bytes(length: int, width: int) -> bytes:
-    """A length as `read_length` reads it; -1 is null."""
+    """Encode a length as `read_length` reads it; -1 is null."""
     if not width:
         return write_unsigned(length + 1)
     return length.to_bytes(width, "big", signed=True)

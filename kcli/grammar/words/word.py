@@ -94,7 +94,7 @@ def in_context(trace: DecodeTrace, context: Any, call: Callable[[], Any]) -> Any
 
 
 def containers(value: Any) -> Any:
-    """A value as construct gives it: dicts as Containers, lists as ListContainers."""
+    """Return a value as construct gives it: dicts as Containers, lists as ListContainers."""
     if isinstance(value, dict):
         return Container((name, containers(item)) for name, item in value.items())
     if isinstance(value, list):
@@ -122,7 +122,7 @@ class Word(Grammar):
         return self.size
 
     def json_value(self, value: Any, form: JsonForm) -> Any:
-        """The value as JSON has it."""
+        """Return the value as JSON has it."""
         return value
 
     def kept(self, value: Any, key: str, trace: DecodeTrace) -> bytes | None:
