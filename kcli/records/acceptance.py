@@ -101,7 +101,9 @@ def is_transactional(records: bytes | memoryview) -> bool:
 
 
 def whole_size(records: bytes | memoryview, at: int) -> int | None:
-    """Bytes of the batch at `at`; None where there is no whole one. RefusedError: bytes that can't begin one."""
+    """Return the size in bytes of the batch at `at`; None if it is not whole. Raises RefusedError for bytes that can't
+    begin one.
+    """
     left = len(records) - at
     if left < LENGTH_END:
         return None
@@ -121,7 +123,7 @@ def whole_size(records: bytes | memoryview, at: int) -> int | None:
 
 
 def check_batch(batch: Batch, most: int = MOST_BYTES) -> None:
-    """The rules on the header of a producer's batch of magic 2. RefusedError."""
+    """Check the header of a producer's batch of magic 2. Raises RefusedError."""
     if batch.base_offset != 0:
         raise RefusedError("INVALID_RECORD", f"base offset {batch.base_offset}: a producer sends 0")
     if batch.size > most:
@@ -141,7 +143,9 @@ def check_batch(batch: Batch, most: int = MOST_BYTES) -> None:
 
 
 def count_problem(batch: Batch) -> str:
-    """What is wrong with the numbers of a producer's batch: it has as many offsets as records, and one at least."""
+    """Check the counts of a producer's batch: as many offsets as records, and one at least. Return what is wrong, or
+    "".
+    """
     takes = batch.last_offset - batch.base_offset + 1
     if batch.count <= 0:
         return f"recordCount {batch.count}: 1 or more expected"
@@ -160,7 +164,7 @@ def check_keys(batch: Batch) -> None:
 
 
 def check_records(batch: Batch, times: TimeLimits | None) -> None:
-    """The rules on the records. RefusedError."""
+    """Check the records of a batch. Raises RefusedError."""
     damage = ""
     try:
         data = decompress(batch.codec, batch.payload or b"", batch.magic)
@@ -200,8 +204,8 @@ def salvaged(codec: int, data: memoryview | bytes) -> bytes:
 
 
 def skim(data: memoryview, count: int) -> tuple[str, bool, bool]:
-    """The records by what their fields take, whatever their lengths say, as a broker reads them in a compressed batch
-    (PartialDefaultRecord). Returns (what is wrong, whether the bytes end there, whether offset deltas run on from 0).
+    """Skim the records by what their fields take, whatever their lengths say, as a broker reads a compressed batch
+    (PartialDefaultRecord). Return (what is wrong, whether the bytes end there, whether offset deltas run on from 0).
     """
     source, steady = ByteSource(data), True
     for index in range(count):

@@ -38,7 +38,7 @@ class Record(NamedTuple):
 
 
 def text_of(data: bytes | None) -> str:
-    """A key or value for display; of one with a secret, as records of the metadata log may have, only its size."""
+    """Format a key or value; of one with a secret, as records of the metadata log may have, only its size."""
     from kcli.records.secrets import is_secret_value
 
     if data is None:
@@ -82,7 +82,7 @@ class Batch:
     )
 
     def __init__(self, data: memoryview, frame: core.Frame, base: int = 0) -> None:
-        """base: where `data` begins in the file that it is a chunk of."""
+        """Wrap a batch. base: where `data` begins in the file that it is a chunk of."""
         self.data = data
         self.base = base
         (
@@ -199,7 +199,9 @@ class Batch:
         return self.data[self.payload_position : self.payload_position + self.payload_size]
 
     def records(self) -> Iterator[Record]:
-        """The records, also a control batch's. DecodeError at the first that can't be read, behind those before it."""
+        """Yield the records, also a control batch's. Raises DecodeError at the first that can't be read, after those
+        before it.
+        """
         rows, problem = self._read()
         yield from map(_record, rows)
         if problem is not None:

@@ -32,7 +32,7 @@ def build_batch(
     append_time: int | None = None,
     offsets: Sequence[int] | None = None,
 ) -> bytes:
-    """One batch of magic 2 from (timestamp ms, key, value, headers); offsets run on from base_offset.
+    """Build one batch of magic 2 from (timestamp ms, key, value, headers); offsets run on from base_offset.
 
     append_time: the batch's time is the broker's (LogAppendTime), in ms. offsets: absolute ones, with gaps as after
     compaction. Raises EncodeError: no record, or more than a batch can hold.
@@ -79,7 +79,9 @@ def header_rows(headers: Headers) -> list[tuple[bytes, bytes | None]]:
 def build_control_batch(
     records: Iterable[tuple[bytes, bytes]], timestamp: int, base_offset: int = 0, *, partition_leader_epoch: int = -1
 ) -> bytes:
-    """A control batch without a producer (leader change, snapshot header and footer, KRaft's), from (key, value)."""
+    """Build a control batch without a producer (leader change, snapshot header and footer, KRaft's),
+    from (key, value).
+    """
     rows: list[NewRecord] = [(timestamp, key, value, ()) for key, value in records]
     return build_batch(rows, base_offset, control=True, partition_leader_epoch=partition_leader_epoch)
 
@@ -94,7 +96,7 @@ def build_marker(
     *,
     partition_leader_epoch: int = -1,
 ) -> bytes:
-    """The control batch that ends a transaction (EndTransactionMarker)."""
+    """Build the control batch that ends a transaction (EndTransactionMarker)."""
     record: NewRecord = (timestamp, end_transaction_key(commit), end_transaction_value(coordinator_epoch), ())
     return build_batch(
         [record],
@@ -117,7 +119,8 @@ def build_message_set(
     offsets: Sequence[int] | None = None,
     level: int | None = None,
 ) -> bytes:
-    """Messages of magic 0 or 1 from (timestamp ms, key, value): one after another, or wrapped in a compressed one.
+    """Build messages of magic 0 or 1 from (timestamp ms, key, value): one after another, or wrapped in a compressed
+    one.
 
     Inner offsets are absolute in magic 0, and from 0 on in magic 1 (KIP-31); the wrapper's own is that of the last one.
     """

@@ -108,7 +108,7 @@ def record_arrays(
     secrets: bool = False,
     messages: Any = None,
 ) -> Iterator[tuple[dict[str, Any], Any]]:
-    """The same columns as Arrow arrays by name, and for each record the number of its batch in `data` (numpy int32).
+    """Yield the columns as Arrow arrays by name, and for each record the number of its batch in `data` (numpy int32).
 
     In parts, each of whole batches that decompress to PART_BYTES, or of one. messages: an array with a number for each
     batch, of the message that it came in, within whose budget it unfolds; None: each batch came alone.

@@ -32,7 +32,7 @@ MESSAGES: Mapping[int, str] = {
 
 
 def decode_control(key: bytes | None, value: bytes | None) -> dict[str, Any]:
-    """{"type", "version", "data"}: for an unknown record type None, with "apiKey" and "reason".
+    """Return {"type", "version", "data"}: for an unknown record type None, with "apiKey" and "reason".
 
     `data` has the fields of the value; for what cannot be read it is {"base64": ...}, with a "reason".
     """

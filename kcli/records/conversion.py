@@ -40,7 +40,7 @@ class Slice:
 
     @classmethod
     def of(cls, data: Buffer) -> Slice:
-        """Bytes in memory as a slice."""
+        """Return bytes in memory as a slice."""
         view = memoryview(data).cast("B")
 
         def read(into: memoryview, position: int) -> int:

@@ -64,7 +64,7 @@ def encode_batches(rows: Iterable[Row], level: int | None = None) -> bytes:
 
 
 def encode_batch(row: Row, level: int | None = None) -> bytes:
-    """The bytes of one batch in kcli's JSON form; of magic 0 and 1, a message with what it wraps. EncodeError."""
+    """Encode one batch in kcli's JSON form; of magic 0 and 1, a message with those it wraps. Raises EncodeError."""
     if not isinstance(row, dict):
         raise EncodeError("", "an object expected")
     if "event" in row:
@@ -89,7 +89,7 @@ def holds(data: bytes, row: Row) -> bool:
 
 
 def check_names(row: Row, known: frozenset[str]) -> None:
-    """EncodeError: a field that is none. What begins with "_" is said beside the fields, or not by kcli."""
+    """Raise EncodeError for an unknown field. Names that begin with "_" are passed over."""
     if row.keys() <= known:
         return
     for name in row:
@@ -220,7 +220,7 @@ def encode_messages(row: Row, magic: int, level: int | None) -> bytes:
 
 
 def record_rows(row: Row) -> list[OldRow]:
-    """Rows (offset, timestamp, key, value, headers) of the JSON records; an offset left out follows the one before."""
+    """Return rows (offset, timestamp, key, value, headers) of JSON records; a missing offset follows the one before."""
     records = row.get("records") or []
     if not isinstance(records, list):
         raise EncodeError("records", "a list expected")

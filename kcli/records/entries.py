@@ -17,5 +17,7 @@ LEAST_ENTRY = 18  # bytes that show what an entry is: head, then CRC or epoch, m
 
 
 def entry_size(data: bytes | bytearray | memoryview | mmap, at: int = 0) -> int:
-    """Bytes of the whole entry at `at`, by its size field; not above HEAD where the field makes no sense."""
+    """Return the size in bytes of the whole entry at `at`, by its size field; at most HEAD where the field makes no
+    sense.
+    """
     return int.from_bytes(data[at + SIZE_AT : at + HEAD], "big", signed=True) + HEAD

@@ -27,8 +27,8 @@ OVERFLOW_BYTES = 128 * 1024
 
 
 def cut_slice(source: Slice, fetch_size: int, first_offset: int = 0) -> Slice:
-    """The slice that a broker reads for a fetch: from the batch that holds first_offset, at most fetch_size bytes but
-    at least one batch. Empty for an offset beyond the end.
+    """Return the slice that a broker reads for a fetch: from the batch that holds first_offset, at most fetch_size
+    bytes but at least one batch. Empty for an offset beyond the end.
     """
     position = source.start
     if first_offset > 0:
@@ -152,7 +152,7 @@ class FetchSend:
 
 
 def fill(head: bytes, size: int) -> Iterator[bytes]:
-    """`head`, then zeroes up to `size` bytes, in parts; cut when even the head is longer."""
+    """Yield `head`, then zeroes up to `size` bytes, in parts; cut when even the head is longer."""
     yield head[:size]
     size -= len(head)
     while size > 0:

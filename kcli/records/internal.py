@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 
 def topic_of(folder: str) -> str | None:
-    """The internal topic whose partition a log folder holds, as `__consumer_offsets-12`; None for any other."""
+    """Return the internal topic whose partition a log folder holds, as `__consumer_offsets-12`; None for any other."""
     topic, _ = partition_of(folder)
     return topic if topic in TOPICS else None
 
@@ -47,8 +47,9 @@ def topic_of(folder: str) -> str | None:
 def record_members(
     topic: str, dialect: str | None = None, secrets: bool = False, embedded: bool = False
 ) -> Callable[[bytes | None, bytes | None], bytes]:
-    """What gives the records of that topic one more member: `,"_record":{...}`, as JSON text. secrets: show them.
-    embedded: with what members of groups say to each other."""
+    """Return a function that gives the records of that topic one more member: `,"_record":{...}`, as JSON text.
+    secrets: show them. embedded: with what members of groups say to each other.
+    """
     kind = TOPICS[topic]
     decode = metadata_record if kind == "metadata" else coordinator_record
 
@@ -63,20 +64,20 @@ def record_members(
 
 @cache
 def type_name(message: str) -> str:
-    """OffsetCommitKey -> OFFSET_COMMIT, PartitionRecord -> PARTITION_RECORD."""
+    """Turn OffsetCommitKey into OFFSET_COMMIT, PartitionRecord into PARTITION_RECORD."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"(Key|Value)$", "", message)).upper()
 
 
 def message_stem(type_: str) -> str:
-    """GROUP_METADATA -> GroupMetadata."""
+    """Turn GROUP_METADATA into GroupMetadata."""
     return type_.title().replace("_", "")
 
 
 def coordinator_record(kind: str, key: bytes | None, value: bytes | None, dialect: str | None, _secrets: bool) -> Row:
-    """{"type", "key": {"version", "data"}, "value": {"version", "data"} or null}.
+    """Return {"type", "key": {"version", "data"}, "value": {"version", "data"} or null}.
 
-    What can't be read has a "reason". A value then has its bytes, and what could be read of them, and stands beside its
-    key; of a key that can't be read the bytes of both are there.
+    An unreadable part has a "reason". A value then has its bytes, and what could be read of them, beside its key; of an
+    unreadable key the bytes of both are given.
     """
     if key is None or len(key) < 2:
         return unknown(None, None, key, value, "a coordinator's record needs a key that begins with its type")
@@ -94,7 +95,7 @@ def coordinator_record(kind: str, key: bytes | None, value: bytes | None, dialec
 
 
 def coordinator_value(kind: str, number: int, value: bytes | None, dialect: str | None) -> Row:
-    """{"value": {"version", "data"}}, or null; of one that can't be read also its bytes, and the reason."""
+    """Return {"value": {"version", "data"}}, or null; of an unreadable one also its bytes, and the reason."""
     if value is None:
         return {"value": None}
     row: Row = {}
@@ -117,20 +118,22 @@ def coordinator_value(kind: str, number: int, value: bytes | None, dialect: str 
 
 
 def key_version(name: str, number: int, dialect: str | None) -> int:
-    """The type is the version as well where a message has several (OffsetCommitKey 0 and 1), else there is one."""
+    """Return the version of a key: its type where the message has several versions (OffsetCommitKey 0 and 1), else the
+    only one.
+    """
     versions = catalog(dialect).message(name).versions
     return number if number in versions else versions.hi
 
 
 def value_message(kind: str, number: int, version: int, dialect: str | None) -> str:
-    """The value's message; that of the newer form where the key's own does not have the version (offset commits)."""
+    """Return the value's message; that of the newer form where the key's own lacks the version (offset commits)."""
     values = catalog(dialect).records(f"{kind}-value")
     newer = values.get(number + 1, values[number]) if number == 0 else values[number]
     return values[number] if version in catalog(dialect).message(values[number]).versions else newer
 
 
 def metadata_record(_kind: str, key: bytes | None, value: bytes | None, dialect: str | None, secrets: bool) -> Row:
-    """{"type", "version", "data"}, as kafka-dump-log prints it."""
+    """Return {"type", "version", "data"}, as kafka-dump-log prints it."""
     if value is None:
         return unknown(None, None, key, value, "a metadata record without a value")
     hidden = not secrets and (is_secret_value(value) or holds_secret(value))
@@ -173,7 +176,7 @@ def unknown(
     reason: str,
     hidden: bool = False,
 ) -> Row:
-    """hidden: the value may be a secret."""
+    """Return a record that can't be read. hidden: the value may be a secret."""
     return {
         "type": kind,
         "apiKey": number,

@@ -17,7 +17,9 @@ OF_RECORDS = ("timestamp", "key", "value", "headers")
 
 
 def java_batches(data: bytes | memoryview) -> bytes:
-    """The batches of a producer anew: offsets from 0, no leader epoch, shortest varints, nothing behind the records."""
+    """Encode the batches of a producer anew: offsets from 0, no leader epoch, shortest varints, nothing after the
+    records.
+    """
     return java_batches_of(loads(batches_json(data, secrets=True)))
 
 

@@ -105,7 +105,7 @@ class ParallelWriter:
         self.findings = Findings()
 
     def run(self, size: int = 0) -> Findings:
-        """size: the bytes that may be read by stripes."""
+        """Write the text of all chunks. size: the bytes that may be read by stripes."""
         chunks = self.cut(self.run_stripes(size))
         wish: Wish = None
         while True:

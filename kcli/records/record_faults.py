@@ -49,7 +49,7 @@ def is_fresh(batch: Batch) -> bool:
 
 
 def header_faults(batch: Batch, produced: bool = False) -> Iterator[tuple[str, str]]:
-    """(field, what is wrong) of a batch's header, its checksum aside.
+    """Yield (field, what is wrong) of a batch's header, its checksum aside.
 
     Compaction leaves fewer records than offsets; a producer's batch has as many. produced: it is one (see `is_fresh`).
     """
@@ -72,7 +72,7 @@ def header_faults(batch: Batch, produced: bool = False) -> Iterator[tuple[str, s
 
 
 def record_fault(batch: Batch, produced: bool = False) -> str | None:
-    """The first thing that is wrong with the records, if there is one. produced: as `header_faults`."""
+    """Return the first fault of the records, if there is one. produced: as `header_faults`."""
     if batch.magic < 2 and not batch.codec:
         return None
     if batch.magic < 2 or not batch.count:

@@ -82,7 +82,7 @@ def field_rows(
 
 
 def is_cut(data: memoryview, damage: Damage) -> bool:
-    """Whether a batch begins there that ends behind the field: a broker cuts the last one at the size asked for."""
+    """Return whether the field ends within the batch there: a broker cuts the last one at the size asked for."""
     left = len(data) - damage.start
     return left < HEAD or entry_size(data, damage.start) > left
 

@@ -23,7 +23,7 @@ LONGEST = 1 << 16  # bytes of a record in which it has to end
 
 @cache
 def secret_types() -> dict[int, str]:
-    """{type: record} of the metadata records that may hold secrets; each type is one byte of a varint."""
+    """Return {type: record} of the metadata records that may hold secrets; each type is one byte of a varint."""
     return {number: name for number, name in catalog().records("metadata").items() if secret_fields(name)}
 
 

@@ -23,7 +23,7 @@ EPOCHS = "leader-epoch-checkpoint"
 
 
 def base_offset_of(name: str) -> int:
-    """The offset a segment file is named by, 0 when it is named otherwise."""
+    """Return the offset in a segment file's name, 0 if there is none."""
     stem = PurePath(name).name.partition(".")[0]
     return int(stem) if stem.isdigit() else 0
 
@@ -45,7 +45,7 @@ def read_rows(kind: str, data: bytes, name: str) -> Iterator[Row]:
 
 
 def read_index(data: bytes, base: int) -> Iterator[Row]:
-    """OffsetIndex. Zeroes behind the entries are room not used yet."""
+    """Read an OffsetIndex. Zeroes after the entries are room not used yet."""
     from kcli.grammar.files.logfiles import OFFSET_INDEX_ENTRY
 
     for row in used_entries(data, OFFSET_INDEX_ENTRY, "offset index"):
@@ -53,7 +53,7 @@ def read_index(data: bytes, base: int) -> Iterator[Row]:
 
 
 def read_timeindex(data: bytes, base: int) -> Iterator[Row]:
-    """TimeIndex; timestamps in ms."""
+    """Read a TimeIndex; timestamps in ms."""
     from kcli.grammar.files.logfiles import TIME_INDEX_ENTRY
 
     for row in used_entries(data, TIME_INDEX_ENTRY, "time index"):
@@ -76,7 +76,7 @@ def check_end(data: bytes, size: int, what: str) -> None:
 
 
 def read_txnindex(data: bytes, _base: int) -> Iterator[Row]:
-    """TransactionIndex: the aborted transactions of a segment."""
+    """Read a TransactionIndex: the aborted transactions of a segment."""
     from kcli.grammar.files.logfiles import TRANSACTION_INDEX_ENTRY, TRANSACTION_INDEX_VERSION
     from kcli.grammar.words.fixed import fixed_layout
 
@@ -90,7 +90,7 @@ def read_txnindex(data: bytes, _base: int) -> Iterator[Row]:
 
 
 def read_producers(data: bytes, _base: int) -> Iterator[Row]:
-    """ProducerStateManager's snapshot."""
+    """Read ProducerStateManager's snapshot."""
     from kcli.grammar.files import logfiles
     from kcli.grammar.words.fixed import fixed_layout
 
@@ -112,7 +112,7 @@ def read_producers(data: bytes, _base: int) -> Iterator[Row]:
 
 
 def read_epochs(data: bytes, _base: int) -> Iterator[Row]:
-    """LeaderEpochCheckpointFile: which offset each leader epoch began at."""
+    """Read a LeaderEpochCheckpointFile: the offset at which each leader epoch began."""
     from kcli.grammar.files.checkpoints import LEADER_EPOCHS, VERSION
     from kcli.grammar.words.source import ByteSource
     from kcli.grammar.words.trace import DecodeTrace
@@ -126,7 +126,7 @@ def read_epochs(data: bytes, _base: int) -> Iterator[Row]:
 
 
 def row_size(kind: str) -> int:
-    """Bytes of an entry of that kind of file, 0 where they differ or a head stands before them."""
+    """Return the size in bytes of an entry of that kind of file, 0 where sizes differ or a head stands before them."""
     from kcli.grammar.files import logfiles
 
     entries = {

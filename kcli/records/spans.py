@@ -55,7 +55,7 @@ def is_secret(span: Span, data: bytes) -> bool:
 
 
 def records_before(data: bytes, span: Span) -> Iterator[Record]:
-    """The records of the compressed batch whose payload that is, as far as they can be read."""
+    """Yield the records of the compressed batch with that payload, as far as they can be read."""
     try:
         for batch in scan(data[span.start - HEADER_SIZE : span.end]):
             yield from batch.records()
@@ -121,7 +121,7 @@ def walk_batch(source: ByteSource, trace: DecodeTrace, path: str, end: int) -> N
 
 
 def note_control(record: dict[str, bytes | None], trace: DecodeTrace, path: str) -> None:
-    """What a control record's key says, and a marker's value, inside the bytes noted for them."""
+    """Note the fields of a control record's key, and of a marker's value, inside the bytes noted for them."""
     if trace.spans is None:
         return
     key, value = record["key"], record["value"]

@@ -57,8 +57,9 @@ def new_writer(
     secrets: bool = False,
     unfold: Unfolding | None = None,
 ) -> core.BatchText:
-    """A writer of batches; payloads: with what an exact encode needs; record(key, value): more members of a record;
-    secrets: show them. unfold: decompresses; None: each batch within its own bound."""
+    """Make a writer of batches; payloads: with what an exact encode needs; record(key, value): more members of a
+    record; secrets: show them. unfold: decompresses; None: each batch within its own bound.
+    """
     unfold = unfold or Unfolding()
     if secrets:
         return core.BatchText(unfold, control_members, record, payloads, positions)
@@ -74,8 +75,8 @@ def batches_json(
     record: Hook | None = None,
     unfold: Unfolding | None = None,
 ) -> bytes:
-    """The JSON text of a records field: a list of batches, each with its records in mode "full", without them in mode
-    "batches". What is no batch stands among them as an event, with its bytes in mode "full". secrets: show them.
+    """Return the JSON text of a records field: a list of batches, each with its records in mode "full", without them in
+    mode "batches". Bytes of no batch are an event among them, with its bytes in mode "full". secrets: show them.
     record: as for `new_writer`. unfold: decompresses, with the budget of the message; None: that of this field alone.
     """
     writer = new_writer(record, secrets=secrets, unfold=unfold or Unfolding(shared=True))

@@ -83,7 +83,9 @@ def verify_log(read: ReadInto, name: str, facts: LogFacts, deep: bool = True) ->
 
 
 def damage_finding(damage: Damage, base: int, name: str) -> LogFinding:
-    """A batch cut at the end of a log is what a crash leaves; a broker cuts it off when it starts."""
+    """Return the finding for damage; a batch cut at the end of a log is left by a crash, and a starting broker cuts it
+    off.
+    """
     rule = "cut-batch" if damage.lawful else "no-batch"
     severity = "note" if damage.lawful else "error"
     return LogFinding(severity, rule, name, base + damage.start, damage.reason)
@@ -158,7 +160,7 @@ Row = dict[str, Any]
 
 
 def check_index(row: Row, before: Row | None, facts: LogFacts, _name: str) -> Problems:
-    """A reader that looks for an offset from the entry's on begins at its position: no such offset may lie before."""
+    """Check an index entry: readers look for its offset and later ones from its position, so none may lie before."""
     offset, position = row["offset"], row["position"]
     if before is not None and (offset <= before["offset"] or position <= before["position"]):
         yield "index-order", f"offset {offset} at {position} behind offset {before['offset']} at {before['position']}"
@@ -175,7 +177,7 @@ def check_index(row: Row, before: Row | None, facts: LogFacts, _name: str) -> Pr
 
 
 def check_timeindex(row: Row, before: Row | None, facts: LogFacts, _name: str) -> Problems:
-    """A reader that looks for a later timestamp begins at the entry's offset: none may lie before."""
+    """Check a time index entry: readers look for later timestamps from its offset, so none may lie before."""
     timestamp, offset = row["timestamp"], row["offset"]
     if before is not None and (timestamp <= before["timestamp"] or offset < before["offset"]):
         was = f"{before['timestamp']} at offset {before['offset']}"

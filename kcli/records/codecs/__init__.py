@@ -43,7 +43,7 @@ class Unfolder(Protocol):
     eof: bool
 
     def decompress(self, data: memoryview, most: int) -> bytes:
-        """Up to `most` bytes of output."""
+        """Return up to `most` bytes of output."""
         ...
 
 

@@ -23,7 +23,9 @@ HEADER_CHECKSUM, EXTRA, NAME, COMMENT = 2, 4, 8, 16  # flags: what else the head
 
 
 def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
-    """level None: igzip's own middle level. A level asks zlib, whose levels (0 to 9) are those of Java."""
+    """Compress with gzip. level None: igzip's own middle level. A level asks zlib, whose levels (0 to 9) are those of
+    Java.
+    """
     if level is None:
         folded: bytes = isal_zlib.compress(data, isal_zlib.ISAL_DEFAULT_COMPRESSION, GZIP_WINDOW)
         return folded

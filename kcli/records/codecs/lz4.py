@@ -24,7 +24,7 @@ CONTENT_CHECKSUM_WRONG = "ERROR_contentChecksum_invalid"
 
 
 def compress(data: Buffer, magic: int, level: int | None) -> bytes:
-    """level None: the fast compressor, which Kafka's default is; levels are those of lz4."""
+    """Compress with lz4. level None: the fast compressor, which Kafka's default is; levels are those of lz4."""
     folded: bytes = lz4.frame.compress(
         data,
         compression_level=level or 0,
@@ -64,7 +64,7 @@ def header_checksum(descriptor: Buffer) -> int:
 
 
 def descriptor_size(data: memoryview) -> int:
-    """Bytes of the frame descriptor between the frame's magic and the header checksum."""
+    """Return the size in bytes of the frame descriptor between the frame's magic and the header checksum."""
     if data[:4] != MAGIC:
         raise InputError(f"lz4: starts with {bytes(data[:4]).hex() or 'nothing'}, a frame (04224d18) expected")
     if len(data) < 7:
@@ -84,7 +84,7 @@ def with_old_checksum(frame: bytes) -> bytes:
 
 
 def xxh32(data: bytes) -> int:
-    """xxHash32 with seed 0 of fewer than 16 bytes, all that a frame header needs (xxhash_spec.md)."""
+    """Compute xxHash32 with seed 0 of fewer than 16 bytes, all that a frame header needs (xxhash_spec.md)."""
     assert len(data) < 16 + 1
     primes = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
     mask = 0xFFFFFFFF

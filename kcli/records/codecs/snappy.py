@@ -22,7 +22,7 @@ BLOCK = 32 * 1024
 
 
 def compress(data: Buffer, _magic: int, _level: int | None) -> bytes:
-    """Snappy has no levels."""
+    """Compress with snappy, which has no levels."""
     view = memoryview(data)
     parts = [HEADER]
     for start in range(0, len(view), BLOCK):
@@ -52,7 +52,9 @@ def decompress(data: memoryview, _magic: int, most: int, _odd: list[str]) -> byt
 
 
 def split_blocks(data: memoryview) -> list[memoryview]:
-    """The blocks of a xerial stream, headers between skipped, as is a cut length at the end (SnappyInputStream)."""
+    """Return the blocks of a xerial stream without the headers between, or a cut length at the end
+    (SnappyInputStream).
+    """
     blocks, at = [], 0
     while len(data) - at >= 4:
         if data[at : at + 8] == MAGIC:
@@ -69,7 +71,7 @@ def split_blocks(data: memoryview) -> list[memoryview]:
 
 
 def unfolded_size(block: memoryview) -> int:
-    """The size a raw block says in front, an unsigned varint of at most 5 bytes."""
+    """Return the size that a raw block says in front, an unsigned varint of at most 5 bytes."""
     try:
         return read_unsigned(block)[0]
     except ValueError:

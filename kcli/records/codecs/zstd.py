@@ -25,7 +25,7 @@ def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
 
 
 def decompress(data: memoryview, _magic: int, most: int, _odd: list[str]) -> bytes:
-    """No bytes at all unfold to none, as in Kafka's reader."""
+    """Decompress zstd. No bytes at all unfold to none, as in Kafka's reader."""
     if not hasattr(_kept, "reader"):
         _kept.reader = zstandard.ZstdDecompressor()
     return unfolded_streams(

@@ -73,7 +73,7 @@ def covered_bytes(batch: bytes) -> dict[str, bytes]:
 
 
 def spellings(value: int) -> Iterator[tuple[int, str]]:
-    """A checksum as it may be written."""
+    """Yield a checksum in the forms in which it may be written."""
     yield value, ""
     yield int.from_bytes(value.to_bytes(4, "big"), "little"), ", little endian,"
     yield value ^ FULL, ", not inverted at the end,"

@@ -39,7 +39,7 @@ RESIZED = 0.5  # as oddness: the length follows from the rest
 
 
 def header_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
-    """Hints for each change of the header after which the batch can be read."""
+    """Yield hints for each change of the header after which the batch can be read."""
     for slip, at, words, question, mended in (
         *length_slips(batch),
         *magic_slips(batch),
@@ -73,7 +73,7 @@ def resized(batch: bytes, repair: Repair) -> Iterator[Hint]:
 
 
 def counted(batch: bytes, repair: Repair) -> bytes:
-    """The batch with the count or last offset delta that was left out, as the other says."""
+    """Set the count or last offset delta that was left out, by the other one."""
     if repair.slip == "left out" and repair.at == FIELDS["lastOffsetDelta"][0]:
         return replaced(batch, "lastOffsetDelta", max(0, number(batch, "recordCount") - 1))
     if repair.slip == "left out" and repair.at == FIELDS["recordCount"][0]:
@@ -82,7 +82,7 @@ def counted(batch: bytes, repair: Repair) -> bytes:
 
 
 def blank_of(edit: Edit, name: str) -> Edit:
-    """A field that is put in has the value that it has in most batches."""
+    """Give an inserted field the value that it has in most batches."""
     if edit.removed or not edit.inserted or any(edit.inserted):
         return edit
     if name == "magic":
@@ -113,7 +113,7 @@ def magic_slips(batch: bytes) -> Iterator[Change]:
 
 
 def count_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
-    """recordCount and lastOffsetDelta, each by what the other and the records say."""
+    """Find a wrong recordCount or lastOffsetDelta, by the other one and the records."""
     there = count_records(parts.records) if parts.records is not None else None
     if there is None or there == 0:
         return
@@ -131,7 +131,7 @@ def count_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
 
 
 def codec_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
-    """Another codec in the attributes: one whose payload it is."""
+    """Find another codec in the attributes: one that fits the payload."""
     attributes = number(batch, "attributes")
     swapped = int.from_bytes(attributes.to_bytes(2, "big"), "little")
     if 0 < swapped < len(CODECS) and swapped != attributes:
@@ -152,7 +152,7 @@ def codec_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
 
 
 def wrapper_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
-    """Deflated records in another wrapper than gzip's."""
+    """Find deflated records in another wrapper than gzip's."""
     if parts.codec != GZIP or parts.records is not None:
         return
     for window, name in ((zlib.MAX_WBITS, "a zlib stream"), (-zlib.MAX_WBITS, "raw deflate")):

@@ -39,12 +39,12 @@ ABSENT = 1 << 40  # ms: a timestamp delta of more is a time
 
 
 def batch_text(hints: list[Hint], start: int = 0) -> str:
-    """In words, "" without any. start: the offset of the data in what was given."""
+    """Format hints, "" without any. start: the offset of the data in what was given."""
     return joined(hints, start, "the batch is right")
 
 
 def batch_hints(data: bytes) -> list[Hint]:
-    """What is likely wrong with the first batch of magic 2 in which something is, the likeliest first, three at most.
+    """Return likely faults of the first faulty batch of magic 2, the likeliest first, three at most.
 
     [] where nothing mends it, or nothing is wrong. Offsets are those in `data`. Time and memory are bounded.
     """
@@ -59,7 +59,7 @@ def batch_hints(data: bytes) -> list[Hint]:
 
 
 def framed_hints(data: bytes) -> list[Hint]:
-    """A length in front of batches that are right."""
+    """Find a length in front of batches that are right."""
     for width, name in ((4, "int32"), (0, "a varint")):
         found = varint_at(data, 0) if not width else (int_at(data, 0, width), width)
         if found is None or found[0] is None:
@@ -79,7 +79,7 @@ def is_sound(data: bytes) -> bool:
 
 
 def first_damaged(data: bytes) -> tuple[int, bytes]:
-    """(where it begins, its bytes): up to the next sound batch, or to the end."""
+    """Return (where it begins, its bytes): up to the next sound batch, or to the end."""
     damages = list[Damage]()
     for batch in scan(data, damages=damages):
         start = damages[0].start if damages else batch.position
@@ -101,7 +101,7 @@ def all_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
 
 
 def record_hints(batch: bytes, parts: Parts, data: bytes) -> Iterator[Hint]:
-    """Records in another form, or with other deltas than Kafka's."""
+    """Find records in another form, or with other deltas than Kafka's."""
     problem, (steady, _), _ = record_values.walk_records(data, parts.record_count)
     if problem is None:
         read = read_records(data, parts.record_count, {}) or []
@@ -126,7 +126,7 @@ def record_hints(batch: bytes, parts: Parts, data: bytes) -> Iterator[Hint]:
 
 
 def oddness(records: list[ReadRecord]) -> float:
-    """Of attributes that nobody writes."""
+    """Return how odd records are: their attributes are unused."""
     return NONSENSE if any(record.attributes for record in records) else 0.0
 
 
@@ -138,7 +138,7 @@ class Where(NamedTuple):
 
 
 def ways() -> Iterator[tuple[Form, str, tuple[str, ...]]]:
-    """Forms, and for which numbers, in words: each by itself, and those that programs write alike."""
+    """Yield forms, and for which numbers, in words: each by itself, and those that programs write alike."""
     for form in FORMS:
         yield from ((form, SAID[name], (name,)) for name in form.fields)
         yield from ((form, said, names) for said, names in GROUPS.items() if set(names) <= {*form.fields})
@@ -156,12 +156,12 @@ def rewritten(
 
 
 def position(parts: Parts, at: int) -> int:
-    """In the batch; of compressed records where they all begin."""
+    """Return a place in the batch; of compressed records where they all begin."""
     return HEADER_SIZE if parts.codec else HEADER_SIZE + at
 
 
 def delta_hints(batch: bytes, parts: Parts, records: list[ReadRecord]) -> Iterator[Hint]:
-    """Offset deltas that do not run on from 0."""
+    """Find offset deltas that do not run on from 0."""
     deltas = [record.offset_delta for record in records]
     right = list(range(len(deltas)))
     wrong = [i for i, delta in enumerate(deltas) if delta != i]
@@ -185,7 +185,7 @@ def delta_hints(batch: bytes, parts: Parts, records: list[ReadRecord]) -> Iterat
 
 
 def unfolded(value: int) -> int:
-    """The number whose varint was read as zigzag."""
+    """Return the number whose varint was read as zigzag."""
     return value << 1 if value >= 0 else (-value << 1) - 1
 
 

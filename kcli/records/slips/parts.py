@@ -50,7 +50,7 @@ def number(batch: bytes, name: str) -> int:
 
 
 def parts_of(batch: bytes) -> Parts | None:
-    """None: too short for a header."""
+    """Return the parts of a batch; None if it is too short for a header."""
     if len(batch) < HEADER_SIZE:
         return None
     codec = number(batch, "attributes") & CODEC_MASK
@@ -71,7 +71,7 @@ def replaced(batch: bytes, name: str, value: int) -> bytes:
 
 
 def with_length(batch: bytes) -> bytes:
-    """The batch with the length that it has."""
+    """Set the batch's actual length."""
     return replaced(batch, "batchLength", len(batch) - LENGTH_END)
 
 
@@ -91,7 +91,7 @@ def oddness_of(batch: bytes) -> float | None:
 
 
 def header_oddness(batch: bytes) -> float:
-    """Times of a clock, and a producer with id, epoch and sequence or without any."""
+    """Return how odd a header is: times, and a producer with id, epoch and sequence or without any."""
     base, latest = number(batch, "baseTimestamp"), number(batch, "maxTimestamp")
     producer = [number(batch, name) for name in ("producerId", "producerEpoch", "baseSequence")]
     odd = sum(ODD for time in (base, latest) if not (time in (-1, 0) or OLDEST < time < NEWEST))

@@ -47,7 +47,7 @@ def unsigned(data: bytes, at: int) -> tuple[int, int] | None:
 
 
 def plain(data: bytes, at: int) -> tuple[int, int] | None:
-    """A varint of the number as it is; negative ones take all bits."""
+    """Read a varint of the number as it is; negative ones take all bits."""
     found = unsigned(data, at)
     if found is None:
         return None
@@ -127,7 +127,7 @@ class Reader:
     """Reads one record, and writes it as it would be right (`body`: what is behind its length)."""
 
     def __init__(self, data: bytes, start: int, forms: dict[str, Read]) -> None:
-        """forms: of numbers that are written otherwise."""
+        """Read a record's bytes. forms: of numbers that are written otherwise."""
         self.data, self.at, self.forms = data, start, forms
         self.places, self.body = dict[str, int](), bytearray()
 
@@ -145,7 +145,7 @@ class Reader:
         return value
 
     def sized(self, name: str) -> None:
-        """Bytes behind their length. ValueError."""
+        """Read bytes after their length. Raises ValueError."""
         size = self.put(self.number(name))
         if not -1 <= size <= len(self.data) - self.at:
             raise ValueError(name)
@@ -190,13 +190,14 @@ class Reader:
 
 
 def ends(data: bytes, at: int, left: int) -> bool:
-    """Whether a record ends without a number of headers, which some leave out where there are none. left: bytes of the
-    record by its length, which may count that number."""
+    """Return whether a record ends without a number of headers, which some leave out where there are none. left: bytes
+    of the record by its length, which may count that number.
+    """
     return left == 0 or (left == 1 and data[at : at + 1] != b"\0")
 
 
 def read_records(data: bytes, count: int, forms: dict[str, Read]) -> list[ReadRecord] | None:
-    """All records, each of them in these forms, to the last byte; None where they do not fit."""
+    """Return all records, each of them in these forms, to the last byte; None where they do not fit."""
     at, found = 0, list[ReadRecord]()
     if count > MOST:
         return None
@@ -210,7 +211,7 @@ def read_records(data: bytes, count: int, forms: dict[str, Read]) -> list[ReadRe
 
 
 def read_one(data: bytes, count: int, forms: dict[str, Read], index: int) -> tuple[bytes, ReadRecord] | None:
-    """(all records as they would be right, that at `index`): it alone is written in these forms. None: it is not."""
+    """Return (all records as they would be right, that at `index`) if it alone is written in these forms; else None."""
     at = 0
     for _ in range(index):
         size, at = zigzag(data, at) or (0, at)
@@ -225,7 +226,7 @@ def read_one(data: bytes, count: int, forms: dict[str, Read], index: int) -> tup
 
 
 def count_records(data: bytes) -> int | None:
-    """How many records there are up to the last byte, by the lengths in front of them; None where these do not fit."""
+    """Count the records up to the last byte, by the lengths before them; None where these do not fit."""
     at = count = 0
     while at < len(data):
         found = zigzag(data, at)
