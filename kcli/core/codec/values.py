@@ -10,12 +10,12 @@ _URL_TO_STANDARD = str.maketrans("-_", "+/")
 
 
 def uuid_text(data: bytes) -> str:
-    """16 bytes as Kafka's `Uuid.toString` has them: url-safe base64 without padding."""
+    """Format 16 bytes as Kafka's `Uuid.toString` does: url-safe base64 without padding."""
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
 def uuid_bytes(value: object) -> bytes:
-    """The 16 bytes of a uuid's text; ValueError when it is none."""
+    """Return the 16 bytes of a uuid's text. Raises ValueError for other text."""
     if isinstance(value, str) and len(value) == 22:
         try:
             data = base64.b64decode(value.translate(_URL_TO_STANDARD) + "==", validate=True)
@@ -27,7 +27,9 @@ def uuid_bytes(value: object) -> bytes:
 
 
 def bytes_of(value: object) -> bytes | bytearray | memoryview:
-    """A bytes field's value: bytes, base64 text, or `{"base64": ...}`; ValueError when it is none of them."""
+    """Return a bytes field's value: of bytes, base64 text, or `{"base64": ...}`. Raises ValueError for
+    anything else.
+    """
     if isinstance(value, (bytes, bytearray, memoryview)):
         return value
     if isinstance(value, dict) and "redacted" not in value:
@@ -42,7 +44,7 @@ def bytes_of(value: object) -> bytes | bytearray | memoryview:
 
 
 def text_of(value: object) -> str:
-    """A string field's value; ValueError when it is none."""
+    """Return a string field's value. Raises ValueError if it is no string."""
     if isinstance(value, str):
         return value
     check_redacted(value)
@@ -56,7 +58,9 @@ def check_redacted(value: object) -> None:
 
 
 def records_of(value: object) -> bytes | bytearray | memoryview:
-    """A records field's value: bytes, or `{"base64": ...}` as JSON has it; ValueError when its bytes are not there."""
+    """Return a records field's value: bytes, or `{"base64": ...}` as in JSON. Raises ValueError when its bytes are
+    missing.
+    """
     if isinstance(value, dict):
         if "base64" in value:
             return bytes_of(value["base64"])

@@ -9,7 +9,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 def read_unsigned(data: Buffer, at: int = 0, end: int | None = None, most: int = 5) -> tuple[int, int]:
-    """(value, where it ends) of the varint at `at`, in at most `most` bytes. ValueError: it is cut, or longer."""
+    """Return (value, end) of the varint at `at`, in at most `most` bytes. Raises ValueError if it is cut, or longer."""
     value, stop = 0, len(data) if end is None else end
     for index in range(min(most, stop - at)):
         byte = data[at + index]
@@ -20,14 +20,14 @@ def read_unsigned(data: Buffer, at: int = 0, end: int | None = None, most: int =
 
 
 def read_zigzag(data: Buffer, at: int = 0, end: int | None = None, most: int = 5) -> tuple[int, int]:
-    """The same for a signed one: of an int32 in at most 5 bytes, of an int64 in at most 10."""
+    """Return (value, end) of a signed varint: of an int32 in at most 5 bytes, of an int64 in at most 10."""
     raw, after = read_unsigned(data, at, end, most)
     raw &= 0xFFFFFFFF if most == 5 else 0xFFFFFFFFFFFFFFFF
     return (raw >> 1) ^ -(raw & 1), after
 
 
 def write_unsigned(value: int) -> bytes:
-    """The shortest form."""
+    """Encode an unsigned varint in its shortest form."""
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
