@@ -57,7 +57,7 @@ class Change:
         return high / low if low > 0 else None
 
     def as_json(self) -> dict[str, Any]:
-        """The object of `--format jsonl`."""
+        """Return the object of `--format jsonl`."""
         key = {kind: value for kind, value in zip(KEYS, self.key, strict=True) if value is not None}
         made: dict[str, Any] = {
             "verdict": self.verdict, "measure": self.measure.name, "of": key, "text": self.title,
@@ -79,7 +79,7 @@ class Difference:
     grave: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """The object of `--format jsonl`."""
+        """Return the object of `--format jsonl`."""
         return {"verdict": self.verdict, "kind": self.kind, "name": self.name, "count": self.count}
 
 
