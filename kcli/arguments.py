@@ -11,13 +11,13 @@ Kind = type[Any]
 
 
 def need(name: str, value: object, kind: Kind | tuple[Kind, ...], expected: str) -> None:
-    """UsageError: the argument of that name is not of this type (a bool is no int). expected: in words."""
+    """Raise UsageError if the argument of that name is not of this type (a bool is no int). expected: in words."""
     if not isinstance(value, kind) or isinstance(value, bool):
         raise UsageError(f"{name}: {expected} expected, not {type(value).__name__}")
 
 
 def texts(name: str, value: Any, expected: str) -> list[str]:
-    """One text or several, as a list. UsageError: the argument of that name is neither. expected: in words."""
+    """Return one text or several as a list. Raises UsageError if the argument is neither. expected: in words."""
     given = [value] if isinstance(value, str) else value
     need(name, given, Iterable, expected)
     found = list(given)
@@ -27,7 +27,7 @@ def texts(name: str, value: Any, expected: str) -> list[str]:
 
 
 def bytes_like(name: str, value: Any) -> bytes | bytearray | memoryview:
-    """The bytes of whatever has some (mmap, array). UsageError: it has none."""
+    """Return the bytes of an object with a buffer (mmap, array). Raises UsageError if it has none."""
     if isinstance(value, bytes | bytearray | memoryview):
         return value
     try:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """ "1 partition", "1,200 partitions". many: the word, or words, for any number but 1, where an s is not enough."""
+    """Format "1 partition" or "1,200 partitions". many: the plural where an s is not enough."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def singular(name: str) -> str:
-    """The name of one of several: "topic" of "topics", "entry" of "entries"; another word as it is."""
+    """Return the singular: "topic" of "topics", "entry" of "entries"; another word as it is."""
     if name.endswith("ies"):
         return f"{name[:-3]}y"
     return name[:-1] if name.endswith("s") and not name.endswith("ss") else name

@@ -62,7 +62,7 @@ class InputError(KcliError):
 
 
 def all_of(errors: Sequence[InputError]) -> InputError:
-    """One error for several: the first, and how many more there are."""
+    """Return one error for several: the first, and how many more there are."""
     first, more = errors[0], len(errors) - 1
     return InputError(f"{first.text} (and {more} more)", file=first.file) if more else first
 

@@ -18,13 +18,13 @@ EXTRAS = {
 
 
 def require(what: str, extra: str) -> None:
-    """UsageError where `what` lacks a library of an extra: which, and what to install."""
+    """Raise UsageError where `what` lacks a library of an extra: which, and what to install."""
     if not is_there(extra):
         raise UsageError(f"{what} needs {', '.join(missing(extra))} (pip install 'kcli-kafka[{extra}]')")
 
 
 def is_there(extra: str) -> bool:
-    """Whether the libraries of an extra are installed."""
+    """Return whether the libraries of an extra are installed."""
     return not missing(extra)
 
 

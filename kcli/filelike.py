@@ -28,7 +28,7 @@ class Stream(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int:
-        """Bytes read into the buffer, 0 at the end. UsageError: the file gives text."""
+        """Read bytes into the buffer; return how many, 0 at the end. Raises UsageError if the file gives text."""
         data = self.file.read(len(room))
         if not isinstance(data, bytes | bytearray | memoryview):
             raise UsageError(f"{self.name}: a file opened in binary mode expected (open(path, 'rb'))")
@@ -37,7 +37,9 @@ class Stream(io.RawIOBase):
 
 
 def files_of(given: Files, what: str) -> list[str | Stream]:
-    """The paths and streams that are meant. `what` names the call in errors: "read_capture". UsageError."""
+    """Return the paths and streams that are meant. `what` names the call in errors: "read_capture".
+    Raises UsageError.
+    """
     if isinstance(given, str | os.PathLike) or hasattr(given, "read"):
         return [file_of(given, what)]
     if isinstance(given, bytes | bytearray | memoryview):
@@ -70,7 +72,7 @@ def expected(given: Any) -> str:
 
 
 def name_of(file: str | Stream) -> str:
-    """As errors name it."""
+    """Return a file's name for errors."""
     if isinstance(file, Stream):
         return file.name
     return "standard input" if file == STDIN else file

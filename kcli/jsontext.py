@@ -25,7 +25,7 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
 
 
 def loads(text: str | bytes, *, what: str = "JSON", line: int = 1) -> Any:
-    """The value of one JSON text; InputError says where it breaks off. line: of a file, in which it begins."""
+    """Parse one JSON text. Raises InputError with the place of the fault. line: of a file, in which it begins."""
     try:
         return json.loads(text)
     except UnicodeDecodeError as error:

@@ -9,9 +9,9 @@ from typing import Any
 
 
 def importing(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's `__getattr__`. homes: module below the package -> the names that come from it, with spaces between.
+    """Return a package's lazy `__getattr__`. homes: module below the package -> its names, with spaces between.
 
-    A name is bound in the package for good: a submodule of the same name would stand in its place once it is imported.
+    A name is bound in the package for good: a submodule of the same name would replace it once it is imported.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 

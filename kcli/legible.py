@@ -20,12 +20,12 @@ IN_LINES = f"[\x00-\x08\x0b-\x1f{UNSAFE}]"
 
 
 def legible(text: str) -> str:
-    """The text on one line, without a control character: `\\n`, `\\x1b`, `\\u202e` stand for what it has of them."""
+    r"""Return the text on one line without control characters: they are shown as `\n`, `\x1b`, `\u202e`."""
     return text if text.isprintable() else re.sub(IN_LINE, escape, text)
 
 
 def legible_lines(text: str) -> str:
-    """The same for text whose line feeds and tabs are kcli's own."""
+    """Return text whose line feeds and tabs are kcli's own without other control characters."""
     return text if text.isprintable() else re.sub(IN_LINES, escape, text)
 
 

@@ -17,19 +17,19 @@ CELL = "style='text-align:left'"
 
 
 def quoted(value: str | bytes) -> str:
-    """As a Python literal of at most 60 characters or bytes, with the length where it is cut."""
+    """Return a Python literal of at most 60 characters or bytes, with the length where it is cut."""
     if len(value) <= SHORT:
         return repr(value)
     return f"{value[:SHORT]!r}...({len(value):,})"
 
 
 def shortened(text: str, most: int = LINE) -> str:
-    """Legible text of at most that many characters, "…" where it is cut."""
+    """Return legible text of at most that many characters, "…" where it is cut."""
     return legible_lines(text if len(text) <= most else text[:most] + "…")
 
 
 def card(title: str, facts: Mapping[str, Any], texts: Mapping[str, bytes | str] | None = None) -> str:
-    """HTML: a table of facts under a title, each text folded below it; None: left out."""
+    """Return HTML: a table of facts under a title, each text folded below it; None: left out."""
     rows = "".join(
         f"<tr><th {CELL}>{safe(name, SHORT)}</th><td {CELL}>{safe(value, LINE)}</td></tr>"
         for name, value in facts.items()
@@ -45,7 +45,7 @@ def fold(name: str, text: bytes | str) -> str:
 
 
 def safe(value: Any, most: int) -> str:
-    """Escaped for HTML, and no longer than `most` characters of the text."""
+    """Escape at most `most` characters of a text for HTML."""
     from html import escape  # its table of entities takes a tenth of kcli's start
 
     return escape(shortened(str(value), most))

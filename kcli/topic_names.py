@@ -30,7 +30,7 @@ KEPT, DIGEST, SHOWN = 48, 12, 3
 
 
 def name_fault(name: str) -> str | None:
-    """What is wrong with a topic's name, None when nothing is (Kafka's Topic.validate)."""
+    """Return what is wrong with a topic's name, None when nothing is (Kafka's Topic.validate)."""
     if not name:
         return "the empty string is not allowed"
     if name in (".", ".."):
@@ -43,7 +43,7 @@ def name_fault(name: str) -> str | None:
 
 
 def lawful_name(name: str) -> str:
-    """The name itself where Kafka takes it; else one that it takes: what is lawful of it, and a digest of all of it."""
+    """Return a name that Kafka takes: the name itself, or its lawful characters and a digest of all of it."""
     if name_fault(name) is None:
         return name
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
@@ -51,16 +51,16 @@ def lawful_name(name: str) -> str:
 
 
 def renaming(names: Sequence[str]) -> str:
-    """One line that says by which names topics go whose own Kafka refuses."""
+    """Return one line with the replacements of topic names that Kafka refuses."""
     pairs = [f"{name[:KEPT]!r} as {lawful_name(name)}" for name in names[:SHOWN]]
     rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"no topic can have such a name; kept under another: {', '.join(pairs)}{rest}"
 
 
 def folder_prefix(name: str) -> str:
-    """What the names of the folders of a topic's partitions begin with; the partition's index follows.
+    """Return the prefix of the folders of a topic's partitions; the partition's index follows.
 
-    InputError: Kafka takes no topic of this name.
+    Raises InputError if Kafka takes no topic of this name.
     """
     if fault := name_fault(name):
         raise InputError(f"no topic can have this name: {fault}")
@@ -68,8 +68,9 @@ def folder_prefix(name: str) -> str:
 
 
 def partition_of(folder: str) -> tuple[str, int] | tuple[None, None]:
-    """(topic, partition) of the name of a log's folder, as "orders-0" or "orders-0.<id>-delete"; (None, None) of any
-    other's."""
+    """Return (topic, partition) of a log folder's name, as "orders-0" or "orders-0.<id>-delete"; (None, None) of any
+    other's.
+    """
     found = FOLDER.fullmatch(folder)
     if found is None or int(found[2]) > HIGHEST_PARTITION:
         return None, None
