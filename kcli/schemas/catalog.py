@@ -10,9 +10,10 @@ catalogs: dict[str | os.PathLike[str] | None, Catalog] = {}
 
 
 def catalog(dialect: str | os.PathLike[str] | None = None) -> Catalog:
-    """The stock tables, or those under a dialect: the name of one that comes with kcli, or a directory of definitions.
+    """Return the stock tables, or those under a dialect: the name of one that comes with kcli, or a directory of
+    definitions.
 
-    The same object each time. UsageError when there is no such dialect, SchemaError when its definitions make no sense.
+    The same object each time. Raises UsageError for an unknown dialect, SchemaError for definitions that make no sense.
     """
     found = catalogs.get(dialect)
     if found is None:

@@ -24,7 +24,9 @@ Raw = dict[str, Any]
 
 
 def parse_text(text: str) -> Raw:
-    """The JSON object at the start of a definition's text, comments and whatever follows it left out; SchemaError."""
+    """Parse the JSON object at the start of a definition's text; comments and what follows it are passed over. Raises
+    SchemaError.
+    """
     bare = blanked(text)
     start = len(bare) - len(bare.lstrip())
     try:
@@ -41,7 +43,7 @@ def parse_text(text: str) -> Raw:
 
 
 def without_null(raw: Raw) -> Raw:
-    """A field whose default is JSON's null has none that was given; "null" is the text that says null (FieldSpec)."""
+    """Drop a default of JSON's null, which counts as none given; "null" is the text that says null (FieldSpec)."""
     if raw.get("default", "") is None:
         del raw["default"]
     return raw
@@ -89,7 +91,7 @@ def build(raw: Raw) -> Message:
 
 
 def releases(raw: Raw) -> tuple[Releases, ...]:
-    """`"releases": {"2.8-3.9": ["0-17", "zkBroker broker", "unstable"]}`: who has which versions."""
+    """Parse `"releases": {"2.8-3.9": ["0-17", "zkBroker broker", "unstable"]}`: who has which versions."""
     found = []
     for span, (versions, listeners, *marks) in raw.get("releases", {}).items():
         since, _, until = span.partition("-")
@@ -207,7 +209,7 @@ EMPTY: dict[str, object] = {
 
 
 def default_of(kind: str, given: object, path: str) -> object:
-    """The value of a field that is not sent; see Field.default."""
+    """Return the value of a field that is not sent; see Field.default."""
     if given is None or given == "null":
         return None
     if kind.startswith("[]"):

@@ -76,7 +76,7 @@ def lay_over(stock: Catalog, given: str) -> Catalog:
 
 
 def tables_over(stock: Catalog, opened: Catalog) -> Catalog:
-    """Tables of their own, with what they have besides the stock's: what differs by its line is looked at."""
+    """Return tables of their own over the stock's: messages that differ by their line are checked as drafts."""
     for name in (name for name, line in opened.lines.items() if stock.lines.get(name) != line):
         message = opened.message(name)
         if is_rpc(message):
@@ -160,7 +160,9 @@ def read_as(raw: Any, message: str, path: str = "") -> Iterator[SchemaFinding]:
 
 
 def applied(stock: Catalog, dialect: Dialect) -> Catalog:
-    """The stock catalog with a dialect's messages over it. SchemaError: they contradict each other or the tables."""
+    """Return the stock catalog with a dialect's messages over it. Raises SchemaError if they contradict each other or
+    the tables.
+    """
     for fault in key_faults(stock, dialect.api_keys, dialect.messages):
         if not fault.message:
             raise SchemaError(f"apiKeys: {fault.text}", file=dialect.settings)
@@ -222,7 +224,9 @@ def run(name: str, flexible: set[int], known: Range) -> Range:
 
 
 def cut(fields: tuple[Field, ...], all_: Range, versions: Range) -> tuple[Field, ...]:
-    """The fields without these versions; a field with versions on both sides becomes two. all_: the message's."""
+    """Return the fields without these versions; a field with versions on both sides becomes two. all_:
+    the message's.
+    """
     sides = (Range(0, versions.lo - 1), Range(versions.hi + 1, HIGHEST if all_.hi > versions.hi else 0))
     parts = [each.within(side) for each in fields for side in sides]
     return tuple(each for each in parts if each.versions)

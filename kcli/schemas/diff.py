@@ -64,7 +64,7 @@ def merged(before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def fields_of(message: Message, version: int) -> dict[str, str]:
-    """Path -> what the field is in this version."""
+    """Return {path: what the field is in this version}."""
     return dict(walk(message.fields, version, ""))
 
 
@@ -90,7 +90,7 @@ def traits(field: Field, version: int) -> list[str]:
 
 
 def between_releases(catalog: Catalog, one: str, other: str) -> list[Change]:
-    """APIs and other messages whose versions differ between two releases."""
+    """Return APIs and other messages whose versions differ between two releases."""
     found = []
     apis = {catalog.message(api.request).name: api.name for api in catalog.apis.values()}
     for name in catalog.names:
@@ -109,7 +109,7 @@ def bare(said: str) -> str:
 
 
 def said_by(message: Message, release: str) -> str:
-    """The versions that a release has of a message, as text: "0-17", "0-1, 1 unstable"; "" when it has none."""
+    """Return a release's versions of a message as text: "0-17", "0-1, 1 unstable"; "" when it has none."""
     for each in message.releases:
         if release in each:
             unstable = f", {each.versions.hi} unstable" if each.unstable else ""

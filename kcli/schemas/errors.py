@@ -28,7 +28,7 @@ codes = {old: code for code, _, _, names in rows for old in names} | {name: code
 
 
 def error_name(code: int) -> str:
-    """6 -> "NOT_LEADER_OR_FOLLOWER"; a code without a name, as a newer broker may send, as "ERROR_999"."""
+    """Return "NOT_LEADER_OR_FOLLOWER" for 6; "ERROR_999" for a code without a name, as a newer broker may send."""
     return ERRORS.get(code) or f"ERROR_{code}"
 
 

@@ -33,7 +33,7 @@ class Slot:
 
 
 def layout(message: Message, version: int) -> MessageLayout:
-    """Two messages with equal layouts in a version read and write the same bytes."""
+    """Return a layout; messages with equal layouts in a version read and write the same bytes."""
     return struct(message.fields, version, version in message.flexible)
 
 
@@ -53,7 +53,9 @@ def slot(field: Field, version: int, flexible: bool) -> Slot:
 
 
 def reads(one: MessageLayout, other: MessageLayout) -> bool:
-    """Can a reader of `one` read what a writer of `other` wrote? Tags that only one of them knows are no obstacle."""
+    """Return whether a reader of `one` can read what a writer of `other` wrote; tags that only one
+    knows don't matter.
+    """
     if one.flexible != other.flexible or len(one.plain) != len(other.plain):
         return False
     mine = dict(one.tagged)
@@ -70,7 +72,7 @@ def slots_agree(one: Slot, other: Slot) -> bool:
 
 
 def holds(one: MessageLayout, other: MessageLayout) -> bool:
-    """Does `one` read `other`, and know each tag of it?"""
+    """Return whether `one` reads `other`, and knows each tag of it."""
     mine = dict(one.tagged)
     if not reads(one, other) or any(tag not in mine for tag, _ in other.tagged):
         return False

@@ -78,7 +78,7 @@ class Catalog:
         return ERRORS if self.folder == STOCK else {code: name for code, name, _, _ in read_table(self.folder)}
 
     def copy(self) -> Catalog:
-        """Another catalog of the same tables, to lay a dialect over."""
+        """Copy the catalog, to lay a dialect over it."""
         numbered = {kind: dict(named) for kind, named in self.numbered.items()}
         return Catalog(self.releases, dict(self.rows), numbered, self.lines, self.folder)
 
@@ -93,7 +93,9 @@ class Catalog:
         return None if row is None else self.apis[key]
 
     def api_key(self, name: str | int) -> int:
-        """The key of an API by its name, however written ("fetch", "LIST_OFFSETS"), or by key ("1", 1). UsageError."""
+        """Return the key of an API by its name, however written ("fetch", "LIST_OFFSETS"), or by key ("1", 1). Raises
+        UsageError.
+        """
         if isinstance(name, int) and not isinstance(name, bool) and -32768 <= name < 32768:
             return name
         if not isinstance(name, str):
@@ -200,10 +202,11 @@ class Catalog:
         return wanted
 
     def release_versions(self, release: str, listener: str | None = None) -> Mapping[int, Range]:
-        """API key -> the versions that a node of this release accepts by default (KIP-896).
+        """Return {API key: the versions that a node of this release accepts by default} (KIP-896).
 
         listener: only what is accepted there, "broker", "controller" or "zkBroker"; before 2.8 there were only brokers.
-        An API whose only version is marked unstable is left out. UsageError when the release is not in the tables.
+        An API whose only version is marked unstable is left out. Raises UsageError when the release is not in the
+        tables.
         """
         wanted = self.release(release)
         known = self.by_release.get((wanted, listener))
@@ -214,7 +217,7 @@ class Catalog:
         return known
 
     def accepted(self, request: str, release: str, listener: str | None) -> Range:
-        """The versions of a request that a release takes on a listener; NONE: none."""
+        """Return the versions of a request that a release takes on a listener; NONE: none."""
         for said in self.message(request).releases:
             if release in said and (not said.listeners or listener is None or listener in said.listeners):
                 return said.enabled

@@ -98,7 +98,7 @@ class Releases(NamedTuple):
         return (self.versions, self.unstable, self.listeners) == (other.versions, other.unstable, other.listeners)
 
     def starting(self, since: str) -> Releases | None:
-        """Those of them from a release on; None when they all came before it."""
+        """Return those of them from a release on; None when they all came before it."""
         if release_order(self.until) < release_order(since):
             return None
         return self._replace(since=max(self.since, since, key=release_order))
@@ -181,11 +181,13 @@ class Api(NamedTuple):
     aliases: tuple[str, ...] = ()
 
     def request_header_version(self, version: int) -> int:
-        """2 where flexible, else 1; 0 for ControlledShutdown 0, before client ids (ApiKeys.requestHeaderVersion)."""
+        """Return 2 where flexible, else 1; 0 for ControlledShutdown 0, before client ids
+        (ApiKeys.requestHeaderVersion).
+        """
         if version in self.flexible:
             return 2
         return 0 if self.key == CONTROLLED_SHUTDOWN and version == 0 else 1
 
     def response_header_version(self, version: int) -> int:
-        """1 where flexible, else 0; ApiVersions always 0, so that any client can read the answer (KIP-511)."""
+        """Return 1 where flexible, else 0; ApiVersions always 0, so that any client can read the response (KIP-511)."""
         return 1 if version in self.flexible and self.key != API_VERSIONS else 0

@@ -57,13 +57,13 @@ NONE: Mapping[str, str] = {}
 
 
 def secret_fields(message: str) -> Mapping[str, str]:
-    """{path: ALWAYS or BY_NAME} of a message of that name; empty for one without secrets."""
+    """Return {path: ALWAYS or BY_NAME} of a message of that name; empty for one without secrets."""
     return SECRETS.get(message, NONE)
 
 
 @lru_cache(maxsize=4096)
 def is_secret_config(name: str, resource_type: int = 0) -> bool:
-    """Whether the value of a config is a secret: Kafka's type for it is PASSWORD, or Kafka has no config of that name.
+    """Return whether a config's value is a secret: its type in Kafka is PASSWORD, or Kafka has no config of that name.
 
     resource_type: of the resource it belongs to, by the number that messages have.
     """

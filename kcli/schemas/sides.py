@@ -40,7 +40,7 @@ def side_of(text: str, stock: Catalog) -> Side:
 
 
 def as_spoken(message: Message, release: str) -> Message | None:
-    """A message in the versions and the layouts that a release has; None: it does not have it."""
+    """Return a message in the versions and the layouts that a release has; None if it does not have it."""
     said = next((each for each in message.releases if release in each), None)
     if said is None:
         return None
@@ -50,7 +50,7 @@ def as_spoken(message: Message, release: str) -> Message | None:
 
 
 def between_sides(one: Side, other: Side) -> list[Change]:
-    """Messages, versions and fields that differ, by message."""
+    """Return the messages, versions and fields that differ, by message."""
     names: set[str] = set()
     for side, facing in ((one, other), (other, one)):
         if not side.whole or facing.whole:

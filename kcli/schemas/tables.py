@@ -60,7 +60,9 @@ def import_releases(known: Imported, arriving: dict[str, Definitions]) -> Import
 
 
 def with_notes(known: dict[str, Notes], arriving: dict[str, Notes], tables: Tables) -> dict[str, Notes]:
-    """The known notes with a newer release's: what that says of a field holds. Messages go by their newest names."""
+    """Merge the known notes with a newer release's, which hold where both note a field. Messages go by their newest
+    names.
+    """
     merged = dict(known)
     for message in tables.values():
         older = [merged.pop(alias) for alias in message.aliases if alias in merged]
@@ -92,7 +94,7 @@ def to_files(imported: Imported) -> dict[str, str]:
 
 
 def load_tables(folder: Path) -> Imported:
-    """Tables that `to_files` wrote, to import more onto."""
+    """Load tables that `to_files` wrote, to import more into them."""
     index = loads((folder / INDEX).read_bytes(), what=str(folder / INDEX))
     lines = (folder / MESSAGES).read_text("utf-8").splitlines()
     messages = [build(loads(line)) for line in lines]
@@ -102,7 +104,7 @@ def load_tables(folder: Path) -> Imported:
 
 
 def index_text(releases: tuple[str, ...], messages: list[Message]) -> str:
-    """Lines of JSON objects' members: releases, APIs, records by kind."""
+    """Return lines of JSON objects' members: releases, APIs, records by kind."""
     records = ",\n".join(f"{dumps(kind)}:{dumps(found)}" for kind, found in record_names(messages).items())
     apis = rows_text(api_rows(messages))
     return f'{{"releases":{dumps(list(releases))},\n"apis":{apis},\n"records":{{\n{records}\n}}}}\n'
@@ -121,7 +123,7 @@ def api_rows(messages: Iterable[Message]) -> list[list[Any]]:
 
 
 def api_row(request: Message, response: Message) -> list[Any]:
-    """[key, name, log name, request, response, versions, flexible versions, other names]"""
+    """Return [key, name, log name, request, response, versions, flexible versions, other names]."""
     name = request.name.removesuffix("Request")
     others = [alias.removesuffix("Request") for alias in request.aliases]
     pair = [request.name, response.name, str(request.versions), str(request.flexible)]
@@ -129,7 +131,7 @@ def api_row(request: Message, response: Message) -> list[Any]:
 
 
 def record_names(messages: Iterable[Message]) -> dict[str, dict[str, str]]:
-    """Kind of record ("metadata", "group-key", ...) -> its type's number -> message."""
+    """Return {kind of record ("metadata", "group-key", ...): {its type's number: message}}."""
     found: dict[str, dict[str, str]] = {}
     for message in messages:
         if message.kind.startswith("coordinator-") or message.kind == "metadata":
@@ -140,5 +142,5 @@ def record_names(messages: Iterable[Message]) -> dict[str, dict[str, str]]:
 
 
 def log_name(name: str) -> str:
-    """A name as Kafka's logs have it: "OffsetForLeaderEpoch" -> "OFFSET_FOR_LEADER_EPOCH"."""
+    """Turn a name into that of Kafka's logs: "OffsetForLeaderEpoch" -> "OFFSET_FOR_LEADER_EPOCH"."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper()

@@ -97,7 +97,7 @@ FIELD_RULES = (check_versions, check_tagged, check_null)
 
 
 def check_tags(path: str, fields: tuple[Field, ...], report: Report) -> None:
-    """Two fields that claim one tag in one version."""
+    """Report fields that claim one tag in one version."""
     for at, field in enumerate(fields):
         holder = next((known for known in fields[:at] if clash(known, field)), None)
         if holder is not None:
@@ -118,7 +118,7 @@ def check_names(path: str, fields: tuple[Field, ...], report: Report) -> None:
 
 
 def check_shapes(message: Message, report: Report) -> None:
-    """One name for structs whose members differ."""
+    """Report one name for structs whose members differ."""
     known: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {}
     for path, field, _ in places(message.fields, message.versions):
         if not field.is_struct:
@@ -135,7 +135,7 @@ def members(shape: tuple[tuple[str, str], ...]) -> str:
 
 
 def check_pair(request: Message, response: Message) -> list[SchemaFinding]:
-    """Fields that request and response have by one name in two types; each keeps its own."""
+    """Return fields that request and response have by one name in two types; each keeps its own."""
     mine = {field.name: (path, field) for path, field, here in places(request.fields, request.versions) if here}
     found = []
     for path, field, here in places(response.fields, response.versions):
@@ -147,7 +147,7 @@ def check_pair(request: Message, response: Message) -> list[SchemaFinding]:
 
 
 def check_versions_of_pair(request: Message, response: Message) -> list[SchemaFinding]:
-    """Versions that only one of them has."""
+    """Return versions that only one of them has."""
     if request.versions == response.versions:
         return []
     text = f"versions {response.versions}, but {request.name} has {request.versions}"

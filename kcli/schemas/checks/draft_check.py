@@ -163,7 +163,7 @@ class Checked:
             yield from broken_promises(self.stock.message(message.name), message, self.release)
 
     def pairs(self) -> None:
-        """Requests and responses go together, in the same versions."""
+        """Check that requests and responses go together, in the same versions."""
         for message, file, _ in self.messages.values():
             if not is_rpc(message):
                 continue
@@ -179,7 +179,7 @@ class Checked:
                 self.report(file, 1, message.name, "", "versions-differ", text)
 
     def keys(self) -> None:
-        """Requests, responses and what dialect.json sets are of one mind about API keys."""
+        """Check that requests, responses and what dialect.json sets agree on API keys."""
         known = {name.removesuffix("Request").removesuffix("Response") for name in self.unread}
         keys = {api: key for api, (key, _, _) in self.set_keys.items() if api not in known}
         for fault in key_faults(self.stock, keys, (each.message for each in self.messages.values())):
@@ -191,7 +191,7 @@ class Checked:
                 self.report(definition.file, definition.line, fault.message, "", fault.rule, fault.text)
 
     def use(self, folder: Path) -> None:
-        """What else keeps a dialect from being used."""
+        """Report what else keeps a dialect from being used."""
         try:
             applied(self.stock, read_dialect(folder))
         except InputError as error:

@@ -40,7 +40,7 @@ def api_of(stock: Catalog, message: Message) -> str:
 
 
 def names_of_apis(stock: Catalog, messages: Iterable[Message]) -> list[str]:
-    """The APIs whose requests or responses these are, by today's names."""
+    """Return the APIs whose requests or responses these are, by today's names."""
     return sorted({api_of(stock, each) for each in messages if is_rpc(each)})
 
 
@@ -70,7 +70,9 @@ def key_faults(stock: Catalog, settings: Mapping[str, int], messages: Iterable[M
 
 
 def against_tables(stock: Catalog, message: Message, key: int) -> Iterator[tuple[str, str]]:
-    """(rule, text) for a key that Apache's tables give to another API, or another than they give to this one."""
+    """Yield (rule, text) for a key that Apache's tables give to another API, or that differs from
+    theirs for this one.
+    """
     name = current_name(stock, message)
     known = stock.message(name) if name in stock.lines else None
     if not 0 <= key <= HIGHEST:

@@ -15,7 +15,7 @@ Finding = tuple[str, str, str]  # path, rule, text
 
 
 def released_versions(message: Message, release: str) -> Range:
-    """The versions that a release has of a message, an unstable one aside."""
+    """Return the versions that a release has of a message, an unstable one aside."""
     return next((each.enabled for each in message.releases if release in each), NONE)
 
 
@@ -70,7 +70,7 @@ def differences(old: tuple[Field, ...], new: tuple[Field, ...], version: int, pa
 def matched(
     before: list[Field], after: list[Field], version: int
 ) -> tuple[list[tuple[Field, Field]], list[Field], list[Field]]:
-    """(pairs of the same field, those that are gone, those that are new), by name, else by tag, or place and type."""
+    """Return (pairs of the same field, those that are gone, new ones), by name, else by tag, or place and type."""
     named = {field.name: field for field in after}
     pairs = [(field, named[field.name]) for field in before if field.name in named]
     known = {field.name for field, _ in pairs}
@@ -91,7 +91,7 @@ def alike(one: Field, other: Field, version: int) -> bool:
 
 
 def changes(was: Field, now: Field, version: int) -> Iterator[tuple[str, str]]:
-    """(rule, text) for what is not as it was in a version."""
+    """Yield (rule, text) for what has changed in a version."""
     if was.is_array != now.is_array or (was.element != now.element and not (was.is_struct and now.is_struct)):
         yield "released-type", f"{now.type}, but it was {was.type}"
     if (version in was.nullable) != (version in now.nullable):

@@ -98,7 +98,7 @@ class Rules:
             self.report(raw, "", "key-range", f"API key {number} is no int16")
 
     def keys(self, at: Raw, path: str, known: dict[str, type], what: str) -> None:
-        """Unknown keys, and values of other types than Jackson takes."""
+        """Report unknown keys, and values of other types than Jackson takes."""
         for key, value in at.items():
             if key not in known:
                 self.report(at, path, "key-unknown", f'"{key}" is no key of a {what}{suggestion(key, known)}')

@@ -55,7 +55,7 @@ def ref(name: str) -> Schema:
 
 
 def closed(properties: Schema, optional: Iterable[str] = ()) -> Schema:
-    """An object of these properties; kcli's own additions begin with an underscore."""
+    """Return the schema of an object with these properties; kcli's own additions begin with an underscore."""
     return {
         "type": "object",
         "properties": properties,
@@ -73,7 +73,7 @@ def nullable(schema: Schema) -> Schema:
 
 
 def lines_of(apis: Iterable[Api]) -> Schema:
-    """The forms of a line, told apart by their members."""
+    """Return the forms of a line, distinguished by their members."""
     forms = {
         "exchange": ["connection", "requestHeader"],
         "event": ["event"],
@@ -229,7 +229,7 @@ PARTS: Schema = {
 
 
 def definitions_of(tables: Catalog, api: Api) -> Schema:
-    """An API's messages, by runs of versions that have the same JSON, and which applies to which version."""
+    """Return an API's messages, by runs of versions that have the same JSON, and which applies to which version."""
     made: Schema = {}
     choices: dict[str, list[Schema]] = {"request": [], "response": []}
     for side, name in (("request", api.request), ("response", api.response)):
@@ -269,7 +269,7 @@ def runs_of(message: Message) -> Iterator[tuple[int, int, Schema]]:
 
 
 def schema_of(message: Message, version: int) -> Schema:
-    """The message in a version: in its newest layout, or one that old releases had."""
+    """Return the schema of a message in a version: in its newest layout, or one that old releases had."""
     secrets = secret_fields(message.name)
     others = [variant.message for variant in message.variants if version in variant.versions]
     layouts = [struct(each.fields, version, secrets, "") for each in (message, *others)]

@@ -94,7 +94,7 @@ def response_type(tables: Catalog) -> Iterator[str]:
 
 
 def header_version(apis: Iterable[Api], version_of: Callable[[Api, int], int], unknown: int) -> str:
-    """An expression for the header's version: by API where it changes with the version, else a number."""
+    """Return an expression for the header's version: by API where it changes with the version, else a number."""
     runs: dict[int, list[str]] = {}
     for api in apis:
         for number, versions in header_runs(api, version_of):
@@ -117,7 +117,7 @@ def header_runs(api: Api, version_of: Callable[[Api, int], int]) -> Iterator[tup
 
 
 def condition(first: str, versions: Range, all_: Range, word: str = "version") -> str:
-    """An expression: `first`, and the version is in a range. Empty where it always is."""
+    """Return an expression: `first`, and the version is in a range. Empty where it always is."""
     said = [first] if first else []
     said += [f"{word} >= {versions.lo}"] if versions.lo > all_.lo else []
     said += [f"{word} <= {versions.hi}"] if versions.hi < all_.hi else []
@@ -125,7 +125,7 @@ def condition(first: str, versions: Range, all_: Range, word: str = "version") -
 
 
 def message_type(message: Message) -> Iterator[str]:
-    """A type for the message, those of the structs in it below."""
+    """Yield a type for the message, with those of its structs below."""
     types = Types(message)
     root = types.struct(message.fields, "")
     yield f"  {identifier(message.name)}:"
@@ -154,7 +154,7 @@ class Types:
         return found
 
     def struct(self, fields: tuple[Field, ...], path: str) -> list[str]:
-        """The lines of a struct's type, the types of its members added."""
+        """Return the lines of a struct's type, and add the types of its members."""
         entries = [
             line
             for field in fields
@@ -213,14 +213,14 @@ class Types:
         yield entry(name, when, **kind)
 
     def compactness(self, field: Field, versions: Range) -> str:
-        """Whether lengths of the field are compact, as an expression."""
+        """Return whether lengths of the field are compact, as an expression."""
         compact = self.flexible if field.flexible is None else field.flexible & self.versions
         if not compact & versions:
             return "false"
         return "true" if compact.holds(versions) else condition("", compact, self.versions)
 
     def kind(self, field: Field, name: str, compact: str) -> dict[str, str]:
-        """The type of the field, or of each of its entries."""
+        """Return the type of the field, or of each of its entries."""
         if field.is_struct:
             made = self.add(name, ())
             self.made[made] = self.struct(field.fields, f"{made.removesuffix('_entry').removesuffix('_fields')}_")
@@ -233,7 +233,7 @@ class Types:
 
 
 def outside(versions: Range, tagged: Range) -> list[Range]:
-    """The versions in which a field stands in the plain order: those that don't tag it."""
+    """Return the versions in which a field is in the plain order: those that don't tag it."""
     if not versions or not tagged:
         return [versions] if versions else []
     found = [Range(versions.lo, min(versions.hi, tagged.lo - 1)), Range(max(versions.lo, tagged.hi + 1), versions.hi)]
@@ -241,18 +241,18 @@ def outside(versions: Range, tagged: Range) -> list[Range]:
 
 
 def entry(name: str, when: str, **said: str) -> str:
-    """An entry of `seq`; when: an expression, empty for always."""
+    """Return an entry of `seq`; when: an expression, empty for always."""
     members = {"id": name, **said, **({"if": when} if when else {})}
     return "{" + ", ".join(f"{key}: {quoted(value)}" for key, value in members.items()) + "}"
 
 
 def quoted(value: str) -> str:
-    """A value of YAML."""
+    """Return a value of YAML."""
     return value if re.fullmatch(r"[a-z0-9_]+", value) else dumps(value)
 
 
 def identifier(name: str) -> str:
-    """camelCase as Kaitai has it: snake_case of ASCII."""
+    """Turn camelCase into Kaitai's form: snake_case of ASCII."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     plain = re.sub(r"[^a-z0-9_]", "_", spaced.lower())
     return plain if plain[:1].isalpha() else f"x_{plain}"

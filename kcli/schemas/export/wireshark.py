@@ -99,7 +99,7 @@ def span(versions: Range, prefix: str = "") -> str:
 
 
 def text(value: str) -> str:
-    r"""A string of Lua: whatever a dialect's names hold, in bytes of ASCII (\ddd)."""
+    r"""Return a string of Lua, in bytes of ASCII (\ddd), whatever a dialect's names hold."""
     return '"' + "".join(chr(byte) if is_plain(byte) else f"\\{byte:03d}" for byte in value.encode()) + '"'
 
 

@@ -64,7 +64,7 @@ def read_member(jar: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def is_retriable(jar: zipfile.ZipFile, name: str) -> bool:
-    """Does this exception's line of ancestors pass through RetriableException?"""
+    """Return whether RetriableException is among this exception's ancestors."""
     while name and name != RETRIABLE and f"{name}.class" in jar.NameToInfo:
         name = ClassFile(read_class(jar, name)).parent
     return name == RETRIABLE
@@ -116,7 +116,7 @@ class ClassFile:
         return self.text(number(self.value(index, CLASS)[0]))
 
     def members(self) -> dict[str, dict[str, bytes]]:
-        """Fields or methods: name -> attributes."""
+        """Return fields or methods: name -> attributes."""
         (count,) = self.take(">H")
         found = {}
         for _ in range(count):
@@ -136,7 +136,7 @@ class ClassFile:
         return found
 
     def constants(self) -> list[tuple[int, str, str]]:
-        """(code, name, class of its exception) of each constant of the enum."""
+        """Return (code, name, class of its exception) of each constant of the enum."""
         code = self.methods["<clinit>"]["Code"]
         start = struct.pack(">BHB", NEW, self.own, DUP)
         found, at = [], code.find(start)
@@ -146,7 +146,7 @@ class ClassFile:
         return [each for each in found if each is not None]
 
     def constant(self, code: bytes, at: int) -> tuple[int, str, str] | None:
-        """The constant whose name is pushed here; None where something else is made."""
+        """Return the constant whose name is pushed here; None where something else is made."""
         name, at = self.pushed(code, at)
         _ordinal, at = self.pushed(code, at)
         error, at = self.pushed(code, at)

@@ -27,7 +27,9 @@ NUMBERED = ("request", "response", "metadata")
 
 
 def identity(message: Message) -> Identity:
-    """What makes two definitions one message: the key where it has one, as names change (AlterIsr, AlterPartition)."""
+    """Return what makes two definitions one message: the key where it has one, as names change (AlterIsr,
+    AlterPartition).
+    """
     if message.kind in NUMBERED:
         return message.kind, str(message.api_key)
     return "name", message.name
@@ -49,7 +51,7 @@ def add_release(tables: Mapping[Identity, Message], messages: Iterable[Message],
 
 
 def rekeyed(tables: Mapping[Identity, Message], arriving: Mapping[Identity, Message]) -> list[Message]:
-    """Old record keys, one message for each type number, named as the arriving ones are."""
+    """Return old record keys, one message for each type number, named as the arriving ones are."""
     found = []
     for new in arriving.values():
         if new.kind != "coordinator-key":
@@ -66,7 +68,7 @@ def same_family(old: Message, new: Message) -> bool:
 
 
 def as_type(old: Message, new: Message) -> Message:
-    """The old key whose version was the type number, as version 0 of a key of that type."""
+    """Return the old key whose version was the type number, as version 0 of a key of that type."""
     number = new.api_key or 0
     zero = Range(0, 0)
     return old._replace(
@@ -80,7 +82,7 @@ def as_type(old: Message, new: Message) -> Message:
 
 
 def combine(old: Message, new: Message, before: str | None) -> Message:
-    """One message out of what is known and a newer release's definition of it."""
+    """Combine a known message and a newer release's definition of it."""
     parting = [v for v in old.versions if v in new.versions and not reads(layout(new, v), layout(old, v))]
     fields = graft_versions(old, new, [v for v in old.versions if v not in parting])
     merged = new._replace(
@@ -95,7 +97,7 @@ def combine(old: Message, new: Message, before: str | None) -> Message:
 
 
 def follow(known: tuple[Releases, ...], new: Releases, before: str | None) -> tuple[Releases, ...]:
-    """What is known, and what the new release says: one run with the release before it, if that says the same."""
+    """Add the new release to the known ones: in one run with the release before it, if that says the same."""
     # The release may be known already: then it is read anew.
     known = tuple(
         each._replace(until=before or each.until) if new.since in each else each
@@ -124,7 +126,7 @@ def variants(old: Message, new: Message, versions: list[int]) -> list[Variant]:
 
 
 def check(merged: Message, old: Message, new: Message, parting: list[int]) -> None:
-    """Each version must still lie as the newest release that has it says."""
+    """Check that each version still lies as the newest release that has it says. Raises SchemaError."""
     for version in merged.versions:
         known = layout(merged, version)
         if version in new.versions and not holds(known, layout(new, version)):
@@ -146,7 +148,7 @@ def graft_versions(old: Message, new: Message, versions: list[int]) -> tuple[Fie
 
 
 def graft(base: tuple[Field, ...], old: tuple[Field, ...], version: int, *, cut: bool, path: str) -> tuple[Field, ...]:
-    """`base` with the fields that `old` has in this version; with `cut`, without those that `old` has not."""
+    """Return `base` with the fields that `old` has in this version; with `cut`, without those that `old` lacks."""
     result = list(base)
     present = [field for field in old if version in field.versions]
     place = 0
@@ -165,7 +167,7 @@ def graft(base: tuple[Field, ...], old: tuple[Field, ...], version: int, *, cut:
 
 
 def only(field: Field, version: int) -> Field:
-    """The field as it is in one version, and in no other."""
+    """Return the field as it is in one version, and in no other."""
     members = tuple(only(member, version) for member in field.fields if version in member.versions)
     return field.within(Range(version, version))._replace(fields=members)
 

@@ -64,7 +64,7 @@ def read_tree(folder: Path, stock: Catalog) -> SourceTree:
 
 
 def definitions(folder: Path) -> Iterator[Path]:
-    """The files below a folder that may be definitions, in order; links to folders are not followed."""
+    """Yield the files below a folder that may be definitions, in order; links to folders are not followed."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(set(folders) - SKIPPED)
         here = Path(place).resolve()

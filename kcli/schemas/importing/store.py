@@ -18,7 +18,7 @@ RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 
 
 def ordered(messages: Iterable[Message]) -> list[Message]:
-    """By kind, number and name."""
+    """Sort by kind, number and name."""
     return sorted(messages, key=place)
 
 
@@ -71,7 +71,7 @@ def fields_to_raw(fields: tuple[Field, ...], structs: dict[str, tuple[Field, ...
 
 
 def field_to_raw(field: Field, structs: dict[str, tuple[Field, ...]]) -> dict[str, Any]:
-    """A struct that stood in the message before is named, not repeated."""
+    """Return a field's JSON; a struct that was in the message before is named, not repeated."""
     raw: dict[str, Any] = {"name": field.name, "type": field.type, "versions": str(field.versions)}
     if field.nullable:
         raw["nullableVersions"] = str(field.nullable)

@@ -81,7 +81,7 @@ def prefix(compact: bool, width: int) -> str:
 
 
 def rows(boxes: list[Box]) -> Iterator[str]:
-    """Lines of boxes, as many in a row as there is room for."""
+    """Yield lines of boxes, as many in a row as there is room for."""
     cells = [[legible(text) for text in each] for each in boxes]
     row: list[list[str]] = []
     for cell in cells:

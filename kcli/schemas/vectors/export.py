@@ -49,7 +49,7 @@ def to_definition(message: Message, notes: Notes | None = None) -> Raw:
 
 
 def spanned(fields: Shape) -> Range:
-    """From the first version of any of the fields to the last."""
+    """Return the range from the first version of any of the fields to the last."""
     ranges = [field.versions for field in fields if field.versions] or [Range(0, HIGHEST)]
     return Range(min(each.lo for each in ranges), max(each.hi for each in ranges))
 

@@ -19,7 +19,7 @@ Notes = dict[str, dict[str, Any]]  # path of a field -> what is said of it
 
 
 def notes_of(raw: Mapping[str, Any]) -> Notes:
-    """The notes in a definition that `build` takes."""
+    """Return the notes in a definition that `build` takes."""
     structs = {struct["name"]: struct.get("fields", ()) for struct in raw.get("commonStructs", ())}
     return dict(walk(raw.get("fields", ()), structs, "", 0))
 

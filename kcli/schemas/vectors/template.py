@@ -10,7 +10,9 @@ ZEROS = {"bool": False, "string": "", "bytes": "", "float64": 0.0, "uuid": "A" *
 
 
 def template(message: Message, version: int) -> dict[str, Any]:
-    """The fields of one version at their defaults, tagged ones too; arrays and structs that may be null are there."""
+    """Return the fields of one version at their defaults, tagged ones too; arrays and structs that may be null are
+    there.
+    """
     return struct(message.fields, version)
 
 

@@ -35,7 +35,9 @@ class Vector(NamedTuple):
 
 
 def vectors(message: Message, version: int) -> Iterator[Vector]:
-    """Values of one version: defaults, nulls, each tag, sizes and limits of every field, a tag from the future."""
+    """Yield values of one version: defaults, nulls, each tag, sizes and limits of every field, a tag
+    from the future.
+    """
     return (Vector(case, canonical(message.fields, version, value)) for case, value in values(message, version))
 
 
