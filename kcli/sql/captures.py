@@ -19,12 +19,14 @@ KIND = "event"  # the column that says which of both a row is
 
 
 def exchange_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
-    """Exchanges of captures that are read as one. options: of DecodeOptions. NothingReadError at the end: none."""
+    """Return the exchanges of captures that are read as one. options: of DecodeOptions. Raises NothingReadError at the
+    end if there are none.
+    """
     return rows_of(paths, options, events=False)
 
 
 def event_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
-    """Events of the same."""
+    """Return the events of captures that are read as one. options: of DecodeOptions."""
     return rows_of(paths, options, events=True)
 
 

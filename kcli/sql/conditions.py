@@ -32,7 +32,7 @@ class SqlCondition:
     """
 
     def __init__(self, text: str, dialect: str | None = None) -> None:
-        """UsageError: DuckDB is missing, or it is no such expression."""
+        """Prepare an expression. Raises UsageError if DuckDB is missing, or it is no such expression."""
         require("--where", "sql")
         self.text, self.dialect = text, dialect
         self.batch: Any = None
@@ -62,12 +62,14 @@ class SqlCondition:
         self.engine.close()
 
     def batches(self, _wanted: frozenset[str]) -> Iterator[Any]:
-        """What is asked about."""
+        """Yield the batch in question."""
         if self.batch is not None:
             yield self.batch
 
     def holds(self, batch: Any) -> Any:
-        """For which rows it is true: bool by row, as a numpy.ndarray. UsageError: it fails for a value."""
+        """Return for which rows it is true: bool by row, as a numpy.ndarray. Raises UsageError if it
+        fails for a value.
+        """
         self.batch = batch
         try:
             with self.clear_errors():
@@ -76,7 +78,7 @@ class SqlCondition:
             self.batch = None
 
     def answer(self) -> Any:
-        """What DuckDB says to the query about `batch`."""
+        """Return DuckDB's answer to the query about `batch`."""
         import numpy
 
         found = self.engine.connection.execute(self.query).fetchnumpy()["holds"]
@@ -85,7 +87,7 @@ class SqlCondition:
     # Is it one?
 
     def checked(self) -> str:
-        """The expression as it is asked. UsageError: it is not one, or has queries inside."""
+        """Return the expression as it is run. Raises UsageError if it is none, or has queries inside."""
         if len(self.text) > MOST:
             raise UsageError(f"--where: {len(self.text):,} characters (at most {MOST:,} expected)")
         if not self.text.strip():
@@ -104,29 +106,29 @@ class SqlCondition:
         return self.sql_of(tree).removeprefix("SELECT ").rpartition(" FROM ")[0]
 
     def parsed(self, query: str) -> dict[str, Any]:
-        """A query as DuckDB's tree of it. UsageError: it is none."""
+        """Return DuckDB's tree of a query. Raises UsageError if it is none."""
         tree: dict[str, Any] = json.loads(self.run("SELECT json_serialize_sql(?)", query)[0][0])
         if tree["error"]:
             raise self.wrong(first_part(str(tree["error_message"])))
         return tree
 
     def sql_of(self, tree: dict[str, Any]) -> str:
-        """The query of such a tree."""
+        """Return the query of such a tree."""
         return str(self.run("SELECT json_deserialize_sql(?)", json.dumps(tree))[0][0])
 
     def run(self, query: str, *values: str) -> list[Any]:
-        """The rows that a query gives."""
+        """Return the rows of a query."""
         rows: list[Any] = self.engine.connection.execute(query, values).fetchall()
         return rows
 
     def check_kind(self) -> None:
-        """UsageError: it is text or a number, and not true or false."""
+        """Raise UsageError if it is text or a number, and not true or false."""
         kind = self.run(f"DESCRIBE {self.query}")[0][1]
         if kind != "BOOLEAN":
             raise self.wrong(f"this is of type {kind} (a condition expected, as in latency_ms > 100)")
 
     def try_out(self) -> None:
-        """UsageError: it fails whatever the row, as for a text that is compared with a list."""
+        """Raise UsageError if it fails whatever the row, as for a text that is compared with a list."""
         import pyarrow
 
         self.holds(pyarrow.RecordBatch.from_pylist([{}], schema=schema_of(EXCHANGE_COLUMNS)))
@@ -139,7 +141,7 @@ class SqlCondition:
             each["literal"] = {"kind": "STRING", "text": self.name_of(str(each["literal"]["text"]))}
 
     def name_of(self, api: str) -> str:
-        """An API's name as the column has it. UsageError: there is no such API."""
+        """Return an API's name as the column has it. Raises UsageError for an unknown API."""
         try:
             return name_of(api, self.dialect)
         except UsageError as error:
@@ -149,7 +151,7 @@ class SqlCondition:
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """What DuckDB says, in one line, with the columns that there are where one is missing."""
+        """Turn DuckDB's errors into one line, with the known columns where one is missing."""
         try:
             with self.engine.clear_errors():
                 yield
@@ -160,7 +162,7 @@ class SqlCondition:
             raise InputError(str(error).replace("the query", "--where")) from None
 
     def wrong(self, why: str) -> UsageError:
-        """An error of one line, with the columns that there are."""
+        """Make an error of one line, with the known columns."""
         missing = NO_COLUMN.search(why)
         if missing is not None:
             why = f"no column {missing[1]}"

@@ -12,7 +12,7 @@ FILE = Column("file", "string", "the capture whose packet completed it; of what 
 
 
 def with_file(table: Table) -> Table:
-    """A table with the column `file`, where it has none."""
+    """Return a table with the column `file`; add it if it is missing."""
     return table if "file" in table.names else replace(table, columns=(*table.columns, FILE))
 
 

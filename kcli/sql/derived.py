@@ -66,13 +66,13 @@ class Facts:
         return made
 
     def lineage_rows(self) -> Iterator[tuple[Any, ...]]:
-        """Rows of `lineage`."""
+        """Yield rows of `lineage`."""
         with self.lock:
             _ = self.folder
         yield from self.lineage
 
     def rows(self, query: str) -> Iterator[Row]:
-        """The rows of a query over the facts by name, and over `known`."""
+        """Yield the rows of a query over the facts by name, and over `known`."""
         with self.lock:
             folder = self.folder.name
         with LocalFacts({table: view_of(table, folder) for table in NEEDED}, folder, MEMORY) as facts:
@@ -86,9 +86,9 @@ class Facts:
 
 
 def nothing_there(paths: Sequence[str], options: dict[str, Any]) -> list[InputError]:
-    """The error for captures without an exchange, which are read once more to say what is in them.
+    """Return the error for captures without an exchange, which are read once more to describe their content.
 
-    None where all their exchanges are outside --since and --until.
+    [] where all their exchanges are outside --since and --until.
     """
     if any(map(is_piped, paths)):
         chosen = options.get("chosen", ALL)
@@ -112,7 +112,7 @@ DERIVED: dict[str, Callable[[Facts], Iterator[tuple[Any, ...]]]] = {
 
 
 def derived_source(table: str, facts: Facts) -> Source:
-    """The rows of one of DERIVED. InputError behind them for captures that are damaged."""
+    """Return the rows of one of DERIVED. Raises InputError after them for captures that are damaged."""
 
     def batches(_wanted: frozenset[str]) -> Iterator[Any]:
         import pyarrow

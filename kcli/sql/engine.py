@@ -41,7 +41,7 @@ class Answer:
         return self.rest
 
     def read_all(self) -> Any:
-        """All of them as a pyarrow.Table."""
+        """Read all of them as a pyarrow.Table."""
         import pyarrow
 
         return pyarrow.Table.from_batches(list(self.rest), self.schema)
@@ -62,7 +62,7 @@ class Engine:
         seconds: float | None = None,
         dialect: str | None = None,
     ) -> None:
-        """seconds: that a query may take; None: any. UsageError: DuckDB is missing."""
+        """Open DuckDB. seconds: that a query may take; None: any. Raises UsageError if DuckDB is missing."""
         require("kcli sql", "sql")
         import duckdb
 
@@ -102,9 +102,10 @@ class Engine:
 
     @contextmanager
     def answer(self, query: str) -> Iterator[Answer]:
-        """The answer, which reads the inputs while it is read.
+        """Run a query; the answer reads the inputs while it is read.
 
-        UsageError: the query is wrong. InputError: it needs too much memory; at the end: what is wrong with the inputs.
+        Raises UsageError for a wrong query; InputError if it needs too much memory, and at the end for faults of the
+        inputs.
         """
         for scan in self.scans.values():
             scan.failures.clear()
@@ -127,21 +128,21 @@ class Engine:
         return query
 
     def reader_of(self, query: str) -> Any:
-        """The pyarrow.RecordBatchReader of a query's rows. UsageError: it has none."""
+        """Return the pyarrow.RecordBatchReader of a query's rows. Raises UsageError if it has none."""
         relation = self.connection.sql(query)
         if relation is None:
             raise UsageError("query: no rows come out of it (a SELECT expected)")
         return relation.to_arrow_reader(ROWS)
 
     def batches(self, pool: ThreadPoolExecutor, reader: Any) -> Iterator[Any]:
-        """What the reader gives, read in the pool's thread."""
+        """Yield the batches of the reader, read in the pool's thread."""
         while (batch := self.waited(pool.submit(next_batch, reader))) is not None:
             yield batch
 
     def waited(self, future: Future[Any]) -> Any:
-        """What comes of work in another thread, so that Ctrl-C is heard in this one while DuckDB is busy.
+        """Return the result of work in another thread, so that this one can take Ctrl-C while DuckDB is busy.
 
-        InputError: the query takes too long. Only DuckDB's time counts, not that of whoever takes the rows.
+        Raises InputError if the query takes too long. Only DuckDB's time counts, not that of whoever takes the rows.
         """
         started = time.monotonic()
         try:
@@ -164,14 +165,14 @@ class Engine:
         future.exception()
 
     def raise_failures(self, kind: type[BaseException]) -> None:
-        """What kept inputs from being read."""
+        """Raise what kept inputs from being read."""
         failures = [each for scan in self.scans.values() for each in scan.failures if isinstance(each, kind)]
         if failures:
             raise failures[0]
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """What DuckDB says in one line, as an error of kcli's; what a scan raised goes through as it was."""
+        """Turn DuckDB's errors into kcli's, of one line; what a scan raised goes through as it was."""
         try:
             yield
         except (self.duckdb.Error, OSError, ValueError, RuntimeError, MemoryError) as error:
@@ -184,7 +185,7 @@ class Engine:
             raise self.plain(error) from None
 
     def plain(self, error: Exception) -> Exception:
-        """An error of DuckDB's as one of kcli's, in one line; others as they are."""
+        """Return an error of DuckDB's as one of kcli's, in one line; others as they are."""
         text = first_part(str(error))
         if isinstance(error, MemoryError) or NO_THREAD in text:
             return InputError(f"the query needs more memory than this process may have: {text or 'none is left'}")
@@ -196,8 +197,9 @@ class Engine:
         return UsageError(f"query: {text}") if "Error" in text else error
 
     def named(self, query: str) -> Iterable[str]:
-        """The tables that a query names; all, where it names none or an unknown one: DuckDB then shows, or its error
-        names, what there is."""
+        """Return the tables that a query names; all, where it names none or an unknown one: DuckDB then shows, or its
+        error names, the known ones.
+        """
         try:
             found = {name.lower() for name in self.connection.get_table_names(query)}
         except self.duckdb.Error:
@@ -218,7 +220,7 @@ class Engine:
             self.connection.execute(f"CREATE VIEW {quoted(table)} AS {sql}")
 
     def registered(self, scan: Scan) -> str:
-        """The SELECT that gives a scan's columns their own names."""
+        """Return the SELECT that gives a scan's columns their own names."""
         self.connection.register(f"_{scan.name}", scan)
         columns = ", ".join(f"{quoted(f'{scan.name}.{each}')} AS {quoted(each)}" for each in scan.schema.names)
         return f"SELECT {columns} FROM {quoted(f'_{scan.name}')}"
@@ -242,7 +244,7 @@ class Engine:
 
 
 def next_batch(reader: Any) -> Any:
-    """None at the end: a future would not let StopIteration through."""
+    """Return the next batch, None at the end: a future would not let StopIteration through."""
     try:
         return reader.read_next_batch()
     except StopIteration:
@@ -250,7 +252,7 @@ def next_batch(reader: Any) -> Any:
 
 
 def scanned_columns(nodes: list[dict[str, Any]]) -> Iterator[str]:
-    """The columns that a plan's scans read."""
+    """Yield the columns that a plan's scans read."""
     for node in nodes:
         if "ARROW_SCAN" in node["name"]:
             found = node.get("extra_info", {}).get("Projections", [])
@@ -259,11 +261,11 @@ def scanned_columns(nodes: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def quoted(name: str) -> str:
-    """As an identifier in SQL."""
+    """Quote an identifier in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def first_part(text: str) -> str:
-    """What is wrong, with what is suggested: the lines before those that point into the query."""
+    """Return what is wrong, with what is suggested: the lines before those that point into the query."""
     text = text.partition("\n\nLINE ")[0]
     return " ".join(text.split())

@@ -75,7 +75,7 @@ def tree_of(connection: Any, select: str) -> Any:
 
 
 def refuse_names(tree: Any) -> None:
-    """UsageError: a query's tree has the name of something that is closed."""
+    """Raise UsageError if a query's tree names something that is closed."""
     names = {*names_in(tree)}
     if "query_table" in names:  # whose arguments are names
         names |= {text.rpartition(".")[2].lower() for text in texts_in(tree)}

@@ -50,7 +50,7 @@ class Inputs:
 
 
 def sort_inputs(paths: Sequence[str]) -> Inputs:
-    """Files and folders, sorted. OSError: one is missing. InputError: a folder holds nothing that can be read."""
+    """Sort files and folders. Raises OSError for a missing one, InputError for a folder without anything to read."""
     for path in paths:
         if path != STDIN and not Path(path).exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
@@ -64,7 +64,7 @@ def sort_inputs(paths: Sequence[str]) -> Inputs:
 
 
 def add_folder(made: Inputs, folder: Path) -> bool:
-    """Whatever can be read below a folder, by name; of the pipeline's output its tables."""
+    """Add what can be read below a folder, by name; of the pipeline's output its tables."""
     if (folder / JOURNAL).is_dir():
         for table in sorted(each for each in folder.iterdir() if each.is_dir() and each.name != JOURNAL):
             made.written += [(table.name, str(file)) for file in sorted(table.rglob(f"*{PARQUET}"))]
@@ -82,14 +82,14 @@ def files_below(folder: Path) -> Iterable[Path]:
 
 
 def is_readable(name: str) -> bool:
-    """Whether a file of a folder is read: by its name's end, also behind those of gzip and zstd."""
+    """Return whether a file of a folder is read: by its name's end, also before that of gzip and zstd."""
     for end in PACKED:
         name = name.removesuffix(end)
     return name.endswith((*CAPTURES, SEGMENT, SNAPSHOT, PARQUET))
 
 
 def starts_with(path: str, magic: bytes) -> bool:
-    """Whether a regular file begins with these bytes; a pipe is not looked at."""
+    """Return whether a regular file begins with these bytes; a pipe is not read."""
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:

@@ -18,7 +18,7 @@ ROWS = 5000
 
 
 def metadata_source(paths: Sequence[str], dialect: str | None, secrets: bool) -> Source:
-    """A row for each record of each file. InputError behind the rows for what could not be read."""
+    """Return a row for each record of each file. Raises InputError after the rows for what could not be read."""
 
     def batches(_wanted: frozenset[str]) -> Iterator[Any]:
         import pyarrow

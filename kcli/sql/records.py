@@ -55,8 +55,9 @@ class Place:
 def record_batches(
     data: bytes | bytearray | memoryview, places: Sequence[Place], secrets: bool, found: list[Any]
 ) -> Iterator[Any]:
-    """Records of whole batches. places: of the batches in order, each for `count` of them. found: takes what is
-    wrong."""
+    """Yield records of whole batches. places: of the batches in order, each for `count` of them.
+    found: takes faults.
+    """
     import numpy
     import pyarrow
 
@@ -82,8 +83,9 @@ def fitted(arrays: dict[str, Any], seen: dict[str, Any], schema: Any) -> Any:
 
 
 def as_text(array: Any) -> Any:
-    """Bytes as in kcli's JSON: text where it is UTF-8 without control characters, else {"base64": ...}. Other columns
-    as they are; bytes inside lists and structs likewise."""
+    """Return bytes as in kcli's JSON: text where it is UTF-8 without control characters, else {"base64": ...}. Other
+    columns as they are; bytes inside lists and structs likewise.
+    """
     import pyarrow
 
     kind = array.type
@@ -132,9 +134,9 @@ def is_utf8(value: bytes) -> bool:
 
 
 def segment_records(paths: Sequence[str], secrets: bool) -> Source:
-    """The records of log segments; the folder of a log names its topic and partition.
+    """Return the records of log segments; the folder of a log names its topic and partition.
 
-    InputError behind the rows for what could not be read.
+    Raises InputError after the rows for what could not be read.
     """
 
     def batches(_wanted: frozenset[str]) -> Iterator[Any]:
@@ -150,7 +152,7 @@ def segment_records(paths: Sequence[str], secrets: bool) -> Source:
 
 
 def log_batches(path: str, values: dict[str, Any], secrets: bool, failures: list[InputError]) -> Iterator[Any]:
-    """The records of one log."""
+    """Yield the records of one log."""
     with io.FileIO(path) as raw:
         for chunk, start, stop, damage in stretches(lambda into, _at: raw.readinto(into) or 0, CHUNK):
             found: list[tuple[int, int, str]] = []
@@ -180,7 +182,7 @@ class Gathered:
         self.number = 0  # of the exchange, from 1
 
     def add(self, captured: CapturedField) -> None:
-        """The whole batches of one records field."""
+        """Add the whole batches of one records field."""
         exchange, file, found = captured
         frames = core.frames(found.data)[0]
         if not frames:
@@ -198,15 +200,16 @@ class Gathered:
             self.data += Batch(found.data, frame).bytes
 
     def taken(self) -> tuple[bytearray, list[Place]]:
-        """The batches so far, once."""
+        """Take the batches so far."""
         taken = self.data, self.places
         self.data, self.places = bytearray(), []
         return taken
 
 
 def captured_records(paths: Sequence[str], options: dict[str, Any]) -> Source:
-    """The records that captures show. InputError behind the rows for damaged captures, and batches that can't be
-    read."""
+    """Return the records in captures. Raises InputError after the rows for damaged captures, and batches that can't be
+    read.
+    """
 
     def batches(_wanted: frozenset[str]) -> Iterator[Any]:
         source, gathered = CaptureDecoder(paths, RecordSink(), DecodeOptions(**options)), Gathered()

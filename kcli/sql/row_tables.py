@@ -54,7 +54,7 @@ class LearntNames:
         return source.bodies.names
 
     def of(self, ids: Sequence[str]) -> dict[str, tuple[str, int]]:
-        """The names of those ids that have one, as `name_columns` takes them."""
+        """Return the names of those ids that have one, as `name_columns` takes them."""
         found = {} if self.names is None else {each: self.names.get(uuid_bytes(each)) for each in ids}
         return {each: (loads(name), 0) for each, name in found.items() if name is not None}
 
@@ -72,7 +72,7 @@ class TableRows(RowSource):
         super().__init__(self.put_row, frozenset({table}), paths=learnt.paths, **options)
 
     def batches(self) -> Iterator[Any]:
-        """The rows. InputError at the end for damaged files."""
+        """Yield the rows. Raises InputError at the end for damaged files."""
         failures = []
         try:
             for _ in self.read():
@@ -88,7 +88,7 @@ class TableRows(RowSource):
             require_exchanges(self.capture)
 
     def taken_batches(self) -> list[Any]:
-        """The record batches that are ready, once."""
+        """Take the record batches that are ready."""
         taken, self.ready = self.ready, []
         return taken
 
@@ -112,14 +112,14 @@ class TableRows(RowSource):
             self.flush_rows()
 
     def flush_rows(self) -> None:
-        """The rows that were put one by one, as a record batch."""
+        """Make a record batch of the rows that were put one by one."""
 
         if self.waiting:
             self.add(batch_of_rows(self.waiting, self.schema), texts(self.files))
         self.waiting, self.files = [], []
 
     def flush(self, last: bool = False) -> None:
-        """The rows that the core made as columns, as record batches."""
+        """Make record batches of the rows that the core made as columns."""
 
         columns = ExchangeColumns(self.taker.take_columns(last), self.bodies.name)
         if columns.rows.count:
@@ -129,7 +129,7 @@ class TableRows(RowSource):
         self.marks.restart()
 
     def add(self, batch: Any, files: Any) -> None:
-        """A record batch is ready, but for its files and the names of its topics."""
+        """Add a record batch that lacks only its files and the names of its topics."""
         import pyarrow
 
         rows = self.named(pyarrow.Table.from_batches([batch]).cast(self.schema))
@@ -138,7 +138,7 @@ class TableRows(RowSource):
         self.ready += rows.combine_chunks().to_batches()
 
     def named(self, rows: Any) -> Any:
-        """With the names of topics that their own connection, or what came before, did not say."""
+        """Fill in the names of topics that neither their own connection, nor what came before, named."""
         import pyarrow.compute
 
         if "topic_id" not in rows.column_names:
@@ -149,7 +149,7 @@ class TableRows(RowSource):
 
 
 def row_source(table: str, learnt: LearntNames, options: dict[str, Any]) -> Source:
-    """The rows of one of ROW_TABLES, of the captures that names are learnt from.
+    """Return the rows of one of ROW_TABLES, of the captures that names are learned from.
 
     options: ports, dialect, secrets and memory, of DecodeOptions.
     """

@@ -20,7 +20,7 @@ class Scan:
     """
 
     def __init__(self, name: str, schema: Any, sources: Sequence[Source], *, once: bool = False) -> None:
-        """once: an input can be read only once (standard input)."""
+        """Make a scan. once: an input can be read only once (standard input)."""
         import pyarrow
 
         self.name, self.schema, self.sources, self.once = name, schema, sources, once
@@ -38,7 +38,7 @@ class Scan:
         return reader.__arrow_c_stream__(requested_schema)
 
     def batches(self) -> Iterator[Any]:
-        """All record batches, with the wide names."""
+        """Yield all record batches, with the wide names."""
         try:
             self.reads += 1
             if self.once and self.reads > 1:
@@ -52,7 +52,7 @@ class Scan:
             raise
 
     def fitted(self, source: Source) -> Iterator[Any]:
-        """The batches of one source; an error of the input ends it."""
+        """Yield the batches of one source; an error of the input ends it."""
         try:
             for batch in source(self.wanted):
                 yield self.fit(batch)
@@ -60,7 +60,7 @@ class Scan:
             self.failures.append(error)
 
     def fit(self, batch: Any) -> Any:
-        """A batch in the table's own columns: those that it lacks, or that nobody wants, are null."""
+        """Return a batch in the table's own columns: those that it lacks, or that are not wanted, are null."""
         there = set(batch.schema.names) & self.wanted
         arrays = [
             fit_array(batch.column(field.name), field.type) if field.name in there
@@ -71,7 +71,7 @@ class Scan:
 
 
 def fit_array(array: Any, kind: Any) -> Any:
-    """InputError: its values are of another type."""
+    """Cast an array to a type. Raises InputError if its values are of another type."""
     import pyarrow
 
     if array.type == kind:

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 
 def open_engine(inputs: Inputs, options: dict[str, Any], seconds: float | None = None) -> Engine:
-    """An engine over the tables of all inputs. options: of captures, of DecodeOptions. seconds: that a query may take.
-    UsageError: DuckDB is missing. InputError: a written table can't be read."""
+    """Open an engine over the tables of all inputs. options: of captures, of DecodeOptions. seconds: that a query may
+    take. Raises UsageError if DuckDB is missing, InputError if a written table can't be read.
+    """
     sources: dict[str, list[Source]] = {name: [] for name in TABLES if name not in VIEWS}
     schemas = {name: schema_of(TABLES[name].columns) for name in sources}
     sources[TRAFFIC], schemas[TRAFFIC] = [], schema_of(TRAFFIC_COLUMNS)
@@ -48,7 +49,7 @@ def open_engine(inputs: Inputs, options: dict[str, Any], seconds: float | None =
 
 
 def lenient(source: Source) -> Source:
-    """A source beside others, which is not all: captures without an exchange are no failure."""
+    """Return a source that is one of several: captures without an exchange are no failure."""
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
         with contextlib.suppress(NothingReadError):
@@ -65,7 +66,7 @@ class Across:
         self.lock = Lock()  # DuckDB may read several tables at once
 
     def source(self, table: str) -> Source:
-        """The rows of one of PIPELINED."""
+        """Return the rows of one of PIPELINED."""
 
         def batches(wanted: frozenset[str]) -> Iterator[Any]:
             from kcli.sql.derived import DERIVED, derived_source
@@ -99,7 +100,9 @@ class Across:
 
 
 def sources_of(inputs: Inputs, options: dict[str, Any]) -> Iterator[tuple[str, Source]]:
-    """(table, source) of captures, segments and snapshots. What few tables need is imported when these are read."""
+    """Yield (table, source) of captures, segments and snapshots. What few tables need is imported when
+    these are read.
+    """
 
     def captured_records(wanted: frozenset[str]) -> Iterator[Any]:
         from kcli.sql import records

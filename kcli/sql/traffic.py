@@ -53,7 +53,9 @@ class Traffic(ArrowSink):
 
 
 def traffic_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
-    """The rows of TRAFFIC_COLUMNS. options: of DecodeOptions. NothingReadError at the end: no exchange."""
+    """Return the rows of TRAFFIC_COLUMNS. options: of DecodeOptions. Raises NothingReadError at the
+    end: no exchange.
+    """
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
         source = CaptureDecoder(paths, Traffic(wanted), DecodeOptions(**options))

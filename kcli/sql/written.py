@@ -17,7 +17,7 @@ RECORD_FILE = {"baseOffset", "timestampType", "headers"}  # of `decode segment -
 
 
 def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[str, Any, Source]]:
-    """(table, schema, source) of each file. InputError: it is no Parquet file."""
+    """Yield (table, schema, source) of each file. Raises InputError for one that is no Parquet file."""
     import pyarrow.parquet
 
     summed = {Path(path).parents[1] for table, path in files if table == "connections"}  # the pipeline's folders
@@ -44,7 +44,7 @@ def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[s
 
 
 def plain(schema: Any) -> Any:
-    """A schema without dictionaries."""
+    """Return a schema without dictionaries."""
     import pyarrow
 
     kinds = ((field, field.type) for field in schema)
@@ -54,14 +54,14 @@ def plain(schema: Any) -> Any:
 
 
 def with_file(schema: Any) -> Any:
-    """With a column of the file that a row stands in, where it has none."""
+    """Return a schema with a column of the row's file; add it if it is missing."""
     import pyarrow
 
     return schema if "file" in schema.names else schema.append(pyarrow.field("file", pyarrow.string()))
 
 
 def parquet_source(path: str, change: Any = lambda batch: batch) -> Source:
-    """The rows of a file, changed batch by batch. InputError: it is damaged."""
+    """Return the rows of a file, changed batch by batch. Raises InputError if it is damaged."""
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
         import pyarrow.parquet
@@ -85,7 +85,7 @@ def add_file(batch: Any, path: str) -> Any:
 
 
 def of_kind(batch: Any, *, events: bool) -> Any:
-    """The events of a batch, or its exchanges."""
+    """Return the events of a batch, or its exchanges."""
     import pyarrow.compute
 
     kinds = batch.column("event")
@@ -93,7 +93,7 @@ def of_kind(batch: Any, *, events: bool) -> Any:
 
 
 def record_source(path: str) -> Source:
-    """Records of a file of `decode segment --format parquet`, whose columns are called as in JSON."""
+    """Return records of a file of `decode segment --format parquet`, whose columns are named as in JSON."""
 
     def change(batch: Any) -> Any:
         return batch.rename_columns([snake(name) for name in batch.schema.names])
@@ -116,5 +116,5 @@ CAMEL = (
 
 
 def snake(name: str) -> str:
-    """ "base_offset" of "baseOffset"."""
+    """Turn "baseOffset" into "base_offset"."""
     return re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", name)
