@@ -38,12 +38,12 @@ class BatchRedactor:
     """Replaces what records hold, and counts the batches of which nothing but the header could stay."""
 
     def __init__(self, control: Callable[[int, bytes], bytes]) -> None:
-        """control(type, value): gives the value of a control record without names."""
+        """Redact batches. control(type, value): gives the value of a control record without names."""
         self.control = control
         self.emptied = 0
 
     def records(self, data: bytes, depth: int = 1) -> bytes:
-        """A field or chunk of batches of any magic, redacted: as many bytes. What is no batch is blank."""
+        """Redact a field or chunk of batches of any magic, in as many bytes. Bytes of no batch are blanked."""
         out = bytearray(BLANK * len(data))
         at = 0
         while len(data) - at > MAGIC_AT:
@@ -84,7 +84,7 @@ class BatchRedactor:
         entry[CRC_AT:CRC_START] = (crc if was_valid else crc ^ 1).to_bytes(4, "big")
 
     def payload(self, data: bytes, codec: int, magic: int, redact: Callable[[bytearray], None]) -> bytes:
-        """A stored payload, redacted in as many bytes; blank where it can't be read, or found no room."""
+        """Redact a stored payload in as many bytes; blank where it can't be read, or does not fit."""
         try:
             content = bytearray(codecs.decompress(codec, data, magic))
         except InputError:
@@ -163,7 +163,7 @@ class BatchRedactor:
 
 
 def span(data: bytearray, at: int, end: int) -> tuple[slice, int]:
-    """The bytes behind a length at `at`, and where they end. ValueError: they go beyond `end`."""
+    """Return the bytes after a length at `at`, and where they end. Raises ValueError if they go beyond `end`."""
     size, at = read_zigzag(data, at, end)
     stop = at + max(size, 0)
     if stop > end:

@@ -24,7 +24,7 @@ class RedactedConnection(CapturedConnection):
     """
 
     def __init__(self, *state: Any, frames: FrameRedactor, login: Login, write: Write, came: Came) -> None:
-        """state: as CapturedConnection has it."""
+        """Follow a connection. state: as CapturedConnection has it."""
         super().__init__(*state)
         self.frames, self.login, self.write, self.came = frames, login, write, came
         self.unnumbered: set[int] = set()
@@ -88,7 +88,7 @@ class RedactedConnection(CapturedConnection):
         super().close(ns, why, extra)
 
     def write_heads(self) -> None:
-        """As `write_head`, for both ends."""
+        """Call `write_head` for both ends."""
         self.write_head(0)
         self.write_head(1)
 

@@ -55,7 +55,7 @@ class Extents:
             self.prune()
 
     def near(self, first: int, size: int) -> list[tuple[int, int, int]]:
-        """The entries that may have some of these bytes."""
+        """Return the entries that may have some of these bytes."""
         start = bisect_left(self.entries, (first - self.longest,))
         return self.entries[start : bisect_left(self.entries, (first + size,))]
 

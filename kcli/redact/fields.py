@@ -42,7 +42,7 @@ NO_RULE = Rule("nothing")  # of a field that the tables lack
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text."""
+    """Split a text into its words."""
     return frozenset(text.split())
 
 
@@ -135,7 +135,7 @@ COORDINATORS = ("FindCoordinatorRequest", "FindCoordinatorResponse")
 
 @cache
 def rules_of(message: str, dialect: str | None = None) -> Mapping[str, Rule]:
-    """The rules of a message's fields that are no numbers, by path without indices, in all its layouts."""
+    """Return the rules of a message's fields that are no numbers, by path without indices, in all its layouts."""
     found = catalog(dialect).message(message)
     rules: dict[str, Rule] = {}
     for fields in (found.fields, *(variant.message.fields for variant in found.variants)):
@@ -162,7 +162,7 @@ def collect(rules: dict[str, Rule], fields: tuple[Field, ...], holder: str, path
 
 
 def rule_of_string(name: str, holder: str) -> Rule:
-    """The rule of a string, by its name and what holds it."""
+    """Return the rule of a string, by its name and the struct that holds it."""
     kept = WORDS.get(f"{holder}.{name}") or WORDS.get(name)
     if kept is not None:
         return Rule("mechanism" if name == "mechanism" else "name", words=kept)
@@ -174,5 +174,5 @@ def rule_of_string(name: str, holder: str) -> Rule:
 
 
 def name_of(kind: str | None) -> Rule:
-    """The rule of a name of that kind. Kafka's metadata log has an id of its own, which tells its name."""
+    """Return the rule of a name of that kind. Kafka's metadata log has an id of its own, which tells its name."""
     return Rule("name", kind, METADATA if kind == "topics" else frozenset())

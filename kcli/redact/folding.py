@@ -23,7 +23,7 @@ MOST_SPARE = 5  # bytes that a literal of one byte of its own adds: its tag, and
 
 
 def folded(codec: int, stored: bytes, content: bytes, magic: int = 2) -> bytes | None:
-    """The content in as many bytes as the payload that was stored had; None: it finds no room there."""
+    """Compress the content into as many bytes as the stored payload had; None if it does not fit."""
     if codec == 2:
         return folded_snappy(stored, content)
     for level in (None, STRONG[codec]):
@@ -38,7 +38,7 @@ def with_zeros(made: bytes, more: int) -> bytes:
 
 
 def with_blocks(made: bytes, more: int) -> bytes:
-    """A zstd frame that takes `more` bytes more."""
+    """Pad a zstd frame by `more` bytes."""
     if more >= 8:
         return made + SKIPPABLE + (more - 8).to_bytes(4, "little") + bytes(more - 8)
     number = more % 3  # bytes of the dictionary's number, and the descriptor's bits that say so
@@ -68,7 +68,9 @@ def folded_snappy(stored: bytes, content: bytes) -> bytes | None:
 
 
 def raw_block(content: bytes, size: int) -> bytes | None:
-    """The content as a raw block of so many bytes, its beginning as literals as long as is needed; None: no room."""
+    """Return the content as a raw block of `size` bytes, its beginning as literals as long as needed; None if it does
+    not fit.
+    """
     low, high = 0, len(content)
     while low < high:  # the longest beginning that leaves it small enough
         middle = (low + high + 1) // 2
@@ -84,7 +86,7 @@ def raw_block(content: bytes, size: int) -> bytes | None:
 
 
 def block_with(content: bytes, length: int, more: int) -> bytes:
-    """A raw block whose first `length` bytes are literals, which take `more` bytes more than they need to."""
+    """Return a raw block whose first `length` bytes are literals, padded by `more` bytes."""
     rest = bytes(cramjam.snappy.compress_raw(content[length:])) if length < len(content) else b"\0"
     parts, at = [write_unsigned(len(content))], 0
     while more and at < length - 1:
@@ -98,7 +100,8 @@ def block_with(content: bytes, length: int, more: int) -> bytes:
 
 
 def literal(data: bytes, width: int, more: int = 0) -> bytes:
-    """An element that gives these bytes, their number in `width` bytes or as many as it needs, and `more` of them.
+    """Return an element that gives these bytes, their number in `width` bytes or as many as it needs, and `more` of
+    them.
 
     Source: snappy's format_description.txt, 2.1.
     """

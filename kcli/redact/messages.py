@@ -86,7 +86,7 @@ class FrameRedactor:
     # Frames
 
     def rewriter(self, api_key: int, version: int, is_response: bool) -> FrameRewriter | None:
-        """What redacts such frames in the core; None: it can't."""
+        """Return the core's redactor of such frames; None if it has none."""
         which = api_key, version, is_response
         if which not in self.rewriters:
             known = self.bodies.knows(api_key, version)
@@ -94,7 +94,7 @@ class FrameRedactor:
         return self.rewriters[which]
 
     def rewritten(self, frame: bytes, api_key: int, version: int, is_response: bool) -> bytes | None:
-        """A frame, redacted by the core; None: it can't."""
+        """Redact a frame in the core; None if it can't."""
         rewriter = self.rewriter(api_key, version, is_response)
         return None if rewriter is None else rewriter.rewritten(frame)
 
@@ -123,14 +123,14 @@ class FrameRedactor:
         return self.readable_request(request, None) is not None
 
     def readable_request(self, frame: bytes, login: Login | None) -> bytes | None:
-        """As `request`; None: it can't be decoded."""
+        """Redact a request's frame; None if it can't be decoded."""
         if len(frame) < FIXED:
             return None
         made = self.rewritten(frame, *api_of(frame), False)
         return self.interpreted_request(frame, login) if made is None else made
 
     def interpreted_request(self, frame: bytes, login: Login | None = None) -> bytes | None:
-        """As `readable_request`, field by field."""
+        """Redact a request's frame field by field; None if it can't be decoded."""
         if not self.bodies.knows(*api_of(frame)):
             return None
         out = bytearray(BLANK * len(frame))
@@ -142,7 +142,7 @@ class FrameRedactor:
         return None
 
     def interpreted_response(self, frame: bytes, api_key: int, version: int, request: bytes) -> bytes | None:
-        """As `response`, field by field; None: it can't be decoded."""
+        """Redact a response's frame field by field; None if it can't be decoded."""
         out = bytearray(BLANK * len(frame))
         with contextlib.suppress(DecodeError, SchemaError):
             body, start = self.bodies.response_codec(frame, api_key, version)
@@ -189,62 +189,62 @@ class FrameRedactor:
             out[span.start : span.end] = data[span.start : span.end]
 
     def content(self, data: bytes, field: Place) -> bytes:
-        """What stands for a string's or bytes' content."""
+        """Return the replacement of a string's or bytes' content."""
         if field.rule.kind is not None and field.rule.kind in self.keep:
             return data
         return self.ways[field.rule.way](data, field)
 
     def replaced(self, rule: Rule, data: bytes) -> bytes:
-        """What stands for the content of a field whose rule needs nothing but the content."""
+        """Return the replacement of a field's content, for a rule that needs nothing but the content."""
         return self.content(data, Place(rule, "", {}, NOTHING_AROUND))
 
     def name(self, data: bytes, field: Place) -> bytes:
-        """A name, or a word of Kafka's own that stays there."""
+        """Replace a name; a word of Kafka's own stays."""
         return data if data.decode("latin-1") in field.rule.words else self.names.name(data)
 
     def mechanism(self, data: bytes, field: Place) -> bytes:
-        """The mechanism of the tokens that follow."""
+        """Replace and note the mechanism of the tokens that follow."""
         if field.around.login is not None:
             field.around.login.mechanism = data
         return self.name(data, field)
 
     def principal(self, data: bytes, _field: Place) -> bytes:
-        """TYPE:NAME; the type of Kafka's own authorizer stays."""
+        """Replace the name in TYPE:NAME; the type of Kafka's own authorizer stays."""
         kind, colon, name = data.partition(b":")
         return kind + colon + self.user(name) if kind == b"User" else self.names.name(data)
 
     def address(self, data: bytes, _field: Place) -> bytes:
-        """The bytes of an IP address."""
+        """Replace the bytes of an IP address."""
         return self.names.address(data) if len(data) in (4, 16) else BLANK * len(data)
 
     def user(self, name: bytes) -> bytes:
-        """The name of a principal."""
+        """Replace the name of a principal."""
         return name if "principals" in self.keep else self.names.name(name)
 
     def frame_inside(self, data: bytes, field: Place) -> bytes:
-        """A message with its header, in an envelope."""
+        """Redact a message with its header, in an envelope."""
         if field.path == "requestData":
             return self.request(data)
         request = field.around.request
         return self.response(data, *api_of(request), request) if len(request) >= FIXED else BLANK * len(data)
 
     def uuid(self, data: bytes, rule: Rule) -> bytes:
-        """The 16 bytes of an id."""
+        """Replace the 16 bytes of an id."""
         return data if rule.kind in self.keep else self.names.uuid(data)
 
     def host(self, data: bytes, _field: Place) -> bytes:
-        """A host's name; addresses may be kept without the names."""
+        """Replace a host's name; addresses may be kept without the names."""
         return data if "addresses" in self.keep and is_address(data) else self.names.host(data)
 
     def resource(self, data: bytes, field: Place) -> bytes:
-        """The name of a resource (ConfigResource.Type, ResourceType): a broker's is its number."""
+        """Replace the name of a resource (ConfigResource.Type, ResourceType): a broker's is its number."""
         kind = nearest(field.path, "resourceType", field.numbers)
         if (kind in LEVELS and data.isdigit()) or (kind == 2 and "topics" in self.keep):
             return data
         return self.names.name(data)
 
     def coordinator(self, data: bytes, field: Place) -> bytes:
-        """The key of a coordinator: a group, a transactional id, or a partition of a share group."""
+        """Replace the key of a coordinator: a group, a transactional id, or a partition of a share group."""
         kind = nearest(field.path, "keyType", field.numbers)
         wanted = {KIND_OF_KEY[kind]} if kind in KIND_OF_KEY else {"groups", "transactions"}
         if found := SHARE_KEY.fullmatch(data):
@@ -252,14 +252,14 @@ class FrameRedactor:
         return data if wanted <= self.keep else self.names.name(data)
 
     def share_key(self, group: bytes, topic_id: bytes, partition: bytes) -> bytes:
-        """The key of a share group's partition, part by part."""
+        """Replace the key of a share group's partition, part by part."""
         from kcli.core.codec.values import uuid_bytes, uuid_text
 
         made = uuid_text(self.uuid(bytes(uuid_bytes(topic_id.decode())), Rule("uuid", "topics"))).encode()
         return b":".join((group if "groups" in self.keep else self.names.name(group), made, partition))
 
     def inside(self, data: bytes, name: str, start: int = 2) -> bytes:
-        """A message that says its version, and begins at `start`; zeros where it is none."""
+        """Redact a message that says its version and begins at `start`; zeros if it is none."""
         out = bytearray(len(data))
         try:
             codec = messages.data(name, int.from_bytes(data[:2], "big", signed=True), self.bodies.dialect)
@@ -271,13 +271,15 @@ class FrameRedactor:
         return bytes(out)
 
     def control_value(self, kind: int, value: bytes) -> bytes:
-        """The value of a control record of KRaft's: a message that begins with its version (kcli.records.control)."""
+        """Redact the value of a control record of KRaft's: a message that begins with its version
+        (kcli.records.control).
+        """
         name = CONTROL_MESSAGES.get(kind)
         return bytes(len(value)) if name is None else self.inside(value, name, 0)
 
 
 def content_at(span: Span, data: bytes) -> int:
-    """Where the content of a string or bytes begins, behind its length."""
+    """Return where the content of a string or bytes begins, after its length."""
     if "compact" not in span.type:
         return span.start + (2 if span.type.endswith("string") else 4)
     at = span.start
@@ -287,7 +289,7 @@ def content_at(span: Span, data: bytes) -> int:
 
 
 def nearest(path: str, name: str, numbers: Mapping[str, int]) -> int | None:
-    """The number of that name beside a field, or beside what holds it."""
+    """Return the number of that name beside a field, or beside a struct around it."""
     while path:
         path = path.rpartition(".")[0]
         found = numbers.get(f"{path}.{name}" if path else name)

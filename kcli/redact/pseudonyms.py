@@ -133,13 +133,13 @@ class Pseudonyms:
         return bytes(self.stirred([(byte, 0, 256) for byte in data], b"short"))
 
     def make_uuid(self, data: bytes) -> bytes:
-        """The 16 bytes of an id; Kafka's own ids, as that of no topic, stay."""
+        """Replace the 16 bytes of an id; Kafka's own ids, as that of no topic, stay."""
         if int.from_bytes(data, "big") < RESERVED_IDS:
             return data
         return bytes(self.stirred([(byte, 0, 256) for byte in data], b"uuid"))
 
     def make_mac(self, data: bytes) -> bytes:
-        """A hardware address; none, broadcast, and whether it is one of a group stay."""
+        """Replace a hardware address; the zero and broadcast addresses and the group bit stay."""
         if data in (bytes(len(data)), b"\xff" * len(data)):
             return data
         first, *rest = data
@@ -147,7 +147,9 @@ class Pseudonyms:
         return bytes([made[0] << 2 | first & 3, *made[1:]])
 
     def make_address(self, data: bytes) -> bytes:
-        """An IPv4 (4 bytes) or IPv6 address (16); its text takes as many characters. The unspecified one stays."""
+        """Replace an IPv4 (4 bytes) or IPv6 address (16); its text takes as many characters. The
+        unspecified one stays.
+        """
         if not any(data):
             return data
         if len(data) == 4:
@@ -160,7 +162,7 @@ class Pseudonyms:
         return b"".join(group.to_bytes(2, "big") for group in made)
 
     def make_host(self, text: bytes) -> bytes:
-        """A host: an address, as text, as that address is replaced anywhere; else a name."""
+        """Replace a host: an address, as text, by the same as elsewhere; else a name."""
         try:
             before, found, after = SPELLED.fullmatch(text.decode("ascii")).groups()  # type: ignore[union-attr]
             spelled, at, zone = found.partition("%")
@@ -170,7 +172,7 @@ class Pseudonyms:
         return f"{before}{made}{at}".encode() + self.name(zone.encode()) + after.encode()
 
     def spelled(self, text: str) -> str:
-        """The text of an address, in the form that it had. ValueError: it is none."""
+        """Replace the text of an address, in its form. Raises ValueError if it is none."""
         made = self.address(ipaddress.ip_address(text).packed)
         if len(made) == 4:
             return ".".join(map(str, made))
@@ -187,7 +189,7 @@ class Order:
     """A permutation of the numbers below `size`: a Feistel network over two digits, walked until it is below again."""
 
     def __init__(self, size: int, rounds: list[tuple[int, ...]]) -> None:
-        """rounds: what each adds to one digit by the other, whose number is the base."""
+        """Make an order. rounds: what each adds to one digit by the other, whose number is the base."""
         self.size, self.rounds, self.base = size, rounds, len(rounds[0])
 
     def place(self, number: int) -> int:
@@ -234,7 +236,7 @@ def characters(drawn: bytes, size: int) -> bytes:
 
 
 def is_address(text: bytes) -> bool:
-    """Whether a host is an address as text."""
+    """Return whether a host is an address as text."""
     try:
         spelled = SPELLED.fullmatch(text.decode("ascii")).group(2)  # type: ignore[union-attr]
         ipaddress.ip_address(spelled.partition("%")[0])
@@ -244,13 +246,13 @@ def is_address(text: bytes) -> bool:
 
 
 def unit(value: int, ranges: tuple[tuple[int, int], ...]) -> Unit:
-    """The value with its range."""
+    """Return the value with its range."""
     low, size = next((low, size) for low, size in ranges if low <= value < low + size)
     return value, low, size
 
 
 def same_form(text: str, groups: list[str]) -> str:
-    """The groups in place of those of a text, with its zeros in front and its capitals."""
+    """Put the groups in place of those of a text, with its leading zeros and its capitals."""
     if not text:
         return ""
     made = ":".join(group.zfill(len(old)) for old, group in zip(text.split(":"), groups, strict=False))

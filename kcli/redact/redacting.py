@@ -41,7 +41,7 @@ class Redaction(Sink):
         memory: int = MEMORY,
         key_logs: Sequence[str] = (),
     ) -> None:
-        """key: what the other names are made by. keep: kinds of names that stay. folder: for the draft."""
+        """Redact captures. key: the pseudonyms depend on it. keep: kinds of names that stay. folder: for the draft."""
         self.names, self.keep = Pseudonyms(key), keep
         self.draft = Draft(folder)
         self.written = self.omitted = 0
@@ -71,7 +71,7 @@ class Redaction(Sink):
         return track.layer
 
     def reader(self, track: Track, *state: Any) -> RedactedConnection:
-        """What reads a connection. Another one for the same means that it is read behind TLS."""
+        """Make the reader of a connection. A second one for the same connection reads it inside TLS."""
         state += (self.capture.bodies, self.capture.receive)
         login = login_of(track.places)
         made = RedactedConnection(*state, frames=self.frames, login=login, write=track.write, came=track.came)
@@ -79,11 +79,11 @@ class Redaction(Sink):
         return made
 
     def rewriter(self, api_key: int, version: int, is_response: bool) -> Any:
-        """For the core's engine: see FrameRedactor."""
+        """Return FrameRedactor's rewriter for the core's engine."""
         return self.frames.rewriter(api_key, version, is_response)
 
     def redacted(self, frame: bytes, request: bytes | None) -> bytes:
-        """For the core's engine: a request's frame without names, or a response's with its request's."""
+        """Redact for the core's engine a request's frame, or a response's with its request's."""
         if request is None:
             return self.frames.request(frame, login_of(self.engine.drafting.current))
         return self.frames.response(frame, *api_of(request), request)

@@ -46,12 +46,12 @@ class Frames(Protocol):
     batches: BatchRedactor
 
     def replaced(self, rule: Rule, data: bytes) -> bytes:
-        """What stands for the content of a field whose rule needs nothing but the content."""
+        """Return the replacement of a field's content, for a rule that needs nothing but the content."""
         ...
 
 
 def rewriter_of(frames: Frames, key: int, version: int, is_response: bool) -> FrameRewriter | None:
-    """What redacts requests, or responses, of a known version; None: the core can't."""
+    """Return the core's redactor of requests, or responses, of a known version; None if it has none."""
     from kcli.core.codec.rewriting import FrameRewriter
 
     dialect = frames.bodies.dialect
@@ -69,7 +69,7 @@ def rewriter_of(frames: Frames, key: int, version: int, is_response: bool) -> Fr
 
 
 def rewriter_of_message(frames: Frames, codec: MessageCodec) -> Rewriter | None:
-    """What redacts one message of one version."""
+    """Return the redactor of one message of one version."""
     from kcli.core.codec.rewriting import Rewriter
 
     rules = rules_of(codec.name, frames.bodies.dialect)
@@ -89,12 +89,12 @@ def rewriter_of_message(frames: Frames, codec: MessageCodec) -> Rewriter | None:
 
 
 def plain(path: str) -> str:
-    """A path of the select verb as the rules have it."""
+    """Return a path of the select verb as the rules have it."""
     return path.replace("[]", "")
 
 
 def leaves(word: object, path: str) -> Iterator[tuple[str, str]]:
-    """The fields that are no numbers, each with its path and type."""
+    """Yield the path and type of each field that is no number."""
     match word:
         case Struct():
             for name, below in word.words.items():
@@ -110,7 +110,7 @@ def leaves(word: object, path: str) -> Iterator[tuple[str, str]]:
 
 
 def flexible(word: object, path: str) -> Iterator[str]:
-    """What comes before the name of a field in each struct that may have unknown ones."""
+    """Yield what precedes a field's name in each struct that may have unknown fields."""
     match word:
         case Struct():
             before = f"{path}." if path else ""
@@ -125,7 +125,7 @@ def flexible(word: object, path: str) -> Iterator[str]:
 
 
 def replacement_of(frames: Frames, type_: str, rule: Rule) -> Replacement | None:
-    """What stands for the content of a field of that type and rule; None: it stays."""
+    """Return the replacement of a field's content of that type and rule; None if it stays."""
     if rule.kind is not None and rule.kind in frames.keep:
         return None
     if type_ == "uuid":

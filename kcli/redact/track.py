@@ -30,16 +30,16 @@ class Place(Protocol):
         """Fill in redacted bytes of an end."""
 
     def sample(self, d: int) -> tuple[int, bytes, tuple[int, int]]:
-        """(link type, headers, where IP and TCP begin in them) of a packet of an end."""
+        """Return (link type, headers, where IP and TCP begin in them) of a packet of an end."""
 
     def first(self, d: int) -> int:
-        """The sequence number of an end's first byte."""
+        """Return the sequence number of an end's first byte."""
 
     def closed(self, d: int) -> bool:
-        """Whether an end has sent its last byte."""
+        """Return whether an end has sent its last byte."""
 
     def retransmitted(self, d: int) -> int:
-        """How many segments of an end brought bytes again."""
+        """Return how many segments of an end brought bytes again."""
 
 
 class Track:
@@ -69,7 +69,7 @@ class Track:
         return self.layer is not None and self.layer.foreign is not None
 
     def read_to(self, d: int, passed: int) -> int:
-        """How far its reader has come with the bytes of end `d`, `passed` of which were passed on."""
+        """Return how far the reader has come with the bytes of end `d`, `passed` of which were passed on."""
         plain = self.connection is not None and self.connection.foreign is None and not self.decrypted
         return self.connection.streams[d].offset if self.connection is not None and plain else passed
 
@@ -81,14 +81,14 @@ class Track:
             self.places.write(d, offset, data)
 
     def write_refusal(self) -> None:
-        """What an end said that refused to speak plainly stays."""
+        """Write the bytes of an end that refused to speak plainly."""
         if self.layer is not None and self.layer.refused is not None:
             self.write(self.layer.refused, 0, bytes(self.layer.refusal[:ENOUGH]))
 
     # What is decrypted
 
     def came(self, d: int, ns: int, end: int, size: int) -> None:
-        """`size` bytes of end `d` are about to be read, up to `end` in its stream: decrypted ones need packets."""
+        """Add packets for `size` decrypted bytes of end `d`, about to be read, up to `end` in its stream."""
         if not self.decrypted:
             return
         self.sent[d] = max(self.sent[d], end - size)
@@ -101,13 +101,13 @@ class Track:
         self.made[d].settled = max(0, self.sent[d] - SETTLED)
 
     def follow(self, ns: int, reset_by: int | None) -> None:
-        """A packet of the connection went by. reset_by: the end that has broken it off with it."""
+        """Follow a packet of the connection. reset_by: the end that has reset it with this packet."""
         if self.decrypted:
             self.add_repeated(ns)
             self.add_ends(ns, reset_by)
 
     def add_repeated(self, ns: int) -> None:
-        """As many segments repeat bytes of what is decrypted as do of what carries it."""
+        """Repeat as many segments of the decrypted stream as of the one that carries it."""
         for d in range(2):
             while self.repeated[d] < self.places.retransmitted(d) and self.sent[d] >= AGAIN:
                 place = self.add_made(d, ns, network.ACK | PUSH, AGAIN, AGAIN)
@@ -115,7 +115,7 @@ class Track:
                 self.repeated[d] += 1
 
     def add_ends(self, ns: int, reset_by: int | None = None) -> None:
-        """What is decrypted ends where an end has closed it, or is broken off by one."""
+        """End the decrypted stream where an end has closed or reset it."""
         for d in range(2):
             closed = self.places.closed(d)
             if closed and not self.closed[d] and reset_by is None:
@@ -134,7 +134,7 @@ class Track:
 
 
 def clean_segment(packet: bytes, places: tuple[int, int], seq: int, ack: int, flags: int, size: int) -> bytearray:
-    """Another packet with these headers, without options, its blank payload of `size` bytes. places: of IP and TCP."""
+    """Make a packet with these headers, without options, its blank payload of `size` bytes. places: of IP and TCP."""
     ip, tcp = places
     out = bytearray(packet[: tcp + TCP_HEAD]) + BLANK * size
     out[tcp + 4 : tcp + 12] = (seq & 0xFFFFFFFF).to_bytes(4, "big") + (ack & 0xFFFFFFFF).to_bytes(4, "big")
