@@ -43,8 +43,8 @@ class Fetch:
         return self.request.partitions.items()
 
     def answer(self, results: Mapping[Partition, Result], now: int, *, throttle_ms: int = 0) -> FetchResponse:
-        """The response to send. A full fetch needs a result for each partition of the request; a session's response
-        includes the results that are news, and the other partitions are looked at again next time.
+        """Return the response to send. A full fetch needs a result for each partition of the request; a session's
+        response includes the results that are news, and the other partitions are read again next time.
 
         throttle_ms: other than 0, the quota is used up and the response is empty (KIP-219); the session stays as it is.
         """

@@ -62,7 +62,7 @@ class Shard:
         self.touch(session, now)
 
     def touch(self, session: CachedSession, now: int) -> None:
-        """The session was used at `now` (ms), and may have grown or shrunk."""
+        """Note that the session was used at `now` (ms), and may have grown or shrunk."""
         self._unfile(session)
         session.last_used, session.cached_size = now, len(session.partitions)
         self._used.add((now, session.id))
@@ -155,7 +155,7 @@ class FetchSessionCache:
         return self.shards[number] if 0 <= number < len(self.shards) else None
 
     def next_shard(self) -> Shard:
-        """New sessions go to the shards in turn."""
+        """Return the shard of the next session: they take turns."""
         self._turn, self._next_id = self._foreseen or (self._turn, NO_SESSION)
         self._foreseen = None
         shard = self.shards[self._turn % len(self.shards)]

@@ -83,7 +83,7 @@ class CachedSession:
             self._lose_interest(partition)
 
     def release(self) -> None:
-        """The session was removed from the cache: no log marks its partitions any more."""
+        """Stop marking the partitions of a session that was removed from the cache."""
         for partition in self.partitions:
             self._lose_interest(partition)
 

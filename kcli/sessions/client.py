@@ -69,7 +69,7 @@ class ClientSession:
             self._moved.pop(partition, None)
 
     def build(self, *, topic_ids: bool = True) -> FetchRequest:
-        """The next request. RuntimeError while another one is under way: a session knows no order between two."""
+        """Build the next request. Raises RuntimeError while another one is under way: a session has one at a time."""
         if self._pending is not None:
             raise RuntimeError(f"fetch session {self.session_id}: a request is under way already")
         if self.state is SessionState.LIVE and topic_ids != self.topic_ids:
@@ -89,7 +89,7 @@ class ClientSession:
         return accepted
 
     def lose(self, request: FetchRequest) -> None:
-        """The connection broke before the response to `request` came (or before the request was sent)."""
+        """Note that the connection broke before the response to `request` came (or before the request was sent)."""
         if request is self._pending:
             self._pending = None
             self._follow(Came.LOST, NO_SESSION)

@@ -36,7 +36,7 @@ class Difference:
         return f"{self.session}{at}: {self.what}: captured {self.captured}, live {self.live}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Its line of JSON."""
+        """Return its line of JSON."""
         return {
             "session": self.session,
             "fetch": self.fetch,

@@ -116,7 +116,9 @@ class DraftClient:
         return True
 
     def lose(self, request: DraftRequest) -> None:
-        """No response: the broker may or may not have moved, so everything is said again."""
+        """Forget the session state: without a response the broker may or may not have moved, so everything is sent
+        again.
+        """
         if request is self._pending:
             self._pending = None
             self.uuid = None
@@ -149,14 +151,14 @@ class DraftBroker:
         self._interest: dict[Partition, set[int | str]] = {}
 
     def mark(self, partition: Partition) -> Iterable[int | str]:
-        """Something about this partition changed; the fetchers that follow it."""
+        """Note that this partition changed; return the fetchers that follow it."""
         fetchers = tuple(self._interest.get(partition, ()))
         for fetcher in fetchers:
             self._fetchers[fetcher].due.add(partition)
         return fetchers
 
     def mark_for(self, request: DraftRequest, partition: Partition) -> None:
-        """The same for the fetcher of one request alone."""
+        """Note that this partition changed, for the fetcher of one request alone."""
         known = self._fetchers.get(request.fetcher)
         if known is not None and partition in known.positions:
             known.due.add(partition)

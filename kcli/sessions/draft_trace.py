@@ -21,7 +21,7 @@ UUID_MISMATCH = 30227
 
 
 def error_name(code: int) -> str:
-    """By Kafka's name, or that of the draft."""
+    """Return an error's name in Kafka, or in the draft."""
     return "INCREMENTAL_FETCH_UUID_MISMATCH" if code == UUID_MISMATCH else errors.error_name(code)
 
 
@@ -60,7 +60,9 @@ def read_incremental(x: FetchExchange, request: Mapping[str, Any], response: Map
 
 
 def plain_topics(request: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The topics of an IncrementalFetch request in the form of a Fetch request; the draft writes numbers as digits."""
+    """Return the topics of an IncrementalFetch request in the form of a Fetch request; the draft writes numbers as
+    digits.
+    """
     return [
         {
             "topic": topic["topicName"],

@@ -28,7 +28,7 @@ def ending(session: ObservedSession) -> str:
 
 
 def session_dict(session: ObservedSession, names: Mapping[str, str]) -> dict[str, Any]:
-    """Bytes as on the wire, times as in the capture, latencies in ms.
+    """Return a session as JSON: bytes as on the wire, times as in the capture, latencies in ms.
 
     opened is null for a session that was there before the capture: then `partitions` counts those that were seen.
     """
@@ -69,7 +69,7 @@ def session_dict(session: ObservedSession, names: Mapping[str, str]) -> dict[str
 
 
 def sessionless_dict(sessionless: SessionlessFetches) -> dict[str, Any]:
-    """Fetches outside any session, of one client of one server."""
+    """Return the fetches outside any session, of one client of one server, as JSON."""
     return {
         "sessionId": 0,
         "server": sessionless.server,

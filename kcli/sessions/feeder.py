@@ -41,7 +41,7 @@ class Feeder:
         self.chosen_fetches = 0
 
     def exchange(self, item: Exchange) -> None:
-        """An exchange of `kcli.capture`; only Fetch, and what helps to understand it, is decoded."""
+        """Take an exchange of `kcli.capture`; only Fetch, and what helps to understand it, is decoded."""
         self.exchanges += 1
         key = item.api_key
         if key == FETCH:
@@ -91,11 +91,13 @@ class Feeder:
         return x
 
     def event(self, item: Event) -> None:
-        """Bytes that are no exchange: sessions that they may have changed are no longer certain."""
+        """Take bytes of no exchange: sessions that they may have changed are no longer certain."""
         self._miss(item.kind, item.connection, item.ns)
 
     def row(self, row: Mapping[str, Any]) -> None:
-        """A line of `decode pcap --format jsonl` or of a broker's request log. InputError: it is neither."""
+        """Take a line of `decode pcap --format jsonl` or of a broker's request log. Raises InputError
+        if it is neither.
+        """
         try:
             self._row(row)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, UsageError) as error:
@@ -153,7 +155,7 @@ def understood(body: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def times(row: Mapping[str, Any]) -> tuple[int, int | None]:
-    """(request, response) in ns since 1970; 0 and None in a log without times."""
+    """Return (request, response) in ns since 1970; 0 and None in a log without times."""
     stamp = row.get("timestamp")
     if not stamp:
         return 0, None
@@ -163,7 +165,7 @@ def times(row: Mapping[str, Any]) -> tuple[int, int | None]:
 
 
 def span(latency: float) -> int:
-    """Milliseconds as ns. ValueError: more than kcli's times hold."""
+    """Return milliseconds as ns. Raises ValueError for more than kcli's times hold."""
     if not -LONGEST_MS <= latency <= LONGEST_MS:
         raise ValueError("latencyMs beyond a hundred years")
     return int(latency * 1e6)

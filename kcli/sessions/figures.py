@@ -18,7 +18,7 @@ class Latencies(Histogram):
         self.most = max(self.most, other.most)
 
     def percentile(self, share: float) -> float | None:
-        """ms below which this share (0 to 1) of the values lies; None without values."""
+        """Return the ms below which this share (0 to 1) of the values lies; None without values."""
         if not self.count:
             return None
         left = share * self.count
@@ -30,7 +30,7 @@ class Latencies(Histogram):
         return self.most / 1e6
 
     def summary(self) -> dict[str, float | None]:
-        """p50, p95, p99 and the greatest, in ms."""
+        """Return p50, p95, p99 and the greatest, in ms."""
         figures = {f"p{share}": self.percentile(share / 100) for share in (50, 95, 99)}
         figures["max"] = self.most / 1e6 if self.count else None
         return {name: None if value is None else round(value, 3) for name, value in figures.items()}

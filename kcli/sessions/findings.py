@@ -99,7 +99,7 @@ class SessionFinding(NamedTuple):
         return RULES[self.rule]
 
     def message(self, names: Mapping[str, str]) -> str:
-        """The text with the partitions it is about, the first few by name."""
+        """Return the text with the partitions it is about, the first few by name."""
         if not self.partitions:
             return self.text
         shown = ", ".join(name_of(key, names) for key in self.partitions[:SHOWN])
@@ -107,7 +107,7 @@ class SessionFinding(NamedTuple):
         return f"{self.text}: {shown}" + (f" and {more} more" if more > 0 else "")
 
     def as_dict(self, timestamp: str | None, names: Mapping[str, str]) -> dict[str, Any]:
-        """As `lint --format jsonl` prints it."""
+        """Return the object of `lint --format jsonl`."""
         return {
             "severity": self.verdict.severity,
             "rule": self.rule,

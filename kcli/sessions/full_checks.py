@@ -13,12 +13,12 @@ SESSION_ERRORS = (ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH, UUID_MISMATCH
 
 
 def session_error(code: int) -> str:
-    """The name of an error that is about sessions; any other stays a number."""
+    """Return the name of an error that is about sessions; any other stays a number."""
     return error_name(code) if code in SESSION_ERRORS else f"error {code}"
 
 
 def full_request(registry: SessionRegistry, x: FetchExchange, held: int) -> None:
-    """Rules for a full request. held: the session that this client was granted on this connection and has not ended."""
+    """Check a full request. held: the session that this client was granted on this connection and has not ended."""
     if x.version < SESSIONS_SINCE:
         return
     if x.session_epoch < FINAL_EPOCH:
@@ -35,7 +35,7 @@ def full_request(registry: SessionRegistry, x: FetchExchange, held: int) -> None
 
 
 def full_response(registry: SessionRegistry, x: FetchExchange) -> None:
-    """Rules for the response to a full fetch: complete, no other partition, a new session id."""
+    """Check the response to a full fetch: complete, no other partition, a new session id."""
     if len(x.reported) > 1:
         answered_twice(registry, x, x.session_id)
     throttled = x.throttle_ms > 0 and not x.reported
@@ -64,28 +64,28 @@ def compare_full(registry: SessionRegistry, x: FetchExchange) -> None:
 
 
 def id_taken(registry: SessionRegistry, x: FetchExchange, former: ObservedSession) -> None:
-    """Rule: a granted session id is not that of another client's live session."""
+    """Check that a granted session id is not that of another client's live session."""
     if former.complete and x.granted != x.session_id:
         text = f"session id {x.granted} granted, which {former.client_id} on {former.connection} has"
         registry.find(x, "session-id-taken", x.granted, text)
 
 
 def error_response(registry: SessionRegistry, x: FetchExchange) -> None:
-    """Rule: a response with a session error has no partitions."""
+    """Check that a response with a session error has no partitions."""
     if x.error and x.reported:
         text = f"{session_error(x.error)} with {counted(len(x.reported), 'partition')}"
         registry.find(x, "error-with-partitions", x.session_id, text)
 
 
 def asked_twice(registry: SessionRegistry, x: FetchExchange) -> None:
-    """Rule: a request names no partition twice."""
+    """Check that a request names no partition twice."""
     keys = [key for key, _ in x.asked]
     if len(set(keys)) < len(keys):
         registry.find(x, "asked-twice", x.session_id, "names partitions twice", doubles(keys))
 
 
 def answered_twice(registry: SessionRegistry, x: FetchExchange, session_id: int) -> None:
-    """Rule: a response answers no partition twice."""
+    """Check that a response answers no partition twice."""
     keys = [key for key, _ in x.reported]
     if len(set(keys)) < len(keys):
         registry.find(x, "answered-twice", session_id, "answers partitions twice", doubles(keys))

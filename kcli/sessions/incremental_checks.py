@@ -19,12 +19,12 @@ BIG_BATCH = 1 << 20  # no batch is bigger than this unless a topic is configured
 
 
 def no_session(registry: SessionRegistry, x: FetchExchange) -> None:
-    """Rule: a fetch with an epoch above 0 names a session."""
+    """Report a fetch with an epoch above 0 that names no session."""
     registry.find(x, "epoch-invalid", NO_SESSION, f"epoch {x.session_epoch} without a session id")
 
 
 def closed_used(registry: SessionRegistry, ended: ObservedSession, x: FetchExchange) -> None:
-    """Rule: a session that has ended is not used again, and not answered, from the time on at which it ended."""
+    """Check that a session that has ended is neither used nor answered from then on."""
     if ended.end in ("not used any more", "left behind") or not ended.since_start:
         return
     if 0 < x.ns < ended.end_ns and ended.end not in ("evicted", "error"):
@@ -37,14 +37,14 @@ def closed_used(registry: SessionRegistry, ended: ObservedSession, x: FetchExcha
 
 
 def same_client(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Rule: a session is used only by the client that it was granted to."""
+    """Check that a session is used only by the client that it was granted to."""
     if (session.client_id, session.replica_id) != (x.client_id, x.replica_id):
         text = f"session of {session.client_id} on {session.connection} used by {x.client_id}"
         registry.find(x, "session-shared", x.session_id, text)
 
 
 def epoch(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Rule: the epoch is the one behind the session's last (KIP-227)."""
+    """Check that the epoch is the one after the session's last (KIP-227)."""
     expected = session.next_epoch
     if expected >= 0 and x.session_epoch != expected:
         text = f"epoch {x.session_epoch} where {expected} is due"
@@ -91,7 +91,7 @@ def check_request(registry: SessionRegistry, session: ObservedSession, x: FetchE
 def moved(
     registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: PartitionState, offset: int
 ) -> None:
-    """Rule: a position moves on only over records that were delivered, or to an offset that the client learnt."""
+    """Check that a position moves only over delivered records, or to an offset that the client learned."""
     before = seat.asked[0] if seat.asked is not None else offset
     if offset <= before or seat.delivered or not seat.informed:
         return
@@ -149,7 +149,7 @@ def check_response(registry: SessionRegistry, session: ObservedSession, x: Fetch
 
 
 def check_whole(registry: SessionRegistry, x: FetchExchange) -> None:
-    """The response as a whole."""
+    """Check the response as a whole."""
     if x.granted not in (NO_SESSION, x.session_id):
         text = f"session {x.granted} in an answer in session {x.session_id}"
         registry.find(x, "session-id-changed", x.session_id, text)
@@ -175,7 +175,7 @@ def follow(session: ObservedSession, x: FetchExchange, seat: PartitionState) -> 
 
 
 def unasked(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, keys: list[Key]) -> None:
-    """Rules for partitions outside the session: forgotten ones, or, when the whole set is known, unknown ones."""
+    """Check for partitions outside the session: forgotten ones, or, when the whole set is known, unknown ones."""
     gone = [key for key in keys if key in session.forgotten]
     if gone:
         text = f"answers {counted(len(gone), 'partition that was', 'partitions that were')} forgotten"
@@ -193,7 +193,7 @@ def unasked(registry: SessionRegistry, session: ObservedSession, x: FetchExchang
 
 
 def added_unanswered(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Rule: a partition that was just added was never reported, so the response has it."""
+    """Check that the response has each partition just added, as it was never reported."""
     if not x.asked:
         return
     missing = []
@@ -208,7 +208,7 @@ def added_unanswered(registry: SessionRegistry, session: ObservedSession, x: Fet
 
 
 def withheld(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, total: int) -> None:
-    """Rule: a consumer's partitions that have more records are answered while there is room for a batch."""
+    """Check that a consumer's partitions with more records are answered while there is room for a batch."""
     if total and total + BIG_BATCH > x.max_bytes:
         return
     number = session.fetches
@@ -232,7 +232,7 @@ def withheld(registry: SessionRegistry, session: ObservedSession, x: FetchExchan
 def late_watermark(
     registry: SessionRegistry, session: ObservedSession, x: FetchExchange, key: Key, seat: PartitionState
 ) -> None:
-    """Rule: a high watermark that moved is reported at once. The response before this one left it out."""
+    """Check that a high watermark that moved is reported at once, and was not left out of the response before."""
     if not session.quiet_since:
         return
     mark = registry.offsets.marks.moved_past(x.server, key, session.topic_ids, seat.high, session.quiet_since)
@@ -243,14 +243,14 @@ def late_watermark(
 
 
 def dropped(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Rule: a broker drops no session that has partitions left."""
+    """Check that the broker drops no session that has partitions left."""
     if session.complete and session.size:
         text = f"session id 0, though {counted(session.size, 'partition is', 'partitions are')} left"
         registry.find(x, "session-dropped", x.session_id, text)
 
 
 def refused(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
-    """Rules for an error response: there is a reason. The positions show all the same what the client believes."""
+    """Check that an error response has a reason. The positions show all the same what the client believes."""
     for key, asked in x.asked:
         seat = session.seats.get(key)
         if seat is not None:

@@ -43,7 +43,9 @@ class SessionRegistry:
         on_end: Callable[[ObservedSession], None] | None = None,
         kernel: Any = None,
     ) -> None:
-        """on_finding: called with each finding. on_end: with each session that is over. kernel: see `Tracker`."""
+        """Keep the sessions. on_finding: called with each finding. on_end: with each session that is over. kernel: see
+        `Tracker`.
+        """
         self.on_finding = on_finding
         self.on_end = on_end
         self.kernel = new_kernel() if kernel is None else kernel
@@ -65,7 +67,7 @@ class SessionRegistry:
             self.on_finding(finding)
 
     def blur(self, connection: str | None) -> None:
-        """Bytes of this connection are missing (None: of any): its sessions are no longer certain."""
+        """Note that bytes of this connection (None: of any) are missing: its sessions are no longer certain."""
         sessions = [*self.sessions.values()] if connection is None else [*self._on.get(connection, ())]
         for session in sessions:
             session.blur()
@@ -84,7 +86,7 @@ class SessionRegistry:
     # Beginnings.
 
     def begin(self, x: FetchExchange) -> None:
-        """A full fetch was granted a session."""
+        """Begin the session that a full fetch was granted."""
         key = (x.server, x.granted)
         self.ended.pop(key, None)
         session = self._enter(x, x.granted, True)
@@ -97,7 +99,7 @@ class SessionRegistry:
         self._name_successor(x, session)
 
     def begin_unseen(self, x: FetchExchange) -> ObservedSession:
-        """A session that was there before the capture, whose partitions are not known."""
+        """Begin a session that was there before the capture, whose partitions are unknown."""
         session = self._enter(x, x.session_id, False)
         session.attach()
         return session
@@ -111,7 +113,7 @@ class SessionRegistry:
         return session
 
     def move(self, session: ObservedSession, connection: str) -> None:
-        """The session continues on another connection: requests in flight on the old one are unknown."""
+        """Move the session to another connection: requests in flight on the old one are unknown."""
         session.blur()
         self._on.get(session.connection, set()).discard(session)
         self._on.setdefault(connection, set()).add(session)

@@ -90,7 +90,7 @@ class SessionReport:
         return self.kinds.total()
 
     def as_dict(self) -> dict[str, Any]:
-        """Figures for JSON and for tables; latencies in ms, bytes on the wire."""
+        """Return figures for JSON and for tables; latencies in ms, bytes on the wire."""
         answers = max(1, self.fetches - self.lost)
         return {
             "session": self.label,

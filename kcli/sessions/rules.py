@@ -118,7 +118,7 @@ class Action(Enum):
 
 
 def kind_of(epoch: int) -> Kind:
-    """FULL for 0, FINAL for -1, INCREMENTAL for the rest."""
+    """Return FULL for 0, FINAL for -1, INCREMENTAL for the rest."""
     return Kind.FULL if epoch == FULL_EPOCH else Kind.FINAL if epoch == FINAL_EPOCH else Kind.INCREMENTAL
 
 

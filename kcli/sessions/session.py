@@ -120,7 +120,7 @@ class ObservedSession(FetchStatistics):
         return self.replica_id >= 0
 
     def blur(self) -> None:
-        """Bytes of this session are missing: forget what is no longer certain."""
+        """Forget what is no longer certain: bytes of this session are missing."""
         self.complete = self.unsure = False
         self.next_epoch = -1
         self.late = 0
@@ -239,7 +239,7 @@ def runs(partitions: Sequence[tuple[Key, object]]) -> list[tuple[str, int]]:
 
 
 def merged(changes: list[Change]) -> list[Change]:
-    """Neighbours as one, so that a session that changes all the time still takes bounded memory."""
+    """Merge adjacent changes, so that a session that changes all the time still takes bounded memory."""
     made = []
     for first, second in zip(changes[::2], [*changes[1::2], None], strict=False):
         if second is None:

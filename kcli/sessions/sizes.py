@@ -17,7 +17,7 @@ NO_UUID = "A" * 22
 
 
 def count_bytes(count: int, flexible: bool) -> int:
-    """Bytes of an array's length: an unsigned varint of count + 1 in flexible versions, else four."""
+    """Return the bytes of an array's length: an unsigned varint of count + 1 in flexible versions, else four."""
     return -(-(count + 1).bit_length() // 7) if flexible else 4
 
 
@@ -34,11 +34,11 @@ class Side:
         self.flexible, self.named = flexible, named
 
     def topic_bytes(self, topic: str, partitions: int) -> int:
-        """One topic's entry with its partitions."""
+        """Return the bytes of one topic's entry with its partitions."""
         return self.topic_start(topic) + count_bytes(partitions, self.flexible) + partitions * self.partition
 
     def topic_start(self, topic: str) -> int:
-        """Bytes of a topic's entry before its partitions."""
+        """Return the bytes of a topic's entry before its partitions."""
         if not self.named:
             return self.topic
         length = len(topic.encode())
@@ -59,7 +59,7 @@ class FetchSizes:
         self._forgotten_topic = self._forgotten(entry) if version >= SESSIONS_SINCE else 0
 
     def forgotten_bytes(self, topics: dict[str, int]) -> int:
-        """Bytes of a list of forgotten partitions (topic -> how many), beyond those of an empty list."""
+        """Return the bytes of a list of forgotten partitions (topic -> how many), beyond those of an empty list."""
         flexible = self.request.flexible
         total = count_bytes(len(topics), flexible) - count_bytes(0, flexible)
         for topic, count in topics.items():
@@ -74,7 +74,7 @@ class FetchSizes:
 
 
 def measure(codec: Any, name: str, entry: dict[str, Any], flexible: bool, named: bool) -> Side:
-    """Lengths of messages with no topic, one empty topic, and one topic with one partition."""
+    """Measure messages with no topic, one empty topic, and one topic with one partition."""
     none = len(codec.write({name: []}))
     empty = len(codec.write({name: [{**entry, "partitions": []}]}))
     one = len(codec.write({name: [{**entry, "partitions": [{}]}]}))

@@ -184,7 +184,7 @@ def read_reported(topics: list[dict[str, Any]]) -> list[tuple[Key, Reported]]:
 
 
 def records_size(part: Mapping[str, Any]) -> int:
-    """Bytes of records, whichever way the message says it."""
+    """Return the bytes of records, in any of the forms of a message."""
     records = part.get("records")
     if records is None:
         size: int = part.get("recordsSizeInBytes", 0)

@@ -106,15 +106,15 @@ class Tracker:
             self._sweep()
 
     def blur(self, connection: str | None, ns: int = 0) -> None:
-        """Bytes of this connection are missing (None: nobody knows of which): its sessions are no longer certain.
+        """Note that bytes of this connection (None: unknown which) are missing: its sessions are no longer certain.
 
-        ns: when; 0 when that is not known.
+        ns: when; 0 if unknown.
         """
         self.offsets.miss(ns or self._now)
         self.registry.blur(connection)
 
     def finish(self) -> None:
-        """The capture ends here, and with it all sessions that are still there."""
+        """End all open sessions with the capture."""
         for session in [*self.registry.sessions.values()]:
             if self._now - session.last_ns > QUIET_NS:
                 self.registry.end(session, "not used any more", session.last_ns)
