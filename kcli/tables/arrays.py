@@ -13,7 +13,9 @@ from kcli.schemas.errors import error_name
 
 
 def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
-    """A column of text: where each row's ends (int32, behind a 0), and all of it. missing: rows without one."""
+    """Return a column of text. made: where each row's ends (int32, after a 0), and all of it. missing: rows without
+    one.
+    """
     import pyarrow
 
     ends, data = made
@@ -22,7 +24,7 @@ def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
 
 
 def texts(values: Iterable[str | bytes | None]) -> Any:
-    """A column of text out of values, which may be UTF-8 already."""
+    """Return a column of text out of values, which may be UTF-8 already."""
     import numpy
 
     given = list(values)
@@ -32,7 +34,7 @@ def texts(values: Iterable[str | bytes | None]) -> Any:
 
 
 def column_of(values: Sequence[Any], kind: Any) -> Any:
-    """A column of that Arrow type out of values: text, bytes, lists of text, numbers, timestamps in microseconds."""
+    """Return a column of that Arrow type: text, bytes, lists of text, numbers, timestamps in microseconds."""
     import numpy
     import pyarrow
 
@@ -58,12 +60,12 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
 
 
 def batch_of_rows(rows: Sequence[Sequence[Any]], schema: Any) -> Any:
-    """A record batch of rows, each with its values in the order of the columns."""
+    """Return a record batch of rows, each with its values in the order of the columns."""
     return batch_of_columns([*zip(*rows, strict=True)] or [()] * len(schema), schema)
 
 
 def batch_of_columns(columns: Sequence[Sequence[Any]], schema: Any) -> Any:
-    """A record batch of the columns' values."""
+    """Return a record batch of the columns' values."""
     import pyarrow
 
     arrays = [column_of(values, field.type) for values, field in zip(columns, schema, strict=True)]
@@ -78,7 +80,7 @@ class Among(NamedTuple):
     missing: Any = None
 
     def array(self, kind: Any) -> Any:
-        """The column. kind: its Arrow type, a dictionary or text."""
+        """Return the column. kind: its Arrow type, a dictionary or text."""
         import pyarrow
 
         if pyarrow.types.is_dictionary(kind):
@@ -86,7 +88,7 @@ class Among(NamedTuple):
         return self.among.take(integers(self.places, "int32", self.missing))
 
     def dictionary(self) -> Any:
-        """The column as a dictionary."""
+        """Return the column as a dictionary."""
         import pyarrow
 
         index = integers(self.places, "int32", self.missing)
@@ -94,7 +96,7 @@ class Among(NamedTuple):
 
 
 def numbered(values: Sequence[str | None], numbers: Any) -> Among:
-    """A column of the texts in use. values: by number, None for null. numbers: of each row, small."""
+    """Return a column of the texts in use. values: by number, None for null. numbers: of each row, small."""
     import numpy
 
     there = numpy.bincount(numbers, minlength=len(values)) > 0
@@ -105,21 +107,21 @@ def numbered(values: Sequence[str | None], numbers: Any) -> Among:
 
 
 def instants(ns: Any, missing: Any = None) -> Any:
-    """Nanoseconds since 1970 as timestamps. missing: mask of the nulls."""
+    """Return ns since 1970 as timestamps. missing: mask of the nulls."""
     import pyarrow
 
     return integers(ns // 1000, "int64", missing).view(pyarrow.timestamp("us", "UTC"))
 
 
 def is_none(values: Sequence[Any]) -> Any:
-    """Which of the values are None: bool by row."""
+    """Return which of the values are None: bool by row."""
     import numpy
 
     return numpy.array([value is None for value in values], bool)
 
 
 def validity(missing: Any) -> Any:
-    """The bitmap of rows that have a value; None for all of them."""
+    """Return the bitmap of rows that have a value; None for all of them."""
     import numpy
     import pyarrow
 
@@ -129,7 +131,7 @@ def validity(missing: Any) -> Any:
 
 
 def integers(values: Any, kind: str, missing: Any = None) -> Any:
-    """A column of numbers of that numpy type. missing: rows without one."""
+    """Return a column of numbers of that numpy type. missing: rows without one."""
     import numpy
     import pyarrow
 
@@ -142,7 +144,7 @@ def integers(values: Any, kind: str, missing: Any = None) -> Any:
 
 
 def error_names(ends: bytes, codes: bytes) -> Any:
-    """A column of lists, the names of each row's codes: where each row's end (int32), and all codes (int64)."""
+    """Return a column of lists of error names. ends: where each row's end (int32); codes: all codes (int64)."""
     import numpy
     import pyarrow
 

@@ -28,17 +28,17 @@ class ConnectionColumn(Column):
 def column(
     name: str, kind: str, text: str, sql: str, unknown: str = "", exchange: str = "", *, of_ends: bool = False
 ) -> ConnectionColumn:
-    """kind: of a Column, with ? behind it where it may be null."""
+    """Define a column. kind: of a Column, followed by ? if nullable."""
     return ConnectionColumn(name, kind.rstrip("?"), text, kind.endswith("?"), sql, unknown, exchange, of_ends)
 
 
 def total(name: str, text: str, exchange: str) -> ConnectionColumn:
-    """A column that is a sum over the traffic."""
+    """Define a column that is a sum over the traffic."""
     return column(name, "int64", text, f"CAST(sum({name}) AS BIGINT)", "0", exchange)
 
 
 def address_sql(end: str) -> str:
-    """The address out of a column with an end of a connection: without its port, and without brackets."""
+    """Return SQL for the address in a column with an end of a connection: without its port and brackets."""
     return f"translate(regexp_replace({end}, ':[0-9]+$', ''), '[]', '')"
 
 
@@ -110,14 +110,15 @@ EXCHANGE = {
 
 
 def traffic_part(source: str, *others: str, **known: str) -> str:
-    """Rows of traffic out of a table, or a table and its condition. others: columns of it that are kept, too; known:
-    what TRAFFIC's columns are, in SQL."""
+    """Return SQL for rows of traffic out of a table, or a table and its condition. others: columns of it to keep;
+    known: TRAFFIC's columns, in SQL.
+    """
     columns = (f"{known.get(name, unknown)} AS {name}" for name, unknown in TRAFFIC.items())
     return f"SELECT {', '.join(['connection', *columns, *others])} FROM {source}"
 
 
 def connections_query(*parts: str, **more: str) -> str:
-    """The rows of `connections` out of parts of traffic. more: further columns, each an aggregate in SQL."""
+    """Return SQL for the rows of `connections` out of parts of traffic. more: further columns, each an aggregate."""
     summed = {each.name: each.sql for each in COLUMNS if not each.of_ends} | more
     given = {each.name: each.sql if each.of_ends else each.name for each in COLUMNS} | {name: name for name in more}
     return f"""
@@ -128,5 +129,5 @@ WHERE requests > 0 OR tls
 
 
 def columns_sql(columns: dict[str, str]) -> str:
-    """Columns by name, as a query selects them."""
+    """Return columns by name, as a query selects them."""
     return ", ".join(name if sql == name else f"{sql} AS {name}" for name, sql in columns.items())

@@ -47,7 +47,7 @@ class Table:
 
 
 def columns(text: str) -> tuple[Column, ...]:
-    """Columns of lines "name kind what it says"."""
+    """Parse columns of lines "name kind comment"."""
     rows = [line.split(None, 2) for line in text.splitlines() if line]
     return tuple(Column(name, kind.rstrip("?"), says, kind.endswith("?")) for name, kind, says in rows)
 
@@ -66,7 +66,7 @@ DUCKDB_TYPES = {
 
 
 def arrow_type(kind: str) -> Any:
-    """The pyarrow.DataType of a column's kind."""
+    """Return the pyarrow.DataType of a column's kind."""
     import pyarrow
 
     if kind == "instant":
@@ -80,8 +80,9 @@ def arrow_type(kind: str) -> Any:
 
 
 def schema_of(given: Iterable[Column], *, strict: bool = False) -> pyarrow.Schema:
-    """The pyarrow.Schema of columns, each with its comment as metadata. strict: those that always have a value are
-    required."""
+    """Return the pyarrow.Schema of columns, each with its comment as metadata. strict: those that always have a value
+    are required.
+    """
     import pyarrow
 
     return pyarrow.schema([

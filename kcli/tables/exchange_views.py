@@ -37,7 +37,7 @@ class ViewColumn(Column):
 
 
 def column(name: str, kind: str, text: str, sql: str = "") -> ViewColumn:
-    """kind: of a Column, with ? behind it where it may be null. sql: by default the column of that name."""
+    """Define a column. kind: of a Column, followed by ? if nullable. sql: by default the column of that name."""
     return ViewColumn(name, kind.rstrip("?"), text, kind.endswith("?"), sql or name)
 
 
@@ -82,7 +82,9 @@ EXCHANGE_VIEWS = {
 
 
 def exchange_view(table: str, source: str, *, file: bool) -> str:
-    """The rows of a table out of a source's rows. file: these have the column `file`, and so has the table."""
+    """Return SQL for the rows of a table out of a source's. file: the source has the column `file`, and so has the
+    table.
+    """
     columns, rows = EXCHANGE_VIEWS[table]
     selected = ", ".join(f"{each.sql} AS {each.name}" for each in columns if file or each.name != "file")
     return f"SELECT {selected} FROM {rows.format(source=source)}"

@@ -56,21 +56,21 @@ class ExchangeArrays:
         return numpy.frombuffer(rows, numpy.int64).reshape(-1, len(self.field_names)).T
 
     def field(self, name: str) -> Any:
-        """A field by row; MISSING where there is none."""
+        """Return a field by row; MISSING where there is none."""
         return self.fields[self.field_names.index(name)]
 
     def number(self, name: str, kind: str) -> Any:
-        """A field that is a number, as an array of that type."""
+        """Return a field that is a number, as an array of that type."""
         values = self.field(name)
         return integers(values, kind, values == MISSING)
 
     def word(self, name: str) -> Among:
-        """A field that is a text."""
+        """Return a field that is a text."""
         places = self.field(name)
         return Among(strings(self.taken["fields"][1]), places, places == MISSING)
 
     def known_ms(self, values: Any) -> Any:
-        """Nanoseconds as milliseconds to the microsecond; null below 0."""
+        """Return ns as ms to the microsecond; null below 0."""
         return integers(values // 1000 / 1000, "float64", values < 0)
 
     @cached_property
@@ -91,7 +91,7 @@ class ExchangeArrays:
         return numpy.where(numpy.all([each == MISSING for each in found], axis=0), MISSING, total)
 
     def broker_ms(self) -> Any:
-        """The time at the broker, without what it was let wait."""
+        """Return the time (ms) at the broker, without the wait that the request allowed."""
         import numpy
 
         transfer = numpy.maximum(self.rows.response_transfer, 0) // 1000
@@ -100,36 +100,36 @@ class ExchangeArrays:
         return integers(numpy.maximum(spent, 0) / 1000, "float64", unknown)
 
     def link(self, name: str) -> Among:
-        """A text of each row's connection: "links", or "ends" for the client's end."""
+        """Return a text of each row's connection: "links", or "ends" for the client's end."""
         return Among(strings(self.taken[name]), self.rows.link)
 
     def end(self, names: str, of: str) -> Among:
-        """A text that connections share, by the place of each connection's."""
+        """Return a text that connections share, by the place of each connection's."""
         import numpy
 
         return Among(strings(self.taken[names]), numpy.frombuffer(self.taken[of], numpy.int32)[self.rows.link])
 
     def text(self, name: str) -> Any:
-        """JSON that the core has written, null where it has none."""
+        """Return JSON that the core has written, null where it has none."""
         import numpy
 
         ends = numpy.frombuffer(self.taken[name][0], numpy.int32)
         return strings(self.taken[name], ends[1:] == ends[:-1])
 
     def api(self) -> Among:
-        """The name of each row's API; null for an unknown one."""
+        """Return the name of each row's API; null for an unknown one."""
         keys = self.rows.key
         return numbered([*map(self.name_of, range(KEYS)), None], self.known(keys))
 
     @staticmethod
     def known(keys: Any) -> Any:
-        """API keys; KEYS for those that Kafka does not have."""
+        """Return API keys; KEYS for those that Kafka does not have."""
         import numpy
 
         return numpy.where((keys < 0) | (keys >= KEYS), KEYS, keys)
 
     def broker_address(self) -> Among:
-        """The broker's address, without the port."""
+        """Return the broker's address, without the port."""
         import numpy
 
         servers, places, _ = self.end("servers", "server_of")
@@ -138,7 +138,7 @@ class ExchangeArrays:
         return Among(texts(found), numpy.array(numbers, numpy.int32)[places])
 
     def error(self) -> Among:
-        """The first of each row's."""
+        """Return each row's first error."""
         import numpy
 
         ends, codes = map(numpy.frombuffer, self.taken["errors"], (numpy.int32, numpy.int64))
@@ -149,7 +149,7 @@ class ExchangeArrays:
         return Among(texts(map(error_name, found.tolist())), places, missing)
 
     def file(self) -> Among:
-        """The file of each row; null where nobody knows."""
+        """Return the file of each row; null where unknown."""
         import numpy
 
         none = numpy.zeros(self.rows.count, bool)
@@ -157,7 +157,7 @@ class ExchangeArrays:
 
 
 def address_of(end: str) -> str:
-    """An end of a connection without the port and an IPv6 address's brackets."""
+    """Return an end of a connection without the port and an IPv6 address's brackets."""
     return end.rpartition(":")[0].strip("[]")
 
 
@@ -169,7 +169,7 @@ class ExchangeColumn(Column):
     fields: tuple[str, ...] = ()
 
     def array(self, made: ExchangeArrays, kind: Any) -> Any:
-        """The column as an Arrow array of that type, which is the column's, or a dictionary of texts."""
+        """Return the column as an Arrow array of that type, which is the column's, or a dictionary of texts."""
         found = self.make(made)
         return found.array(kind) if isinstance(found, Among) else found
 
@@ -177,12 +177,12 @@ class ExchangeColumn(Column):
 def column(
     name: str, kind: str, text: str, make: Callable[[ExchangeArrays], Any], fields: tuple[str, ...] = ()
 ) -> ExchangeColumn:
-    """kind: of a Column, with ? behind it where it may be null."""
+    """Define a column. kind: of a Column, followed by ? if nullable."""
     return ExchangeColumn(name, kind.rstrip("?"), text, kind.endswith("?"), make, fields)
 
 
 def field(name: str, kind: str, text: str) -> ExchangeColumn:
-    """A column that is a field of messages, of its name."""
+    """Define a column from a message field of its name."""
     if kind == "string?":
         return column(name, kind, text, lambda of: of.word(name), (name,))
     return column(name, kind, text, lambda of: of.number(name, kind.rstrip("?")), (name,))
@@ -291,16 +291,16 @@ BY_NAME = {each.name: each for each in EXCHANGE_COLUMNS}
 
 
 def arrays_of(made: ExchangeArrays, names: Iterable[str], schema: Any) -> list[Any]:
-    """The columns of these names. schema: has their types."""
+    """Return the columns of these names. schema: has their types."""
     return [BY_NAME[name].array(made, schema.field(name).type) for name in names]
 
 
 def fields_of_columns(names: Iterable[str]) -> tuple[str, ...]:
-    """The fields of messages that columns of these names are made of."""
+    """Return the message fields from which columns of these names are made."""
     found = (BY_NAME[name].fields for name in names if name in BY_NAME)
     return tuple(dict.fromkeys(field for fields in found for field in fields))
 
 
 def names_of(columns: Sequence[Column]) -> tuple[str, ...]:
-    """The names of columns."""
+    """Return the names of columns."""
     return tuple(each.name for each in columns)

@@ -45,7 +45,7 @@ TEXTS = frozenset(field.name for field in FIELDS if field.text)
 
 
 def paths_of(api_key: int, names: frozenset[str], *, response: bool) -> dict[str, str]:
-    """The field that each path of a message fills, of these."""
+    """Return {path: field} for the paths of a message that fill these fields."""
     return {
         path: field.name
         for field in FIELDS

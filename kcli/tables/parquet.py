@@ -13,7 +13,7 @@ TIMES = frozenset({"timestamp", "completed_ns"})
 
 
 def stored(schema: Any) -> Any:
-    """The schema as record batches on their way to a file have it: texts that repeat as dictionaries."""
+    """Return the schema that record batches have before a file: texts that repeat as dictionaries."""
     import pyarrow
 
     few = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
@@ -27,8 +27,9 @@ def stored(schema: Any) -> Any:
 def parquet_file(
     out: BinaryIO, columns: Any, make: Callable[[BinaryIO, Any], Any] | None = None
 ) -> Iterator[Callable[[], Any]]:
-    """A ParquetWriter of `out`, as a function that makes it when it is first called: an error that comes before leaves
-    nothing written. columns: the Arrow schema. make: what makes it, of out and columns; None: as pyarrow does."""
+    """Yield a function that makes the ParquetWriter of `out` when it is first called: an earlier error leaves nothing
+    written. columns: the Arrow schema. make: makes it, of out and columns; None: as pyarrow does.
+    """
     made: list[Any] = []
 
     def writer() -> Any:
@@ -47,12 +48,11 @@ def parquet_file(
 
 
 def parquet_writer(file: Any, schema: Any) -> Any:
-    """A pyarrow.parquet.ParquetWriter of record batches whose texts are such or dictionaries.
+    """Return a pyarrow.parquet.ParquetWriter of record batches whose texts are plain or dictionaries.
 
-    All texts have dictionaries in the file, until one is too large. The least and greatest of numbers and short texts
-    stand beside them, so that a reader passes over groups of rows without a client or a topic; of long texts and of
-    bytes nobody asks for them. Times follow each other closely. Pages of version 2 are compressed where they are made,
-    without a copy.
+    All texts have dictionaries in the file, until one is too large. Numbers and short texts have their least and
+    greatest beside them, so that a reader passes over groups of rows without a client or a topic; long texts and bytes
+    need none. Times follow each other closely. Pages of version 2 are compressed where they are made, without a copy.
     """
     import pyarrow.parquet
 
@@ -70,8 +70,9 @@ def parquet_writer(file: Any, schema: Any) -> Any:
 
 
 def comments_of(schema: Any) -> bytes:
-    """What each column says, for whoever reads a file with Arrow: the schema as `store_schema` would keep it, but
-    without dictionaries, which are of no concern to readers."""
+    """Return the schema for readers with Arrow, which has each column's comment: as `store_schema` would keep it, but
+    without dictionaries, which are of no concern to readers.
+    """
     import pyarrow
 
     texts = (field.with_type(pyarrow.string()) if is_text(field.type) else field for field in schema)

@@ -10,13 +10,15 @@ class Rows:
     """Rows of int64, with their columns as attributes."""
 
     def __init__(self, columns: Sequence[str], values: Any) -> None:
-        """values: int64, a row for each of the columns: these are read one by one, and far more often than rows."""
+        """Hold rows. values: int64, a row for each of the columns: these are read one by one, and far more often than
+        rows.
+        """
         self.columns, self.values = columns, values
         self.count = values.shape[1]
 
     @classmethod
     def of(cls, taken: dict[str, Any], kind: str) -> Rows:
-        """A copy of the rows of a kind that `ExchangeRows.take_columns` gives, one behind the other."""
+        """Copy the rows of a kind from `ExchangeRows.take_columns`, one column after the other."""
         import numpy
 
         from kcli.core.columns.exchange_columns import ROW_COLUMNS
@@ -29,7 +31,7 @@ class Rows:
         return self.values[self.columns.index(name.rstrip("_"))]
 
     def where(self, mask: Any) -> Rows:
-        """The rows that a mask selects."""
+        """Return the rows that a mask selects."""
         import numpy
 
         return self if mask.all() else Rows(self.columns, numpy.compress(mask, self.values, axis=1))
