@@ -57,7 +57,7 @@ class Services(Protocol):
         ...
 
     def new_requests(self, awaited: deque[Awaited]) -> RequestStream | FaultedRequests:
-        """What reads the requests of one connection."""
+        """Make the reader of one connection's requests."""
         ...
 
     def note(self, text: str) -> None:
@@ -91,7 +91,7 @@ class Connection:
         self._faulting: asyncio.Task[None] | None = None
 
     def made(self, side: Side) -> None:
-        """A side is connected: the client first, which has the broker's dialled."""
+        """Note that a side is connected: the client first, which has the broker's dialled."""
         if side is not self.client:
             return
         assert side.transport is not None
@@ -153,7 +153,7 @@ class Connection:
             self.stop()
 
     def response_buffer(self) -> memoryview:
-        """Where the broker's next bytes go."""
+        """Return the buffer of the broker's next read."""
         if self.client.is_drained:
             self.responses.release()
         return self.responses.buffer()
@@ -196,12 +196,12 @@ class Connection:
     # --- the end
 
     def ended(self, side: Side) -> None:
-        """A side sends no more."""
+        """Note that a side sends no more."""
         if self.recording is not None:
             self.recording.end(0 if side is self.client else 1)
 
     def lost(self, side: Side, error: Exception | None) -> None:
-        """A side is gone: so is the other, when it has got what came before."""
+        """Close the other side of a lost one, once it has got what came before."""
         if error is not None and side is self.client:
             side.other.abort()
         else:

@@ -28,7 +28,9 @@ class EndpointPath(NamedTuple):
 
 @cache
 def endpoint_paths(name: str, version: int, dialect: str | None = None) -> tuple[EndpointPath, ...]:
-    """The endpoints in that version of a message; none for most messages. UsageError: there is no such message."""
+    """Return the endpoints in that version of a message; none for most messages. Raises UsageError for an unknown
+    message.
+    """
     return tuple(paths_below(catalog(dialect).message(name).fields, version, (), ""))
 
 
@@ -47,7 +49,7 @@ def paths_below(
 
 
 def endpoints_in(body: Any, path: EndpointPath) -> Iterator[dict[str, Any]]:
-    """The endpoints at a path of a message, as `MessageCodec.read` returned it; each may be changed in place."""
+    """Yield the endpoints at a path of a message, as `MessageCodec.read` returned it; each may be changed in place."""
     found = [body]
     for step in path.steps:
         below = [each.get(step) for each in found if isinstance(each, dict)]

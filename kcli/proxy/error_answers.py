@@ -39,7 +39,7 @@ def meaning(name: str) -> str:
 def error_body(
     name: str, version: int, request: dict[str, Any], code_of: CodeOf, topic_name: TopicName, dialect: str | None = None
 ) -> dict[str, Any]:
-    """The body of a response by its message's name. code_of: the error code for each place; 0 for none."""
+    """Return the body of a response by its message's name. code_of: the error code for each place; 0 for none."""
     return Answerer(version, code_of, topic_name).struct(catalog(dialect).message(name).fields, request, Place())
 
 
@@ -50,7 +50,9 @@ class Answerer:
         self.version, self.code_of, self.topic_name = version, code_of, topic_name
 
     def struct(self, fields: tuple[model.Field, ...], asked: dict[str, Any], place: Place) -> dict[str, Any]:
-        """A struct of the response for one of the request, at a place; fields that are left out have their defaults."""
+        """Make a struct of the response for one of the request, at a place; fields that are left out have their
+        defaults.
+        """
         said = {meaning(name): value for name, value in asked.items()}
         made: dict[str, Any] = {}
         for field in fields:
@@ -67,7 +69,7 @@ class Answerer:
         return made
 
     def rows(self, field: model.Field, asked: dict[str, Any], place: Place) -> Iterator[tuple[dict[str, Any], Place]]:
-        """The request's rows that this array of the response answers, each with its place."""
+        """Yield the request's rows that this array of the response answers, each with its place."""
         if not field.is_struct or not has_error(field.fields):
             return
         wanted = {meaning(each.name) for each in field.fields if self.version in each.versions} & IDENTITIES
@@ -82,7 +84,7 @@ def has_error(fields: tuple[model.Field, ...]) -> bool:
 
 
 def rows_of(value: Any, wanted: set[str]) -> Iterator[dict[str, Any]]:
-    """An array of a request as structs: of bare numbers and names, too."""
+    """Yield an array of a request as structs, also one of bare numbers or names."""
     for each in value if isinstance(value, list) else ():
         if isinstance(each, dict):
             yield each
@@ -93,7 +95,7 @@ def rows_of(value: Any, wanted: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def place_of(row: dict[str, Any], above: Place, topic_name: TopicName) -> Place:
-    """Where a row of a request stands, below another place."""
+    """Return the place of a request's row, below another place."""
     said = {meaning(name): value for name, value in row.items()}
     topic = said.get("topic") or (topic_name(said["topicId"]) if said.get("topicId") else above.topic)
     partition = said.get("partition", above.partition)
@@ -105,7 +107,7 @@ def place_of(row: dict[str, Any], above: Place, topic_name: TopicName) -> Place:
 
 
 def places_in(body: dict[str, Any], topic_name: TopicName) -> Iterator[Place]:
-    """The partitions that a request names; partition -1: a topic as a whole."""
+    """Yield the partitions that a request names; partition -1: a topic as a whole."""
     for rows in body.values():
         for topic in rows_of(rows, {"topic"}):
             at = place_of(topic, Place(), topic_name)
@@ -114,7 +116,7 @@ def places_in(body: dict[str, Any], topic_name: TopicName) -> Iterator[Place]:
 
 
 def without(body: dict[str, Any], gone: Collection[Place], topic_name: TopicName) -> dict[str, Any]:
-    """The request without these places."""
+    """Return the request without these places."""
     return pruned(body, gone, topic_name, Place())
 
 
@@ -148,6 +150,6 @@ def merge(body: dict[str, Any], more: dict[str, Any]) -> None:
 
 
 def is_same(first: Any, second: Any) -> bool:
-    """Whether two rows are of the same topic."""
+    """Return whether two rows are of the same topic."""
     names = [name for name in second if meaning(name) in ("topic", "topicId")] if isinstance(second, dict) else []
     return bool(names) and all(first.get(name) == second[name] for name in names)

@@ -77,7 +77,7 @@ class TopicNames:
                 self._names[topic["topicId"]] = topic["name"]
 
     def find(self, topic_id: str) -> str:
-        """The name; "" where no response has named it."""
+        """Return the name of a topic id; "" where no response has named it."""
         return self._names.get(topic_id, "")
 
 
@@ -108,7 +108,7 @@ class FaultedRequest:
             return None
 
     def places(self) -> Iterable[tuple[str, int]]:
-        """The (topic, partition) pairs that it names."""
+        """Return the (topic, partition) pairs that it names."""
         return [*places_in(self.decoded.body, self.names.find)] if self.decoded is not None else []
 
 
@@ -134,7 +134,9 @@ class FaultedRequests:
         self.rules.held.pop(self, None)
 
     def feed(self, data: bytes) -> bytes:
-        """What goes to the broker now that these bytes have come. NetworkError: this is no request, or too long."""
+        """Return the bytes that go to the broker now that these have come. Raises NetworkError: no request, or too
+        long.
+        """
         passed, at = list[bytes](), 0
         while at < len(data):
             if self._passing:
@@ -237,5 +239,5 @@ class FaultedRequests:
 
 
 def sized(frame: bytes) -> bytes:
-    """A frame behind its length."""
+    """Put a frame's length before it."""
     return len(frame).to_bytes(PREFIX, "big") + frame

@@ -90,7 +90,9 @@ class Nodes:
         return self._bootstrap.port
 
     def translate(self, node: int, there: Address, reached: str) -> Address | None:
-        """Where a client that reached the proxy by a host reaches this broker; None: it has no address that counts."""
+        """Return the address at which a client that reached the proxy by this host reaches the broker; None if the
+        broker has no valid address.
+        """
         if node < 0 or not there.host or not 0 < there.port < 1 << 16:
             return None
         route = self._routes.get(node)

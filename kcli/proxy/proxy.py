@@ -108,7 +108,7 @@ class Proxy:
         return len(self.rules) > 0
 
     def new_requests(self, awaited: deque[Awaited]) -> RequestStream | FaultedRequests:
-        """What reads the requests of one connection."""
+        """Make the reader of one connection's requests."""
         if not self.faults:
             return RequestStream(awaited, self.dialect)
         return FaultedRequests(self.rules, awaited, self.names, self.dialect)

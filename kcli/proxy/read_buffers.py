@@ -20,7 +20,7 @@ class ReadBuffers:
         self._size = 0
 
     def lend(self) -> bytearray | None:
-        """A buffer of any size; None: there is none."""
+        """Lend a buffer of any size; None if there is none."""
         if not self._spare:
             return None
         buffer = self._spare.pop()
@@ -28,7 +28,7 @@ class ReadBuffers:
         return buffer
 
     def give_back(self, buffer: bytearray) -> None:
-        """Nobody reads it any more."""
+        """Take back a buffer that is not read any more."""
         if self._size + len(buffer) <= MOST_SPARE:
             self._spare.append(buffer)
             self._size += len(buffer)

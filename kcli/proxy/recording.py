@@ -27,7 +27,7 @@ class Recorder:
         self._failure: OSError | None = None  # of a write that nobody waited for
 
     def begin(self, client: Endpoint, server: Endpoint, comment: str) -> Recording:
-        """A connection begins. comment: stands with its first packet."""
+        """Begin recording a connection. comment: for its first packet."""
         return Recording(self, PacketStream(client, server), comment)
 
     def put(self, blocks: bytes) -> None:
@@ -67,13 +67,13 @@ class Recording:
         recorder.put(packets.begin(time.time_ns(), comment))
 
     def data(self, direction: Direction, data: bytes | memoryview) -> None:
-        """Bytes that came from one side."""
+        """Record bytes that came from one side."""
         self.recorder.put(self.packets.data(direction, time.time_ns(), data))
 
     def end(self, direction: Direction) -> None:
-        """A side sends no more."""
+        """Record that a side sends no more."""
         self.recorder.put(self.packets.end(direction, time.time_ns()))
 
     def reset(self, direction: Direction) -> None:
-        """A side is gone."""
+        """Record that a side is gone."""
         self.recorder.put(self.packets.reset(direction, time.time_ns()))

@@ -107,5 +107,5 @@ class RequestStream:
 
 
 def looks_foreign(start: bytes) -> bool:
-    """Whether a length is rather the start of TLS, HTTP or SSH."""
+    """Return whether a length is rather the start of TLS, HTTP or SSH."""
     return start[:3] in (b"\x16\x03\x00", b"\x16\x03\x01", b"\x16\x03\x03") or start in (b"GET ", b"POST", b"SSH-")

@@ -59,11 +59,11 @@ class ResponseStream:
         self.is_lost = False  # frames no longer follow each other: everything passes
 
     def buffer(self) -> memoryview:
-        """Where the next read goes."""
+        """Return the buffer of the next read."""
         return self.buffers.scratch if self._held is None else self._held.buffer()
 
     def take(self, count: int) -> tuple[Buffer, Buffer]:
-        """What goes to the client now that `count` bytes came, and the same with the broker's own addresses."""
+        """Return the bytes for the client now that `count` bytes came, and the same with the broker's own addresses."""
         held = self._held
         if held is None:
             return self._feed(bytes(self.buffers.scratch[:count]))
@@ -73,13 +73,15 @@ class ResponseStream:
         return self._pass(held.came)
 
     def release(self) -> None:
-        """All that went to the client is sent: its memory is free."""
+        """Free the memory of what was sent to the client."""
         if self._gone is not None:
             self.buffers.give_back(self._gone)
             self._gone = None
 
     def proceed(self) -> tuple[Buffer, Buffer]:
-        """The same where nothing came, but the proxy answered a request or a planned response has gone."""
+        """Return what `take` does where nothing came, but the proxy answered a request or a planned
+        response has gone.
+        """
         return self._feed(b"") if self._held is None else NOTHING
 
     def _feed(self, data: bytes) -> tuple[Buffer, Buffer]:
@@ -189,14 +191,14 @@ class Passed:
         self.record: list[Buffer] = []
 
     def replace(self, start: int, end: int, client: Buffer, record: Buffer) -> None:
-        """Others stand for the bytes between two places."""
+        """Replace the bytes between two places."""
         before = self.data[self.at : start]
         self.client += before, client
         self.record += before, record
         self.at = end
 
     def up_to(self, end: int) -> tuple[Buffer, Buffer]:
-        """What passes of the bytes before a place: for the client, for the record."""
+        """Return the bytes before a place that pass: for the client, for the record."""
         rest = self.data[self.at : end]
         if not self.client:
             return rest, rest

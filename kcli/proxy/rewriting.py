@@ -34,7 +34,7 @@ class EndpointResponse:
         return self.codec.select([path.text for path in self.paths])
 
     def has_endpoints(self, frame: Buffer, start: int) -> bool:
-        """Whether a response names any broker: most of Fetch and Produce don't. DecodeError."""
+        """Return whether a response names any broker: most of Fetch and Produce don't. Raises DecodeError."""
         if self.arrays is None or self.codec.variants:
             return True
         found = self.arrays.read(frame, start)
@@ -59,7 +59,7 @@ class AddressRewriter:
         self._failed: set[tuple[int, int]] = set()
 
     def find(self, api_key: int, version: int) -> EndpointResponse | None:
-        """What reads that response; None where it has no addresses, or the tables don't have it."""
+        """Return the reader of that response; None where it has no addresses, or the tables lack it."""
         key = api_key, version
         if key not in self._known:
             self._known[key] = self._make(api_key, version)
@@ -76,7 +76,7 @@ class AddressRewriter:
         return EndpointResponse(api_key, version, paths, self.dialect) if paths else None
 
     def rewrite(self, api_key: int, version: int, frame: Buffer, reached: str) -> bytes | None:
-        """The frame (without its length) with the proxy's addresses; None: it stays as it is.
+        """Return the frame (without its length) with the proxy's addresses; None if it stays as it is.
 
         reached: the host by which the client reached the proxy.
         """

@@ -17,15 +17,15 @@ class Owner(Protocol):
     stopping: bool
 
     def made(self, side: Side) -> None:
-        """It is connected."""
+        """Note that a side is connected."""
         ...
 
     def ended(self, side: Side) -> None:
-        """It sends no more."""
+        """Note that a side sends no more."""
         ...
 
     def lost(self, side: Side, error: Exception | None) -> None:
-        """It is gone."""
+        """Note that a side is gone."""
         ...
 
 
@@ -66,29 +66,29 @@ class Side(asyncio.BufferedProtocol):
         self.connection.made(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the next read goes (asyncio.BufferedProtocol)."""
+        """Return the buffer of the next read (asyncio.BufferedProtocol)."""
         return self.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """So many bytes came."""
+        """Take `nbytes` bytes that came."""
         self.receive(nbytes)
 
     def pause_writing(self) -> None:
-        """This side takes no more: read no more from the other."""
+        """Stop reading from the other side: this one takes no more."""
         if self.sink is not None:
             self.sink.writer.pause()
         if (transport := self.other.transport) is not None:
             transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """This side takes bytes again."""
+        """Resume reading from the other side: this one takes bytes again."""
         if self.sink is not None:
             self.sink.writer.resume()
         if (transport := self.other.transport) is not None and not self.connection.stopping:
             transport.resume_reading()
 
     def eof_received(self) -> bool:
-        """This side sends no more, but may take what the other one sends."""
+        """Keep the connection half open where possible: this side sends no more, but may take what the other sends."""
         self.over = True
         if self.sink is not None:
             self.sink.half_closed.set()
@@ -135,6 +135,6 @@ class Side(asyncio.BufferedProtocol):
             self.transport.abort()
 
     def faulted(self) -> FaultSink:
-        """This side, for a fault rule."""
+        """Return this side, for a fault rule."""
         self.sink = FaultSink(self)
         return self.sink
