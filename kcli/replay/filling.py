@@ -126,7 +126,9 @@ async def fill_partition(
 
 
 def reachable(seen: SeenPartition, end: int) -> int:
-    """How far a partition can be filled: up to the first offset before which too much would have to be made up."""
+    """Return how far a partition can be filled: up to the first offset before which too much would
+    have to be made up.
+    """
     at, left = 0, MOST_MADE_UP
     for each in seen.in_order():
         gap = each.first - at
@@ -169,7 +171,9 @@ def pieces(seen: SeenPartition, read: Callable[..., bytes], end: int) -> Iterato
 
 
 def made_up(at: int, end: int, cut: Mapping[int, CutBatch]) -> Iterator[Piece]:
-    """Records for the offsets from `at` to `end`: of a batch whose beginning was seen as many bytes as that had."""
+    """Yield records for the offsets from `at` to `end`: of a batch whose beginning was captured as many bytes as it
+    had.
+    """
     now = round(time.time() * 1000)
     while at < end:
         begun = cut.get(at)

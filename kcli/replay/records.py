@@ -75,7 +75,7 @@ def producers_of(request: Mapping[str, Any]) -> set[int]:
 
 
 def renumbered(data: bytes, renumber: Renumber) -> bytes:
-    """The same batches with other numbers. A checksum that was right is right again, a wrong one stays as it is."""
+    """Return the batches with other numbers. A checksum that was right is right again, a wrong one stays as it is."""
     out: bytearray | None = None
     for batch in batches_of(data):
         if batch.magic < 2 or batch.producer_id < 0:
@@ -95,7 +95,9 @@ def renumbered(data: bytes, renumber: Renumber) -> bytes:
 
 
 def to_magic_2(data: bytes) -> bytes:
-    """One batch of magic 2 with the records of old messages, in their codec; batches of magic 2 stay. DecodeError."""
+    """Return one batch of magic 2 with the records of old messages, in their codec; batches of magic 2 stay. Raises
+    DecodeError.
+    """
     batches = batches_of(data)
     if not batches or batches[0].magic >= 2:
         return data
@@ -106,8 +108,8 @@ def to_magic_2(data: bytes) -> bytes:
 def without_refused(
     topic: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], response: Mapping[str, Any] | None
 ) -> list[Mapping[str, Any]]:
-    """A Produce's partitions without those that the captured cluster was not ready for. topic: the captured request's
-    entry. What it sent again stands for them: records would come twice.
+    """Return a Produce's partitions without those that the captured cluster was not ready for: the captured client sent
+    them again, and records would come twice. topic: the captured request's entry.
     """
     who = topic.get("topicId") or topic["name"]
     refused = {

@@ -41,7 +41,7 @@ class TopicNames:
             self.names[topic_id] = name
 
     def live_name(self, captured: str, mapping: Mapping[str, str]) -> str:
-        """The live topic for a captured id or name: as mapped, else its name; an id without a name stands for itself.
+        """Return the live topic for a captured id or name: as mapped, else its name; an id without a name stays.
 
         A name that Kafka refuses is replaced by a valid one.
         """
@@ -86,7 +86,7 @@ class LiveTopics:
 
 
 def parse_topic_map(texts: Iterable[str]) -> dict[str, str]:
-    """`--topic-map CAPTURED=LIVE`: captured name or id to live name. UsageError."""
+    """Parse `--topic-map CAPTURED=LIVE`: captured name or id to live name. Raises UsageError."""
     mapping: dict[str, str] = {}
     for text in texts:
         for pair in text.split(","):

@@ -45,7 +45,9 @@ class CapturedBrokers(Protocol):
         ...
 
     def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
-        """Why the capture does not tell how a fetch is answered, "" where it does (see `CapturedState.unknown`)."""
+        """Return why the capture does not tell how a fetch is answered, "" where it does (see
+        `CapturedState.unknown`).
+        """
         ...
 
     def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:

@@ -166,8 +166,9 @@ class Fetching:
                 self.wants.want(key, position._replace(fetch_offset=self.positions.current(key)))
 
     def involved(self) -> list[int]:
-        """The brokers to fetch from, one at least: leaders of wanted partitions, and those with a session to continue
-        or to close."""
+        """Return the brokers to fetch from, one at least: leaders of wanted partitions, and those with a session to
+        continue or to close.
+        """
         live = [
             number
             for number, node in self.nodes.by_number.items()

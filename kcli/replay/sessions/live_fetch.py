@@ -14,7 +14,7 @@ class LiveFetch:
 
 
 def merged(parts: list[Captured], full: bool) -> Captured:
-    """Fetches of one step from several brokers as one: all partitions, the first error, bytes summed.
+    """Merge fetches of one step from several brokers: all partitions, the first error, bytes summed.
 
     full: whether the captured fetch was a full one. A live one of that kind gives the kind: with a leader that comes in
     later the session begins in full, while those with the others go on.

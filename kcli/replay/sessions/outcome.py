@@ -31,7 +31,7 @@ class Pair:
     unknown: list[Difference] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: both sides in the same form."""
+        """Return both sides in the same form, for JSON."""
         captured, live = self.captured.as_dict(), self.live.as_dict()
         return {
             "session": captured.pop("session"),
@@ -45,7 +45,9 @@ class Pair:
 
 
 def pairs(replayed: Replayed, names: Mapping[str, str], level: Level) -> Iterator[Pair]:
-    """Each fetcher of each run. names: of topics, by captured id. level: see `kcli.sessions.comparison.compare`."""
+    """Yield each fetcher of each run. names: of topics, by captured id. level: see
+    `kcli.sessions.comparison.compare`.
+    """
     runs: dict[int, int] = {}
     for fetcher, fetches in replayed.fetchers:
         run = runs[id(fetcher)] = runs.get(id(fetcher), 0) + 1

@@ -82,7 +82,7 @@ class ReplayPlan:
         return any(step.captured.draft for each in self.fetchers for step in each.steps)
 
     def partitions(self) -> dict[str, int]:
-        """By topic (id or name as captured), how many partitions it must have."""
+        """Return how many partitions each topic (id or name as captured) must have."""
         counts: dict[str, int] = {}
         for fetcher in self.fetchers:
             for topic, index in dict.fromkeys(fetcher.partitions()):
@@ -96,7 +96,9 @@ class ReplayPlan:
 
 
 def make_plan(exchanges: Iterable[Captured], wants: Callable[[Captured], bool] | None = None) -> ReplayPlan:
-    """The plan for a capture's fetches, in any order of completion. wants: only sessions with a fetch that it takes."""
+    """Plan the replay of a capture's fetches, in any order of completion. wants: only sessions with a fetch that it
+    takes.
+    """
     plan = ReplayPlan([], Counter())
     wanted = [each for each in sorted(exchanges, key=lambda each: each.ns) if is_replayed(each, plan.left_out)]
     start = wanted[0].ns if wanted else 0
@@ -163,8 +165,9 @@ def is_replayed(exchange: FetchExchange, left_out: Counter[str]) -> bool:
 
 
 def carried_partitions(fetcher: Fetcher) -> set[Key]:
-    """Partitions that a response has, or a request forgets, before any request has added them: the session is older
-    than the capture."""
+    """Return partitions that a response has, or a request forgets, before any request has added them: the session is
+    older than the capture.
+    """
     known: set[Key] = set()
     carried: set[Key] = set()
     older = True

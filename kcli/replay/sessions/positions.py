@@ -36,13 +36,15 @@ class Positions:
         return self.mode in ("earliest", "latest")
 
     def asked(self, captured: FetchExchange) -> Iterable[tuple[Key, int, int]]:
-        """(partition, live offset, max bytes) of each partition in a captured request."""
+        """Yield (partition, live offset, max bytes) of each partition in a captured request."""
         out_of_range = {key for key, reported in captured.reported if reported[0] == OFFSET_OUT_OF_RANGE}
         for key, asked in captured.asked:
             yield key, self._live_offset(key, asked[0], key in out_of_range), asked[2]
 
     def carried(self, key: Key) -> int:
-        """The offset for a partition without a captured position: the live end; with `earliest` the beginning."""
+        """Return the offset for a partition without a captured position: the live end; with `earliest`
+        the beginning.
+        """
         bounds = self.bounds[key]
         return self._now.setdefault(key, bounds.earliest if self.mode == "earliest" else bounds.latest)
 

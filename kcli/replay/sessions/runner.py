@@ -106,7 +106,9 @@ async def replay(
 
 
 def named(config: ClientConfig, fetcher: Fetcher, mode: str) -> ClientConfig:
-    """The captured client's id, unless the user chose one. In the draft it identifies the fetcher: each has its own."""
+    """Set the captured client's id, unless the user chose one. In the draft it identifies the fetcher: each has its
+    own.
+    """
     if mode == "draft":
         return config.replace(client_id=fetcher.label)
     if "client.id" in config.set_names or not fetcher.client_id:

@@ -30,7 +30,9 @@ def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:
 
 
 def fetch_of_row(row: Mapping[str, Any], names: TopicNames) -> Captured | None:
-    """The fetch in a line of `decode pcap --format jsonl`; None as above. Raises InputError: it is no such line."""
+    """Return the fetch in a line of `decode pcap --format jsonl`; None for another exchange. Raises InputError if it is
+    no such line.
+    """
     try:
         return None if "event" in row else read_row(row, names)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, UsageError) as error:

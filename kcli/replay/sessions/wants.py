@@ -52,7 +52,7 @@ class Wants:
         return self._wanted.get(node, {})
 
     def partitions(self) -> list[Key]:
-        """All partitions that are wanted."""
+        """Return all partitions that are wanted."""
         return [key for wanted in self._wanted.values() for key in wanted]
 
     def settle(self, key: Key, node: int) -> None:

@@ -62,7 +62,9 @@ NOT_READY = words(
 
 
 def was_refused(exchange: Exchange) -> bool:
-    """Whether the captured coordinator was not ready, so that nothing changed; here it would (a member that waits)."""
+    """Return whether the captured coordinator was not ready, so that nothing changed; here it would (a member that
+    waits).
+    """
     return exchange.api in OF_COORDINATORS and set() < set(exchange.errors) <= NOT_READY
 
 

@@ -15,7 +15,7 @@ from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
 
 def live_replicas(survey: Survey, mapping: Mapping[str, str], client: Client) -> Replicas:
-    """The nodes of partitions in topics that are made, so that the leaders are those of the capture; {}: one node."""
+    """Return the nodes of partitions in topics to make, so that the leaders are those of the capture; {}: one node."""
     nodes, live = by_rank(survey, client), sorted(client.metadata.nodes)
     if len(live) < 2:
         return {}
@@ -89,7 +89,8 @@ async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notif
 
 
 def is_left(seen: SeenTopic, alone: bool) -> bool:
-    """Whether the replay itself makes a topic: by CreateTopics, or as a broker does for a client that asks for it.
+    """Return whether the replay itself makes a topic: by CreateTopics, or as a broker does for a client that asks for
+    it.
 
     alone: there is one broker; of several any might lead what is made for a client.
     """

@@ -99,7 +99,7 @@ def brief(value: Any) -> str:
 
 
 def content_of(data: Any) -> list[tuple[Any, ...]]:
-    """Keys, values and headers of a records field."""
+    """Return keys, values and headers of a records field."""
     if not data:
         return []
     try:

@@ -39,7 +39,7 @@ class Destinations:
     dialect: str | None = None
 
     def nodes(self) -> dict[int, int]:
-        """Live ids of brokers by captured id, by rank."""
+        """Return live ids of brokers by captured id, by rank."""
         return by_rank(self.survey, self.client)
 
     def address(self, exchange: Exchange, suffix: str) -> Address:
@@ -57,7 +57,9 @@ class Destinations:
         return nodes[servers.index(server) % len(nodes) if server in servers else 0]
 
     def of_request(self, exchange: Exchange, suffix: str) -> Address | None:
-        """The coordinator of a request's group or transaction, or who leads most of its partitions; None: nobody."""
+        """Return the coordinator of a request's group or transaction, or the leader of most of its partitions; None if
+        neither is known.
+        """
         named = names_of(exchange, self.dialect)
         if exchange.api_key != FIND_COORDINATOR:
             for key in coordinator_keys(exchange.api_key, exchange.request, named):
@@ -90,7 +92,7 @@ class Destinations:
                 self.coordinators[kind, key + suffix] = address
 
     def placed(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """A copy of a live CreateTopics that has the partitions led where the captured connections to them lead."""
+        """Copy a live CreateTopics, with partitions led where the captured connections to them lead."""
         return {**request, "topics": [self.assigned(each) for each in request["topics"]]}
 
     def assigned(self, topic: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,13 +111,15 @@ class Destinations:
 
 
 def by_rank(survey: Survey, client: Client) -> dict[int, int]:
-    """Live ids of brokers by captured id: the lowest for the lowest."""
+    """Return live ids of brokers by captured id: the lowest for the lowest."""
     live = sorted(client.metadata.nodes)
     return {captured: live[rank % len(live)] for rank, captured in enumerate(sorted(survey.nodes)) if live}
 
 
 async def coordinator(client: Client, kind: int, key: str) -> Address | None:
-    """Where a group or transaction is coordinated; None: nowhere. It waits for a cluster that has to make ready."""
+    """Return where a group or transaction is coordinated, None if nowhere; wait for a cluster that has
+    to make ready.
+    """
     loop = asyncio.get_running_loop()
     until = loop.time() + READY_SECONDS
     while True:

@@ -81,7 +81,9 @@ class Identities:
         return known.get((scope.group, scope.member, value)) or known.get((scope.group, "", value)) or value
 
     def producer_epoch(self, epoch: int, scope: Scope) -> int:
-        """A producer's live epoch: one that no answer gave is the next older one's (a broker that bumps none)."""
+        """Return a producer's live epoch; for one in no response, that of the next older one (a broker that bumps
+        none).
+        """
         known = self.epochs.get(scope.producer)
         if not known or epoch < 0:
             return epoch

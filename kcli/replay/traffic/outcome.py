@@ -98,7 +98,7 @@ class Pace:
         return round(self.sent / self.seconds, 1) if self.seconds and self.sent else None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the object for JSON."""
         late = {f"late_p{part}_ms": self.late.percentile(part / 100) for part in (50, 99)}
         return {"sent": self.sent, "asked_rate": self.asked_rate, "rate": self.rate, **late}
 
@@ -132,7 +132,7 @@ class Side:
                 self.records += sum(counted(each) for each in records_in(body, plan_of(message, dialect)))
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the object for JSON."""
         return {
             "exchanges": self.exchanges,
             "unanswered": self.unanswered,
@@ -187,7 +187,7 @@ class ApiOutcome:
             yield f"records: {self.captured.records:,}, live {self.live.records:,}"
 
     def as_dict(self, level: Level) -> dict[str, Any]:
-        """For JSON."""
+        """Return the object for JSON."""
         return {
             "api": self.api,
             "captured": self.captured.as_dict(),

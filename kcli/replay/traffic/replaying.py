@@ -82,7 +82,7 @@ class ReplayedClients:
         appends: Appends | None,
         begin: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
-        """begin: has a connection act."""
+        """Prepare the connections. begin: starts a connection's task."""
         self.suffix, self.config, self.dialect = suffix, setting.config, setting.dialect
         self.recorder, self.free = setting.recorder, setting.options.free
         self.destinations, self.outcome, self.rhythm, self.begin = destinations, setting.outcome, rhythm, begin

@@ -35,7 +35,7 @@ class Requests:
     """Makes the live requests of one client."""
 
     def __init__(self, learnt: Learnt, positions: LivePositions) -> None:
-        """positions: where fetches go on."""
+        """Prepare requests. positions: where fetches go on."""
         self.learnt, self.positions = learnt, positions
 
     def body(self, exchange: Exchange, version: int, session: Session) -> Mapping[str, Any]:

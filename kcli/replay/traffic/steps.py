@@ -52,8 +52,9 @@ class Order:
     """Steps of one client, made in the order of their requests."""
 
     def __init__(self, choice: Choice, first_ns: int, appends: Appends | None = None, *, free: bool = False) -> None:
-        """appends: what is known of the order of logs; None: they are filled as it comes. free: a request waits for
-        answers on its own connection alone."""
+        """Order the steps. appends: what is known of the order of logs; None: they are filled as it comes. free: a
+        request waits for responses on its own connection alone.
+        """
         self.choice, self.first_ns, self.appends, self.free = choice, first_ns, appends, free
         self._number = 0
         self._coming: list[tuple[int, int, Step]] = []  # writes by the time of their captured answer

@@ -164,7 +164,7 @@ def text_of(topic: str | tuple[str]) -> str:
 
 
 def learn_annotated(names: TopicNames, body: Body) -> None:
-    """Names that stand beside ids (`_topicName`), of any message."""
+    """Learn names beside ids (`_topicName`), of any message."""
     for item in body.values():
         if isinstance(item, list) and item and isinstance(item[0], dict) and "topicId" in item[0]:
             for each in item:
@@ -173,7 +173,7 @@ def learn_annotated(names: TopicNames, body: Body) -> None:
 
 
 def coordinator_keys(api_key: int, request: Body, named: Named) -> list[tuple[int, str]]:
-    """(keyType, key) of the groups and transactions of a request that goes to their coordinator."""
+    """Return (keyType, key) of the groups and transactions of a request that goes to their coordinator."""
     if api_key in OF_LEADERS:
         return []
     if api_key == FIND_COORDINATOR:
@@ -186,7 +186,7 @@ def coordinator_keys(api_key: int, request: Body, named: Named) -> list[tuple[in
 
 
 def see(made: Survey, exchange: Exchange, response: Body, dialect: str | None, *, wanted: bool) -> None:
-    """What an answer shows of topics and brokers. wanted: its request is made again, and may make a topic again."""
+    """Learn topics and brokers from a response. wanted: its request is sent again, and may make a topic again."""
     if exchange.api_key == METADATA:
         made.nodes |= {each["nodeId"]: str(Address(each["host"], each["port"])) for each in response["brokers"]}
         for topic in response["topics"]:
@@ -230,7 +230,7 @@ def see_metadata(made: Survey, topic: Body, *, wanted: bool) -> None:
 
 
 def partitions_in(value: Body, plan: FieldPlan, topic: str) -> Iterator[tuple[str, int, Body]]:
-    """(topic, index, entry) of each partition that an answer reports without an error."""
+    """Yield (topic, index, entry) of each partition that a response reports without an error."""
     scopes = {part: value[name] for part, name in plan.scopes if value.get(name) not in (None, "")}
     topic = scopes.get("topic", topic)
     index = scopes.get("partition")

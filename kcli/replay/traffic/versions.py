@@ -25,8 +25,9 @@ MEMBER_FIELDS = ("memberId", "groupInstanceId")
 
 
 def converted(api_key: int, body: Body, captured: int, version: int, topics: LiveTopics, dialect: str | None) -> Body:
-    """A request's body, with live names and ids, of the captured version in another one. SchemaError: it has no form
-    there."""
+    """Convert a request's body, with live names and ids, to another version. Raises SchemaError if that has no form for
+    it.
+    """
     if version == captured:
         return body
     made = dict(body)
@@ -57,7 +58,9 @@ def single(api_key: int, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def fit(value: Any, word: Word, topics: LiveTopics) -> Any:
-    """A value with the fields of a version's grammar: names or ids of topics put in where only the other was said."""
+    """Return a value with the fields of a version's grammar: missing names or ids of topics are filled
+    in by the other.
+    """
     if isinstance(word, Optional):
         return None if value is None else fit(value, word.subcon, topics)
     if isinstance(word, Array):
