@@ -30,7 +30,7 @@ class Engine(Protocol):
         """Have the query's rows as a table of that name."""
 
     def run(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
-        """The names of the columns, and the rows."""
+        """Run a query; return the names of the columns, and the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Asked:
     rows: list[tuple[Any, ...]]
 
     def dicts(self) -> list[dict[str, Any]]:
-        """The rows by column."""
+        """Return the rows by column."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def total(self, column: str) -> int:
-        """The sum of a column."""
+        """Return the sum of a column."""
         at = self.columns.index(column)
         return sum(row[at] or 0 for row in self.rows)
 
@@ -62,7 +62,7 @@ class Answers:
 
 
 def ask_all(engine: Engine, more: Sequence[ReportQuestion] = ()) -> Answers:
-    """The answer to each question, in order, and to those that come behind them."""
+    """Return the answer to each question, in order, and to those that follow them."""
     engine.define("exchange_facts", EXCHANGE_FACTS)
     _, [[first, last]] = engine.run(SPAN)
     step = step_of(0 if first is None else last - first)
@@ -77,10 +77,10 @@ def ask(engine: Engine, question: ReportQuestion) -> Asked:
 
 
 def step_of(span: int) -> int:
-    """The width of a time bucket (ns) for a span: a round one, so that there are at most BUCKETS."""
+    """Return the width of a time bucket (ns) for a span: a round one, so that there are at most BUCKETS."""
     return next((step for step in STEPS if span <= step * (BUCKETS - 1)), max(STEPS[-1], span // (BUCKETS - 1) + 1))
 
 
 def plain(value: Any) -> Any:
-    """A sum may come as a Decimal, which JSON does not know."""
+    """Return a number for a sum that comes as a Decimal, which JSON does not know."""
     return int(value) if isinstance(value, Decimal) else value

@@ -29,7 +29,7 @@ class TableBuilder(RowSource):
             self.writer.put(table, row)
 
     def put_columns(self, table: str, day: int, batch: Any, nameless: bool) -> None:
-        """The same for rows that are columns already."""
+        """Write rows that are columns already."""
         if table in USED:
             self.writer.put_batch(table, day, batch, nameless)
 

@@ -60,7 +60,7 @@ def read_metadata(paths: Sequence[str], dialect: str | None = None) -> MetadataR
 
 
 def bounds(node: FolderNode, base: int | None) -> tuple[int | None, int | None]:
-    """The first and the last time (ms) of the log behind its base."""
+    """Return the first and the last time (ms) of the log after its base."""
     first = last = None
     for batch in node.batches() if base is not None else ():
         time = batch.append_timestamp
@@ -70,7 +70,7 @@ def bounds(node: FolderNode, base: int | None) -> tuple[int | None, int | None]:
 
 
 def replayed(node: FolderNode, base: int | None, step: int, dialect: str | None) -> tuple[Timeline, list[InputError]]:
-    """The log behind its base or, where no log goes on from a state, the newest snapshot alone."""
+    """Replay the log after its base or, where no log continues a state, the newest snapshot alone."""
     timeline, problems = Timeline(step, dialect), list[InputError]()
     start = base if base is not None else max(node.snapshots, default=0)
     if start in node.snapshots:
@@ -139,7 +139,9 @@ def held(first: int | None, last: int | None) -> int | None:
 
 
 def states(timeline: Timeline, step: int, first: int | None, last: int | None) -> Iterator[Row]:
-    """Each state's most partitions in each bucket of time; one without records has what the last one had at its end."""
+    """Yield each state's most partitions in each bucket of time; one without records repeats the end
+    of the last one.
+    """
     if first is None or last is None:
         return
     counts = timeline.before or [0] * len(STATES)
@@ -154,7 +156,7 @@ def states(timeline: Timeline, step: int, first: int | None, last: int | None) -
 
 
 def changes(timeline: Timeline, step: int) -> Iterator[Row]:
-    """The records of each bucket of time, by the SERIES most frequent types."""
+    """Yield the records of each bucket of time, by the SERIES most frequent types."""
     sums = Counter[str]()
     for bucket in timeline.buckets.values():
         sums.update({name: records for name, (records, _) in bucket.types.items()})
@@ -166,7 +168,7 @@ def changes(timeline: Timeline, step: int) -> Iterator[Row]:
 
 
 def brokers(timeline: Timeline) -> Iterator[Row]:
-    """Each broker with its state now and what it has."""
+    """Yield each broker with its current state and counts."""
     changed = Counter(each.broker for each in timeline.events)
     for row in partitions_by_broker(timeline.image):
         broker = timeline.image.brokers.get(row["broker"])
@@ -178,7 +180,7 @@ def brokers(timeline: Timeline) -> Iterator[Row]:
 
 
 def short(image: Image) -> Iterator[Row]:
-    """The partitions that lack a leader, then those that lack replicas in sync."""
+    """Yield the partitions that lack a leader, then those that lack replicas in sync."""
     offline, lacking = FACTS["offline"], FACTS["under-replicated"]
     for wanted, bits, state in ((offline, offline, "without leader"), (lacking, offline | lacking, "under-replicated")):
         for topic, number, (facts, leader, replicas, isr) in image.summaries():
@@ -188,7 +190,7 @@ def short(image: Image) -> Iterator[Row]:
 
 
 def leader_moves(timeline: Timeline) -> Iterator[Row]:
-    """Partitions that got another leader, with the one that they have, None: they are gone, or have none."""
+    """Yield partitions that got another leader, with the current one, None: they are gone, or have none."""
     for (topic, number), moves in timeline.moves.items():
         found = timeline.image.topics.get(topic)
         if found is None or number not in found.partitions:

@@ -14,12 +14,12 @@ ELECTIONS = 3  # leader epochs that are no wonder
 
 
 def judge_metadata(report: MetadataReport) -> Verdict:
-    """What the answers say."""
+    """Judge the answers."""
     return verdict_of([each for rule in RULES for each in rule(report)])
 
 
 def metadata_figures(report: MetadataReport) -> Iterable[tuple[str, str]]:
-    """(what, how much): the page's first line."""
+    """Yield (name, figure): the page's first line."""
     image, log = report.image, report.survey.log
     yield "metadata.version", image.metadata_version or "none"
     yield "brokers", f"{len(image.brokers):,}"

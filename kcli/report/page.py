@@ -31,7 +31,7 @@ def render(answers: Answers, title: str, subtitle: str, verdict: Verdict | None 
 def render_page(
     answers: Answers, title: str, subtitle: str, verdict: Verdict, numbers: Iterable[tuple[str, str]]
 ) -> str:
-    """A page's text. numbers: (what, how much), its first line."""
+    """Return a page's text. numbers: (name, figure), its first line."""
     from jinja2 import Environment
     from markupsafe import Markup
 
@@ -58,23 +58,23 @@ def asset(name: str) -> str:
 
 @cache
 def policy() -> str:
-    """The content security policy: scripts and styles by hash, all else is forbidden."""
+    """Return the content security policy: scripts and styles by hash, all else is forbidden."""
     scripts, styles = (" ".join(map(hashed, names)) for names in (SCRIPTS, STYLES))
     return f"default-src 'none'; script-src {scripts}; style-src {styles}; base-uri 'none'; form-action 'none'"
 
 
 def hashed(name: str) -> str:
-    """An asset's hash as the policy has it: of the text between the tags."""
+    """Return an asset's hash as in the policy: of the text between the tags."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(asset(name).encode()).digest()).decode()}'"
 
 
 def shown(value: Any) -> Any:
-    """A text as the page may show it: no control characters, no marks of direction."""
+    """Return a text as the page may show it: no control characters, no marks of direction."""
     return legible(value) if type(value) is str else value
 
 
 def data_of(answers: Answers) -> dict[str, Any]:
-    """What the script shows. Times in seconds since 1970."""
+    """Return the data for the script. Times in seconds since 1970."""
     bounds = [(each or 0) // answers.step * answers.step / 1e9 for each in (answers.first_ns, answers.last_ns)]
     return {
         "step": answers.step / 1e9,
@@ -95,7 +95,7 @@ def valued(value: Any, time: bool) -> Any:
 
 
 def figures(answers: Answers) -> Iterable[tuple[str, str]]:
-    """(what, how much): the page's first line."""
+    """Yield (name, figure): the page's first line."""
     [totals] = answers.by_name["totals"].dicts()
     yield "exchanges", f"{totals['exchanges']:,}"
     if answers.first_ns is None or answers.last_ns is None:
@@ -113,7 +113,7 @@ def figures(answers: Answers) -> Iterable[tuple[str, str]]:
 
 
 def bytes_text(size: int) -> str:
-    """As the rest of kcli shows sizes: 1.2 MB is 1,200,000 bytes."""
+    """Format a size as the rest of kcli does: 1.2 MB is 1,200,000 bytes."""
     for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if size >= unit:
             return f"{size / unit:.3g} {name}"
@@ -121,7 +121,7 @@ def bytes_text(size: int) -> str:
 
 
 def span_text(seconds: float) -> str:
-    """ "3.5 h", "12 s"."""
+    """Format seconds as "3.5 h" or "12 s"."""
     for unit, name in ((86_400, "d"), (3600, "h"), (60, "min")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:.3g} {name}"

@@ -54,7 +54,7 @@ class Tables:
         self.spill.cleanup()
 
     def open(self, name: str) -> None:
-        """A table's files as a view."""
+        """Open a table's files as a view."""
         self.execute(f"CREATE VIEW {name} AS {view_of(name, self.folder)}")
 
     def derive(self) -> None:
@@ -90,19 +90,19 @@ class Tables:
         self.execute(f"CREATE TABLE {name} AS {sql}")
 
     def run(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
-        """The names of the columns, and the rows."""
+        """Run a query; return the names of the columns, and the rows."""
         made = self.execute(sql)
         return [each[0] for each in made.description], made.fetchall()
 
     def dicts(self, sql: str) -> Iterator[dict[str, Any]]:
-        """The rows by column."""
+        """Yield the rows by column."""
         made = self.execute(sql)
         names = [each[0] for each in made.description]
         while rows := made.fetchmany(ROWS):
             yield from (dict(zip(names, row, strict=True)) for row in rows)
 
     def execute(self, sql: str) -> Any:
-        """KeyboardInterrupt: Ctrl-C while DuckDB was busy."""
+        """Execute a query. Raises KeyboardInterrupt for Ctrl-C while DuckDB was busy."""
         try:
             return self.connection.execute(sql)
         except (self.duckdb.InterruptException, RuntimeError) as error:

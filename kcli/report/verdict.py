@@ -82,7 +82,7 @@ def judge(answers: Answers) -> Verdict:
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:
-    """The findings, the worst first, under a headline that counts the serious ones."""
+    """Return the findings, the worst first, under a headline that counts the serious ones."""
     found = in_order(findings)
     serious = sum(each.level in (BAD, WARNING) for each in found)
     level = found[0].level if serious else GOOD
