@@ -53,7 +53,7 @@ class Call:
 
 @lru_cache(maxsize=512)
 def call_of(api_key: int, version: int, dialect: str | None = None) -> Call:
-    """SchemaError when the tables have no such api or version."""
+    """Return the call of an API in a version. Raises SchemaError when the tables lack it."""
     return Call(api_key, version, dialect)
 
 

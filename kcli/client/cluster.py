@@ -67,7 +67,9 @@ class Client:
     # --- connections
 
     async def any_session(self) -> Session:
-        """A connection to any broker: one that is open, else the first bootstrap or known broker that answers."""
+        """Return a connection to any broker: one that is open, else the first bootstrap or known
+        broker that answers.
+        """
         for address, session in self._sessions.items():
             if session.connection.error is None and not self._is_over(address):
                 return session

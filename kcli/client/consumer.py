@@ -135,7 +135,9 @@ class Consumer:
         await self._take(response, keys)
 
     def limits_for(self, link: Session) -> Limits:
-        """The limits of fetches from this broker: for remote partitions only in the dialect that has such a field."""
+        """Return the limits of fetches from this broker: for remote partitions only in the dialect that has such a
+        field.
+        """
         return self.limits._replace(remote_bytes=self.remote_bytes if link.dialect == REMOTE_DIALECT else None)
 
     def _wire_key(self, key: Partition, version: int) -> Partition:

@@ -31,7 +31,9 @@ def feature(dialect: str) -> dict[str, Any]:
 
 
 def is_shown(dialect: str, features: Mapping[str, int], ranges: Mapping[int, Range]) -> bool:
-    """Whether a broker with these features (newest level by name) and versions (by API key) speaks the dialect."""
+    """Return whether a broker with these features (newest level by name) and versions (by API key)
+    speaks the dialect.
+    """
     if features.get(plain(dialect)) == FEATURE_LEVEL:
         return True
     stock, mine = catalog(None), catalog(dialect)

@@ -42,7 +42,7 @@ async def dial(address: Address, config: ClientConfig, make: Callable[[], P]) ->
 
 
 async def resolve(address: Address) -> list[tuple[int, tuple[str, int]]]:
-    """(family, (ip, port)) of each address of a name."""
+    """Resolve a name to (family, (ip, port)) of each address. Raises NetworkError."""
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)

@@ -28,7 +28,9 @@ class LoginModule:
 
 
 def parse_jaas(text: str) -> LoginModule:
-    """The one login module of `sasl.jaas.config`; UsageError says what was expected (and never shows a secret)."""
+    """Parse the one login module of `sasl.jaas.config`. Raises UsageError with what was expected,
+    never with a secret.
+    """
     words = tokens(text)
     if len(words) < 2:
         raise broken("a login module class and a flag (required) expected")
@@ -42,7 +44,7 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def tokens(text: str) -> list[tuple[str, bool]]:
-    """Words with whether they were quoted (or plain); the marks '=' and ';' are (mark, False)."""
+    """Return words with whether they were quoted (or plain); the marks '=' and ';' are (mark, False)."""
     words: list[tuple[str, bool]] = []
     position = 0
     text = text.rstrip()

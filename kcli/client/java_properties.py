@@ -25,7 +25,7 @@ def parse(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def logical_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Lines without comments and blanks; one that ends in an odd number of backslashes goes on in the next."""
+    """Yield lines without comments and blanks; one that ends in an odd number of backslashes goes on in the next."""
     parts: list[str] = []
     first = 0
     for number, raw in enumerate(re.split(r"\r\n|\r|\n", text), 1):

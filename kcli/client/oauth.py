@@ -34,7 +34,9 @@ class OAuthBearer:
         return ("n,," + SEPARATOR + SEPARATOR.join(pairs) + SEPARATOR + SEPARATOR).encode()
 
     def step(self, challenge: bytes) -> bytes | None:
-        """None on success (an empty challenge); one byte to acknowledge a refusal (JSON). NetworkError at the next."""
+        """Return None on success (an empty challenge); one byte to acknowledge a refusal (JSON). Raises NetworkError at
+        the next.
+        """
         if not challenge:
             return None
         if self._refusal is not None:
@@ -44,7 +46,7 @@ class OAuthBearer:
 
 
 def bearer_token(module: LoginModule, url: str | None) -> tuple[str, dict[str, str]]:
-    """The token and the SASL extensions that the configuration gives."""
+    """Return the token and the SASL extensions that the configuration gives."""
     options = module.options
     extensions = {
         key.partition("_")[2]: value
@@ -75,7 +77,7 @@ def read_token(url: str) -> str:
 
 
 def unsecured_token(options: Mapping[str, str], now: float) -> str:
-    """A JWT without a signature (RFC 7519, 6) of the `unsecuredLogin...` options; `now` in seconds since 1970."""
+    """Make a JWT without a signature (RFC 7519, 6) of the `unsecuredLogin...` options; `now` in seconds since 1970."""
     try:
         lifetime = float(options.get("unsecuredLoginLifetimeSeconds", 3600))
         numbers = {name: float(value) for name, value in claims(options, "Number")}

@@ -83,7 +83,7 @@ def raw_part(data: bytes) -> Outgoing:
 
 
 def from_bytes(data: bytes, dialect: str | None = None) -> Outgoing:
-    """One encoded request, with or without its length. Raises DecodeError: it is not a request."""
+    """Read one encoded request, with or without its length. Raises DecodeError if it is no request."""
     length = int.from_bytes(data[:4], "big", signed=True)
     frame = data[4:] if len(data) >= 4 and length == len(data) - 4 else data
     request = frames.decode_request(frame, dialect=dialect)
@@ -91,7 +91,7 @@ def from_bytes(data: bytes, dialect: str | None = None) -> Outgoing:
 
 
 def from_json(data: bytes, api: str | None, version: int | None, dialect: str | None = None) -> list[Written]:
-    """Requests in JSON. api, version: from the command line. Raises InputError, UsageError."""
+    """Read requests in JSON. api, version: from the command line. Raises InputError, UsageError."""
     return [written(value, api, version, dialect) for value in list(values(data))]
 
 
@@ -130,8 +130,9 @@ def written(value: Any, api: str | None, version: int | None, dialect: str | Non
 
 
 def encoded(request: Written, choose: Choose, correlation: int, client_id: str, dialect: str | None = None) -> Outgoing:
-    """The bytes of a request. What the request leaves open is filled in: the version by choose(api key), correlation id
-    and client id, and in ApiVersions the client's name. EncodeError, SchemaError."""
+    """Encode a request. Missing parts are filled in: the version by choose(api key), correlation id and client id, and
+    in ApiVersions the client's name. Raises EncodeError, SchemaError.
+    """
     version = request.version if request.version is not None else choose(request.api_key)
     header = {
         "correlationId": correlation,

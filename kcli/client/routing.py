@@ -28,7 +28,9 @@ Ask = Callable[[int], Awaitable[Mapping[str, Any] | None]]
 
 
 def partitions_of(api_key: int, body: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """(topic's name or id, partition) of each partition a request names. UsageError: the api is about no partitions."""
+    """Return (topic's name or id, partition) of each partition a request names. Raises UsageError if the API names
+    none.
+    """
     if api_key not in REQUESTS:
         raise UsageError("--to-leader is for Produce, Fetch and ListOffsets: other requests have no leader")
     return [(topic, part[key]) for topic, part, key in entries(body, *REQUESTS[api_key])]
@@ -44,7 +46,7 @@ def entries(
 
 
 def moved_partitions(api_key: int, response: Mapping[str, Any]) -> list[tuple[str, int, Mapping[str, Any]]]:
-    """(topic's name or id, partition, hint) of each partition whose leader is another one."""
+    """Return (topic's name or id, partition, hint) of each partition whose leader is another one."""
     return [
         (topic, part[key], part.get("currentLeader") or {})
         for topic, part, key in entries(response, *RESPONSES[api_key])

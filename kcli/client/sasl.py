@@ -28,7 +28,9 @@ class Mechanism(Protocol):
         """Return the initial response."""
 
     def step(self, challenge: bytes) -> bytes | None:
-        """The answer to a challenge; None when the exchange is complete. NetworkError: the broker can't be trusted."""
+        """Return the answer to a challenge; None when the exchange is complete. Raises NetworkError if the broker can't
+        be trusted.
+        """
 
 
 class Plain:

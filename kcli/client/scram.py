@@ -39,8 +39,9 @@ class Scram:
         return (GS2_HEADER + self._first_bare).encode()
 
     def step(self, challenge: bytes) -> bytes | None:
-        """The client-final-message; None after a correct server signature. Raises NetworkError: the broker can't be
-        trusted."""
+        """Return the client-final-message; None after a correct server signature. Raises NetworkError if the broker
+        can't be trusted.
+        """
         if self._server_signature is None:
             return self._answer_server_first(challenge)
         self._check_server_final(challenge)

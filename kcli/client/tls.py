@@ -17,7 +17,7 @@ JAVA_STORES = (b"\xfe\xed\xfe\xed", b"\x30\x82", b"\x30\x83")  # JKS, PKCS12
 
 
 def tls_context(config: ClientConfig) -> ssl.SSLContext | None:
-    """The context that `config` asks for, None when the protocol has no TLS.
+    """Return the context that `config` asks for, None when the protocol has no TLS.
 
     Raises UsageError for properties that contradict each other, InputError for files that aren't what they should be.
     """
@@ -39,7 +39,7 @@ def set_versions(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
 
 
 def load_trust(context: ssl.SSLContext, config: ClientConfig) -> None:
-    """Certificates to trust: those given, else the system's."""
+    """Load certificates to trust: those given, else the system's."""
     inline, location = config["ssl.truststore.certificates"], config["ssl.truststore.location"]
     if inline and location:
         raise UsageError("ssl.truststore.certificates and ssl.truststore.location: only one of the two")
@@ -55,7 +55,7 @@ def load_trust(context: ssl.SSLContext, config: ClientConfig) -> None:
 
 
 def load_identity(context: ssl.SSLContext, config: ClientConfig) -> None:
-    """The client's own key and certificate chain, when the broker wants them (`ssl.client.auth`)."""
+    """Load the client's own key and certificate chain, when the broker wants them (`ssl.client.auth`)."""
     location = config["ssl.keystore.location"]
     chain, key = config["ssl.keystore.certificate.chain"], config["ssl.keystore.key"]
     if location:
@@ -97,7 +97,7 @@ def read_pem(location: str, prefix: str) -> str:
 
 
 def pem_lines(text: str) -> str:
-    """PEM text with its line ends, which a property may hold as spaces."""
+    """Return PEM text with its line ends, which a property may hold as spaces."""
     if "\n" in text.strip():
         return text
     return PEM_BLOCK.sub(lambda block: "\n".join([block[1], *block[2].split(), block[3]]) + "\n", text)

@@ -39,7 +39,9 @@ class ApiVersions:
         return None if version in theirs else f"has {name} in v{theirs.lo}-{theirs.hi}, not in v{version}"
 
     def best(self, api_key: int, low: int = 0, high: int = 32_767) -> int:
-        """The newest version that the broker, the tables and low..high have in common; NetworkError when none."""
+        """Return the newest version that the broker, the tables and low..high have in common. Raises NetworkError if
+        none.
+        """
         theirs = self.ranges.get(api_key)
         if theirs is None:
             raise NetworkError(

@@ -111,13 +111,15 @@ class Accumulator:
         return bool(began), last.size + size > self.batch_size
 
     def sendable(self, now: float) -> Iterator[Queue]:
-        """The queues whose first batch may be sent now."""
+        """Yield the queues whose first batch may be sent now."""
         for queue in list(self.waiting):
             if self.wait_of(queue, now) == 0.0:
                 yield queue
 
     def wait_of(self, queue: Queue, now: float) -> float | None:
-        """Seconds until the first batch may be sent; 0: now, None: not before a response or a record comes."""
+        """Return the seconds until the first batch may be sent; 0: now, None: not before a response or
+        a record comes.
+        """
         alone = queue.retrying or (self.idempotent and not queue.acknowledged)
         if not queue.waiting or len(queue.in_flight) >= (1 if alone else self.max_in_flight):
             return None
@@ -128,7 +130,7 @@ class Accumulator:
         return max(hold, 0.0)
 
     def next_wait(self, now: float) -> float | None:
-        """Seconds until one more batch may be sent; None: not before a response or a record comes."""
+        """Return the seconds until one more batch may be sent; None: not before a response or a record comes."""
         return min((wait for queue in self.waiting if (wait := self.wait_of(queue, now))), default=None)
 
     def take(self, queue: Queue) -> Waiting:
@@ -148,7 +150,7 @@ class Accumulator:
         return batch
 
     def finish(self, batch: Waiting, now: float) -> None:
-        """The broker acknowledged the batch."""
+        """Finish a batch that the broker acknowledged."""
         queue = self.queues[batch.partition]
         queue.acknowledged = True
         self._land(queue, batch, now)
@@ -157,7 +159,7 @@ class Accumulator:
         self.bytes -= batch.size - BATCH_OVERHEAD
 
     def retry(self, batch: Waiting, now: float, delay: float) -> None:
-        """The batch failed: send it again in its place, after `delay` seconds at the earliest."""
+        """Send a failed batch again in its place, after `delay` seconds at the earliest."""
         queue = self.queues[batch.partition]
         self._land(queue, batch, now)
         at = 0

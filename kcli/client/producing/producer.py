@@ -126,7 +126,9 @@ class Producer:
 
 
 def is_idempotent(client: Client) -> bool:
-    """Whether to be idempotent, as Kafka decides: unless switched off or impossible. UsageError: on, but impossible."""
+    """Return whether to be idempotent, as Kafka decides: unless switched off or impossible. Raises UsageError: on, but
+    impossible.
+    """
     config = client.config
     possible = config["acks"] in ("all", "-1") and config["max.in.flight.requests.per.connection"] <= 5
     asked = "enable.idempotence" in config.set_names and config["enable.idempotence"]

@@ -31,7 +31,7 @@ class Statistics:
     client_waits: Latencies = field(default_factory=Latencies)
 
     def add(self, sent_ns: list[int], now_ns: int, size: int) -> None:
-        """A batch was acknowledged."""
+        """Count a batch that was acknowledged."""
         add = self.latencies.add
         for ns in sent_ns:
             add(now_ns - ns)
@@ -49,7 +49,7 @@ class Statistics:
         )
 
     def as_dict(self, seconds: float) -> dict[str, Any]:
-        """The statistics as JSON has them; latencies in ms."""
+        """Return the statistics as JSON has them; latencies in ms."""
         return {
             "records": self.records,
             "bytes": self.bytes,
@@ -76,6 +76,6 @@ class Statistics:
         return round(self.latencies.percentile(share) or 0.0)
 
     def exact(self, share: float) -> float | None:
-        """`percentile` to the microsecond; None without records."""
+        """Return `percentile` to the microsecond; None without records."""
         value = self.latencies.percentile(share)
         return None if value is None else round(value, 3)
