@@ -92,7 +92,8 @@ def partition_row(
     if partition is None:
         return {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
     if code := request.fault(topic.name, partition.index):
-        partition.unsettled = not request.denial(Resource.TOPIC, topic.name)
+        if not request.denial(Resource.TOPIC, topic.name):
+            partition.unsettled = True
         return {"errorCode": code, **hints.about(partition, code)}
     if topic.internal and request.client_id != ADMIN:
         raise RefusedError("INVALID_TOPIC_EXCEPTION", f"Cannot append to internal topic {topic.name}")

@@ -10,10 +10,11 @@ from kcli.broker.request import Request
 
 def handle(request: Request) -> dict[str, Any]:
     login = request.client.login
-    code = request.fault() or (error_code("ILLEGAL_SASL_STATE") if login is None else 0)
-    if code or login is None:
-        said = "SaslAuthenticate request received after successful authentication" if not request.fault() else None
-        return {"errorCode": code, "errorMessage": said, "authBytes": b""}
+    if code := request.fault():
+        return {"errorCode": code, "errorMessage": None, "authBytes": b""}
+    if login is None:
+        said = "SaslAuthenticate request received after successful authentication"
+        return {"errorCode": error_code("ILLEGAL_SASL_STATE"), "errorMessage": said, "authBytes": b""}
     step = login.step(request.body["authBytes"], request.version)
     row = {"errorCode": step.error, "errorMessage": step.text, "authBytes": step.answer}
     return row | {"sessionLifetimeMs": step.lifetime_ms}

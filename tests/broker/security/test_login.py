@@ -41,6 +41,18 @@ def test_users_log_in(mechanism: str) -> None:
     run(work())
 
 
+def test_a_login_refused_by_a_rule_is_no_second_login() -> None:
+    async def work() -> None:
+        async with protected() as broker:
+            broker.faults.add("api=SaslAuthenticate,error=SASL_AUTHENTICATION_FAILED,count=1")
+            with pytest.raises(NetworkError, match="SASL_AUTHENTICATION_FAILED") as refused:
+                async with logged_in(broker, "alice", USERS["alice"], "PLAIN"):
+                    pass
+            assert "after successful authentication" not in str(refused.value)
+
+    run(work())
+
+
 def test_who_has_not_logged_in_is_cut_off() -> None:
     async def work() -> None:
         async with protected() as broker:
