@@ -19,7 +19,8 @@ def findings(quorum: Quorum, *, running: bool = False) -> list[Finding]:
 
     running: their logs grow while they are read, so that one which is behind the others may have been read first.
     """
-    found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *doubles(quorum), *laggards(quorum, running)]
+    found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *doubles(quorum), *damaged(quorum)]
+    found += laggards(quorum, running)
     found.sort(key=lambda each: SEVERITIES.index(each.severity))
     return [*found, election(quorum, any(each.severity != "info" for each in found))]
 
@@ -131,6 +132,19 @@ def outsider(quorum: Quorum, node: QuorumNode) -> Finding:
         advice = "a broker does not vote"
         return Finding("not-a-voter", "info", subject_of(node), evidence, advice, f"{text}: it is a broker")
     return Finding("not-a-voter", "warning", subject_of(node), evidence, f"if it is to vote, {add}", text)
+
+
+def damaged(quorum: Quorum) -> Iterator[Finding]:
+    """Nodes whose newest snapshot has an error: a node that needs it does not start."""
+    for node in quorum.nodes:
+        if node.damaged is None:
+            continue
+        name, error = node.damaged
+        text = f"{node.name}: its newest snapshot can't be loaded: {name}: {error}"
+        advice = f"kcli snapshot verify {node.path} shows each error; with its own log from offset 0 it may be moved away, "
+        advice += "else start the node with an empty folder, so that it fetches from the leader"
+        evidence = {"snapshot": name, "error": error, "logEnd": node.end}
+        yield Finding("snapshot-damaged", grave(quorum), subject_of(node), evidence, advice, text)
 
 
 def is_broker(node: QuorumNode) -> bool:

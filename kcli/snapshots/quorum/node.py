@@ -11,8 +11,9 @@ from typing import NamedTuple
 from kcli.errors import InputError
 from kcli.snapshots.quorum.voters import VoterKey, logged_voters
 from kcli.snapshots.reading.directory import Listing, QuorumState, parse_quorum_state
-from kcli.snapshots.reading.files import listing_of, metadata_directory
+from kcli.snapshots.reading.files import listing_of, metadata_directory, open_file
 from kcli.snapshots.reading.log_batches import log_batches
+from kcli.snapshots.rules.verification import verify
 
 META = "meta.properties"
 
@@ -36,13 +37,14 @@ class EpochRun(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class QuorumNode:
     """path: as it was given. runs: its log by epochs; a snapshot that ends behind the log is an empty run; logged: the
-    voters in the log."""
+    voters in the log. damaged: the newest snapshot, where `verify` finds an error in it, and the first error."""
 
     path: str
     identity: Identity
     runs: tuple[EpochRun, ...]
     logged: tuple[VoterKey, ...]
     state: QuorumState | None = None
+    damaged: tuple[str, str] | None = None
 
     @property
     def id(self) -> int | None:
@@ -110,7 +112,18 @@ def read_node(path: str, dialect: str | None = None) -> QuorumNode:
     logged = logged_voters(logged_files(folder, listing, runs[-1].end if runs else 0), dialect)
     if newest is not None and newest.end_offset >= (runs[-1].end if runs else 0):
         runs = [EpochRun(newest.epoch, newest.end_offset, newest.end_offset)]
-    return QuorumNode(path, identity_of(folder.absolute().parent), tuple(runs), logged, quorum_state(folder))
+    identity, damaged = identity_of(folder.absolute().parent), damage_of_newest(folder, listing, dialect)
+    return QuorumNode(path, identity, tuple(runs), logged, quorum_state(folder), damaged)
+
+
+def damage_of_newest(folder: Path, listing: Listing, dialect: str | None) -> tuple[str, str] | None:
+    """Return the newest snapshot's name and its first error; None: there is none."""
+    newest = max(((name.id, file) for file, name in listing.snapshots), default=None)
+    if newest is None:
+        return None
+    with open_file(str(folder / newest[1])) as file:
+        first = next(iter(verify(file.data, newest[1], dialect=dialect, mapped=file.mapped)), None)
+    return (newest[1], first.message) if first and first.is_error else None
 
 
 def logged_files(folder: Path, listing: Listing, log_end: int) -> list[str]:

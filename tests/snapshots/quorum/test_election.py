@@ -89,6 +89,16 @@ def test_a_node_that_is_no_voter(tmp_path: Path) -> None:
     assert (found[0], electable) == (("not-a-voter", 4, "warning"), [1, 2, 3])
 
 
+def test_a_newest_snapshot_that_cannot_be_loaded(tmp_path: Path, samples: Path) -> None:
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3)]
+    whole = (samples / "__cluster_metadata-0" / f"{796:020d}-{1:010d}.checkpoint").read_bytes()
+    for content, wrong in ((whole, False), (b"", True), (whole[:-70], True), (bytes(90) + whole[90:], True)):
+        (Path(nodes[2]) / "__cluster_metadata-0" / f"{40:020d}-{1:010d}.checkpoint").write_bytes(content)
+        found, electable = judged(*nodes)
+        assert (("snapshot-damaged", 3, "warning") in found) is wrong
+        assert electable == [1, 2, 3]
+
+
 def test_a_static_quorum_votes_by_ids_alone(tmp_path: Path) -> None:
     state = STATIC % ",".join(f'{{"voterId":{each}}}' for each in (1, 2, 3))
     nodes = [make_node(tmp_path, each, (1, 50), static=state, directory=DIRECTORIES[5]) for each in (1, 3)]
