@@ -192,15 +192,26 @@ def refuse_inputs(output: Name, inputs: Iterable[str | Path]) -> None:
     if there is None or not stat.S_ISREG(there.st_mode):
         return
     shown = STANDARD_OUTPUT if output in (None, "-") else str(output)
+    option = option_of(shown)
     for each in (*inputs, *named_files()):
         taken = status_of(each, STDIN)
         if taken is None:
             continue
         if stat.S_ISREG(taken.st_mode) and os.path.samestat(there, taken):
             name = "standard input" if str(each) == "-" else each
-            raise UsageError(f"-o {shown}: is the input {name} itself (another file expected)")
+            raise UsageError(f"{option} {shown}: is the input {name} itself (another file expected)")
         if shown != STANDARD_OUTPUT and is_part_of(Path(str(output)), each, taken):
-            raise UsageError(f"-o {shown}: belongs to the input {each} (another file expected)")
+            raise UsageError(f"{option} {shown}: belongs to the input {each} (another file expected)")
+
+
+def option_of(output: str) -> str:
+    """Return the option by which the command got an output, in its shortest form."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        for each in context.command.params:
+            if each.name in OUTPUTS and str(context.params.get(each.name)) == output:
+                return min(each.opts, key=len)
+    return "-o"
 
 
 def named_files() -> Iterator[str]:
