@@ -93,11 +93,11 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     latency are at most 1 % off, its maximum is exact. At most 10,000 rows are kept apart; what is beyond is one row,
     the others. Exit code 1: the options that choose exchanges leave none.
 
-    Columns: those of --by; exchanges, how many a second of the capture or interval, and how many with an error; bytes of
-    requests and of responses; latency: median, 95 %, 99 %, maximum; rec/req, records of a Produce (where there is none:
-    of a Fetch's answer); empty, the share of Fetches answered without records. By client, broker, connection or file
-    also conns, connections and how many of them were opened within the capture; rtt, the least round trip of TCP's
-    handshakes; and resent, segments that brought bytes again. At the end errors by name.
+    Columns: those of --by; exchanges, how many a second of the capture or interval, and how many with an error; bytes
+    of requests and of responses; latency: median, 95 %, 99 %, maximum; rec/req, records of a Produce (where there is
+    none: of a Fetch's answer); empty, the share of Fetches answered without records. By client, broker, connection or
+    file also conns, connections and how many of them were opened within the capture; rtt, the least round trip of
+    TCP's handshakes; and resent, segments that brought bytes again. At the end errors by name.
 
     \b
     kcli stats night.pcap --by client,api --sort p99_ms --limit 10

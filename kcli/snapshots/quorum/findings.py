@@ -141,8 +141,8 @@ def damaged(quorum: Quorum) -> Iterator[Finding]:
             continue
         name, error = node.damaged
         text = f"{node.name}: its newest snapshot can't be loaded: {name}: {error}"
-        advice = f"kcli snapshot verify {node.path} shows each error; with its own log from offset 0 it may be moved away, "
-        advice += "else start the node with an empty folder, so that it fetches from the leader"
+        advice = f"kcli snapshot verify {node.path} shows each error; with its own log from offset 0 it may be "
+        advice += "moved away, else start the node with an empty folder, so that it fetches from the leader"
         evidence = {"snapshot": name, "error": error, "logEnd": node.end}
         yield Finding("snapshot-damaged", grave(quorum), subject_of(node), evidence, advice, text)
 
