@@ -29,11 +29,11 @@ class KcliError(Exception):
 
 
 class CoreMissingError(KcliError, ImportError):
-    """The compiled core is not there, which reads and writes everything."""
+    """The compiled core, which reads and writes everything, is not there, or is that of other sources."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "not built") -> None:
         super().__init__(
-            "the compiled core is not built: install a wheel of kcli-kafka, or build it with a C compiler "
+            f"the compiled core is {what}: install a wheel of kcli-kafka, or build it with a C compiler "
             "(`pip install .` in a clone of kcli, or `make`)"
         )
 

@@ -14,7 +14,7 @@ import click
 from kcli.cli.commands import COMMANDS, FRONT, GROUPS, HELP, QUESTIONS
 from kcli.cli.terminal.lines import guard_streams, print_note
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, drop_output, mend_streams
-from kcli.errors import INTERRUPTED, KcliError
+from kcli.errors import INTERRUPTED, CoreMissingError, KcliError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -202,6 +202,10 @@ def run(argv: list[str]) -> object:
         return 2
     except click.exceptions.Exit as ended:
         return ended.exit_code
+    except ImportError as error:
+        if (error.name or "").startswith("kcli.core."):
+            raise CoreMissingError("not that of these sources") from None
+        raise
 
 
 def main(argv: list[str] | None = None) -> int:

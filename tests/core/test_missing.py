@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from kcli.cli import main as entry
 from kcli.errors import CoreMissingError, KcliError
 
 # As if it had not been built: the package looks for this module.
@@ -42,3 +43,14 @@ def test_a_command_is_one_line_of_error(words: str) -> None:
 def test_help_needs_no_core() -> None:
     done = run("import sys; from kcli.cli.main import main; sys.exit(main(['--help']))")
     assert done.returncode == 0 and "kcli COMMAND" in done.stdout
+
+
+def test_a_core_of_other_sources_is_one_line_of_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command(_context: object) -> None:
+        from kcli.core.codec.messages import NoSuchReader  # type: ignore[attr-defined]  # noqa: F401
+
+    monkeypatch.setattr(entry.cli, "invoke", command)
+    assert entry.main(["stats"]) == 3
+    assert capsys.readouterr().err == f"kcli: {CoreMissingError('not that of these sources')}\n"
