@@ -15,6 +15,8 @@ from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Field, Message
 from kcli.schemas.vectors.notes import Notes
 
+HEADINGS = ("field", "type", "versions", "", "about")
+
 
 @click.command()
 @click.argument("name", metavar="MESSAGE|DIR")
@@ -24,8 +26,8 @@ from kcli.schemas.vectors.notes import Notes
 def doc(name: str, version: int | None, dialect: str | None) -> None:
     """Print a document about a message, both messages of an API, or all that DIR defines, in Markdown.
 
-    For each message its fields with versions, defaults and what they are for; what each version changed; and byte
-    diagrams of the newest version, or of VERSION.
+    For each message its fields with versions, defaults and, in a draft, what it says they are for; what each version
+    changed; and byte diagrams of the newest version, or of VERSION.
 
     \b
     kcli schema doc Fetch 12
@@ -63,10 +65,12 @@ def fields_table(tables: Catalog, message: Message) -> Iterator[str]:
     if not rows:
         yield "No fields."
         return
-    yield "| field | type | versions | | about |"
-    yield "| --- | --- | --- | --- | --- |"
+    # Kafka's own messages are known by facts alone; a draft says what its fields are for.
+    headings = HEADINGS if any(row[-1] for row in rows) else HEADINGS[:-1]
+    yield f"| {' | '.join(headings)} |"
+    yield f"| {' | '.join('---' for _ in headings)} |"
     for row in rows:
-        yield f"| {' | '.join(row)} |"
+        yield f"| {' | '.join(row[: len(headings)])} |"
 
 
 def field_rows(fields: Iterable[Field], notes: Notes, path: str) -> Iterator[list[str]]:

@@ -1,6 +1,7 @@
 """What a definition says of its fields besides their bytes: what they are for, and how Kafka's own code treats them.
 
-The tables keep these notes in a file of their own, which only `kcli schema show --format json` reads.
+The tables keep these notes in a file of their own, which only `kcli schema show --format json` and `schema doc` read:
+the facts, not the sentences of Kafka's sources. A draft's sentences are shown as its definition has them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from kcli.schemas.definition import MOST_NESTED, camel
 from kcli.schemas.model import Field, Message
 
 NOTES = "notes.jsonl"
-KEYS = ("ignorable", "mapKey", "entityType", "zeroCopy", "about")
+FACTS = ("ignorable", "mapKey", "entityType", "zeroCopy")
+KEYS = (*FACTS, "about")
 Notes = dict[str, dict[str, Any]]  # path of a field -> what is said of it
 
 
@@ -38,14 +40,20 @@ def walk(
 
 
 def notes_text(messages: Iterable[Message], notes: Mapping[str, Notes]) -> str:
-    """Return a line for each message: its name, and the notes about the fields that it has."""
+    """Return a line for each message: its name, and the facts about the fields that it has."""
     lines = []
     for message in messages:
         known = set(paths(message.fields, ""))
-        kept = {path: said for path, said in notes.get(message.name, {}).items() if path in known}
+        facts = {path: facts_of(said) for path, said in notes.get(message.name, {}).items() if path in known}
+        kept = {path: said for path, said in facts.items() if said}
         if kept:
             lines.append(dumps({"name": message.name, "notes": dict(sorted(kept.items()))}) + "\n")
     return "".join(lines)
+
+
+def facts_of(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said of a field without sentences."""
+    return {key: value for key, value in said.items() if key in FACTS}
 
 
 def paths(fields: Iterable[Field], path: str) -> Iterator[str]:

@@ -21,7 +21,7 @@ def test_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = document(capsys, greeting(tmp_path))
     assert [line for line in lines if line.startswith("#")] == ["# GreetRequest", "# GreetResponse"]
     assert "request 30100, versions 0-1, flexible 0+." in lines
-    assert "| `text` | `string` | 0+ | nullable 1+, default hi |  |" in lines
+    assert "| `text` | `string` | 0+ | nullable 1+, default hi |" in lines
     assert "| 1 | `text` changed: string nullable default hi; `mark` added: int64 default -1 |" in lines
     assert "| compact string | array of int32     | varint count, then of each:    |" in lines
     assert lines[-1].startswith("varint: an unsigned varint")
@@ -31,7 +31,7 @@ def test_a_version_of_an_api(capsys: pytest.CaptureFixture[str]) -> None:
     lines = document(capsys, "ApiVersions", "0")
     assert "ApiVersionsRequest v0: no bytes." in lines
     assert "ApiVersionsResponse v0:" in lines
-    assert any(line.startswith("| `apiKeys.apiKey` | `int16` | 0+ |  | The API index.") for line in lines)
+    assert "| `apiKeys.apiKey` | `int16` | 0+ |  |" in lines
     assert "| int16     | array of ApiVersion |" in lines
 
 

@@ -27,8 +27,9 @@ def test_notes_go_by_the_paths_of_fields() -> None:
     }
 
 
-def test_a_file_holds_those_of_fields_that_are_there(tmp_path: Path) -> None:
-    notes = notes_of(RAW) | {"gone": {"about": "x"}}
+def test_a_file_holds_the_facts_of_fields_that_are_there(tmp_path: Path) -> None:
+    notes = notes_of(RAW) | {"gone": {"ignorable": True}}
     (tmp_path / NOTES).write_text(notes_text([build(RAW)], {"Draft": notes, "Other": notes}))
-    assert read_notes(tmp_path) == {"Draft": notes_of(RAW)}
+    facts = {"a": {"ignorable": True}, "b.c": {"entityType": "brokerId"}, "e.c": {"entityType": "brokerId"}}
+    assert read_notes(tmp_path) == {"Draft": facts}
     assert read_notes(tmp_path / "none") == {}
