@@ -10,10 +10,11 @@ from kcli.errors import UsageError
 EXTRAS = {
     "pandas": ("numpy", "pandas", "pyarrow"),
     "parquet": ("numpy", "pyarrow"),
+    "delta": ("deltalake", "pyarrow"),
     "report": ("duckdb", "jinja2", "numpy", "pyarrow"),
     "tls": ("cryptography",),
     "sql": ("duckdb", "numpy", "pyarrow"),
-    "spark": ("jinja2", "numpy", "pandas", "pyarrow", "pyspark"),
+    "spark": ("deltalake", "jinja2", "numpy", "pandas", "pyarrow", "pyspark"),
 }
 
 

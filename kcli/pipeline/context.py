@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kcli.capture.decoder import MEMORY
-from kcli.pipeline.journal import Entry, Journal
+from kcli.pipeline.entry import Entry
+from kcli.pipeline.journal import Journal
 from kcli.pipeline.storage import Place
 from kcli.pipeline.writing import Written
 
@@ -21,7 +22,8 @@ class Options:
     ports, dialect: as of `kcli decode pcap`. shares: how many tasks share the connections. range_bytes: of a file that
     one task reads; window_bytes: of the packets of a task that decodes a part of one connection. 0: by size and cores.
     secrets: show them. memory: bytes that a task may hold of connections. key_logs: files with the
-    secrets of TLS connections, which the driver reads.
+    secrets of TLS connections, which the driver reads. table_format: delta or parquet; None: that of the tables there,
+    else parquet.
     """
 
     output: str
@@ -33,6 +35,7 @@ class Options:
     secrets: bool = False
     memory: int = MEMORY
     key_logs: tuple[str, ...] = ()
+    table_format: str | None = None
 
 
 class Engine(Protocol):

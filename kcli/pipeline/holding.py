@@ -19,7 +19,7 @@ from pathlib import Path
 
 from kcli.errors import InputError, KcliError
 from kcli.jsontext import dumps, loads
-from kcli.pipeline.journal import HOME
+from kcli.pipeline.entry import HOME
 from kcli.pipeline.storage import Place
 
 PATIENCE = 2.0  # seconds that later claims have to give way

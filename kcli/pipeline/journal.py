@@ -1,31 +1,24 @@
-"""What an output folder holds, run by run: a journal, so that a run is there whole or not at all, and done once.
+"""What an output folder holds, run by run; a run is there whole or not at all, and done once.
 
-    DIR/_kcli/journal/00000001.json   one file a run, written at once when all its files are there
-    DIR/_kcli/runs/00000001-x/...     files of a run that is under way; without a journal entry, left by one that died
+    DIR/_kcli/runs/00000001-x/...     files of a run that is under way; what a run that died has left is removed
     DIR/_kcli/facts/...               rows of connections from which some tables are made anew
-    DIR/<table>/date=.../*.parquet    what readers see; Spark and Arrow pass over names with "_" in front
+    DIR/_kcli/carried/...             connections that were open at the end of a run
+    DIR/<table>/date=.../*.parquet    files of tables; Spark and Arrow pass over names with "_" in front
 
-A run writes its files into its own folder, then its journal entry, and only then are the files moved to their places
-and those that they replace removed. Both can be done again after a crash, and are, when the folder is opened next.
+How runs are kept, and what readers see, is the format's to say (`kcli.pipeline.formats`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kcli.errors import InputError
-from kcli.jsontext import dumps, loads
-from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.entry import HOME, Entry, published
+from kcli.pipeline.formats.runs import runs_of
 from kcli.pipeline.storage import Place, StoredFile
-from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import Written
 
-HOME = "_kcli"
-UNDER_WAY = "under-way"  # the file of the connections that are still open
 PRINTED = 1 << 16  # bytes at each end of a file by which it is known from others
 STATES = 16  # runs whose open connections are kept, so that what came after them can be read again
 
@@ -42,87 +35,20 @@ def fingerprint(file: StoredFile) -> str:
     return digest.hexdigest()
 
 
-@dataclass(slots=True)
-class Entry:
-    """One run. files: where each stands in the run's folder; passing: those that the next run replaces.
-
-    drop: published paths that this run replaces. redone: numbers of the runs whose captures it has read again, in place
-    of which it stands. forgotten: captures that are not to be read any more.
-    """
-
-    run: int
-    folder: str
-    inputs: list[dict[str, Any]] = field(default_factory=list)
-    files: list[dict[str, Any]] = field(default_factory=list)
-    drop: list[str] = field(default_factory=list)
-    carry: list[str] = field(default_factory=list)
-    stats: dict[str, Any] = field(default_factory=dict)
-    redone: list[int] = field(default_factory=list)
-    forgotten: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def clock(self) -> int:
-        """Return the time (ns) up to which packets were read, by this run or before it."""
-        return int(self.stats["clock"])
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Return how its captures were read: what `kcli.pipeline.context.Options` is given; none of an older kcli."""
-        said = self.stats.get("options", {})
-        return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
-
-    def add(self, written: Iterable[Written], *, passing: bool = False) -> None:
-        """Note files that were written. passing: the next run replaces them."""
-        for each in written:
-            where = {"table": each.table, "day": each.day, "path": each.path, "rows": each.rows, "passing": passing}
-            self.files.append(where)
-
-    def keep(self, folder: str, state: bytes, count: int = 0) -> None:
-        """Write the connections that are still open into the run's folder, for the next run. count: how many, where
-        that is known."""
-        (Place(folder) / UNDER_WAY).write(state)
-        self.add([Written("", None, UNDER_WAY, count)], passing=True)
-        self.carry = [published(self.run, self.files[-1])]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The entry as the journal's JSON has it."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
-def published(run: int, where: dict[str, Any]) -> str:
-    """Where a file goes, below the output folder."""
-    name = where["path"].rpartition("/")[2]
-    if where["table"] in FACTS:
-        return f"{HOME}/facts/{where['table']}/{run:08d}-{name}"
-    if where["table"] not in TABLES:
-        return f"{HOME}/carried/{run:08d}-{name}"
-    day = f"date={where['day']}/" if where["day"] else ""
-    return f"{where['table']}/{day}{run:08d}-{name}"
-
-
 class Journal:
     """The journal of an output folder, brought up to date. InputError where it can't be read.
 
     history: all runs; entries: those that no later one stands in place of.
     """
 
-    def __init__(self, output: str) -> None:
+    def __init__(self, output: str, table_format: str | None = None) -> None:
+        """table_format: delta or parquet; None: that of the tables there."""
         self.output = Place(output).absolute
         self.home = self.output / HOME
-        self.history = [
-            self.read(each.uri)
-            for each in (self.home / "journal").listed()
-            if each.uri.partition("?")[0].endswith(".json")
-        ]
+        self.runs = runs_of(self.output, table_format)
+        self.history = self.runs.read()
         redone = {run for entry in self.history for run in entry.redone}
         self.entries = [entry for entry in self.history if entry.run not in redone]
-
-    def read(self, uri: str) -> Entry:
-        """An entry out of its file. InputError: it is none."""
-        try:
-            return Entry(**loads(Place(uri).read(), what="a journal entry"))
-        except (TypeError, InputError) as error:
-            raise InputError(f"not a journal entry of kcli pipeline: {error}", file=uri) from None
 
     @property
     def last(self) -> int:
@@ -130,9 +56,11 @@ class Journal:
         return self.history[-1].run if self.history else 0
 
     def recover(self) -> None:
-        """Finish publishing the last run if it died meanwhile, and remove what an unfinished one has left."""
+        """Have the tables as the last run says, and remove what an unfinished one has left."""
         if self.entries:
             self.publish(self.entries[-1])
+        else:
+            self.runs.settle(Entry(0, ""), {})
         (self.home / "runs").remove()
         (self.home / "staging").remove()
 
@@ -141,7 +69,7 @@ class Journal:
 
         redone: the last runs, which it stands in place of: from here on as if they had never been.
         """
-        run = self.last + 1
+        run = max(self.last, self.runs.tried()) + 1
         entry = Entry(run, f"{HOME}/runs/{run:08d}-{os.urandom(4).hex()}", redone=[each.run for each in redone])
         if redone:
             entry.drop = [published(each.run, where) for each in redone for where in each.files]
@@ -212,23 +140,26 @@ class Journal:
             if where["table"] == table and not where["passing"]
         ]
 
+    def live(self) -> Iterator[tuple[Entry, dict[str, Any]]]:
+        """Yield the files that are published, each with its run."""
+        for entry in self.entries:
+            for where in self.staying(entry):
+                yield entry, where
+
     def commit(self, entry: Entry) -> None:
         """From here on the run is done."""
-        place = self.home / "journal" / f"{entry.run:08d}.json"
-        if place.exists():
-            raise InputError(
-                f"run {entry.run} is there already: did another `kcli pipeline run` write here?", file=place.uri
-            )
-        place.write(dumps(entry.as_dict()).encode())
         self.entries.append(entry)
         self.history.append(entry)
-        self.publish(entry)
+        self.runs.commit(entry, self.publish)
 
     def publish(self, entry: Entry) -> None:
-        """Move a run's files to their places, and remove those that they replace. Doing so again changes nothing."""
+        """Move a run's files to their places, and show them to readers. Doing so again changes nothing."""
         folder = self.output / entry.folder
         for where in entry.files:
             (folder / where["path"]).move(self.output / published(entry.run, where))
-        for path in entry.drop:
-            (self.output / path).remove()
+        shown: dict[str, list[str]] = {}
+        for other, where in self.live():
+            table, _, path = published(other.run, where).partition("/")
+            shown.setdefault(table, []).append(path)
+        self.runs.settle(entry, shown)
         folder.remove()

@@ -17,7 +17,8 @@ from typing import Any
 from kcli.capture.io.files import FileCursor
 from kcli.errors import InputError
 from kcli.pipeline.context import RunContext
-from kcli.pipeline.journal import Entry, Journal, fingerprint
+from kcli.pipeline.entry import Entry
+from kcli.pipeline.journal import Journal, fingerprint
 from kcli.pipeline.packets.ranges import RangeFile
 from kcli.pipeline.storage import Place, StoredFile
 

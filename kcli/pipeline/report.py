@@ -11,7 +11,6 @@ from kcli.pipeline.derived.incremental_tables import spark_path
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.queries import QUESTIONS, Question
 from kcli.pipeline.schemas import spark_columns
-from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.tables import TABLES
 
 if TYPE_CHECKING:
@@ -37,24 +36,20 @@ def opened(output: str) -> Journal:
     return journal
 
 
-def files_of(journal: Journal, table: str) -> list[StoredFile]:
-    listed = (journal.output / table).listed()
-    return [each for each in listed if each.uri.partition("?")[0].endswith(".parquet")]
-
-
 def stored_bytes(output: str) -> int:
     """Of all tables. InputError: there are none."""
-    journal = opened(output)
-    return sum(file.size for name in TABLES for file in files_of(journal, name))
+    stored = opened(output).runs.stored()
+    return sum(file.size for files in stored.values() for file in files)
 
 
 def open_tables(spark: SparkSession, output: str) -> int:
     """The folder's tables as views by name, empty ones too; the number of runs in it. InputError: it is no such
     folder."""
     journal = opened(output)
+    stored = journal.runs.stored()
     for table in TABLES.values():
         schema = ", ".join(f"`{name}` {kind}" for name, kind in spark_columns(table))
-        files = [each.uri for each in files_of(journal, table.name)]
+        files = [each.uri for each in stored.get(table.name, ())]
         frame = (
             spark.read.schema(schema).parquet(*map(spark_path, files)) if files else spark.createDataFrame([], schema)
         )

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from kcli.pipeline.context import Engine, Options, Progress, RunContext
+from kcli.pipeline.entry import Entry
 from kcli.pipeline.holding import holding
-from kcli.pipeline.journal import Entry, Journal, fingerprint
+from kcli.pipeline.journal import Journal, fingerprint
 from kcli.pipeline.lineage import put_lineage
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.shuffle import ShuffledRange
@@ -65,7 +66,7 @@ def run_pipeline(engine: Engine, inputs: Sequence[str], options: Options, progre
 
 def run_held(engine: Engine, inputs: Sequence[str], options: Options, progress: Progress = quiet) -> Summary:
     """Do the same for a caller that holds the output (`kcli.pipeline.holding`)."""
-    journal = Journal(options.output)
+    journal = Journal(options.output, options.table_format)
     journal.recover()
     files = gather(list(inputs))
     fresh = journal.fresh(files)
@@ -80,7 +81,7 @@ def run_held(engine: Engine, inputs: Sequence[str], options: Options, progress: 
         try:
             summary = run_files(engine, journal, task, options, progress)
         except LateError:
-            journal = Journal(options.output)
+            journal = Journal(options.output, options.table_format)
             journal.recover()
             first = first_time([file for file, _ in new]) or 0
             earlier = max(since(journal, first), from_run_on(journal, runs), key=len)
@@ -126,7 +127,8 @@ def run_files(
     names.name(decoded)
     put_lineage(context, scattered, decoded)
     derive_tables(context, names)
-    entry.add(write_empty(context))
+    if journal.runs.bare:
+        entry.add(write_empty(context))
     entry.stats |= {"exchanges": sum(each.exchanges for each in decoded), "ended": datetime.now(UTC).isoformat()}
     entry.stats["options"] = {name: getattr(options, name) for name in AS_READ}
     journal.commit(entry)

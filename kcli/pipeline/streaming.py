@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from kcli.errors import KcliError
 from kcli.extras import require
 from kcli.pipeline.context import Options
-from kcli.pipeline.journal import HOME, Journal
+from kcli.pipeline.entry import HOME
+from kcli.pipeline.journal import Journal
 from kcli.pipeline.run import Summary
 from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.watching import Report, Watch, quiet, run_settled

@@ -17,7 +17,7 @@ from kcli.capture.tables.partition_tables import (
     REMOTE_FETCHES,
 )
 from kcli.tables.captured import CAPTURED, PIPELINE_EXCHANGE_COLUMNS
-from kcli.tables.definition import Table, define
+from kcli.tables.definition import Table, columns, define
 
 TABLES: dict[str, Table] = {}
 
@@ -190,5 +190,21 @@ events         int64    rows of `undecodable`
 first          instant  time of the first packet
 last           instant  time of the last packet
 """,
+    dated=False,
+)
+RUNS = Table(
+    "runs",
+    "Every run that Delta tables are of: what it has read, and the version of each table that goes with it.",
+    columns("""
+run            int64    its number: they grow; a run that died leaves a gap
+ended          instant  when it was done
+kcli           string   the version of kcli
+captures       int64    how many it has read
+exchanges      int64    how many it has found
+in_place_of    string   JSON: numbers of the runs whose captures it has read again
+inputs         string   JSON: the captures, each with its size, its time, and a digest of its ends
+versions       string   JSON: table -> its version with which the run is there
+state          string   JSON: what the next run goes on from
+"""),
     dated=False,
 )

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from kcli.errors import InputError, UsageError
 from kcli.pipeline.context import Engine, Options, Progress
-from kcli.pipeline.journal import HOME, Entry, Journal, published
+from kcli.pipeline.entry import COMPACTED, HOME, published
+from kcli.pipeline.journal import Journal
 from kcli.pipeline.redo import again, from_run_on
 from kcli.pipeline.run import Summary, quiet, run_files
 from kcli.pipeline.storage import Place
-from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import Written, stored_columns, stored_schema
 from kcli.tables.parquet import parquet_writer
 
 FACTS = f"{HOME}/facts"
+RETAINED = 168  # hours: a week, as Delta has it
 
 
 def forget(
@@ -74,6 +75,7 @@ def compact(output: str) -> Compacted:
     entry.forgotten = [each for other in entries for each in other.forgotten]
     entry.stats = entries[-1].stats | {
         "exchanges": sum(other.stats["exchanges"] for other in entries), "ended": datetime.now(UTC).isoformat(),
+        COMPACTED: True,
     }  # fmt: skip
     for (table, day, passing), uris in groups.items():
         path = f"{table}/{f'date={day}/' if day else ''}{'open' if passing else 'whole'}.parquet"
@@ -88,18 +90,11 @@ def compact(output: str) -> Compacted:
 def grouped(journal: Journal) -> dict[tuple[str, str | None, bool], list[str]]:
     """Return the files of the tables and facts by table, day, and whether the next run replaces them."""
     found: dict[tuple[str, str | None, bool], list[str]] = {}
-    for entry, where in live_files(journal):
+    for entry, where in journal.live():
         if where["table"]:
             key = where["table"], where["day"], where["passing"]
             found.setdefault(key, []).append((journal.output / published(entry.run, where)).uri)
     return found
-
-
-def live_files(journal: Journal) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """Yield the files that are published, each with its run."""
-    for entry in journal.entries:
-        for where in journal.staying(entry):
-            yield entry, where
 
 
 def merge(uris: Sequence[str], target: Place, table: str) -> int:
@@ -130,15 +125,17 @@ def with_columns(rows: Any, schema: Any) -> Any:
     return pyarrow.table(stored_columns(columns, schema), schema=schema)
 
 
-def vacuum(output: str) -> list[str]:
-    """Remove the files in the tables' folders that no run refers to, and what runs that died have left; return the
-    files. Whoever calls holds the output."""
+def vacuum(output: str, hours: int = RETAINED) -> list[str]:
+    """Remove the files that no run refers to, and what runs that died have left; return the files.
+
+    hours: for how long readers may hold an older version of a Delta table. Whoever calls holds the output.
+    """
     journal = Journal(output)
     journal.recover()
-    kept = {(journal.output / published(entry.run, where)).uri for entry, where in live_files(journal)}
+    kept = {(journal.output / published(entry.run, where)).uri for entry, where in journal.live()}
     kept |= {(journal.output / path).uri for entry in journal.entries for path in entry.carry}
-    folders = [*TABLES, FACTS, f"{HOME}/carried"]
+    folders = [FACTS, f"{HOME}/carried"]
     found = [each.uri for folder in folders for each in (journal.output / folder).listed() if each.uri not in kept]
     for uri in found:
         Place(uri).remove()
-    return found
+    return found + journal.runs.vacuum(kept, hours)

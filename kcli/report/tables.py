@@ -5,11 +5,11 @@ from __future__ import annotations
 import atexit
 import gc
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from kcli.pipeline.derived.local_tables import CHANGES, KNOWN, doubtful_clients, view_of
+from kcli.pipeline.derived.local_tables import CHANGES, KNOWN, doubtful_clients, view_of, view_of_files
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
 from kcli.tables.arrays import batch_of_rows
@@ -24,17 +24,17 @@ FROM record_batches batches LEFT JOIN known USING (topic_id)
 
 
 class Tables:
-    """Runs the report's queries over the Parquet files below a folder; close it when done.
+    """Runs the report's queries over the Parquet files below a folder, or over these; close it when done.
 
     A table without files is empty.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, files: Mapping[str, Sequence[str]] | None = None) -> None:
         import duckdb
 
         # Its library complains on stderr about objects that the collector never looked at (see kcli.sql.engine).
         atexit.register(gc.unfreeze)
-        self.duckdb, self.folder = duckdb, Path(folder)
+        self.duckdb, self.folder, self.files = duckdb, Path(folder), files
         self.spill = tempfile.TemporaryDirectory(prefix="kcli-report-")
         config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": self.spill.name}
         self.connection = duckdb.connect(":memory:", config=config)
@@ -55,7 +55,8 @@ class Tables:
 
     def open(self, name: str) -> None:
         """Open a table's files as a view."""
-        self.execute(f"CREATE VIEW {name} AS {view_of(name, self.folder)}")
+        files = None if self.files is None else view_of_files(name, self.files.get(name, ()))
+        self.execute(f"CREATE VIEW {name} AS {files or view_of(name, self.folder)}")
 
     def derive(self) -> None:
         """Make the tables that look across connections, and name topics by what all messages taught."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kcli.errors import InputError
 from kcli.filelike import STDIN
+from kcli.pipeline.tables import RUNS
 from kcli.topic_names import CLUSTER_METADATA, partition_of
 
 CAPTURES = (".pcap", ".pcapng", ".cap", ".dmp")
 PACKED = (".gz", ".zst", ".zstd")
 SEGMENT, SNAPSHOT, PARQUET = ".log", ".checkpoint", ".parquet"
 MAGIC = b"PAR1"
+DELTA_LOG = "_delta_log"
 JOURNAL = "_kcli"  # the pipeline's own folder among its tables
 
 
@@ -65,6 +67,12 @@ def sort_inputs(paths: Sequence[str]) -> Inputs:
 
 def add_folder(made: Inputs, folder: Path) -> bool:
     """Add what can be read below a folder, by name; of the pipeline's output its tables."""
+    if (folder / DELTA_LOG).is_dir() and (folder.parent / RUNS.name / DELTA_LOG).is_dir():
+        made.written += [each for each in delta_files(folder.parent) if each[0] == folder.name]
+        return True
+    if (folder / RUNS.name / DELTA_LOG).is_dir():
+        made.written += delta_files(folder)
+        return True
     if (folder / JOURNAL).is_dir():
         for table in sorted(each for each in folder.iterdir() if each.is_dir() and each.name != JOURNAL):
             made.written += [(table.name, str(file)) for file in sorted(table.rglob(f"*{PARQUET}"))]
@@ -75,6 +83,16 @@ def add_folder(made: Inputs, folder: Path) -> bool:
             made.add(str(path))
             found = True
     return found
+
+
+def delta_files(output: Path) -> Iterator[tuple[str, str]]:
+    """Yield (table, file) of the pipeline's Delta tables, in the versions that its last run says."""
+    from kcli.pipeline.formats.runs import runs_of
+    from kcli.pipeline.storage import Place
+
+    for table, files in sorted(runs_of(Place(str(output))).stored().items()):
+        for file in files:
+            yield table, file.uri
 
 
 def files_below(folder: Path) -> Iterable[Path]:

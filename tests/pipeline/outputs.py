@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.dataset
 import pytest
+from deltalake import DeltaTable
 
 from kcli.capture.io.files import FOREVER
 from kcli.errors import InputError
@@ -76,6 +77,8 @@ def rows_of(output: Path, table: str) -> list[dict[str, Any]]:
     folder = output / "_kcli" / "facts" / table if table in FACTS else output / table
     if not folder.exists():
         return []
+    if (folder / "_delta_log").is_dir():
+        return list(DeltaTable(folder).to_pyarrow_table(columns=TABLES[table].names).to_pylist())
     return list(
         pyarrow.dataset.dataset(str(folder), format="parquet", exclude_invalid_files=False).to_table().to_pylist()
     )

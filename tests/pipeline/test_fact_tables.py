@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kcli.pipeline.entry import published
 from kcli.pipeline.fact_tables import FACTS
-from kcli.pipeline.journal import published
 from kcli.pipeline.tables import TABLES
 
 

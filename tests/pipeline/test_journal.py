@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kcli.errors import InputError
-from kcli.pipeline.journal import Entry, Journal, fingerprint
+from kcli.pipeline.entry import Entry
+from kcli.pipeline.journal import Journal, fingerprint
 from kcli.pipeline.storage import StoredFile, gather
 from kcli.pipeline.writing import Written
 

@@ -17,6 +17,7 @@ from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
+OF_RUN = ("ports", "dialect", "shares", "secrets", "memory", "key_logs", "table_format")
 OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # options by name
 
 
@@ -32,6 +33,12 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     default="spark",
     show_default=True,
     help="What makes the tables: Spark, or this process with DuckDB, which is sooner done with what fits a laptop.",
+)
+@click.option(
+    "--table-format",
+    type=click.Choice(["delta", "parquet"]),
+    help="Delta tables, which readers may hold open during a run, or plain Parquet files.  [default: that of the tables"
+    " in DIR, else parquet]",
 )
 @click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
@@ -122,6 +129,8 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
 def check_engine(output: str, options: dict[str, Any]) -> None:
     """UsageError: the engine's libraries are missing, or it can't do what is asked for."""
     require("kcli pipeline", "spark" if options["engine"] == "spark" else "report")
+    if options.get("table_format") == "delta":
+        require("kcli pipeline run --table-format delta", "delta")
     if options["engine"] == "spark":
         return
     from kcli.pipeline.local_engine import check_output
@@ -146,8 +155,7 @@ def run_engine(inputs: tuple[str, ...], output: str, size: int, options: dict[st
     from kcli.pipeline.spark import BRIEF_BYTES
     from kcli.pipeline.watching import Watch, watch_here
 
-    given = {name: options[name] for name in ("ports", "dialect", "shares", "secrets", "memory", "key_logs")}
-    chosen = Options(output, **given)
+    chosen = Options(output, **{name: options[name] for name in OF_RUN})
     watch = Watch(**{name: options[name] for name in ("every", "settle", "idle", "series")})
     report = (lambda _made: None) if options["quiet"] else (lambda made: say(made, output))
     brief = size < BRIEF_BYTES and not options["stream"]

@@ -112,16 +112,21 @@ def compact(folder: str, quiet: bool) -> None:
 
 @click.command()
 @click.argument("folder", metavar="DIR")
+@click.option(
+    "--retain", type=click.IntRange(0), default=168, show_default=True, metavar="HOURS",
+    help="Of Delta tables, keep what was replaced in the last HOURS, for readers that still hold it.",
+)  # fmt: skip
 @quiet_option("No summary.")
-def vacuum(folder: str, quiet: bool) -> None:
+def vacuum(folder: str, retain: int, quiet: bool) -> None:
     """Remove the files in DIR's tables that no run refers to, and what runs that died have left.
 
     \b
     kcli pipeline vacuum tables/
+    kcli pipeline vacuum tables/ --retain 24
     """
     with held(folder):
         from kcli.pipeline import upkeep
 
-        made = upkeep.vacuum(folder)
+        made = upkeep.vacuum(folder, retain)
     if not quiet:
         print_note(f"removed: {counted(len(made), 'file')}")

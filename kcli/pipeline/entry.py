@@ -1,0 +1,74 @@
+"""One run of the pipeline as its output folder keeps it: what it has read, and where its files stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.storage import Place
+from kcli.pipeline.tables import TABLES
+from kcli.pipeline.writing import Written
+
+HOME = "_kcli"
+COMPACTED = "compacted"  # in the stats of a run that has brought no rows, only other files
+UNDER_WAY = "under-way"  # the file of the connections that are still open
+
+
+@dataclass(slots=True)
+class Entry:
+    """One run. files: where each stands in the run's folder; passing: those that the next run replaces.
+
+    drop: published paths that this run replaces. redone: numbers of the runs whose captures it has read again, in place
+    of which it stands. forgotten: captures that are not to be read any more.
+    """
+
+    run: int
+    folder: str
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+    files: list[dict[str, Any]] = field(default_factory=list)
+    drop: list[str] = field(default_factory=list)
+    carry: list[str] = field(default_factory=list)
+    stats: dict[str, Any] = field(default_factory=dict)
+    redone: list[int] = field(default_factory=list)
+    forgotten: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def clock(self) -> int:
+        """Return the time (ns) up to which packets were read, by this run or before it."""
+        return int(self.stats["clock"])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return how its captures were read: what `kcli.pipeline.context.Options` is given; none of an older kcli."""
+        said = self.stats.get("options", {})
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
+
+    def add(self, written: Iterable[Written], *, passing: bool = False) -> None:
+        """Note files that were written. passing: the next run replaces them."""
+        for each in written:
+            where = {"table": each.table, "day": each.day, "path": each.path, "rows": each.rows, "passing": passing}
+            self.files.append(where)
+
+    def keep(self, folder: str, state: bytes, count: int = 0) -> None:
+        """Write the connections that are still open into the run's folder, for the next run. count: how many, where
+        that is known."""
+        (Place(folder) / UNDER_WAY).write(state)
+        self.add([Written("", None, UNDER_WAY, count)], passing=True)
+        self.carry = [published(self.run, self.files[-1])]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The entry as the journal's JSON has it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def published(run: int, where: dict[str, Any]) -> str:
+    """Where a file goes, below the output folder."""
+    name = where["path"].rpartition("/")[2]
+    if where["table"] in FACTS:
+        return f"{HOME}/facts/{where['table']}/{run:08d}-{name}"
+    if where["table"] not in TABLES:
+        return f"{HOME}/carried/{run:08d}-{name}"
+    day = f"date={where['day']}/" if where["day"] else ""
+    return f"{where['table']}/{day}{run:08d}-{name}"

@@ -1,0 +1,133 @@
+"""Tables as Delta tables, and a table of the runs, `runs`, with the version of each table that goes with a run.
+
+    DIR/<table>/_delta_log/...        what of the table's files counts, version by version
+    DIR/runs/...                      a row a run, written last: a run counts once it is there
+
+Delta has no commit over several tables. A run moves its files to their places, where no reader looks for them, then
+commits table by table, and `runs` at the end. Readers of several tables take the versions that `runs` says. If a run
+dies on the way, the next one commits the tables back to what they were. Files that are replaced stay for those who
+read an older version, until `kcli pipeline vacuum`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from kcli.errors import InputError
+from kcli.jsontext import dumps, loads
+from kcli.pipeline.entry import COMPACTED, HOME, Entry
+from kcli.pipeline.formats.delta_log import DeltaLog
+from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.tables import RUNS, TABLES
+from kcli.tables.definition import schema_of
+from kcli.version import __version__
+
+KEPT = ("folder", "files", "carry", "forgotten")  # of an entry, in the column `state` beside what stats have
+
+
+class DeltaRuns:
+    """See `kcli.pipeline.formats.runs.Runs`."""
+
+    bare = False
+
+    def __init__(self, output: Place) -> None:
+        self.output = output
+        self.numbers: set[int] = set()
+        self.versions: dict[str, int] = {}
+
+    @cached_property
+    def runs(self) -> DeltaLog:
+        """The table of the runs."""
+        return DeltaLog(self.output / RUNS.name, RUNS)
+
+    @cached_property
+    def logs(self) -> dict[str, DeltaLog]:
+        """The other tables, as they were when they were first asked for: a commit to one fails if it has changed."""
+        return {name: DeltaLog(self.output / name, table) for name, table in TABLES.items()}
+
+    def read(self) -> list[Entry]:
+        """Read the table `runs`. InputError: it is none of kcli's."""
+        rows = [row for file in self.runs.listed() for row in rows_in(Place(file.uri))]
+        entries = sorted((entry_of(row, self.runs.place.uri) for row in rows), key=lambda each: each.run)
+        self.numbers = {each.run for each in entries}
+        if rows:
+            last = max(rows, key=lambda row: int(row["run"]))
+            self.versions = loads(last["versions"], what="versions of tables")
+        return entries
+
+    def tried(self) -> int:
+        """Return the greatest number that any table has a commit of."""
+        return max(each.transaction for each in (self.runs, *self.logs.values()))
+
+    def settle(self, entry: Entry, live: Mapping[str, Sequence[str]]) -> None:
+        """Commit to each table that its files are these. No table is made for no run."""
+        run = None if entry.run in self.numbers else entry.run
+        for log in (self.runs, *self.logs.values()):
+            if entry.run:
+                log.make()
+            if log is not self.runs:
+                log.set_to(live.get(log.table.name, ()), run, changes=COMPACTED not in entry.stats)
+
+    def commit(self, entry: Entry, publish: Callable[[Entry], None]) -> None:
+        """Commit to the tables, then to `runs`; what nobody but the next run reads is removed at once."""
+        publish(entry)
+        file = f"{entry.run:08d}-{os.urandom(4).hex()}.parquet"
+        write_row(self.runs.place / file, row_of(entry, {name: log.version for name, log in self.logs.items()}))
+        self.runs.set_to([*self.runs.files, file], entry.run)
+        for path in entry.drop:
+            if path.startswith(f"{HOME}/"):
+                (self.output / path).remove()
+
+    def stored(self) -> dict[str, list[StoredFile]]:
+        """Return the files of the versions that the last run says."""
+        self.read()
+        at = {name: DeltaLog(self.output / name, TABLES[name], each) for name, each in self.versions.items()}
+        return {name: log.listed() for name, log in (at | {RUNS.name: self.runs}).items()}
+
+    def vacuum(self, kept: Collection[str], hours: int) -> list[str]:
+        """Remove the files that no version of a table has had for so long."""
+        return [file for log in (self.runs, *self.logs.values()) for file in log.vacuum(hours)]
+
+
+def row_of(entry: Entry, versions: Mapping[str, int]) -> dict[str, Any]:
+    """Return a run as `runs` has it."""
+    stats = dict(entry.stats)
+    return {
+        "run": entry.run, "ended": datetime.fromisoformat(stats.pop("ended")), "exchanges": stats.pop("exchanges"),
+        "captures": len(entry.inputs), "kcli": __version__, "in_place_of": dumps(entry.redone),
+        "inputs": dumps(entry.inputs), "versions": dumps(versions),
+        "state": dumps({name: getattr(entry, name) for name in KEPT} | {"stats": stats}),
+    }  # fmt: skip
+
+
+def entry_of(row: Mapping[str, Any], uri: str) -> Entry:
+    """Return a run out of its row. InputError: it is none of kcli's."""
+    try:
+        state = loads(row["state"], what="the state of a run")
+        entry = Entry(row["run"], redone=loads(row["in_place_of"]), inputs=loads(row["inputs"]), **state)
+        entry.stats |= {"ended": row["ended"].isoformat(), "exchanges": row["exchanges"]}
+    except (TypeError, KeyError, AttributeError, InputError) as error:
+        raise InputError(f"not the runs of kcli pipeline: {error}", file=uri) from None
+    return entry
+
+
+def write_row(place: Place, row: Mapping[str, Any]) -> None:
+    """Write a file of `runs` with this row."""
+    import pyarrow
+    import pyarrow.parquet
+
+    with place.create() as file:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist([dict(row)], schema_of(RUNS.columns)), file)
+
+
+def rows_in(place: Place) -> list[dict[str, Any]]:
+    """Return the rows of a file of `runs`."""
+    import pyarrow.parquet
+
+    with place.open() as file:
+        rows: list[dict[str, Any]] = pyarrow.parquet.read_table(file).to_pylist()
+    return rows

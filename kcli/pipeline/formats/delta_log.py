@@ -1,0 +1,191 @@
+"""One Delta table, by the library deltalake: files that are there already are committed to it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from urllib.parse import parse_qs
+
+from kcli.errors import InputError, UsageError
+from kcli.extras import require
+from kcli.pipeline.formats.delta_stats import stats_of
+from kcli.pipeline.holding import HeldError
+from kcli.pipeline.schemas import STRICT
+from kcli.pipeline.storage import Place, StoredFile
+from kcli.tables.definition import Table, schema_of
+from kcli.tables.parquet import LONG
+
+APP = "kcli"  # the id of the transactions, whose versions are the runs' numbers
+DATE = "date"  # the column that dated tables are partitioned by
+BOUNDED = ("timestamp", "string", "byte", "short", "integer", "long")  # types of columns with statistics
+STORES = ("s3://", "gs://")
+
+
+class DeltaLog:
+    """A Delta table as it was when it was opened, or at a version; it may have to be made first.
+
+    A commit is refused (HeldError) if there was another since. InputError: it can't be read.
+    """
+
+    def __init__(self, place: Place, table: Table, version: int | None = None) -> None:
+        require("a Delta table", "delta")
+        from deltalake import DeltaTable
+
+        self.place, self.table = place, table
+        self.uri, self.options = location(place)
+        self.handle: Any = None
+        with told(place.uri):
+            if DeltaTable.is_deltatable(self.uri, self.options):
+                self.handle = DeltaTable(self.uri, version=version, storage_options=self.options)
+
+    @property
+    def version(self) -> int:
+        """Return its version; the first is 0."""
+        return int(self.handle.version())
+
+    @property
+    def transaction(self) -> int:
+        """Return the number of the last run that has committed to it; 0: none has."""
+        return (self.handle.transaction_version(APP) or 0) if self.handle is not None else 0
+
+    @property
+    def files(self) -> dict[str, int]:
+        """Return its files by path below its folder, with their sizes."""
+        if self.handle is None:
+            return {}
+        import pyarrow
+
+        actions = pyarrow.table(self.handle.get_add_actions(flatten=True))
+        return dict(zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
+
+    def listed(self) -> list[StoredFile]:
+        """Return its files, by name."""
+        return [StoredFile((self.place / path).uri, size, 0.0) for path, size in sorted(self.files.items())]
+
+    def make(self) -> None:
+        """Make the table if it is not there, and add the columns that an older release of kcli did not have.
+
+        InputError: a column has another type.
+        """
+        from deltalake import DeltaTable, Field, Schema
+
+        wanted = Schema.from_arrow(schema_with_date(self.table))
+        with told(self.place.uri):
+            if self.handle is None:
+                self.handle = DeltaTable.create(
+                    self.uri, wanted, name=self.table.name, description=self.table.text, storage_options=self.options,
+                    partition_by=[DATE] if self.table.dated else None, configuration=skipping(bounded(wanted)),
+                )  # fmt: skip
+                return
+            there = {each.name: each for each in self.handle.schema().fields}
+            for each in wanted.fields:
+                if each.name in there and kind_of(there[each.name]) != kind_of(each):
+                    text = f"column {each.name} is {kind_of(there[each.name])}, and {kind_of(each)} for this kcli"
+                    raise InputError(f"{text} (take another --output)", file=self.place.uri)
+            fresh = [each for each in wanted.fields if each.name not in there]
+            if fresh:
+                self.handle.alter.add_columns([Field(e.name, e.type, metadata=e.metadata) for e in fresh])
+
+    def set_to(self, wanted: Iterable[str], run: int | None, *, changes: bool = True) -> None:
+        """Commit that these are its files, if they are not. run: the number of the run that says so; None: a run that
+        died is taken back. changes: the rows are others, too."""
+        from deltalake.transaction import CommitProperties, RemoveAction, Transaction
+
+        there, kept = self.files, set(wanted)
+        now = int(time.time() * 1000)
+        actions: list[Any] = [self.added(path, now, changes) for path in sorted(kept - there.keys())]
+        actions += [
+            RemoveAction(path, changes, now, there[path], partition(path)) for path in sorted(there.keys() - kept)
+        ]
+        if not actions:
+            return
+        said = CommitProperties(app_transactions=[Transaction(APP, run)] if run else None, max_commit_retries=0)
+        version = self.version
+        with told(self.place.uri):
+            self.handle.create_write_transaction(
+                actions, "append", self.handle.schema(), [DATE] if self.table.dated else None, commit_properties=said
+            )
+            self.handle.load_as_version(version + 1)
+
+    def added(self, path: str, now: int, changes: bool) -> Any:
+        """Return the action that adds a file."""
+        import pyarrow.parquet
+        from deltalake.transaction import AddAction
+
+        place, names = self.place / path, bounded(self.handle.schema())
+        with place.open() as file:
+            said = stats_of(pyarrow.parquet.read_metadata(file), names)
+        return AddAction(path, place.info().size, partition(path), now, changes, said)
+
+    def vacuum(self, hours: int) -> list[str]:
+        """Remove the files that no version has had for so many hours, and return them."""
+        if self.handle is None:
+            return []
+        with told(self.place.uri):
+            found = self.handle.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)
+        return [(self.place / path).uri for path in found]
+
+
+def schema_with_date(table: Table) -> Any:
+    """Return the table's columns, and the date that it is partitioned by."""
+    import pyarrow
+
+    schema = schema_of(table.columns, strict=table.name in STRICT)
+    return schema.append(pyarrow.field(DATE, pyarrow.date32())) if table.dated else schema
+
+
+def bounded(schema: Any) -> list[str]:
+    """Return the columns with statistics: short ones that are never null."""
+    found = (each for each in schema.fields if not each.nullable and kind_of(each) in BOUNDED)
+    return [each.name for each in found if each.name not in LONG]
+
+
+def skipping(names: Sequence[str]) -> dict[str, str | None]:
+    """Return the table properties that say which columns have statistics: readers take a column of which they are
+    lacking for one without a value."""
+    if not names:
+        return {"delta.dataSkippingNumIndexedCols": "0"}
+    return {"delta.dataSkippingStatsColumns": ",".join(names)}
+
+
+def kind_of(field: Any) -> str:
+    """Return the type of a column, as Delta calls it."""
+    return str(getattr(field.type, "type", "array"))
+
+
+def partition(path: str) -> dict[str, str | None]:
+    """Return the values that the names of a file's folders say."""
+    parts = (part.partition("=") for part in path.split("/")[:-1])
+    return {name: value for name, _, value in parts}
+
+
+def location(place: Place) -> tuple[str, dict[str, str] | None]:
+    """Return a place as deltalake takes it, and its options. UsageError: it takes none such."""
+    if not place.remote:
+        if "%" in place.path:
+            raise UsageError(f"{place.uri}: Delta tables can't lie below a name with % in it (--table-format parquet)")
+        return place.path, None
+    uri, _, query = place.uri.partition("?")
+    if not uri.startswith(STORES):
+        raise UsageError(f"{uri}: Delta tables lie in folders, s3:// and gs:// (--table-format parquet)")
+    said = {name: values[-1] for name, values in parse_qs(query).items()}
+    made = {"AWS_REGION": said["region"]} if "region" in said else {}
+    if "endpoint_override" in said:
+        scheme = said.get("scheme", "https")
+        made |= {"AWS_ENDPOINT_URL": f"{scheme}://{said['endpoint_override']}", "AWS_ALLOW_HTTP": str(scheme == "http")}
+    return uri, made
+
+
+@contextlib.contextmanager
+def told(uri: str) -> Iterator[None]:
+    """HeldError where a commit is refused, InputError for what else deltalake says."""
+    from deltalake.exceptions import CommitFailedError, DeltaError
+
+    try:
+        yield
+    except CommitFailedError:
+        raise HeldError(f"{uri}: another run has written to it meanwhile (try again)") from None
+    except DeltaError as error:
+        raise InputError(str(error).splitlines()[0], file=uri) from None

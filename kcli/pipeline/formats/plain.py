@@ -1,0 +1,79 @@
+"""Tables as plain Parquet files, and a journal of the runs, so that a run is there whole or not at all.
+
+    DIR/_kcli/journal/00000001.json   one file a run, written at once when all its files are there
+    DIR/<table>/date=.../*.parquet    what readers see
+
+A run's entry in the journal comes first; then its files are moved to their places, and those that they replace are
+removed. Both can be done again after a crash, and are, when the folder is opened next. Readers that hold a table open
+meanwhile fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from kcli.errors import InputError
+from kcli.jsontext import dumps, loads
+from kcli.pipeline.entry import HOME, Entry
+from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.tables import TABLES
+
+JOURNAL = "journal"
+
+
+class PlainRuns:
+    """See `kcli.pipeline.formats.runs.Runs`."""
+
+    bare = True
+
+    def __init__(self, output: Place) -> None:
+        self.output = output
+        self.place = output / HOME / JOURNAL
+
+    def read(self) -> list[Entry]:
+        """Read the journal. InputError: it is none."""
+        return [entry_in(each.uri) for each in self.place.listed() if is_named(each, ".json")]
+
+    def tried(self) -> int:
+        """Know of none: what died has left nothing under its number."""
+        return 0
+
+    def commit(self, entry: Entry, publish: Callable[[Entry], None]) -> None:
+        """Write the journal's entry, then show the run's files."""
+        place = self.place / f"{entry.run:08d}.json"
+        if place.exists():
+            raise InputError(
+                f"run {entry.run} is there already: did another `kcli pipeline run` write here?", file=place.uri
+            )
+        place.write(dumps(entry.as_dict()).encode())
+        publish(entry)
+
+    def settle(self, entry: Entry, live: Mapping[str, Sequence[str]]) -> None:
+        """Remove what the run replaces."""
+        for path in entry.drop:
+            (self.output / path).remove()
+
+    def stored(self) -> dict[str, list[StoredFile]]:
+        """List the tables' folders."""
+        folders = {name: (self.output / name).listed() for name in TABLES}
+        return {name: [each for each in files if is_named(each, ".parquet")] for name, files in folders.items()}
+
+    def vacuum(self, kept: Collection[str], hours: int) -> list[str]:
+        """Remove all files in the tables' folders but these."""
+        found = [each.uri for name in TABLES for each in (self.output / name).listed() if each.uri not in kept]
+        for uri in found:
+            Place(uri).remove()
+        return found
+
+
+def is_named(file: StoredFile, end: str) -> bool:
+    """Return whether a file's name ends so."""
+    return file.uri.partition("?")[0].endswith(end)
+
+
+def entry_in(uri: str) -> Entry:
+    """Return the entry in a file. InputError: it is none."""
+    try:
+        return Entry(**loads(Place(uri).read(), what="a journal entry"))
+    except (TypeError, InputError) as error:
+        raise InputError(f"not a journal entry of kcli pipeline: {error}", file=uri) from None

@@ -1,0 +1,66 @@
+"""The runs that an output folder holds, as its format keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol
+
+from kcli.errors import UsageError
+from kcli.pipeline.entry import HOME, Entry
+from kcli.pipeline.formats.plain import JOURNAL, PlainRuns
+from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.tables import RUNS
+
+DELTA, PARQUET = "delta", "parquet"
+LOG = "_delta_log"
+
+Live = Mapping[str, Sequence[str]]  # paths of the tables' files below their folders, by table
+
+
+class Runs(Protocol):
+    """Keeps the runs of an output folder, and shows their files to readers."""
+
+    @property
+    def bare(self) -> bool:
+        """Return whether a table without a file is no table."""
+
+    def read(self) -> list[Entry]:
+        """Return all runs, in order."""
+
+    def tried(self) -> int:
+        """Return the greatest number that a run was given, also one that died."""
+
+    def settle(self, entry: Entry, live: Live) -> None:
+        """Show readers the files of all runs up to this one. Doing so again changes nothing."""
+
+    def commit(self, entry: Entry, publish: Callable[[Entry], None]) -> None:
+        """Keep a run, and publish it; only then does it count."""
+
+    def stored(self) -> dict[str, list[StoredFile]]:
+        """Return the files that readers see, by table."""
+
+    def vacuum(self, kept: Collection[str], hours: int) -> list[str]:
+        """Remove the tables' files that do not count any more, and have not for so many hours where readers may hold
+        them; return them. kept: URIs of those that count."""
+
+
+def runs_of(output: Place, wanted: str | None = None) -> Runs:
+    """Return the runs of an output folder. wanted: its format; None: that of the tables there, else plain Parquet.
+
+    UsageError: the tables there have another.
+    """
+    there = format_of(output)
+    if wanted is not None and there not in (None, wanted):
+        raise UsageError(f"{output.uri}: holds tables as {there}, not {wanted} (take --table-format {there})")
+    if (wanted or there) != DELTA:
+        return PlainRuns(output)
+    from kcli.pipeline.formats.delta import DeltaRuns
+
+    return DeltaRuns(output)
+
+
+def format_of(output: Place) -> str | None:
+    """Return the format of the tables in a folder; None: there are none."""
+    if (output / RUNS.name / LOG).exists():
+        return DELTA
+    return PARQUET if (output / HOME / JOURNAL).exists() else None

@@ -1,0 +1,214 @@
+"""Delta tables: the same rows, pinned by the table of runs; a run that dies on the way is as if it had not been."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from deltalake import DeltaTable
+
+from kcli.errors import UsageError
+from kcli.pipeline.context import Options
+from kcli.pipeline.entry import Entry
+from kcli.pipeline.formats import delta
+from kcli.pipeline.formats.delta_log import DeltaLog
+from kcli.pipeline.formats.runs import format_of
+from kcli.pipeline.holding import HeldError
+from kcli.pipeline.journal import Journal
+from kcli.pipeline.local_engine import LocalEngine
+from kcli.pipeline.run import run_pipeline
+from kcli.pipeline.storage import Place
+from kcli.pipeline.tables import RUNS, TABLES
+from kcli.pipeline.writing import TableWriter
+from kcli.sql.inputs import sort_inputs
+from kcli.sql.tables import open_engine
+from tests.pipeline.outputs import assert_decoded, filled, rows_of, run_here, unaccounted
+from tests.pipeline.test_run import rotated
+
+OF_RUNS = ("exchanges", "lineage", "clients")  # tables of the runs that are made by hand
+
+
+def sql(path: Path, query: str) -> list[dict[str, Any]]:
+    """Return what `kcli sql` answers."""
+    with open_engine(sort_inputs([str(path)]), {}) as engine, engine.answer(query) as answer:
+        rows: list[dict[str, Any]] = answer.read_all().to_pylist()
+    return rows
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the tables that are written by hand."""
+    monkeypatch.setattr(delta, "TABLES", {name: TABLES[name] for name in OF_RUNS})
+
+
+def written(journal: Journal) -> Entry:
+    """Return a run of a few rows, with a file that the next run replaces, ready to be committed."""
+    entry = journal.begin()
+    entry.stats = {"clock": entry.run, "exchanges": 1, "ended": "2026-11-21T00:00:00+00:00"}
+    for passing in (False, True):
+        writer = TableWriter(journal.folder(entry), "open" if passing else "rows")
+        for table in OF_RUNS:
+            row = filled(table, {"timestamp": 86_400_000_000, "run": entry.run})
+            writer.put(table, tuple(row[name] for name in TABLES[table].names))
+        entry.add(writer.close(), passing=passing)
+    return entry
+
+
+def commit_one(output: Path) -> int:
+    """Commit a run by hand, as the next run does; return its number."""
+    journal = Journal(str(output), "delta")
+    journal.recover()
+    entry = written(journal)
+    journal.commit(entry)
+    return entry.run
+
+
+def counts(output: Path) -> dict[str, int]:
+    """Return how many rows readers see that take the versions of the last run."""
+    stored = Journal(str(output)).runs.stored()
+    return {name: sum(pyarrow.parquet.read_metadata(each.uri).num_rows for each in stored[name]) for name in OF_RUNS}
+
+
+def newest(output: Path) -> dict[str, int]:
+    """Return how many rows a reader of single tables sees."""
+    return {name: DeltaTable(output / name).to_pyarrow_table().num_rows for name in OF_RUNS}
+
+
+def test_both_formats_hold_the_same_rows(samples: Path, tmp_path: Path, output: Path) -> None:
+    parts = [[path] for path in rotated(samples, tmp_path, 2, "java44-consume-classic.pcap")]
+    parts.insert(1, [samples / "old-librdkafka-on-3.9.pcap"])
+    plain = tmp_path / "plain"
+    for paths in parts:
+        for folder, kind in ((output, "delta"), (plain, "parquet")):
+            run_pipeline(LocalEngine(), [str(path) for path in paths], Options(str(folder), table_format=kind))
+    assert_decoded(output, [path for paths in parts for path in paths])
+    assert unaccounted(output) == 0
+    for table in TABLES:
+        assert Counter(map(str, rows_of(output, table))) == Counter(map(str, rows_of(plain, table))), table
+    asked = " UNION ALL ".join(f"SELECT '{table}' AS name, count(*) AS rows FROM {table}" for table in TABLES)
+    assert sql(output, asked) == sql(plain, asked)
+    assert sql(output / "clients", "FROM clients") == sql(output, "FROM clients") != []
+    runs = sql(output, "SELECT run, captures, kcli, versions FROM runs ORDER BY run")
+    assert [row["run"] for row in runs] == [1, 2, 3]
+    for table, version in json.loads(runs[-1]["versions"]).items():
+        assert DeltaTable(output / table).version() == version
+
+
+def test_a_folder_keeps_its_format(samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert format_of(Place(str(output))) is None
+    run_here(monkeypatch, [samples / "ipv6.pcapng"], output, table_format="delta")
+    assert format_of(Place(str(output))) == "delta"
+    with pytest.raises(UsageError, match=r"holds tables as delta, not parquet \(take --table-format delta\)"):
+        run_here(monkeypatch, [samples / "kcat-codecs.pcap"], output, table_format="parquet")
+    run_here(monkeypatch, [samples / "kcat-codecs.pcap"], output)
+    assert len(Journal(str(output)).entries) == 2
+
+
+@contextlib.contextmanager
+def dying_at(monkeypatch: pytest.MonkeyPatch, step: int, *, behind: bool) -> Iterator[None]:
+    """Let the step die, before it is done or behind it: a file's move, a table that is made, a commit, the row."""
+    left = [step]
+
+    def mortal(done: Any) -> Any:
+        def do(*given: Any, **more: Any) -> Any:
+            left[0] -= 1
+            if left[0] == 0 and not behind:
+                raise KeyboardInterrupt
+            made = done(*given, **more)
+            if left[0] == 0:
+                raise KeyboardInterrupt
+            return made
+
+        return do
+
+    with monkeypatch.context() as patched:
+        for owner, name in ((Place, "move"), (DeltaLog, "make"), (DeltaLog, "set_to"), (delta, "write_row")):
+            patched.setattr(owner, name, mortal(getattr(owner, name)))
+        yield
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_run_that_dies_at_any_step_has_not_been(behind: bool, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = commit_one(output)
+    before = counts(output)
+    assert before == newest(output) == dict.fromkeys(OF_RUNS, 2)
+    steps, died = 0, 0
+    while True:
+        journal = Journal(str(output))
+        assert [each.run for each in journal.entries] == [first]
+        journal.recover()
+        assert newest(output) == before
+        entry = written(journal)
+        steps += 1
+        try:
+            with dying_at(monkeypatch, steps, behind=behind):
+                journal.commit(entry)
+            break
+        except KeyboardInterrupt:
+            died += 1
+            if len(Journal(str(output)).entries) > 1:
+                break  # behind the last step it counts
+            assert counts(output) == before
+    assert died > 12
+    assert counts(output) == newest(output) == dict.fromkeys(OF_RUNS, 3)
+    assert [each.run for each in Journal(str(output)).entries] == [first, entry.run]
+
+
+@pytest.mark.usefixtures("few")
+def test_numbers_of_runs_that_died_are_not_given_again(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit_one(output)
+    with monkeypatch.context() as patched:
+        patched.setattr(delta, "write_row", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            commit_one(output)
+    assert commit_one(output) == 3
+    assert DeltaTable(output / "clients").transaction_version("kcli") == 3
+
+
+@pytest.mark.usefixtures("few")
+def test_of_two_runs_at_once_one_is_refused(output: Path) -> None:
+    commit_one(output)
+    one, other = Journal(str(output)), Journal(str(output))
+    first, second = written(one), written(other)
+    one.commit(first)
+    with pytest.raises(HeldError, match="another run has written to it meanwhile"):
+        other.commit(second)
+    assert counts(output) == dict.fromkeys(OF_RUNS, 3)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_reader_that_is_open_goes_on(output: Path) -> None:
+    """A table that is open in Arrow, over a run that replaces files and one that compacts them, until a vacuum."""
+    from kcli.pipeline.upkeep import compact, vacuum
+
+    commit_one(output)
+    held = DeltaTable(output / "clients").to_pyarrow_dataset()
+    commit_one(output)
+    compact(str(output))
+    assert held.count_rows() == 2
+    assert vacuum(str(output)) == []
+    assert held.count_rows() == 2
+    removed = vacuum(str(output), 0)
+    assert len(removed) >= 9
+    assert counts(output) == newest(output) == dict.fromkeys(OF_RUNS, 3)
+
+
+def test_a_later_column_is_null_in_older_rows(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = TABLES["clients"]
+    with monkeypatch.context() as older:
+        older.setitem(TABLES, "clients", RUNS.__class__("clients", whole.text, whole.columns[:-1], dated=False))
+        log = DeltaLog(Place(str(output / "clients")), TABLES["clients"])
+        log.make()
+    log = DeltaLog(Place(str(output / "clients")), whole)
+    log.make()
+    assert DeltaTable(output / "clients").to_pyarrow_dataset().schema.names == whole.names
+    assert log.version == 1
+    log.make()
+    assert log.version == 1
