@@ -6,8 +6,9 @@ import importlib.util
 
 from kcli.errors import UsageError
 
-# As in pyproject.toml, by the names that are imported.
+# As in pyproject.toml, by the names of the packages.
 EXTRAS = {
+    "payloads": ("fastavro", "grpcio-tools", "h11", "jsonschema", "protobuf", "urllib3"),
     "pandas": ("numpy", "pandas", "pyarrow"),
     "parquet": ("numpy", "pyarrow"),
     "delta": ("deltalake", "pyarrow"),
@@ -16,6 +17,8 @@ EXTRAS = {
     "sql": ("duckdb", "numpy", "pyarrow"),
     "spark": ("deltalake", "jinja2", "numpy", "pandas", "pyarrow", "pyspark"),
 }
+# Packages whose modules have other names.
+MODULES = {"grpcio-tools": "grpc_tools", "protobuf": "google.protobuf"}
 
 
 def require(what: str, extra: str) -> None:
@@ -31,4 +34,12 @@ def is_there(extra: str) -> bool:
 
 def missing(extra: str) -> list[str]:
     """Name the libraries of an extra that are not installed."""
-    return [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]
+    return [name for name in EXTRAS[extra] if not can_import(MODULES.get(name, name))]
+
+
+def can_import(module: str) -> bool:
+    """Return whether a module is installed; what it is in is imported."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

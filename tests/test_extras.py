@@ -11,7 +11,7 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.errors import UsageError
-from kcli.extras import EXTRAS, require
+from kcli.extras import EXTRAS, MODULES, require
 from kcli.pipeline.storage import Place
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +25,7 @@ def test_extras_are_those_of_the_package() -> None:
 
 @pytest.mark.parametrize(("extra", "name"), [(extra, name) for extra, names in EXTRAS.items() for name in names])
 def test_what_is_missing_is_named(extra: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, MODULES.get(name, name), None)
     with pytest.raises(UsageError) as caught:
         require("this", extra)
     assert str(caught.value) == f"this needs {name} (pip install 'kcli-kafka[{extra}]')"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,7 @@ from kcli.cli.options.inputs import (
     reading_options,
     secrets_option,
 )
+from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.records.formats import FORMATS, WRITERS, write_values
 from kcli.cli.records.sources import Problems, inputs_of, record_rows
 from kcli.cli.terminal.console import is_terminal, terminal_room, warn
@@ -29,6 +30,9 @@ from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import UsageError
 from kcli.records.rows import SeenOffsets
+
+if TYPE_CHECKING:
+    from kcli.payloads import PayloadDecoder
 
 READ = ("ports", "dialect", "memory", "key_logs", "secrets")
 MOST_TOPICS = 1000  # that are remembered, to name some where none matches
@@ -45,6 +49,7 @@ Row = dict[str, Any]
 @format_option(FORMATS, "How to show them.", default="table")
 @formulas_option
 @click.option("--values", is_flag=True, help="Print values only, one a line.")
+@payload_options
 @port_option
 @filter_options
 @output_option
@@ -66,6 +71,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     \b
     kcli records night.pcap --topic orders --values
     kcli records night.pcap --key customer-7 --format jsonl
+    kcli records night.pcap --value-schema orders=order.avsc
     kcli records data/orders-0 --format parquet -o orders.parquet
     """
     if options["values"] and options["format_"] == "parquet":
@@ -73,9 +79,9 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     if options["format_"] == "parquet" and options["output"] is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
     chosen = replace(filter_of(options, files), topic=None)
-    problems, choice = Problems(), RecordChoice(options)
+    problems, choice, decoder = Problems(), RecordChoice(options), decoder_of(options)
     with (
-        open_output(options["output"], [*inputs_of(files), *options["key_logs"]]) as out,
+        open_output(options["output"], [*inputs_of(files), *options["key_logs"], *files_named(options)]) as out,
         reading(files, options["quiet"]) as moved,
     ):
         found = record_rows(
@@ -89,17 +95,36 @@ def records(files: tuple[str, ...], **options: Any) -> int:
             options["quiet"],
         )
         rows = choice.wanted(found)
+        if decoder is not None:
+            rows = with_payloads(rows, decoder)
         if options["values"]:
             write_values(rows, out)
         else:
-            form = "csv-escaped" if options["formulas"] and options["format_"] == "csv" else options["format_"]
-            WRITERS[form](rows, out, terminal_room(options["output"]))
+            WRITERS[writer_of(options, decoder)](rows, out, terminal_room(options["output"]))
         out.flush()
         conclude(problems.failures, options["quiet"], count=problems.count)
+    if decoder is not None:
+        decoder.raise_failure()
     if choice.asks and not choice.count:
         warn(f"no record matches; {choice.there()}", options["quiet"])
         return 1
     return 0
+
+
+def writer_of(options: dict[str, Any], decoder: PayloadDecoder | None) -> str:
+    """Return the name of the writer of the chosen format."""
+    form: str = options["format_"]
+    if form == "csv" and options["formulas"]:
+        return "csv-escaped"
+    return "parquet-payloads" if form == "parquet" and decoder is not None else form
+
+
+def with_payloads(rows: Iterator[Row], decoder: PayloadDecoder) -> Iterator[Row]:
+    """Add what keys and values say, as `_key` and `_value`."""
+    for row in rows:
+        if "_control" not in row:
+            decoder.add_to(row, row["topic"])
+        yield row
 
 
 class RecordChoice:

@@ -21,6 +21,7 @@ COLUMNS = (
     "api", "client_id", "connection", "file",
 )  # fmt: skip
 PARQUET_COLUMNS = (*COLUMNS[:4], "timestamp_ms", *COLUMNS[4:], "aborted")
+PAYLOAD_COLUMNS = tuple(f"{which}_{name}" for which in ("key", "value") for name in ("schema_id", "data", "reason"))
 GROUP = 20_000  # rows of a row group
 MEASURED = 500  # rows whose values say how wide columns are on a terminal
 GAPS = 7  # cells between the columns of the table
@@ -58,7 +59,7 @@ def write_csv(rows: Rows, out: BinaryIO, _room: int | None, shown: Callable[[Any
         yield csv_line(COLUMNS)
         for row in rows:
             values = row | {"headers": dumps(row["headers"]) if row["headers"] else None}
-            cells = (text_of(values[name]) if name in ("key", "value") else values[name] for name in COLUMNS)
+            cells = (text_of(decoded(row, name)) if name in ("key", "value") else values[name] for name in COLUMNS)
             yield csv_line(list(map(shown, cells)))
 
     write(lines())
@@ -67,6 +68,11 @@ def write_csv(rows: Rows, out: BinaryIO, _room: int | None, shown: Callable[[Any
 def text_of(value: Any) -> str | None:
     """A key or value: text as it is, None as None, all else as JSON."""
     return value if value is None or isinstance(value, str) else dumps(value)
+
+
+def decoded(row: Row, which: str) -> Any:
+    """A key or value as its schema reads it, where it was decoded, else as it is."""
+    return row.get(f"_{which}", row).get("data", row[which])
 
 
 def write_table(rows: Rows, out: BinaryIO, room: int | None) -> None:
@@ -88,7 +94,7 @@ def measured(first: Sequence[Row], room: int) -> Sizes:
     """Columns as wide as the first values need; on a narrow terminal the time is without its day."""
     named = [width(each) for each in map(place_text, first)]
     offsets = [len(offset_text(row)) for row in first]
-    keys = [width(shown(row["key"])) for row in first]
+    keys = [width(shown(decoded(row, "key"))) for row in first]
     time = DAYTIME if room < NARROW else WIDE.time
     sizes = (max([9, *named]), max([6, *offsets]), max([3, *keys]))
     place, offset, key = map(min, sizes, (room // 4, WIDE.offset, max(room // 8, 3)))
@@ -103,9 +109,9 @@ def line_of(place: str, offset: str, time: str, key: str, sizes: Sizes, value: s
 def table_line(row: Row, sizes: Sizes, room: int | None) -> str:
     time = time_text(row["timestamp"])
     time = time[-sizes.time :] if len(time) == WIDE.time else time
-    cells = place_text(row), offset_text(row), time, shown(row["key"]), sizes
+    cells = place_text(row), offset_text(row), time, shown(decoded(row, "key")), sizes
     left = LONGEST_VALUE if room is None else max(room - sum(sizes) - GAPS, 1)
-    value = shown(row["value"])
+    value = shown(decoded(row, "value"))
     enough = min(width(value), LEAST_VALUE)
     tail = next(each for each in tails(row) if room is None or left - width(each) >= enough or not each)
     return line_of(*cells, cut(value, left if room is None else left - width(tail)) + tail)
@@ -123,12 +129,26 @@ def tails(row: Row) -> Iterator[str]:
     """What else there is to say of a record, then less where there is no room for it, at last nothing."""
     marks = ["aborted"] if row.get("aborted") else []
     marks += [f"control {control_name(row['_control'])}"] if "_control" in row else []
+    schemas = [*filter(None, map(schema_text, (row.get("_key"), row.get("_value"))))]
     headers = [counted(len(row["headers"]), "header")] if row["headers"] else []
     api = [row["api"]] if row["api"] else []
     by = [f"{row['api']} by {row['client_id'] or '-'}"] if row["api"] else []
-    for each in ([*headers, *marks, *by], [*marks, *api], marks):
+    for each in ([*schemas, *headers, *marks, *by], [*schemas, *marks, *api], marks):
         yield f"  ({', '.join(each)})" if each else ""
     yield ""
+
+
+def schema_text(payload: Row | None) -> str:
+    """Which schema a payload has, and why it was not decoded."""
+    if payload is None:
+        return ""
+    number = schema_id(payload)
+    return ": ".join(filter(None, ("" if number is None else f"schema {number}", payload.get("reason"))))
+
+
+def schema_id(payload: Row) -> str | None:
+    """The id of a payload's schema, as text: of whichever kind."""
+    return next((str(payload[kind]) for kind in ("schemaId", "globalId", "contentId", "guid") if kind in payload), None)
 
 
 def shown(value: Any) -> str:
@@ -143,11 +163,11 @@ def time_text(ms: int | None) -> str:
 
 def write_values(rows: Rows, out: BinaryIO) -> None:
     """Each value alone on a line, as kcat prints it; nothing for null. What steers a terminal is escaped."""
-    Lines(out).lines(text_of(row["value"]) or "" for row in rows)
+    Lines(out).lines(text_of(decoded(row, "value")) or "" for row in rows)
 
 
-def write_parquet(rows: Rows, out: BinaryIO, _room: int | None) -> None:
-    """A row for each record; key, value and headers are bytes, of a secret its JSON."""
+def write_parquet(rows: Rows, out: BinaryIO, _room: int | None, more: tuple[str, ...] = ()) -> None:
+    """A row for each record; key, value and headers are bytes, of a secret its JSON. more: columns of text."""
     require("a table of records", "parquet")
     import pyarrow
 
@@ -165,7 +185,7 @@ def write_parquet(rows: Rows, out: BinaryIO, _room: int | None) -> None:
         "headers": pyarrow.list_(header),
         "aborted": pyarrow.bool_(),
     }
-    schema = pyarrow.schema([(name, types.get(name, text)) for name in PARQUET_COLUMNS])
+    schema = pyarrow.schema([(name, types.get(name, text)) for name in (*PARQUET_COLUMNS, *more)])
     with parquet_file(out, schema) as writer:
         while some := [parquet_row(row) for row in islice(rows, GROUP)]:
             writer().write_batch(pyarrow.RecordBatch.from_pylist(some, schema=schema))
@@ -173,14 +193,29 @@ def write_parquet(rows: Rows, out: BinaryIO, _room: int | None) -> None:
 
 def parquet_row(row: Row) -> Row:
     time = row["timestamp"]
-    return row | {
-        "key": bytes_of(row["key"]),
-        "value": bytes_of(row["value"]),
-        "timestamp": time if time is not None and has_date(time) else None,
-        "timestamp_ms": None if time == NO_TIME else time,
-        "headers": [{"key": text_of(each["key"]), "value": bytes_of(each["value"])} for each in row["headers"]],
-        "aborted": bool(row.get("aborted")),
-    }
+    return (
+        row
+        | {
+            "key": bytes_of(row["key"]),
+            "value": bytes_of(row["value"]),
+            "timestamp": time if time is not None and has_date(time) else None,
+            "timestamp_ms": None if time == NO_TIME else time,
+            "headers": [{"key": text_of(each["key"]), "value": bytes_of(each["value"])} for each in row["headers"]],
+            "aborted": bool(row.get("aborted")),
+        }
+        | payload_row(row)
+    )
+
+
+def payload_row(row: Row) -> Row:
+    """PAYLOAD_COLUMNS of a record; what was decoded as JSON text."""
+    made: Row = {}
+    for which in ("key", "value"):
+        payload = row.get(f"_{which}", {})
+        made[f"{which}_schema_id"] = schema_id(payload)
+        made[f"{which}_data"] = dumps(payload["data"]) if "data" in payload else None
+        made[f"{which}_reason"] = payload.get("reason")
+    return made
 
 
 def bytes_of(value: Any) -> bytes | None:
@@ -197,4 +232,7 @@ FORMATS: dict[str, Callable[[Rows, BinaryIO, int | None], None]] = {
     "csv": write_csv,
     "parquet": write_parquet,
 }
-WRITERS = FORMATS | {"csv-escaped": partial(write_csv, shown=without_formula)}
+WRITERS = FORMATS | {
+    "csv-escaped": partial(write_csv, shown=without_formula),
+    "parquet-payloads": partial(write_parquet, more=PAYLOAD_COLUMNS),
+}

@@ -29,6 +29,7 @@ from kcli.cli.options.inputs import (
     quiet_option,
     secrets_option,
 )
+from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.terminal.console import is_terminal, note, progress, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
@@ -62,6 +63,7 @@ Moved = Callable[[int], None]
 )
 @filter_options
 @embedded_option
+@payload_options
 @output_option
 @quiet_option("No progress, no closing summary.")
 @secrets_option()
@@ -98,12 +100,21 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
     if options["embedded"] and options["format_"] not in ("jsonl", "tree"):
         raise UsageError("--embedded: needs --format jsonl (a tree has them always)")
+    decoder = decoder_of(options)
+    if decoder is not None and (options["records"] != "full" or options["format_"] not in ("jsonl", "table")):
+        raise UsageError("keys and values are decoded with --records full and --format jsonl or table")
+    options["decoder"] = decoder
     chosen = filter_of(options, files)
     read = {name: options[name] for name in ("ports", "dialect", "records", "memory", "key_logs", "secrets")}
     source = CaptureDecoder(files, sink_of(options["format_"]), DecodeOptions(**read, chosen=chosen))
-    with open_output(output, (*files, *options["key_logs"])) as out, reading(files, options["quiet"]) as moved:
+    with (
+        open_output(output, (*files, *options["key_logs"], *files_named(options))) as out,
+        reading(files, options["quiet"]) as moved,
+    ):
         watched = WatchedOutput(out)
         WRITERS[options["format_"]](source, watched, moved, options)
+    if decoder is not None:
+        decoder.raise_failure()
     if watched.used or (source.chosen.takes_all and not options["ports"]):
         return 0
     say_what_there_is(files, source.chosen, options)
@@ -181,10 +192,8 @@ def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, 
 def write_lines(source: CaptureDecoder[JsonLines], out: WatchedOutput, moved: Moved, options: dict[str, Any]) -> None:
     """Lines of JSON, at the engine's own speed; it does the filtering."""
     sink = source.sink
-    if options["embedded"]:
-        from kcli.cli.decode.pcap.embedded import EmbeddedLines
-
-        sink.write = EmbeddedLines(out.write, options["dialect"]).write
+    if options["embedded"] or options["decoder"] is not None:
+        sink.write = changed_lines(out, options)
         sink.flush = out.flush if "-" in source.paths else None
     else:
         gathered = GatheredOutput(out)
@@ -192,6 +201,20 @@ def write_lines(source: CaptureDecoder[JsonLines], out: WatchedOutput, moved: Mo
     with summed_up(source, options):
         for _ in reader_of(source, options["jobs"])(moved):
             pass
+
+
+def changed_lines(out: WatchedOutput, options: dict[str, Any]) -> Callable[[bytes | memoryview], object]:
+    """Return what writes lines with more in them: what bytes hold, and what keys and values say."""
+    write: Callable[[bytes | memoryview], object] = out.write
+    if options["decoder"] is not None:
+        from kcli.cli.decode.pcap.payloads import PayloadLines
+
+        write = PayloadLines(write, options["decoder"]).write
+    if options["embedded"]:
+        from kcli.cli.decode.pcap.embedded import EmbeddedLines
+
+        write = EmbeddedLines(write, options["dialect"]).write
+    return write
 
 
 def reader_of(source: CaptureDecoder[JsonLines], jobs: int) -> Callable[[Moved], Iterator[None]]:
@@ -222,7 +245,7 @@ def write_table(source: CaptureDecoder[TableSink], out: BinaryIO, moved: Moved, 
         from kcli.cli.decode.pcap.records import record_lines
 
         def show_records(exchange: Exchange) -> None:
-            for line in record_lines(exchange, options["records"]):
+            for line in record_lines(exchange, options["records"], options["decoder"]):
                 write(line)
 
         sink.beside = show_records

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.decode.pcap.summaries.phrases import cut
@@ -11,12 +11,16 @@ from kcli.cli.decode.pcap.summaries.topic_partitions import partition_number, to
 from kcli.counting import counted
 from kcli.jsontext import dumps, loads
 
+if TYPE_CHECKING:
+    from kcli.payloads import PayloadDecoder
+
 INDENT = " " * 13
 RECORDS = ("records", "unalignedRecords")
 
 
-def record_lines(exchange: Exchange, form: str) -> Iterator[str]:
-    """A line for each batch, and with "full" one for each record: where, offset, key and value."""
+def record_lines(exchange: Exchange, form: str, decoder: PayloadDecoder | None = None) -> Iterator[str]:
+    """A line for each batch, and with "full" one for each record: where, offset, key and value, which `decoder`
+    reads."""
     from kcli.records import batches_json
     from kcli.records.unfolding import Unfolding
 
@@ -26,7 +30,9 @@ def record_lines(exchange: Exchange, form: str) -> Iterator[str]:
             for batch in loads(batches_json(memoryview(data), form, secrets=exchange.bodies.secrets, unfold=unfold)):
                 yield INDENT + batch_line(place, batch)
                 for record in batch.get("records") or ():
-                    words = f"{text_of(record.get('key'))}: {text_of(record.get('value'))}"
+                    if decoder is not None:
+                        decoder.add_to(record, place.rpartition("[")[0])
+                    words = f"{text_of(decoded(record, 'key'))}: {text_of(decoded(record, 'value'))}"
                     yield f"{INDENT}  {place} {record['offset']}  {words}"
 
 
@@ -66,6 +72,11 @@ def known(value: int | None) -> int | str:
 def unread(batch: dict[str, Any]) -> str:
     error = batch.get("_error")
     return f", {error['path']}: {error['reason']}" if error else ""
+
+
+def decoded(record: dict[str, Any], which: str) -> Any:
+    """A key or value as its schema reads it, where it was decoded, else as it is."""
+    return record.get(f"_{which}", record).get("data", record.get(which))
 
 
 def text_of(value: Any) -> str:

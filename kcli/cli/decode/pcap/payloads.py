@@ -1,0 +1,56 @@
+"""`decode pcap --records full --format jsonl`: lines with what keys and values of records say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from kcli.grammar.topics import NAME_FIELDS
+from kcli.jsontext import dumps, loads
+
+if TYPE_CHECKING:
+    from kcli.payloads import PayloadDecoder
+
+NAMES = (*NAME_FIELDS, "_topicName")
+RECORDS = (b'"records":[', b'"records": [')  # a batch has some
+
+Row = dict[str, Any]
+
+
+class PayloadLines:
+    """Whole lines of JSON on their way to an output, records among them with `_key` and `_value`."""
+
+    def __init__(self, write: Callable[[bytes], object], decoder: PayloadDecoder) -> None:
+        self.out, self.decoder = write, decoder
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Write lines."""
+        lines = bytes(data).splitlines(keepends=True)
+        self.out(b"".join(map(self.line, lines)))
+        return len(data)
+
+    def line(self, line: bytes) -> bytes:
+        """The line, with more in it where it has records."""
+        if not any(each in line for each in RECORDS):
+            return line
+        row = loads(line)
+        for side in ("request", "response"):
+            for topic, batch in batches_in(row.get(side), None):
+                if not batch.get("isControl"):
+                    for record in batch.get("records") or ():
+                        self.decoder.add_to(record, topic)
+        return dumps(row).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def batches_in(value: Any, topic: str | None) -> Iterator[tuple[str | None, Row]]:
+    """Yield the batches in a message, each with the name of its topic."""
+    if isinstance(value, list):
+        for each in value:
+            yield from batches_in(each, topic)
+    elif isinstance(value, dict):
+        topic = next((value[name] for name in NAMES if isinstance(value.get(name), str)), topic)
+        for name, each in value.items():
+            if name == "batches" and isinstance(each, list):
+                yield from ((topic, batch) for batch in each)
+            elif isinstance(each, (dict, list)):
+                yield from batches_in(each, topic)

@@ -1,0 +1,70 @@
+"""Options that say how keys and values of records are read, and the decoder that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from kcli.payloads import PayloadDecoder
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+NAMES = ("value_schemas", "key_schemas", "value_formats", "key_formats", "schemas", "registry_config")
+
+
+def repeated(flag: str, name: str, metavar: str, text: str) -> Callable[[F], F]:
+    return click.option(flag, name, multiple=True, metavar=metavar, help=text)
+
+
+OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--payloads",
+        "payloads",
+        is_flag=True,
+        help="Decode keys and values by what is known: schemas in the capture, topics of Kafka, Connect, MirrorMaker.",
+    ),
+    repeated(
+        "--value-schema", "value_schemas", "[T=]FILE", "Schema of T's values: .avsc, .proto[#Message], .json."
+    ),
+    repeated("--key-schema", "key_schemas", "[T=]FILE", "Schema of topic T's keys."),
+    repeated("--value-format", "value_formats", "[T=]F", "Form of topic T's values: json, utf8, long, uuid, raw, ..."),
+    repeated("--key-format", "key_formats", "[T=]F", "Form of topic T's keys."),
+    repeated("--schemas", "schemas", "FILE|DIR", "Schemas by id and subject, in files: an offline registry."),
+    click.option("--schema-registry", "registry", metavar="URL", help="The registry to ask for schemas by their ids."),
+    repeated(
+        "--registry-config",
+        "registry_config",
+        "FILE|KEY=VALUE",
+        "Properties for the registry: basic.auth.user.info, bearer.auth.token, ssl.ca.location, ...",
+    ),
+    click.option("--flatten", is_flag=True, help="Take the row out of Connect's and Debezium's envelopes."),
+)
+
+
+def payload_options(command: F) -> F:
+    """The options of every command that shows payloads."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def decoder_of(options: dict[str, Any], *sources: Any) -> PayloadDecoder | None:
+    """Return the decoder that a command's options ask for; None: they ask for none. UsageError, InputError."""
+    given = {name: options[name] for name in (*NAMES, "registry", "flatten")}
+    if not (options["payloads"] or any(given.values())):
+        return None
+    from kcli.extras import require
+
+    require("decoding payloads", "payloads")
+    from kcli.payloads import PayloadDecoder, PayloadOptions
+
+    return PayloadDecoder(PayloadOptions(on=options["payloads"], secrets=options["secrets"], **given), *sources)
+
+
+def files_named(options: dict[str, Any]) -> list[str]:
+    """Return the files that these options name, which an output must not replace."""
+    named = [each.rpartition("=")[2].partition("#")[0] for name in NAMES[:2] for each in options[name]]
+    return [*named, *options["schemas"], *(each for each in options["registry_config"] if "=" not in each)]

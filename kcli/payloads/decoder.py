@@ -1,0 +1,295 @@
+"""Keys and values of records, read by their schemas or formats: one interface for all who show records.
+
+decoder = PayloadDecoder(PayloadOptions(value_schemas=("orders=order.avsc",)))
+decoder.decode("orders", "value", data, headers)  ->  Payload(data={"id": 7}, format="avro", schema=...)
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+from kcli.capture.wanted import matches
+from kcli.errors import NetworkError, UsageError
+from kcli.extras import require
+from kcli.grammar.secrets import redacted
+from kcli.payloads import internal
+from kcli.payloads.envelopes import flattened
+from kcli.payloads.files import SchemaFiles, local_schema
+from kcli.payloads.formats import FORMATS, decoded, encoded
+from kcli.payloads.framing import Frame, SchemaId, Which, frame_of, framed
+from kcli.payloads.options import PayloadOptions
+from kcli.payloads.schema import AVRO, PROTOBUF, Codec, PayloadError, Schema, codec_of
+
+MOST_KNOWN = 10_000  # codecs, and reasons that there is none
+RAW = "raw"
+NO_HEADERS: Mapping[str, bytes] = {}
+
+Row = dict[str, Any]
+
+
+class Source(Protocol):
+    """Where schemas come from."""
+
+    def find(self, schema: SchemaId) -> Schema | None:
+        """Return the schema of that name; None: it is not there. PayloadError."""
+
+    def of_subject(self, subject: str) -> Schema | None:
+        """Return the newest schema of a subject; None: it is not there. PayloadError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A key or value. data: as JSON has it, where `reason` is None. hidden: parts of it are secrets, and not shown."""
+
+    data: Any = None
+    format: str | None = None
+    schema: SchemaId | None = None
+    reason: str | None = None
+    hidden: bool = False
+
+    @property
+    def members(self) -> Row:
+        """It as an object of JSON."""
+        made: Row = {} if self.schema is None else {self.schema.type: self.schema.value}
+        if self.format is not None:
+            made["format"] = self.format
+        return made | ({"data": self.data} if self.reason is None else {"reason": self.reason})
+
+
+class Rule(NamedTuple):
+    """How payloads of a topic are read. kind: of Connect's or MirrorMaker's topics, said or by its name."""
+
+    schema: Schema | None = None
+    format: str | None = None
+    kind: str | None = None
+
+
+class PayloadDecoder:
+    """Decodes payloads; what it has learnt of schemas is kept, within bounds."""
+
+    def __init__(self, options: PayloadOptions, *more: Source) -> None:
+        """more: other sources of schemas. UsageError: a library is missing; an option that means nothing. InputError: a
+        file of schemas that can't be read."""
+        require("decoding payloads", "payloads")
+        self.options = options
+        self.schemas = {
+            "value": [pair(each, "--value-schema", local_schema) for each in options.value_schemas],
+            "key": [pair(each, "--key-schema", local_schema) for each in options.key_schemas],
+        }
+        self.formats = {
+            "value": [pair(each, "--value-format", format_named) for each in options.value_formats],
+            "key": [pair(each, "--key-format", format_named) for each in options.key_formats],
+        }
+        self.sources: list[Source] = [SchemaFiles(options.schemas)] if options.schemas else []
+        self.sources += more
+        if options.registry or options.registry_config:
+            self.sources.append(self.registry)
+        self.rules: dict[tuple[str | None, Which], Rule] = {}
+        # By the schemas' identities, which hold as long as they are kept.
+        self.codecs: dict[tuple[int, int], tuple[Schema, Schema | None, Codec | PayloadError]] = {}
+        self.writers: dict[SchemaId, Schema | PayloadError] = {}
+
+    @cached_property
+    def registry(self) -> Any:
+        """The registry that was named."""
+        from kcli.payloads.registry import Registry
+
+        return Registry(self.options.registry, self.options.registry_config)
+
+    def raise_failure(self) -> None:
+        """NetworkError: the registry could not be asked."""
+        failure: NetworkError | None = self.__dict__["registry"].failure if "registry" in self.__dict__ else None
+        if failure is not None:
+            raise failure
+
+    def decode(
+        self, topic: str | None, which: Which, data: bytes, headers: Mapping[str, bytes] = NO_HEADERS
+    ) -> Payload | None:
+        """Return what a key or value says; None: nothing says how it is to be read. Bytes that can't be read have a
+        reason."""
+        rule = self.rules.get((topic, which)) or self.rule(topic, which)
+        if rule.format == RAW:
+            return None
+        payload = self.payload(rule, which, data, headers)
+        if payload is not None and self.options.flatten and payload.reason is None:
+            made = flattened(payload.data)
+            return payload if made is payload.data else Payload(made, payload.format, payload.schema)
+        return payload
+
+    def rule(self, topic: str | None, which: Which) -> Rule:
+        """Return how a topic's payloads are read, and keep it. What is said later counts."""
+        schema = next((found for name, found in reversed(self.schemas[which]) if fits(topic, name)), None)
+        form = next((found for name, found in reversed(self.formats[which]) if fits(topic, name)), None)
+        kind = form if form in internal.KINDS else None if schema or form else internal.kind_of(topic)
+        if len(self.rules) >= MOST_KNOWN:
+            self.rules.clear()
+        rule = self.rules[topic, which] = Rule(schema, None if form == kind else form, kind)
+        return rule
+
+    def payload(self, rule: Rule, which: Which, data: bytes, headers: Mapping[str, bytes]) -> Payload | None:
+        if rule.format is not None:
+            try:
+                return Payload(decoded(rule.format, data), rule.format)
+            except PayloadError as error:
+                return Payload(format=rule.format, reason=error.text)
+        failed = None
+        if rule.kind is not None:
+            try:
+                made, hidden = internal.decoded(rule.kind, which, data, self.options.secrets)
+                return Payload(made, rule.kind, hidden=hidden)
+            except PayloadError as error:
+                failed = Payload(format=rule.kind, reason=error.text)
+        frame = frame_of(data, which, headers)
+        if rule.schema is not None:
+            return self.by_schema(rule.schema, frame, data)
+        return failed if frame is None else self.by_frame(frame, data)
+
+    def by_frame(self, frame: Frame, data: bytes) -> Payload:
+        """Read a payload by the schema that it names."""
+        form = None
+        try:
+            schema = self.writer(frame.schema)
+            form = "json" if frame.json else schema.type.lower()
+            return Payload(self.value(self.codec(schema), frame, data), form, frame.schema)
+        except PayloadError as error:
+            return Payload(format=form, schema=frame.schema, reason=error.text)
+
+    def by_schema(self, schema: Schema, frame: Frame | None, data: bytes) -> Payload:
+        """Read a payload by a schema of the user's own: behind its frame, where it has one, else as a whole.
+
+        Of Avro, the schema that the frame names is the writer's, where it is known, and the user's the reader's."""
+        form, failed = schema.type.lower(), None
+        if frame is not None:
+            try:
+                codec = self.codec(schema)
+                if schema.type == AVRO and self.sources:
+                    codec = self.codec(self.writer(frame.schema), schema)
+                return Payload(self.value(codec, frame, data), form, frame.schema)
+            except PayloadError as error:
+                failed = Payload(format=form, schema=frame.schema, reason=error.text)
+        try:
+            return Payload(self.codec(schema).decode(data, 0), form)
+        except PayloadError as error:
+            return failed or Payload(format=form, reason=error.text)
+
+    def value(self, codec: Codec, frame: Frame, data: bytes) -> Any:
+        if frame.json:
+            return decoded("json", data[frame.start :])
+        behind = getattr(codec, "apicurio" if frame.wide else "confluent", None)
+        if behind is None:
+            return codec.decode(data, frame.start)
+        return behind(data, frame.start, frame.message) if frame.wide else behind(data, frame.start)
+
+    def writer(self, name: SchemaId) -> Schema:
+        """Return the schema of that name. PayloadError: no source has it, or it can't be read."""
+        found = self.writers.get(name)
+        if found is None:
+            if len(self.writers) >= MOST_KNOWN:
+                self.writers.clear()
+            found = self.writers[name] = self.found(name)
+        if isinstance(found, PayloadError):
+            raise found
+        return found
+
+    def found(self, name: SchemaId) -> Schema | PayloadError:
+        try:
+            for source in self.sources:
+                if schema := source.find(name):
+                    return schema
+        except PayloadError as error:
+            return error
+        words = "is not there" if self.sources else "is not known (--schema-registry, --schemas, --value-schema)"
+        return PayloadError(f"schema {name.value} {words}")
+
+    def codec(self, schema: Schema, reader: Schema | None = None) -> Codec:
+        """Return the codec of a schema. PayloadError."""
+        kept = self.codecs.get((id(schema), id(reader)))
+        if kept is None:
+            if len(self.codecs) >= MOST_KNOWN:
+                self.codecs.clear()
+            made: Codec | PayloadError
+            try:
+                made = codec_of(schema, reader if reader is None or reader.type == schema.type else None)
+            except PayloadError as error:
+                made = error
+            kept = self.codecs[id(schema), id(reader)] = schema, reader, made
+        if isinstance(kept[2], PayloadError):
+            raise kept[2]
+        return kept[2]
+
+    def add_to(self, row: Row, topic: str | None, headers: Iterable[Row] | None = None) -> None:
+        """Add `_key` and `_value` to a record in kcli's JSON, where they can be told. Where something in them is a
+        secret, the bytes are left out, too."""
+        named: Mapping[str, bytes] | None = None
+        for which in ("key", "value"):
+            shown = row.get(which)
+            if (data := bytes_of(shown)) is None:
+                continue
+            if named is None:
+                named = headers_of(row.get("headers") if headers is None else headers)
+            payload = self.decode(topic, which, data, named)
+            if payload is not None:
+                row[f"_{which}"] = payload.members
+                if payload.hidden:
+                    row[which] = redacted(len(data))
+
+    def encode(self, topic: str | None, which: Which, payload: Row) -> bytes | None:
+        """Return the bytes of a payload of JSON, as `Payload.members` has it, by what is said of the topic; None:
+        nothing is. PayloadError, UsageError."""
+        rule = self.rules.get((topic, which)) or self.rule(topic, which)
+        if rule.format is not None and rule.format != RAW:
+            return encoded(rule.format, payload["data"])
+        name = next((SchemaId(each, payload[each]) for each in ("schemaId", "guid") if each in payload), None)
+        schema = rule.schema if rule.schema is not None else self.writer(name) if name and self.sources else None
+        if schema is None:
+            return None
+        if name is not None and self.sources and schema.type == AVRO:
+            schema = self.writer(name)
+        data = self.codec(schema).encode(payload["data"])
+        if name is None or name.type == "guid":
+            return data
+        if schema.type == PROTOBUF:
+            from kcli.payloads.protobuf import write_indexes
+
+            data = write_indexes([0]) + data
+        return framed(Frame(name, 5), data)
+
+
+def pair(text: str, option: str, made: Any) -> tuple[str | None, Any]:
+    """Return (topic, what is said of it) of "TOPIC=WORD"; (None, ...) of a word for all topics."""
+    topic, equals, word = text.partition("=")
+    if equals and not word:
+        raise UsageError(f"{option} {text}: TOPIC=... expected")
+    return (topic, made(word)) if equals else (None, made(text))
+
+
+def format_named(name: str) -> str:
+    """Check the name of a format. UsageError."""
+    if name not in FORMATS and name not in internal.KINDS and name != RAW:
+        raise UsageError(f"no format {name!r} ({', '.join((*FORMATS, *internal.KINDS, RAW))})")
+    return name
+
+
+def fits(topic: str | None, wanted: str | None) -> bool:
+    return wanted is None or matches(topic, wanted)
+
+
+def bytes_of(shown: Any) -> bytes | None:
+    """Return the bytes of a key or value in kcli's JSON; None of null, and of a secret."""
+    if isinstance(shown, str):
+        return shown.encode("utf-8", "surrogatepass")
+    if isinstance(shown, dict) and isinstance(text := shown.get("base64"), str):
+        return base64.b64decode(text)
+    return None
+
+
+def headers_of(headers: Iterable[Row] | None) -> Mapping[str, bytes]:
+    """Return headers in kcli's JSON by key; of several with a key the last one, as Kafka's clients do."""
+    if not headers:
+        return NO_HEADERS
+    named = ((each.get("key"), bytes_of(each.get("value"))) for each in headers)
+    return {key: value for key, value in named if isinstance(key, str) and value is not None}

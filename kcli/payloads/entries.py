@@ -1,0 +1,97 @@
+"""Schemas in the form of a registry's answers: `{"id", "subject", "version", "schemaType", "schema", "references"}`.
+
+The same form has the topic in which Confluent's registry keeps its schemas (`_schemas`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.payloads.framing import SchemaId
+from kcli.payloads.schema import AVRO, TYPES, PayloadError, Schema
+
+MOST_REFERENCES = 100
+
+Row = dict[str, Any]
+Find = Callable[[str, int], Row | None]  # (subject, version) -> an entry
+
+
+def is_entry(value: Any) -> bool:
+    """Return whether JSON is a schema in that form."""
+    return isinstance(value, dict) and isinstance(value.get("schema"), str)
+
+
+def schema_of(entry: Row, find: Find) -> Schema:
+    """Return an entry's schema, with all that it refers to. PayloadError."""
+    kind = type_of(entry)
+    return Schema(kind, entry["schema"], tuple(references_of(entry, find).items()))
+
+
+def type_of(entry: Row) -> str:
+    kind = str(entry.get("schemaType") or AVRO).upper()
+    if kind not in TYPES:
+        raise PayloadError(f"a schema of type {kind[:20]}, which is not read")
+    return kind
+
+
+def references_of(entry: Row, find: Find) -> dict[str, str]:
+    """Return the texts that an entry refers to, by name, each behind those that it refers to itself."""
+    found: dict[str, str] = {}
+    begun = set[str]()
+
+    def add(row: Row) -> None:
+        for each in row.get("references") or ():
+            name, subject, version = str(each.get("name")), str(each.get("subject")), each.get("version")
+            if name in begun:
+                continue
+            begun.add(name)
+            if len(begun) > MOST_REFERENCES:
+                raise PayloadError(f"a schema with more than {MOST_REFERENCES} references")
+            other = find(subject, version if isinstance(version, int) else -1)
+            if other is None or not is_entry(other):
+                raise PayloadError(f"it refers to version {version} of {subject}, which is not there")
+            add(other)
+            found[name] = other["schema"]
+
+    try:
+        add(entry)
+    except (AttributeError, TypeError, RecursionError):
+        raise PayloadError("a schema with references that can't be read") from None
+    return found
+
+
+@dataclass
+class Entries:
+    """Entries by their ids, and by subject and version."""
+
+    def __post_init__(self) -> None:
+        self.by_id: dict[SchemaId, Row] = {}
+        self.by_version: dict[tuple[str, int], Row] = {}
+
+    def add(self, entry: Row, number: int | None = None) -> None:
+        """Add an entry. number: its id, where it does not say it."""
+        named: tuple[tuple[Any, Any], ...] = (
+            ("schemaId", entry.get("id", number)), ("guid", entry.get("guid")),
+            ("globalId", entry.get("globalId")), ("contentId", entry.get("contentId")),
+        )  # fmt: skip
+        for kind, value in named:
+            if isinstance(value, (int, str)):
+                self.by_id[SchemaId(kind, value)] = entry
+        subject, version = entry.get("subject"), entry.get("version")
+        if isinstance(subject, str) and isinstance(version, int):
+            self.by_version[subject, version] = entry
+
+    def find(self, schema: SchemaId) -> Schema | None:
+        """Return the schema of that name; an id of Apicurio's is looked for among all ids. PayloadError."""
+        entry = self.by_id.get(schema) or self.by_id.get(SchemaId("schemaId", schema.value))
+        return None if entry is None else schema_of(entry, self.version)
+
+    def version(self, subject: str, version: int) -> Row | None:
+        """Return a version of a subject."""
+        return self.by_version.get((subject, version))
+
+    def latest(self, subject: str) -> Schema | None:
+        """Return a subject's newest schema."""
+        versions = [version for name, version in self.by_version if name == subject]
+        return schema_of(self.by_version[subject, max(versions)], self.version) if versions else None

@@ -1,0 +1,207 @@
+"""Schemas in files: one that is named for a topic, and folders that stand for a registry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kcli.errors import InputError, UsageError
+from kcli.jsontext import loads
+from kcli.payloads.entries import Entries, is_entry
+from kcli.payloads.framing import SchemaId
+from kcli.payloads.schema import AVRO, JSON, LONGEST, PROTOBUF, PayloadError, Schema
+
+DESCRIPTORS = (".desc", ".pb", ".binpb", ".protoset")
+SUFFIXES = (".avsc", ".proto", ".json", ".jsonl", *DESCRIPTORS)
+LARGEST = 64 << 20  # bytes of a file with many schemas
+MOST_FILES = 10_000
+IMPORT = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"\n]{1,200})"\s*;', re.MULTILINE)
+AVRO_TYPES = ("record", "enum", "fixed", "array", "map", "error")
+
+
+def local_schema(name: str) -> Schema:
+    """Read a schema of the user's own: `FILE`, of Protobuf also `FILE#Message`. InputError, UsageError."""
+    file, _, message = name.rpartition("#") if "#" in name and not Path(name).exists() else (name, "", "")
+    path = Path(file)
+    try:
+        schema = schema_in(path, message or None)
+    except OSError as error:
+        raise InputError(error.strerror or str(error), file=file) from None
+    except InputError as error:
+        raise error.within(file) from None
+    if message and schema.type != PROTOBUF:
+        raise UsageError(f"{name}: only a .proto file has messages")
+    return schema
+
+
+def schema_in(path: Path, message: str | None = None) -> Schema:
+    """Read the one schema of a file, with what it refers to beside it. InputError, OSError."""
+    if path.suffix in DESCRIPTORS:
+        return Schema(PROTOBUF, descriptors=read(path), local=True, message=message)
+    text = text_of(path)
+    if path.suffix == ".proto":
+        return Schema(PROTOBUF, text, tuple(imports(path, text).items()), local=True, message=message)
+    value: Any = loads(text) if text.lstrip()[:1] in ("{", "[", '"') else text
+    if is_entry(value):
+        entries = Entries()
+        entries.add(value, 0)
+        found = entries.find(SchemaId("schemaId", value.get("id", 0)))
+        assert found is not None
+        return found
+    if path.suffix == ".avsc" or is_avro(value):
+        return Schema(AVRO, text, tuple(types_beside(path, value).items()), local=True)
+    return Schema(JSON, text, local=True)
+
+
+def is_avro(value: Any) -> bool:
+    """Return whether JSON looks like a schema of Avro: JSON Schema has neither of these types."""
+    return isinstance(value, list) or (isinstance(value, dict) and value.get("type") in AVRO_TYPES and "name" in value)
+
+
+def read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise InputError(f"more than {LARGEST >> 20} MiB")
+    return data
+
+
+def text_of(path: Path) -> str:
+    try:
+        return read(path).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"not text: byte {error.start} is not UTF-8") from None
+
+
+def imports(path: Path, text: str) -> dict[str, str]:
+    """Return the texts that a .proto file imports from its folder, by name, and theirs."""
+    found: dict[str, str] = {}
+    waiting = [*IMPORT.findall(text)]
+    while waiting:
+        name = waiting.pop()
+        place = path.parent / name
+        if name in found or ".." in Path(name).parts or not place.is_file():
+            continue
+        found[name] = text_of(place)
+        waiting += IMPORT.findall(found[name])
+        if sum(map(len, found.values())) > LONGEST:
+            raise PayloadError(f"imports of more than {LONGEST >> 20} MiB")
+    return found
+
+
+def types_beside(path: Path, value: Any) -> dict[str, str]:
+    """Return the schemas of Avro that one refers to by name, from files `name.avsc` beside it, and theirs."""
+    found: dict[str, str] = {}
+
+    def add(value: Any, space: str) -> None:
+        for name in (f"{space}.{each}" if space and "." not in each else each for each in named_types(value)):
+            place = path.parent / f"{name}.avsc"
+            if name not in found and place != path and re.fullmatch(r"[\w.]+", name) and place.is_file():
+                found[name] = ""  # begun
+                other = loads(text_of(place))
+                add(other, namespace_of(other))
+                found[name] = found.pop(name) or text_of(place)
+
+    add(value, namespace_of(value))
+    return found
+
+
+def namespace_of(value: Any) -> str:
+    """Return the namespace of a schema's names."""
+    if not isinstance(value, dict):
+        return ""
+    name = value.get("name")
+    return name.rpartition(".")[0] if isinstance(name, str) and "." in name else str(value.get("namespace") or "")
+
+
+def named_types(value: Any) -> Iterator[str]:
+    """Yield the names that stand where a schema of Avro has a type."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, list):
+            waiting += each
+        elif isinstance(each, dict):
+            waiting += [each[name] for name in ("type", "items", "values") if name in each]
+            waiting += [
+                field["type"] for field in each.get("fields") or () if isinstance(field, dict) and "type" in field
+            ]
+
+
+class SchemaFiles:
+    """Files and folders that stand for a registry. Their schemas are found by id, and by subject (`orders-value`).
+
+    `7.avsc` and `7-orders.proto` have id 7; `orders-value.avsc` is a subject's; .json and .jsonl may hold a registry's
+    answers, one or a list of them, or the records of its topic."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        """InputError: a file that is named can't be read."""
+        self.entries = Entries()
+        self.paths: dict[SchemaId | str, Path] = {}
+        for name in names:
+            for path in files_in(Path(name)):
+                try:
+                    self.add(path)
+                except OSError as error:
+                    raise InputError(error.strerror or str(error), file=str(path)) from None
+                except InputError as error:
+                    raise error.within(str(path)) from None
+
+    def add(self, path: Path) -> None:
+        """Take the schemas of a file."""
+        if path.suffix in (".json", ".jsonl") and (found := [*entries_in(path)]):
+            number = re.match(r"\d{1,10}(?=\D|$)", path.stem)
+            for entry in found:
+                self.entries.add(entry, int(number[0]) if number and len(found) == 1 else None)
+            return
+        self.paths[path.stem] = path
+        if number := re.match(r"\d{1,10}(?=\D|$)", path.stem):
+            self.paths[SchemaId("schemaId", int(number[0]))] = path
+
+    def find(self, schema: SchemaId) -> Schema | None:
+        """Return the schema of that name. PayloadError."""
+        if found := self.entries.find(schema):
+            return found
+        path = self.paths.get(SchemaId("schemaId", schema.value))
+        return None if path is None else self.read(path)
+
+    def of_subject(self, subject: str) -> Schema | None:
+        """Return the newest schema of a subject. PayloadError."""
+        if found := self.entries.latest(subject):
+            return found
+        path = self.paths.get(subject)
+        return None if path is None else self.read(path)
+
+    def read(self, path: Path) -> Schema:
+        try:
+            return schema_in(path)
+        except (InputError, OSError) as error:
+            raise PayloadError(f"{path}: {error}") from None
+
+
+def files_in(path: Path) -> list[Path]:
+    """Return a file, or the files of schemas in a folder and below. InputError."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
+    if not found:
+        raise InputError(f"no schemas in this folder ({', '.join(SUFFIXES)})", file=str(path))
+    if len(found) > MOST_FILES:
+        raise InputError(f"more than {MOST_FILES:,} files of schemas", file=str(path))
+    return found
+
+
+def entries_in(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield what a file has in the form of a registry's answers."""
+    text = text_of(path)
+    values = [loads(line) for line in text.splitlines() if line.strip()] if path.suffix == ".jsonl" else [loads(text)]
+    for value in values:
+        for each in value if isinstance(value, list) else [value]:
+            inner = each.get("value") if isinstance(each, dict) and not is_entry(each) else None
+            made = loads(inner) if isinstance(inner, str) and inner.startswith("{") else inner or each
+            if is_entry(made):
+                yield made

@@ -1,0 +1,70 @@
+"""Payloads without a schema: what Kafka's own serializers write, and text."""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kcli.payloads.json_values import JsonCodec
+from kcli.payloads.plain import json_form
+from kcli.payloads.schema import PayloadError
+
+
+class Format(NamedTuple):
+    """How bytes become a value of JSON, and back. PayloadError, ValueError, TypeError, struct.error: they don't."""
+
+    decode: Callable[[bytes], Any]
+    encode: Callable[[Any], bytes]
+
+
+def number(form: str) -> Format:
+    """Numbers of Java, the highest byte first."""
+    size = struct.calcsize(form)
+
+    def decode(data: bytes) -> Any:
+        if len(data) != size:
+            raise PayloadError(f"{size} bytes expected, {len(data)} there")
+        return json_form(struct.unpack(form, data)[0])
+
+    return Format(decode, lambda value: struct.pack(form, float(value) if form in (">f", ">d") else value))
+
+
+def decode_uuid(data: bytes) -> str:
+    return str(uuid.UUID(data.decode()))
+
+
+def decode_hex(data: bytes) -> str:
+    return data.hex()
+
+
+JSON = JsonCodec()
+FORMATS: dict[str, Format] = {
+    "json": Format(lambda data: JSON.decode(data, 0), JSON.encode),
+    "utf8": Format(bytes.decode, str.encode),
+    "hex": Format(decode_hex, bytes.fromhex),
+    "short": number(">h"),
+    "int": number(">i"),
+    "long": number(">q"),
+    "float": number(">f"),
+    "double": number(">d"),
+    "uuid": Format(decode_uuid, lambda value: str(uuid.UUID(value)).encode()),
+}
+FAILURES = (ValueError, TypeError, AttributeError, struct.error)
+
+
+def decoded(name: str, data: bytes) -> Any:
+    """Return the value of bytes in a format. PayloadError."""
+    try:
+        return FORMATS[name].decode(data)
+    except FAILURES as error:
+        raise PayloadError(f"not {name}: {' '.join(str(error).split())[:200]}") from None
+
+
+def encoded(name: str, value: Any) -> bytes:
+    """Return the bytes of a value in a format. PayloadError."""
+    try:
+        return FORMATS[name].encode(value)
+    except FAILURES as error:
+        raise PayloadError(f"not {name}: {' '.join(str(error).split())[:200]}") from None

@@ -1,0 +1,76 @@
+"""How serializers say which schema a payload has: Confluent's and Apicurio's bytes in front of it, and headers.
+
+Confluent: 0, then the id as int32; or the header `__value_schema_id` with 0 and an id, or 1 and a GUID. Apicurio: 0,
+then the id as int64 (or as Confluent's int32); or headers `apicurio.value.globalId` and `contentId`, of int64.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+IdType = Literal["schemaId", "globalId", "contentId", "guid"]
+Which = Literal["key", "value"]
+MAGIC, MAGIC_GUID = 0, 1
+CONFLUENT, APICURIO, GUID = 5, 9, 17  # bytes in front of the payload, or in the header
+
+
+class SchemaId(NamedTuple):
+    """The name of a schema in a registry. type: which of Apicurio's numbers it is, where a header says that."""
+
+    type: IdType
+    value: int | str
+
+
+class Frame(NamedTuple):
+    """Where a payload begins, and whose schema it has. wide: Apicurio's manner, in the bytes or in headers.
+
+    message: the name of a Protobuf message, where a header says it. json: the header says that it is JSON."""
+
+    schema: SchemaId
+    start: int
+    wide: bool = False
+    message: str | None = None
+    json: bool = False
+
+
+def frame_of(data: bytes, which: Which, headers: Mapping[str, bytes]) -> Frame | None:
+    """Return the frame of a payload; None where nothing names a schema. Headers count before bytes."""
+    return (headers and frame_in_headers(which, headers)) or frame_in_bytes(data)
+
+
+def frame_in_bytes(data: bytes) -> Frame | None:
+    """Return the frame that bytes begin with. Ids begin at 1: four zeros behind the magic are half of an int64."""
+    if len(data) < CONFLUENT or data[0] != MAGIC:
+        return None
+    if number := int.from_bytes(data[1:CONFLUENT], "big", signed=True):
+        return Frame(SchemaId("schemaId", number), CONFLUENT) if number > 0 else None
+    if len(data) >= APICURIO and (number := int.from_bytes(data[1:APICURIO], "big", signed=True)) > 0:
+        return Frame(SchemaId("schemaId", number), APICURIO, wide=True)
+    return None
+
+
+def frame_in_headers(which: Which, headers: Mapping[str, bytes]) -> Frame | None:
+    """Return the frame that headers say."""
+    if (named := headers.get(f"__{which}_schema_id")) is not None:
+        if len(named) >= CONFLUENT and named[0] == MAGIC:
+            return Frame(SchemaId("schemaId", int.from_bytes(named[1:CONFLUENT], "big")), 0)
+        if len(named) >= GUID and named[0] == MAGIC_GUID:
+            return Frame(SchemaId("guid", str(uuid.UUID(bytes=named[1:GUID]))), 0)
+        return None
+    message = headers.get("apicurio.protobuf.type" + (".key" if which == "key" else ""))
+    json = headers.get(f"apicurio.{which}.encoding") == b"JSON"
+    for kind in ("globalId", "contentId"):
+        if len(named := headers.get(f"apicurio.{which}.{kind}", b"")) == 8:
+            number = int.from_bytes(named, "big", signed=True)
+            text = None if message is None else message.decode("utf-8", "replace")
+            return Frame(SchemaId(kind, number), 0, True, text, json)
+    return None
+
+
+def framed(frame: Frame, data: bytes) -> bytes:
+    """Put in front of a payload what its frame had there."""
+    if not frame.start:
+        return data
+    return bytes([MAGIC]) + int(frame.schema.value).to_bytes(frame.start - 1, "big") + data

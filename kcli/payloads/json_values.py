@@ -1,0 +1,81 @@
+"""JSON payloads: those of a JSON Schema, and JSON alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kcli.errors import InputError
+from kcli.jsontext import dumps, loads
+from kcli.payloads.plain import json_form
+from kcli.payloads.schema import FAILURES, PayloadError, Schema
+
+DEEPEST = 200  # levels of arrays and objects
+ENDLESS = re.compile(rb"NaN|Infinity|[eE]\+?\d{3}")  # where a number may be that JSON does not have
+
+
+class JsonCodec:
+    """Reads JSON. Values are checked against a schema of the user's own alone: one of strangers may take any time."""
+
+    def __init__(self, schema: Schema | None = None) -> None:
+        self.validator = validator_of(schema) if schema is not None and schema.local else None
+
+    def decode(self, data: bytes, start: int) -> Any:
+        """See Codec."""
+        value = json_of(data[start:] if start else data)
+        self.validate(value)
+        return value
+
+    def encode(self, value: Any) -> bytes:
+        """See Codec."""
+        self.validate(value)
+        return dumps(value).encode("utf-8", "surrogatepass")
+
+    def validate(self, value: Any) -> None:
+        """PayloadError: it is not as the schema says."""
+        if self.validator is None:
+            return
+        try:
+            wrong = next(self.validator.iter_errors(value), None)
+        except FAILURES as error:
+            raise PayloadError(f"its schema can't be applied: {' '.join(str(error).split())[:200]}") from None
+        if wrong is not None:
+            raise PayloadError(f"not of this schema: {wrong.json_path}: {' '.join(wrong.message.split())[:200]}")
+
+
+def json_of(data: bytes) -> Any:
+    """Return the value of JSON text. PayloadError: it is none, or nested too deep to be written again."""
+    try:
+        value = loads(data)
+    except InputError as error:
+        raise PayloadError(error.text) from None
+    if data.count(b"[") + data.count(b"{") > DEEPEST and depth_of(value) > DEEPEST:
+        raise PayloadError(f"not JSON that is read: deeper than {DEEPEST} levels")
+    return json_form(value) if ENDLESS.search(data) else value
+
+
+def depth_of(value: Any) -> int:
+    """Return how deep lists and objects are nested, level by level."""
+    level, depth = [value], 0
+    while level:
+        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list)))
+        level = [item for each in inner for item in each]
+        depth += 1
+    return depth
+
+
+def validator_of(schema: Schema) -> Any:
+    """Return a validator of jsonschema, that reads nothing but the schema and what came with it. PayloadError."""
+    from jsonschema import validators
+    from jsonschema.exceptions import SchemaError
+    from referencing import Registry, Resource
+    from referencing.jsonschema import DRAFT202012
+
+    try:
+        text = loads(schema.text)
+        made = [(name, Resource.from_contents(loads(each), DRAFT202012)) for name, each in schema.references]
+        kind = validators.validator_for(text, validators.Draft202012Validator)
+        kind.check_schema(text)
+    except (InputError, SchemaError, *FAILURES) as error:
+        raise PayloadError(f"not a JSON Schema: {' '.join(str(error).split())[:200]}") from None
+    return kind(text, registry=Registry().with_resources(made))

@@ -1,0 +1,282 @@
+"""Protobuf, by Google's library: messages of .proto texts, which protoc compiles, and of compiled descriptors.
+
+JSON of a message: fields by the names that the schema gives them, 64-bit numbers as numbers, bytes as base64, enums by
+name; fields without presence stand with their default. Google's own types (Timestamp, Struct, ...) as in Protobuf's
+JSON. Unknown fields are left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import DecodeError as NoMessageError
+from google.protobuf.message import EncodeError as NoBytesError
+
+from kcli.payloads.plain import json_form
+from kcli.payloads.schema import FAILURES, PayloadError, Schema
+
+NAME = "schema.proto"  # of the text that has the messages
+SECONDS = 20  # that protoc may take
+DEEPEST = 100  # messages in messages
+MOST_INDEXES = 100
+NUMBERS = {
+    FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT32,
+    FieldDescriptor.CPPTYPE_UINT64, FieldDescriptor.CPPTYPE_BOOL,
+}  # fmt: skip
+OWN = "google.protobuf."
+# What Confluent's serializers import without that it is registered.
+CONFLUENT = {
+    "confluent/meta.proto": """syntax = "proto3";
+package confluent;
+import "google/protobuf/descriptor.proto";
+message Meta { string doc = 1; map<string, string> params = 2; repeated string tags = 3; }
+extend google.protobuf.FileOptions { Meta file_meta = 1088; }
+extend google.protobuf.MessageOptions { Meta message_meta = 1088; }
+extend google.protobuf.FieldOptions { Meta field_meta = 1088; }
+extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }
+extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }
+""",
+    "confluent/type/decimal.proto": """syntax = "proto3";
+package confluent.type;
+message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }
+""",
+}
+WRONG = (*FAILURES, NoMessageError, NoBytesError, json_format.Error)
+
+
+class ProtobufCodec:
+    """Reads and writes messages of one schema. Message indexes and names choose among them, else it is the first."""
+
+    def __init__(self, schema: Schema) -> None:
+        """PayloadError: it is no schema of Protobuf."""
+        try:
+            files = descriptor_pb2.FileDescriptorSet.FromString(schema.descriptors or compiled(schema))
+            self.pool = descriptor_pool.DescriptorPool()
+            for file in files.file:
+                self.pool.Add(file)
+            self.file = self.pool.FindFileByName(files.file[-1].name)
+            self.messages = [*self.file.message_types_by_name.values()]
+            self.first = self.named(schema.message) if schema.message else self.messages[0]
+        except WRONG as error:
+            raise PayloadError(f"not a schema of Protobuf: {' '.join(str(error).split())[:200]}") from None
+
+    def decode(self, data: bytes, start: int) -> Any:
+        """See Codec."""
+        return self.message(data, start, self.first)
+
+    def confluent(self, data: bytes, start: int) -> Any:
+        """Read a message behind its indexes, as Confluent's serializers write it."""
+        indexes, at = read_indexes(data, start)
+        kinds, found = self.messages, None
+        for index in indexes:
+            if not 0 <= index < len(kinds):
+                raise PayloadError(f"the schema has no message {index} there")
+            found = kinds[index]
+            # As in Java, where entries of maps are no messages of the text.
+            kinds = [each for each in found.nested_types if not each.GetOptions().map_entry]
+        return self.message(data, at, found or self.first)
+
+    def apicurio(self, data: bytes, start: int, message: str | None) -> Any:
+        """Read a message behind its name, as Apicurio's serializer writes it. message: its name, from a header."""
+        if message is not None:
+            return self.message(data, start, self.named(message))
+        size, at = varint(data, start)
+        name = data[at : at + size]
+        if len(name) < size or name[:1] != b"\n":
+            raise PayloadError("no name of a message in front of it")
+        return self.message(data, at + size, self.named(name[2:].decode("utf-8", "replace")))
+
+    def named(self, name: str) -> Descriptor:
+        """Return a message by its full or short name."""
+        for kind in self.all_messages():
+            if name in (kind.full_name, kind.name):
+                return kind
+        raise PayloadError(f"the schema has no message {name!r}")
+
+    def all_messages(self) -> Iterator[Descriptor]:
+        """All of the file, those within others behind them."""
+        waiting = [*self.messages]
+        while waiting:
+            yield (kind := waiting.pop(0))
+            waiting += kind.nested_types
+
+    def message(self, data: bytes, start: int, kind: Descriptor) -> Any:
+        try:
+            made = message_factory.GetMessageClass(kind)()
+            made.ParseFromString(data[start:] if start else data)
+            return json_form(fields_of(made, 1))
+        except WRONG as error:
+            raise PayloadError(f"not of message {kind.full_name}: {' '.join(str(error).split())[:200]}") from None
+
+    def encode(self, value: Any) -> bytes:
+        """See Codec."""
+        made = message_factory.GetMessageClass(self.first)()
+        try:
+            data: bytes = json_format.ParseDict(value, made, descriptor_pool=self.pool).SerializeToString()
+        except WRONG as error:
+            raise PayloadError(f"no message {self.first.full_name}: {' '.join(str(error).split())[:200]}") from None
+        return data
+
+
+def compiled(schema: Schema) -> bytes:
+    """Return the FileDescriptorSet of a .proto text and what it imports; the last file is the text's. PayloadError."""
+    plain = base64_descriptor(schema.text)
+    if plain is not None:
+        return plain
+    with tempfile.TemporaryDirectory(prefix="kcli-proto-") as folder:
+        root = Path(folder)
+        for name, text in (*CONFLUENT.items(), *schema.references, (NAME, schema.text)):
+            place = root / relative(name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+        out = root / "descriptors.bin"
+        words = ["-m", "grpc_tools.protoc", f"-I{root}", *own_types(), "--include_imports"]
+        try:
+            done = subprocess.run(
+                [sys.executable, "-P", *words, f"--descriptor_set_out={out}", NAME],
+                capture_output=True,
+                timeout=SECONDS,
+                check=False,
+                cwd=root,
+            )
+        except subprocess.TimeoutExpired:
+            raise PayloadError(f"not a schema of Protobuf: protoc took longer than {SECONDS} s") from None
+        if done.returncode or not out.exists():
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["protoc gave up"]
+            raise PayloadError(f"not a schema of Protobuf: {said[0][:200]}")
+        return out.read_bytes()
+
+
+def own_types() -> list[str]:
+    """Return where protoc finds Google's own types."""
+    import grpc_tools
+
+    return [f"-I{Path(each) / '_proto'}" for each in grpc_tools.__path__]
+
+
+def relative(name: str) -> PurePosixPath:
+    """Return a file's name as a path below a folder. PayloadError: it would be elsewhere."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not re.fullmatch(r"[\w./ +-]{1,200}", name):
+        raise PayloadError(f"not a name of a .proto file: {name!r}")
+    return path
+
+
+def base64_descriptor(text: str) -> bytes | None:
+    """Return the set of one file, whose descriptor a registry gave as base64 (`format=serialized`); None: it is
+    none."""
+    if not re.fullmatch(r"[A-Za-z0-9+/\s]+={0,2}\s*", text):
+        return None
+    try:
+        file = descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(text))
+    except WRONG:
+        return None
+    return bytes(descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString())
+
+
+def read_indexes(data: bytes, start: int) -> tuple[list[int], int]:
+    """Return the indexes of a message and where it begins; a single 0 stands for [0]."""
+    count, at = zigzag(data, start)
+    if not 0 <= count <= MOST_INDEXES:
+        raise PayloadError("no indexes of a message in front of it")
+    indexes = []
+    for _ in range(count):
+        index, at = zigzag(data, at)
+        indexes.append(index)
+    return indexes, at
+
+
+def write_indexes(indexes: list[int]) -> bytes:
+    """Return the bytes of indexes that are not negative."""
+    numbers = [0] if indexes in ([], [0]) else [len(indexes), *indexes]
+    out = bytearray()
+    for number in numbers:
+        rest = number << 1
+        while rest > 0x7F:
+            out.append(rest & 0x7F | 0x80)
+            rest >>= 7
+        out.append(rest)
+    return bytes(out)
+
+
+def zigzag(data: bytes, at: int) -> tuple[int, int]:
+    number, at = varint(data, at)
+    return (number >> 1) ^ -(number & 1), at
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return a number and where it ends. PayloadError."""
+    value = shift = 0
+    for end in range(at, min(len(data), at + 10)):
+        value |= (data[end] & 0x7F) << shift
+        shift += 7
+        if data[end] < 0x80:
+            return value, end + 1
+    raise PayloadError("it ends too early")
+
+
+def fields_of(message: Any, depth: int) -> Any:
+    """Return a message as JSON has it, but for numbers that JSON does not have, and bytes."""
+    kind = message.DESCRIPTOR
+    if depth > DEEPEST:
+        raise PayloadError(f"deeper than {DEEPEST} messages")
+    if kind.full_name.startswith(OWN) and kind.file.name.startswith("google/protobuf/"):
+        return json_format.MessageToDict(message, preserving_proto_field_name=True)
+    made: dict[str, Any] = {}
+    for field in kind.fields:
+        if field.has_presence and not message.HasField(field.name):
+            continue
+        value = getattr(message, field.name)
+        entry = field.message_type
+        if entry is not None and entry.GetOptions().map_entry:
+            form = entry.fields_by_name["value"]
+            made[field.name] = {key_text(key): value_of(form, value[key], depth) for key in value}
+        elif field.is_repeated:
+            made[field.name] = [value_of(field, each, depth) for each in value]
+        else:
+            made[field.name] = value_of(field, value, depth)
+    for field, value in message.ListFields():
+        if field.is_extension:
+            made[f"[{field.full_name}]"] = (
+                [value_of(field, each, depth) for each in value] if field.is_repeated else value_of(field, value, depth)
+            )
+    return made
+
+
+def key_text(key: Any) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def value_of(field: FieldDescriptor, value: Any, depth: int) -> Any:
+    """Return one value of a field."""
+    kind = field.cpp_type
+    if kind == FieldDescriptor.CPPTYPE_MESSAGE:
+        return fields_of(value, depth + 1)
+    if kind == FieldDescriptor.CPPTYPE_ENUM:
+        known = field.enum_type.values_by_number.get(value)
+        return value if known is None else known.name
+    if kind == FieldDescriptor.CPPTYPE_FLOAT:
+        return shortest(value)
+    return value
+
+
+def shortest(value: float) -> float:
+    """Return the number with the fewest digits that is the same float of 32 bits."""
+    import struct
+
+    if value - value:  # no number, or endless
+        return value
+    for digits in (6, 7, 8, 9):
+        made = float(f"{value:.{digits}g}")
+        if struct.pack("f", made) == struct.pack("f", value):
+            return made
+    return value

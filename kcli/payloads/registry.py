@@ -1,0 +1,186 @@
+"""A schema registry by HTTP: Confluent's API, which Karapace and Apicurio have too, and Apicurio's own.
+
+It is asked for a schema when a payload names one, once for each; what it can't give is remembered, too.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import urllib3
+
+from kcli.client.java_properties import parse
+from kcli.errors import InputError, NetworkError, UsageError
+from kcli.jsontext import loads
+from kcli.payloads.entries import is_entry, schema_of
+from kcli.payloads.framing import SchemaId
+from kcli.payloads.schema import AVRO, JSON, LONGEST, PROTOBUF, PayloadError, Schema
+
+MOST_ASKED = 2000  # questions in a run
+LARGEST = 4 * LONGEST  # bytes of an answer
+SECONDS = 10
+REDIRECTS = 3
+NATIVE = re.compile(r"/apis/registry/v(\d)/?$")  # Apicurio's own API
+ACCEPT = "application/vnd.schemaregistry.v1+json, application/json, */*"
+URL = "schema.registry.url"
+PROPERTIES = {
+    "basic.auth.user.info", "basic.auth.credentials.source", "bearer.auth.token", "bearer.auth.credentials.source",
+    "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", URL,
+}  # fmt: skip
+
+
+def properties(given: tuple[str, ...]) -> dict[str, str]:
+    """Return the properties of files and of "KEY=VALUE". UsageError, InputError."""
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if equals and not Path(each).exists():
+            found[name.strip()] = value.strip()
+            continue
+        try:
+            text = Path(each).read_text()
+        except OSError as error:
+            raise InputError(error.strerror or str(error), file=each) from None
+        found |= {name: value for name, value, _ in parse(text)}
+    found = {
+        name.removeprefix("schema.registry.") if "auth" in name or "ssl" in name else name: value
+        for name, value in found.items()
+    }
+    if unknown := sorted(found.keys() - PROPERTIES):
+        raise UsageError(f"--registry-config: no property {unknown[0]!r} ({', '.join(sorted(PROPERTIES))})")
+    return found
+
+
+class Registry:
+    """A registry. failure: what went wrong with it at last; then it is asked no more."""
+
+    def __init__(self, url: str | None, given: tuple[str, ...] = ()) -> None:
+        """UsageError: no URL of a registry."""
+        said = properties(given)
+        parts = urlsplit((url or said.get(URL) or "").rstrip("/"))
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError("--schema-registry: an http:// or https:// URL expected")
+        user, _, place = parts.netloc.rpartition("@")
+        self.url = urlunsplit((parts.scheme, place, parts.path, "", ""))
+        self.native = NATIVE.search(parts.path)
+        self.failure: NetworkError | None = None
+        self.asked = 0
+        self.headers = {"Accept": ACCEPT} | authorization(said, user)
+        tls = {"ca_certs": "ssl.ca.location", "cert_file": "ssl.certificate.location", "key_file": "ssl.key.location"}
+        self.pool = urllib3.PoolManager(
+            timeout=urllib3.Timeout(SECONDS, connect=SECONDS, read=SECONDS),
+            retries=urllib3.Retry(2, redirect=REDIRECTS, status=1, status_forcelist=(429, 503), backoff_factor=0.2),
+            **{name: said[key] for name, key in tls.items() if key in said},  # type: ignore[arg-type]
+        )
+
+    def find(self, schema: SchemaId) -> Schema | None:
+        """Return the schema of that name; None: it has none. PayloadError."""
+        if self.native:
+            return self.native_schema(schema)
+        kind = "guids" if schema.type == "guid" else "ids"
+        found: Any = self.json(f"/schemas/{kind}/{schema.value}")
+        if found is None:
+            return None
+        if not is_entry(found):
+            raise PayloadError("the registry's answer holds no schema")
+        return schema_of(found, self.version)
+
+    def version(self, subject: str, version: int) -> Any:
+        """Return a version of a subject, -1 for the newest, as an entry; None: it is not there."""
+        return self.json(f"/subjects/{quote(subject, safe='')}/versions/{version if version >= 0 else 'latest'}")
+
+    def of_subject(self, subject: str) -> Schema | None:
+        """Return the newest schema of a subject. PayloadError."""
+        found: Any = None if self.native else self.version(subject, -1)
+        return schema_of(found, self.version) if is_entry(found) else None
+
+    def native_schema(self, schema: SchemaId) -> Schema | None:
+        """Return a schema by Apicurio's own API. An id of no kind is a content's in version 3, a version's before."""
+        assert self.native is not None
+        newer = int(self.native[1]) >= 3
+        kind = schema.type if schema.type != "schemaId" else "contentId" if newer else "globalId"
+        path = f"/ids/{kind}s/{schema.value}"
+        if (answer := self.get(path)) is None:
+            return None
+        text, headers = answer
+        references = self.json(f"{path}/references") or []
+        entry = {"schema": text, "references": references, "schemaType": artifact_type(headers, text)}
+
+        def find(subject: str, _version: int) -> Any:
+            raise PayloadError(f"it refers to {subject}: schemas with references are read by /apis/ccompat/v7")
+
+        return schema_of(entry, find)
+
+    def json(self, path: str) -> Any:
+        """Return the JSON of an answer; None: there is no such thing. PayloadError."""
+        answer = self.get(path)
+        if answer is None:
+            return None
+        try:
+            return loads(answer[0])
+        except InputError as error:
+            raise PayloadError(f"the registry's answer is {error.text}") from None
+
+    def get(self, path: str) -> tuple[str, Any] | None:
+        """Return the text and headers of an answer; None: there is no such thing. PayloadError."""
+        if self.failure is not None:
+            raise PayloadError(self.failure.args[0])
+        if self.asked >= MOST_ASKED:
+            raise PayloadError(f"more than {MOST_ASKED:,} questions to the registry")
+        self.asked += 1
+        try:
+            answer = self.pool.request("GET", self.url + path, headers=self.headers, preload_content=False)
+            try:
+                data = answer.read(LARGEST + 1, decode_content=True)
+            finally:
+                answer.release_conn()
+                answer.close()
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise self.fail(f"can't be reached: {reason_of(error)}") from None
+        if answer.status == 404:
+            return None
+        if answer.status in (401, 403):
+            raise self.fail(
+                f"refuses ({answer.status}: --registry-config basic.auth.user.info=..., bearer.auth.token=...)"
+            )
+        if answer.status != 200:
+            raise PayloadError(f"the registry answers {path} with {answer.status}")
+        if len(data) > LARGEST:
+            raise PayloadError(f"the registry's answer has more than {LARGEST >> 20} MiB")
+        return data.decode("utf-8", "replace"), answer.headers
+
+    def fail(self, text: str) -> PayloadError:
+        """Ask no more. Returns the error of the payload."""
+        self.failure = NetworkError(f"the registry at {self.url} {text}")
+        return PayloadError(self.failure.args[0])
+
+
+def authorization(said: dict[str, str], user: str) -> dict[str, str]:
+    """Return the header that says who asks. user: from the URL."""
+    if token := said.get("bearer.auth.token"):
+        return {"Authorization": f"Bearer {token}"}
+    if who := said.get("basic.auth.user.info") or user:
+        return urllib3.make_headers(basic_auth=who)
+    return {}
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the innermost reason of an error of urllib3, without addresses of objects."""
+    inner = getattr(error, "reason", None) or error
+    text = " ".join(str(inner).split())
+    return re.sub(r"^<[^>]*>: |^[\w.]*\([^)]*\): ", "", text)[:200]
+
+
+def artifact_type(headers: Any, text: str) -> str:
+    """Return the type of a schema that Apicurio gave alone: by a header, or its text."""
+    said = str(headers.get("X-Registry-ArtifactType") or "").upper()
+    if said in (AVRO, PROTOBUF, JSON):
+        return said
+    if text.lstrip()[:1] not in ("{", "[", '"'):
+        return PROTOBUF
+    from kcli.payloads.files import is_avro
+
+    return AVRO if is_avro(loads(text)) else JSON
