@@ -29,7 +29,7 @@ CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*/*.$(kind)))
 help:  ## This list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-demo: $(VENV)/built $(foreach extra,broker report spark sql tls,$(VENV)/extra-$(extra))  ## Run the tour (docs/tutorial/tour.md) on samples/; it ends with a report, build/demo/report.html
+demo: $(VENV)/built $(foreach extra,broker payloads report spark sql tls,$(VENV)/extra-$(extra))  ## Run the tour (docs/tutorial/tour.md) on samples/; it ends with a report, build/demo/report.html
 	@$(BIN)/python tools/examples.py show docs/tutorial/tour.md
 
 test: check suite  ## Linters, then every test

@@ -50,6 +50,7 @@ CASES: dict[str, list[str]] = {
     "decode pcap": [
         "{capture}", "{garbage}", "{name}", "{capture} --api {name}", "{capture} --errors", "{capture} --since {name}",
         "{capture} --schema {dialect}", "{capture} -o {out}/{name}/x", "{garbage} {capture}",
+        "{capture} --value-format utf8",
     ],
     "decode request": [
         "{requests} --framed", "{garbage}", "{requests} --hex", "{capture} --framed", "{join} --embedded",
@@ -91,7 +92,8 @@ CASES: dict[str, list[str]] = {
     "proxy": ["--bootstrap {name}", "--bootstrap 127.0.0.1:1 --listen {name}"],
     "records": [
         "{capture}", "{segment}", "{capture} --values", "{garbage}", "{name}", "{capture} --topic {name}",
-        "{segment} --values",
+        "{segment} --values", "{capture} --payloads", "{segment} --value-format json --key-format hex",
+        "{segment} --schemas {name}", "{segment} --value-schema {name}={name}",
     ],
     "redact": ["{capture} -o {out}/{name}", "{garbage} -o {out}/x", "{name} -o {out}/x"],
     "replay": [

@@ -65,7 +65,7 @@ class AvroCodec:
             self.bounds.check(data, start)
         if self.bounds.decimals and len(data) > WIDEST_DECIMAL:
             return self.without_logical_types().decode(data, start)
-        source = io.BytesIO(data)
+        source = io.BytesIO(data + b"\0")  # which a number takes that is cut: fastavro does not look
         source.seek(start)
         try:
             value = fastavro.schemaless_reader(source, self.writer, self.reader)
@@ -75,7 +75,10 @@ class AvroCodec:
             return self.without_logical_types().decode(data, start)
         except WRONG as error:
             raise PayloadError(f"not of this schema: {reason_of(error)}") from None
-        if left := len(data) - source.tell():
+        left = len(data) - source.tell()
+        if left < 0:
+            raise PayloadError("not of this schema: it ends too early")
+        if left:
             raise PayloadError(f"not of this schema: {left} of {len(data) - start} bytes are left behind it")
         return value if self.plain else json_form(value)
 

@@ -23,7 +23,9 @@ from kcli.payloads.formats import FORMATS, decoded, encoded
 from kcli.payloads.framing import Frame, SchemaId, Which, frame_of, framed
 from kcli.payloads.options import PayloadOptions
 from kcli.payloads.schema import AVRO, PROTOBUF, Codec, PayloadError, Schema, codec_of
+from kcli.records.internal import TOPICS, coordinator_record, metadata_record
 
+RECORDS = {kind: coordinator_record if kind != "metadata" else metadata_record for kind in TOPICS.values()}
 MOST_KNOWN = 10_000  # codecs, and reasons that there is none
 RAW = "raw"
 NO_HEADERS: Mapping[str, bytes] = {}
@@ -223,7 +225,12 @@ class PayloadDecoder:
 
     def add_to(self, row: Row, topic: str | None, headers: Iterable[Row] | None = None) -> None:
         """Add `_key` and `_value` to a record in kcli's JSON, where they can be told. Where something in them is a
-        secret, the bytes are left out, too."""
+        secret, the bytes are left out, too. Records of Kafka's own topics have `_record`, as in their segments."""
+        if topic in TOPICS:
+            if not (isinstance(row.get("value"), dict) and bytes_of(row["value"]) is None):
+                kind, (key, value) = TOPICS[topic], (bytes_of(row[which]) for which in ("key", "value"))
+                row["_record"] = RECORDS[kind](kind, key, value, None, self.options.secrets)
+            return
         named: Mapping[str, bytes] | None = None
         for which in ("key", "value"):
             shown = row.get(which)

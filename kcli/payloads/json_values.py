@@ -18,7 +18,11 @@ class JsonCodec:
     """Reads JSON. Values are checked against a schema of the user's own alone: one of strangers may take any time."""
 
     def __init__(self, schema: Schema | None = None) -> None:
-        self.validator = validator_of(schema) if schema is not None and schema.local else None
+        self.validator, self.failures = None, tuple[type[BaseException], ...](FAILURES)
+        if schema is not None and schema.local:
+            from referencing.exceptions import Unresolvable
+
+            self.validator, self.failures = validator_of(schema), (*FAILURES, Unresolvable)
 
     def decode(self, data: bytes, start: int) -> Any:
         """See Codec."""
@@ -37,7 +41,7 @@ class JsonCodec:
             return
         try:
             wrong = next(self.validator.iter_errors(value), None)
-        except FAILURES as error:
+        except self.failures as error:
             raise PayloadError(f"its schema can't be applied: {' '.join(str(error).split())[:200]}") from None
         if wrong is not None:
             raise PayloadError(f"not of this schema: {wrong.json_path}: {' '.join(wrong.message.split())[:200]}")

@@ -151,8 +151,8 @@ def compiled(schema: Schema) -> bytes:
         except subprocess.TimeoutExpired:
             raise PayloadError(f"not a schema of Protobuf: protoc took longer than {SECONDS} s") from None
         if done.returncode or not out.exists():
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["protoc gave up"]
-            raise PayloadError(f"not a schema of Protobuf: {said[0][:200]}")
+            said = re.search(r"^[^\n]*\.proto[: ][^\n]*", done.stderr.decode("utf-8", "replace"), re.MULTILINE)
+            raise PayloadError(f"not a schema of Protobuf: {said[0][:200] if said else 'protoc gave up'}")
         return out.read_bytes()
 
 

@@ -143,9 +143,7 @@ class Registry:
         if answer.status == 404:
             return None
         if answer.status in (401, 403):
-            raise self.fail(
-                f"refuses ({answer.status}: --registry-config basic.auth.user.info=..., bearer.auth.token=...)"
-            )
+            raise self.fail(f"refuses: {answer.status} (--registry-config basic.auth.user.info or bearer.auth.token)")
         if answer.status != 200:
             raise PayloadError(f"the registry answers {path} with {answer.status}")
         if len(data) > LARGEST:

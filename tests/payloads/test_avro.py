@@ -84,7 +84,9 @@ EMPTY = {"type": "record", "name": "E", "fields": [{"name": "n", "type": "null"}
 LAUGHS: list[Any] = [EMPTY]
 for level in range(20):
     inner = "E" if not level else f"R{level - 1}"
-    LAUGHS.append({"type": "record", "name": f"R{level}", "fields": [{"name": f"f{n}", "type": inner} for n in range(9)]})
+    LAUGHS.append(
+        {"type": "record", "name": f"R{level}", "fields": [{"name": f"f{n}", "type": inner} for n in range(9)]}
+    )
 WIDE = {"type": "record", "name": "W", "fields": [{"name": "i", "type": "int"}]}
 WIDE["fields"] += [{"name": f"n{n}", "type": "null"} for n in range(5000)]  # type: ignore[operator]
 HUGE = b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"  # 2^63 - 1
@@ -99,6 +101,7 @@ HURTING = [
     ({"type": "array", "items": WIDE}, b"\x90\x4e" + b"\x02" * 5000 + b"\0", "more values than its bytes allow"),
     ("bytes", HUGE + b"a", "it ends too early"),
     ("bytes", b"\x01abc", "it ends too early"),
+    ("long", b"\x80", "it ends too early"),
     ("string", b"\x02\xff", "utf-8"),
     (["null", "int"], b"\x0a", "a union or enum has no such member"),
     (ORDER, avro(ORDER, VALUE) + b"x", "1 of 26 bytes are left behind it"),

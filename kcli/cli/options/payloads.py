@@ -26,9 +26,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         is_flag=True,
         help="Decode keys and values by what is known: schemas in the capture, topics of Kafka, Connect, MirrorMaker.",
     ),
-    repeated(
-        "--value-schema", "value_schemas", "[T=]FILE", "Schema of T's values: .avsc, .proto[#Message], .json."
-    ),
+    repeated("--value-schema", "value_schemas", "[T=]FILE", "Schema of T's values: .avsc, .proto[#Message], .json."),
     repeated("--key-schema", "key_schemas", "[T=]FILE", "Schema of topic T's keys."),
     repeated("--value-format", "value_formats", "[T=]F", "Form of topic T's values: json, utf8, long, uuid, raw, ..."),
     repeated("--key-format", "key_formats", "[T=]F", "Form of topic T's keys."),

@@ -1,0 +1,122 @@
+"""Values of Protobuf: messages of texts and descriptors, behind Confluent's indexes and Apicurio's names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.payloads.protobuf import ProtobufCodec, compiled, read_indexes, write_indexes
+from kcli.payloads.schema import PayloadError, Schema
+from tests.payloads.values import framed, local, members
+
+TEXT = """
+syntax = "proto3";
+package shop;
+import "google/protobuf/timestamp.proto";
+import "google/protobuf/wrappers.proto";
+import "confluent/meta.proto";
+import "shop/item.proto";
+message Order {
+  int64 id = 1 [(confluent.field_meta).doc = "the number"];
+  optional string who = 2;
+  float weight = 3;
+  repeated Item items = 4;
+  map<string, sint32> counts = 5;
+  google.protobuf.Timestamp at = 6;
+  State state = 7;
+  bytes raw = 8;
+  double ratio = 9;
+  google.protobuf.StringValue note = 10;
+  map<bool, Item> by = 11;
+  message Inner { message Deep { uint64 n = 1; } string name = 1; }
+}
+enum State { NEW = 0; PAID = 1; }
+message Other { Other again = 1; string text = 2; }
+"""
+ITEM = 'syntax = "proto3"; package shop; message Item { string sku = 1; }'
+VALUE: dict[str, Any] = {
+    "id": 1 << 60, "who": "anna", "weight": 0.1, "items": [{"sku": "a"}, {"sku": ""}], "counts": {"x": -1},
+    "at": "2026-11-26T00:00:00Z", "state": "PAID", "raw": "AP8=", "ratio": 0.1, "note": "n",
+    "by": {"true": {"sku": "b"}},
+}  # fmt: skip
+SCHEMA = Schema("PROTOBUF", TEXT, (("shop/item.proto", ITEM),))
+
+
+@pytest.fixture(scope="module")
+def codec() -> ProtobufCodec:
+    return ProtobufCodec(SCHEMA)
+
+
+def test_a_message_is_json_and_back(codec: ProtobufCodec) -> None:
+    data = codec.encode(VALUE)
+    assert codec.decode(data, 0) == VALUE and codec.confluent(b"\0" + data, 0) == VALUE
+    empty = codec.decode(b"", 0)
+    assert empty["id"] == 0 and empty["state"] == "NEW" and "who" not in empty and "at" not in empty
+    assert codec.decode(codec.encode({"ratio": "NaN", "weight": "-Infinity"}), 0)["ratio"] == "NaN"
+    assert codec.decode(b"\x38\x09", 0)["state"] == 9  # no such member
+
+
+def test_indexes_and_names_choose_a_message(codec: ProtobufCodec) -> None:
+    deep, other = b"\x08\x05", b"\x12\x01t"
+    assert codec.confluent(write_indexes([0, 0, 0]) + deep, 0) == {"n": 5}
+    assert codec.confluent(write_indexes([1]) + other, 0) == {"text": "t"}
+    assert codec.apicurio(b"\x07\n\x05Other" + other, 0, None) == {"text": "t"}
+    assert codec.apicurio(other, 0, "shop.Other") == {"text": "t"}
+    for wrong in (b"", b"\x01", b"\x80" * 11, write_indexes([7]) + other, write_indexes([1, 0]) + other):
+        with pytest.raises(PayloadError):
+            codec.confluent(wrong, 0)
+    with pytest.raises(PayloadError, match="no message 'Nobody'"):
+        codec.apicurio(other, 0, "Nobody")
+    assert [read_indexes(write_indexes(each), 0)[0] for each in ([], [3], [1, 200])] == [[], [3], [1, 200]]
+
+
+@pytest.mark.parametrize("data", [b"\xff\xff", b"\x12\x05ab", b"\x12\x01\xff", b"\x0a" + b"\x80\x80\x80\x80\x08"])
+def test_bytes_that_are_no_message(codec: ProtobufCodec, data: bytes) -> None:
+    with pytest.raises(PayloadError, match=r"not of message shop\.Order"):
+        codec.decode(data, 0)
+
+
+def test_messages_in_messages_are_bounded(codec: ProtobufCodec) -> None:
+    def nested(levels: int) -> bytes:
+        data = b""
+        for _ in range(levels):
+            size = len(data)
+            data = b"\x0a" + (bytes([size]) if size < 128 else bytes([size & 127 | 128, size >> 7])) + data
+        return data
+
+    assert codec.confluent(write_indexes([1]) + nested(50), 0)["again"]
+    with pytest.raises(PayloadError):
+        codec.confluent(write_indexes([1]) + nested(500), 0)
+
+
+def test_a_file_has_what_it_imports_beside_it_and_names_its_message(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/item.proto").write_text(ITEM)
+    decoder = local(tmp_path, TEXT, "order.proto")
+    data = ProtobufCodec(SCHEMA).encode(VALUE)
+    assert members(decoder, data) == {"format": "protobuf", "data": VALUE}
+    assert members(decoder, framed(3, b"\0" + data)) == {"schemaId": 3, "format": "protobuf", "data": VALUE}
+    (tmp_path / "order.desc").write_bytes(compiled(SCHEMA))
+    assert members(local(tmp_path, "", "x.proto"), b"")["reason"].startswith("not a schema of Protobuf")  # type: ignore[index]
+    from kcli.payloads import PayloadDecoder, PayloadOptions
+
+    compiled_one = PayloadDecoder(PayloadOptions(value_schemas=(f"{tmp_path}/order.desc#Other",)))
+    assert members(compiled_one, b"\x12\x01t") == {"format": "protobuf", "data": {"text": "t"}}
+    assert compiled_one.encode("t", "value", {"data": {"text": "t"}}) == b"\x12\x01t"
+
+
+@pytest.mark.parametrize(
+    ("text", "references", "reason"),
+    [
+        ("message {", (), "schema.proto:1:9: Expected message name"),
+        ('import "nowhere.proto";', (), "nowhere.proto: File not found"),
+        ("", (("../../evil.proto", ""),), "not a name of a .proto file"),
+        ("", (("/tmp/evil.proto", ""),), "not a name of a .proto file"),
+    ],
+)
+def test_texts_that_are_no_schema(text: str, references: Any, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(PayloadError) as caught:
+        ProtobufCodec(Schema("PROTOBUF", text, references))
+    assert reason in caught.value.text and str(tmp_path) not in caught.value.text
