@@ -27,7 +27,7 @@ def start() -> int:
 
 
 def leave_current_folder() -> None:
-    """`python -m` looks for modules in the current folder first: not for those still to come, unless kcli is there."""
+    """Keep `python -m` from looking for modules in the current folder, unless kcli is there."""
     try:
         here = Path.cwd()
     except OSError:  # it has been removed

@@ -87,7 +87,7 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
 
 
 def new_decoder(files: tuple[str, ...], options: dict[str, Any]) -> CaptureDecoder[AuditSink]:
-    """With topic names where the filter may ask for them."""
+    """Make a decoder, with topic names where the filter may ask for them."""
     chosen = filter_of(options, files)
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
     names = chosen.topic is not None or chosen.where is not None
@@ -97,7 +97,7 @@ def new_decoder(files: tuple[str, ...], options: dict[str, Any]) -> CaptureDecod
 def readable(
     source: CaptureDecoder[AuditSink], failures: list[InputError], moved: Callable[[int], None]
 ) -> Iterator[Exchange | Overheard]:
-    """What can be read; what can't be is reported after the rest has been shown."""
+    """Yield what can be read; errors are reported after the rest has been shown."""
     try:
         yield from audited(source, moved)
     except InputError as error:
@@ -124,7 +124,7 @@ def json_lines(judged: Judged, release: str) -> Iterator[tuple[str, ...]]:
 
 
 def table_lines(judged: Judged, release: str, output: str | None) -> Iterator[tuple[str, ...]]:
-    """Lines, each by its parts."""
+    """Yield lines, each by its parts."""
     colour = output is None and shows_colour(sys.stdout)
     room = terminal_room(output)
     # Clients that are judged alike share what is said of them (see Judge).
@@ -153,7 +153,9 @@ def verdict(uses: Sequence[Usage], release: str, colour: bool) -> str:
 
 
 def use_lines(uses: Sequence[Usage], colour: bool, room: int | None) -> Iterator[str]:
-    """What a client uses, what of that is refused, and what may be. room: cells of a line; None: none is broken."""
+    """Yield what a client uses, and what of that is refused or may be. room: cells of a line; None: no
+    line is broken.
+    """
     yield from indented(", ".join(f"{use.name} {versions_text(list(use.versions))}" for use in uses), room)
     for use in uses:
         if use.refused:
@@ -166,14 +168,14 @@ def use_lines(uses: Sequence[Usage], colour: bool, room: int | None) -> Iterator
 
 
 def indented(text: str, room: int | None) -> Iterator[str]:
-    """A line two cells in, or several that fit the terminal, broken between words."""
+    """Yield a line indented by two cells, or several that fit the terminal, broken between words."""
     lines = [text] if room is None else wrap(text, max(room - 4, NARROWEST))
     for number, line in enumerate(lines):
         yield f"{'    ' if number else '  '}{line}"
 
 
 def versions_text(versions: list[int]) -> str:
-    """ "2", "2-4", "0, 2-4" """
+    """Format versions: "2", "2-4" or "0, 2-4"."""
     runs: list[list[int]] = []
     for version in sorted(versions):
         if runs and runs[-1][1] == version - 1:

@@ -164,24 +164,24 @@ def batch(
 
 
 def check_answers(hex_: bool, base64_: bool, quiet: bool) -> None:
-    """UsageError: options that --lines has no use for."""
+    """Raise UsageError for options that --lines has no use for."""
     check_lines({"hex_": hex_, "base64_": base64_})
     if quiet:
         raise UsageError("--quiet: with --lines each line has its answer")
 
 
 def most_slips(lines: bool, quiet: bool) -> int:
-    """Messages of the run whose slips are looked for."""
+    """Return how many messages of the run have their slips looked for."""
     return 0 if quiet else MOST_LINES if lines else MOST
 
 
 def now_ms() -> int:
-    """The time, ms since 1970."""
+    """Return the time in ms since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def request_of(text: bytes, number: int, base64_: bool, dialect: str | None) -> bytes:
-    """The frame that a line has: as text, or as JSON that `kcli encode request` takes. InputError."""
+    """Return the frame on a line: as text, or as JSON that `kcli encode request` takes. Raises InputError."""
     if text[:1] != b"{":
         return message_of(text, number, base64_)[0]
     from kcli.cli.encode.message import message_bytes
@@ -190,7 +190,7 @@ def request_of(text: bytes, number: int, base64_: bool, dialect: str | None) -> 
 
 
 def records_of(text: bytes, number: int, base64_: bool) -> bytes:
-    """The batches that a line has: as text, or as JSON that `kcli encode batch` takes. InputError."""
+    """Return the batches on a line: as text, or as JSON that `kcli encode batch` takes. Raises InputError."""
     if text[:1] not in (b"{", b"["):
         return message_of(text, number, base64_)[0]
     from kcli.cli.encode.records import batch_bytes
@@ -199,13 +199,13 @@ def records_of(text: bytes, number: int, base64_: bool) -> bytes:
 
 
 def reply(verdicts: list[Verdict]) -> Reply:
-    """A line of JSON: the first verdict, and the others if there are some."""
+    """Return a line of JSON: the first verdict, and the others if there are some."""
     first, *others = (verdict_row(each.place, each) for each in verdicts)
     return Reply(dumps(first | ({"others": others} if others else {})).encode(), is_no=not verdicts[0].taken)
 
 
 def readable(found: Iterator[Piece], file: str, bad: list[InputError]) -> Iterator[tuple[str, bytes]]:
-    """(place, bytes) of pieces; what is wrong with text that is none of bytes is added to `bad`."""
+    """Yield (place, bytes) of pieces; errors in text that is no bytes are added to `bad`."""
     for piece in found:
         if isinstance(piece.data, InputError):
             bad.append(piece.data.within(piece.source(file)))
@@ -214,7 +214,7 @@ def readable(found: Iterator[Piece], file: str, bad: list[InputError]) -> Iterat
 
 
 def is_batch(data: bytes) -> bool:
-    """Whether data is as long as the batch that it begins with says."""
+    """Return whether data is as long as the batch in front says."""
     return len(data) > 16 and int.from_bytes(data[8:12], "big") == len(data) - 12
 
 

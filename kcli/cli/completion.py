@@ -61,7 +61,7 @@ class Completed(click.ParamType):  # type: ignore[type-arg]
         self.values = values
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """What fits; nothing where something can't be read: a shell has no place for errors."""
+        """Return what fits; nothing where something can't be read: a shell has no place for errors."""
         with contextlib.suppress(KcliError, OSError):
             return list(self.values(ctx, incomplete))
         return []
@@ -81,7 +81,7 @@ def folders(_context: click.Context, incomplete: str) -> Iterable[CompletionItem
 
 
 def words(found: Iterable[str | tuple[str, str]], incomplete: str) -> Iterable[CompletionItem]:
-    """Those that begin so, in any case of letters; a pair has a word and what it means."""
+    """Yield the words with this beginning, in any case of letters; a pair has a word and its meaning."""
     from click.shell_completion import CompletionItem
 
     for each in found:
@@ -98,7 +98,7 @@ def apis(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
 
 
 def messages(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
-    """Names of APIs and messages, for commands that know messages."""
+    """Complete names of APIs and messages, for commands that know messages."""
     if "dialect" not in context.params:
         return []
     from kcli.schemas.catalog import catalog
@@ -127,9 +127,9 @@ def dialects(context: click.Context, incomplete: str) -> Iterable[CompletionItem
 
 
 def topics(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
-    """The topics in the files that stand before; those alone whose names a shell takes as they are.
+    """Complete topics in the files named earlier on the line, if a shell takes their names as they are.
 
-    `decode segment` and `decode batch` ask for an internal topic.
+    `decode segment` and `decode batch` take an internal topic.
     """
     from kcli.records.internal import TOPICS
     from kcli.topic_names import name_fault
@@ -140,7 +140,7 @@ def topics(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
 
 
 def topics_in(given: Iterable[str]) -> set[str]:
-    """The topics of captures, as far as they are read in a second, and of segments, by their folders' names."""
+    """Return the topics of captures, as far as they are read in a second, and of segments, by their folders' names."""
     from kcli.capture.decoder import CaptureDecoder
     from kcli.capture.statistics import StatisticsSink
     from kcli.cli.options.capture_files import is_capture

@@ -107,7 +107,7 @@ def down_convert(
 
 
 def open_source(file: str, stack: ExitStack, whole: bool = False) -> Slice:
-    """A file or standard input; `whole`: its size must be known, so a pipe is read to its end."""
+    """Open a file or standard input; `whole`: its size must be known, so a pipe is read to its end."""
     from kcli.records.conversion import Slice
 
     if file == "-":
@@ -159,7 +159,9 @@ def write_answer(
 
 
 def print_plan(files: tuple[str, ...], magic: int, chunk_bytes: int, first_offset: int, format_: str) -> None:
-    """What each conversion would cost. Sizes of compressed batches behind it are estimates, by the ratio they have."""
+    """Print what each conversion would cost. Sizes of compressed batches after it are estimates, by their present
+    ratio.
+    """
     from kcli.jsontext import dumps
 
     rows = []

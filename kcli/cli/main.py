@@ -169,7 +169,7 @@ cli = Root(
 
 
 def complain(error: BaseException | str) -> None:
-    """One line on stderr, as every kcli error, behind what was written on standard output."""
+    """Print one line on stderr, as every kcli error, after what was written on standard output."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -180,7 +180,7 @@ def complain(error: BaseException | str) -> None:
 
 
 def failed(error: OSError) -> int:
-    """The exit code of a file or stream that can't be read or written."""
+    """Return the exit code of a file or stream that can't be read or written."""
     if isinstance(error, BrokenPipeError):
         drop_output()  # the reader has gone (`| head`): end quietly
         return 0
@@ -191,7 +191,7 @@ def failed(error: OSError) -> int:
 
 
 def run(argv: list[str]) -> object:
-    """What the command returned. Not `cli.main`: that makes an exit of its own out of a closed pipe or Ctrl-C."""
+    """Run a command and return its result. Not `cli.main`: that exits on its own for a closed pipe or Ctrl-C."""
     if "_KCLI_COMPLETE" in os.environ:
         return cli.main(argv, prog_name="kcli")
     try:

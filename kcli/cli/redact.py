@@ -99,7 +99,7 @@ def read(source: Redaction, paths: tuple[str, ...], quiet: bool) -> InputError |
 
 
 def closing(source: Redaction) -> list[str]:
-    """What was done, and what was left out."""
+    """Return what was done, and what was left out."""
     engine, frames, clear = source.engine, source.frames, len(source.made_clear)
     lines = [f"{source.written:,} packets written, with {counted(source.tally.exchanges, 'exchange')}"]
     if clear:
@@ -117,7 +117,7 @@ def closing(source: Redaction) -> list[str]:
 
 
 def key_of(file: str | None) -> bytes:
-    """The key in a file; a random one without. UsageError: it is too short to be one."""
+    """Read the key in a file; make a random one without. Raises UsageError for one that is too short."""
     if file is None:
         return os.urandom(32)
     key = Path(file).read_bytes()
@@ -127,7 +127,7 @@ def key_of(file: str | None) -> bytes:
 
 
 def kinds_of(given: tuple[str, ...]) -> frozenset[str]:
-    """The kinds that --keep names. UsageError: there is no such kind."""
+    """Return the kinds that --keep names. Raises UsageError for an unknown one."""
     kinds = frozenset(kind for each in given for kind in each.split(","))
     if unknown := sorted(kinds - {*KINDS}):
         raise UsageError(f"--keep {unknown[0]}: no such kind ({', '.join(KINDS)} expected)")
@@ -135,7 +135,7 @@ def kinds_of(given: tuple[str, ...]) -> frozenset[str]:
 
 
 def folder_of(output: str) -> str | None:
-    """Where the draft goes: beside an output that is a file; None: where the system has its temporary files."""
+    """Return the draft's folder: beside an output that is a file; None: the system's for temporary files."""
     path = Path(output)
     is_file = output != "-" and (path.is_file() or not path.exists())
     return str(path.parent) if is_file else None

@@ -119,7 +119,7 @@ async def find(client: Client, wanted: Iterable[tuple[str, int | None]]) -> list
 
 
 def order_of(place: Place, target: int | None) -> list[int]:
-    """The replicas with the new leader in front."""
+    """Return the replicas with the new leader in front."""
     if target is None:
         others = [node for node in place.replicas if node != place.leader]
         if not others:
@@ -148,7 +148,7 @@ async def reassign(client: Client, moves: list[tuple[Place, list[int]]]) -> None
 
 
 async def elect(client: Client, places: list[Place]) -> None:
-    """The first replicas become leaders; again while a new copy is not in sync yet."""
+    """Elect the first replicas as leaders; again while a new copy is not in sync yet."""
     if not places:
         return
     topics: dict[str, list[int]] = {}

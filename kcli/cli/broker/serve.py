@@ -211,13 +211,13 @@ def control(broker: Broker, port: int) -> AdminPort:
 
 
 def allow_files() -> None:
-    """As many open files as this process may have: each connection is one, each segment in use another."""
+    """Allow as many open files as this process may have: each connection is one, each segment in use another."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def summary(broker: Broker, data: Path | None) -> list[str]:
-    """What is served, in lines."""
+    """Return what is served, in lines."""
     nodes = counted(len(broker.node_ids), "node")
     topics = list(broker.topics)
     partitions = sum(len(each.partitions) for each in topics)
@@ -234,7 +234,7 @@ def summary(broker: Broker, data: Path | None) -> list[str]:
 
 
 def draft_of(dialect: str | None) -> Iterator[str]:
-    """What a dialect adds to Apache's messages or puts in their place, and who is served it."""
+    """Yield what a dialect adds to or replaces in Apache's messages, and for which clients."""
     from kcli.schemas.catalog import catalog
 
     tables = catalog(dialect)

@@ -92,7 +92,7 @@ def tell_dropped(count: int, quiet: bool) -> None:
 
 
 def watch(when: str, options: dict[str, Any], kept: FlightRecorder) -> LiveView:
-    """What has packets kept around exchanges for which a condition is true. UsageError: it is none."""
+    """Watch for exchanges around which packets are kept. Raises UsageError if `when` is no condition."""
     chosen = {name: options[name] for name in ("ports", "dialect", "memory")}
     unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
     try:

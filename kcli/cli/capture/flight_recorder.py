@@ -159,5 +159,5 @@ class FlightRecorder:
 
 
 def stamp(seconds: int) -> str:
-    """A time (UTC) as part of a name."""
+    """Format a time (UTC) as part of a name."""
     return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y%m%dT%H%M%SZ}"

@@ -18,7 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def findings_option(command: Command) -> Command:
-    """--findings."""
+    """Add --findings."""
     return click.option(
         "--findings", is_flag=True,
         help="Diagnose what passes, too: each finding on standard error, or as an event of --format jsonl.",

@@ -34,11 +34,11 @@ class GrowingFile(NamedFile):
 
 @contextlib.contextmanager
 def open_live_output(output: str) -> Iterator[BinaryIO]:
-    """Standard output for "-", a pipe or a device as it is, else a file under its own name, for its owner alone.
+    """Open standard output for "-", a pipe or a device as it is, else a file under its own name, for its owner alone.
 
-    `open_output` replaces OUT at the end by what is whole; of live traffic each packet counts, so that a file that is
-    written here is not given up when a disk is full or the capture fails. OSError: with the name as it was given.
-    UsageError: the output is an input, or a link.
+    `open_output` replaces OUT at the end by a whole file; of live traffic each packet counts, so that a file written
+    here is kept when a disk is full or the capture fails. Raises OSError with the name as it was given, UsageError if
+    the output is an input, or a link.
     """
     path = Path(output)
     refuse_inputs(output, ())

@@ -32,7 +32,7 @@ MOST_WAITING = 64 << 20  # bytes that the view may be behind
 
 
 def view_options(command: Command) -> Command:
-    """The options of `kcli decode pcap` for live traffic; the command's class is FilterCommand."""
+    """Add the options of `kcli decode pcap` for live traffic; the command's class is FilterCommand."""
     options = (
         format_option(FORMATS, "How to show it; table by default.", paged=False),
         click.option(
@@ -52,7 +52,9 @@ def view_options(command: Command) -> Command:
 
 
 def view_words(options: dict[str, Any]) -> list[str]:
-    """The words of a command line that say these options of `view_options`. UsageError: a filter makes no sense."""
+    """Return the words of a command line with these options of `view_options`. Raises UsageError: a filter makes no
+    sense.
+    """
     filter_of(options, ())
     words: list[str] = []
     for param in click.get_current_context().command.params:

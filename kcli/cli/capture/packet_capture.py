@@ -29,12 +29,12 @@ class Piece(NamedTuple):
 
 
 def capture_filter(ports: Sequence[int]) -> str:
-    """What is captured, in the language of pcap-filter(7)."""
+    """Return the filter of what is captured, in the language of pcap-filter(7)."""
     return "tcp" + (f" and ({' or '.join(f'port {port}' for port in ports)})" if ports else "")
 
 
 def capture_words(interface: str, ports: Sequence[int]) -> list[str]:
-    """The command line of what captures. UsageError: there is neither."""
+    """Return the command line of the capturing program. Raises UsageError if there is none."""
     wanted = capture_filter(ports)
     if found := shutil.which("tcpdump"):
         return [found, "-i", interface, "-n", "-U", "--immediate-mode", "-B", str(BUFFER_MIB << 10), "-w", "-", wanted]
@@ -51,7 +51,7 @@ class PieceReader:
         self._rest = bytearray()
 
     def feed(self, data: bytes) -> Piece | None:
-        """The packets that are whole now, none with the header; None: no more than before."""
+        """Return the packets that are whole now, none with the header; None: no more than before."""
         self._rest += data
         begins = not self.header
         if begins:
@@ -81,7 +81,7 @@ class PacketCapture:
         self._stopped = False
 
     async def pieces(self) -> AsyncGenerator[Piece, None]:
-        """Packets, until `stop`. NetworkError: it failed, at the start or later."""
+        """Yield packets until `stop`. Raises NetworkError if it failed, at the start or later."""
         pipe = asyncio.subprocess.PIPE
         self.process = await asyncio.create_subprocess_exec(
             *self.words, stdout=pipe, stderr=pipe, stdin=asyncio.subprocess.DEVNULL, start_new_session=True
@@ -119,7 +119,7 @@ class PacketCapture:
 
 
 def why_ended(said: str, code: int) -> str:
-    """What a capture that failed has said, or how its process ended (a signal's number is below zero)."""
+    """Return why a capture failed: its last words, or how its process ended (a signal's number is below zero)."""
     lines = [line for line in said.strip().splitlines() if not USUAL.match(line)]
     if lines:
         return " ".join(lines[-2:])

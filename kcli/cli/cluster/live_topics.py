@@ -11,7 +11,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def live_topics_options(command: Command) -> Command:
-    """--topic-map, as `topics` (see `parse_topic_map`), and --create-topics, as `create`."""
+    """Add --topic-map, as `topics` (see `parse_topic_map`), and --create-topics, as `create`."""
     command = click.option(
         "--create-topics/--no-create-topics", "create", default=True, help="Create topics that the cluster lacks."
     )(command)

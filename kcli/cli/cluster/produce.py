@@ -155,7 +155,7 @@ async def send_all(producer: Producer, records: Iterable[Pair], throughput: floa
 
 
 def made_up(count: int, size: int) -> Iterator[Pair]:
-    """Values of capital letters, as kafka-producer-perf-test makes them; a thousand different ones, over and over."""
+    """Yield values of capital letters, as kafka-producer-perf-test makes them; a thousand different ones, repeated."""
     chance = random.Random(0)
     letters = bytes(range(ord("A"), ord("Z") + 1))
     values = [bytes(chance.choices(letters, k=size)) for _ in range(min(MADE_UP, count))]
@@ -164,7 +164,9 @@ def made_up(count: int, size: int) -> Iterator[Pair]:
 
 
 def lines(file: str, separator: str | None) -> Iterator[Pair]:
-    """A record for each line; InputError for a line without its separator, or longer than any record may be."""
+    """Yield a record for each line. Raises InputError for a line without its separator, or longer than any record may
+    be.
+    """
     if file == "-":
         yield from pairs(sys.stdin.buffer, "standard input", separator)
         return
@@ -190,7 +192,7 @@ def pairs(stream: BinaryIO, name: str, separator: str | None) -> Iterator[Pair]:
 
 
 async def watch(statistics: Statistics) -> None:
-    """A line every few seconds, of what was done since the one before."""
+    """Print a line every few seconds about the time since the last one."""
     before = 0
     while True:
         await asyncio.sleep(WINDOW_SECONDS)

@@ -107,7 +107,7 @@ def proxy(
 
 
 def listen_address(option: str, text: str) -> Address:
-    """HOST:PORT, an IPv6 host in brackets; without a host all addresses of the machine. UsageError."""
+    """Parse HOST:PORT, an IPv6 host in brackets; without a host all addresses of the machine. Raises UsageError."""
     host, colon, port = text.strip().rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     known = port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) < 1 << 16
@@ -140,7 +140,7 @@ def advertised_host(text: str) -> str:
 
 @contextlib.contextmanager
 def listener_tls(certificate: str | None, key: str | None, places: Places) -> Iterator[ssl.SSLContext]:
-    """What the listeners speak: with that certificate, or one of a CA whose own lies in a file for as long."""
+    """Yield the listeners' TLS: with that certificate, or one of a new CA, whose own is in a file meanwhile."""
     require("TLS with clients", "tls")
     from kcli.broker.security.listener_tls import made_authority, read_pair, server_context
 

@@ -112,9 +112,10 @@ def send(
 
 
 def request_bytes(file: str, hex_: bool, base64_: bool, api: str | None) -> bytes:
-    """What FILE or standard input holds; with --api and neither of them a request in which every field has its default.
+    """Read FILE or standard input; with --api and neither of them return a request in which every field has its
+    default.
 
-    A terminal is not waited for.
+    Does not wait for a terminal.
     """
     if api is not None and file == "-" and sys.stdin.isatty():
         return b"{}"
@@ -123,7 +124,7 @@ def request_bytes(file: str, hex_: bool, base64_: bool, api: str | None) -> byte
 
 
 async def send_raw(config: ClientConfig, requests: list[Outgoing], node: int | None, show: Show, note: Note) -> None:
-    """On a connection on which nothing was said before, but for a login where the configuration has one."""
+    """Send on a new connection, after nothing but a login where the configuration has one."""
     if node is None and not config["security.protocol"].startswith("SASL"):
         client = Client(config)
         connection = await BrokerConnection.open(client.bootstrap[0], config)
@@ -155,7 +156,9 @@ async def send_written(
 
 
 def spoken(session: Session, request: Written) -> str | None:
-    """The dialect to write a request in. NetworkError: only a dialect that the broker does not speak has it."""
+    """Return the dialect to write a request in. Raises NetworkError if only a dialect that the broker does not speak
+    has it.
+    """
     if session.dialect is None and request.version is not None:
         known = catalog(None).api(request.api_key)
         lack = session.versions.lack(request.api_key, request.version)
@@ -165,7 +168,7 @@ def spoken(session: Session, request: Written) -> str | None:
 
 
 def doubt_of(session: Session, request: Outgoing) -> str | None:
-    """What of a request its broker does not have, by its own word."""
+    """Return which part of a request its broker lacks, by its ApiVersions."""
     if request.api_key is None or request.version is None:
         return None
     lack = session.versions.lack(request.api_key, request.version)
@@ -175,7 +178,7 @@ def doubt_of(session: Session, request: Outgoing) -> str | None:
 async def send_to_leaders(
     config: ClientConfig, requests: list[Written], show: Show, note: Note, dialect: str | None
 ) -> None:
-    """One after the other, each to the leader of its partitions; the last answer to each is printed."""
+    """Send one request after the other, each to the leader of its partitions; print the last response to each."""
     async with Client(config, dialect, note) as client:
         for number, each in enumerate(requests, 1):
             await send_to_leader(client, number, each, show)

@@ -34,7 +34,7 @@ def report_findings(
 
 
 def error_lines(found: Findings, faults: Iterable[str] = ()) -> list[str]:
-    """What is wrong, a line for each problem; a batch cut at the end is none. faults: more, some of them the same."""
+    """Return a line for each problem; a batch cut at the end is none. faults: more, some of them the same."""
     lines = [f"{path}: {reason}" if path else reason for _at, path, reason in found.problems]
     for damage in found.damages:
         if not (damage.lawful and damage.start):

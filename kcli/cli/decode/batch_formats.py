@@ -22,9 +22,11 @@ TABLE = "{:>12}  {:>25}  {:>7}  {:>5}  {:<6}  {:<6}  {:<24}  {:>9}  {:<8}  {}"
 
 
 def hook_of(topic: str | None, dialect: str | None, secrets: bool, embedded: bool = False) -> Hook | None:
-    """What decodes the records of an internal topic; None without a topic. Raises UsageError: not an internal topic.
+    """Return the decoder of an internal topic's records; None without a topic. Raises UsageError: not an internal
+    topic.
 
-    embedded: with what members of groups say to each other."""
+    embedded: with what members of groups say to each other.
+    """
     if topic is None:
         return None
     from kcli.records.internal import TOPICS, record_members
@@ -44,7 +46,7 @@ def write_lines(
 
 
 def write_table(source: OpenSource, out: BinaryIO, bar: Callable[[int], None] | None = None) -> Findings:
-    """A line for each batch, below HEADINGS. Returns what was wrong."""
+    """Write a line for each batch, below HEADINGS. Return the problems."""
     from kcli.jsontext import loads
     from kcli.records.parallel_json import LineForm, write_json_lines
 
@@ -82,5 +84,5 @@ def table_line(row: dict[str, Any]) -> str:
 
 
 def time_text(milliseconds: int) -> str:
-    """A timestamp as UTC with milliseconds; as it is where no calendar has it."""
+    """Format a timestamp as UTC with milliseconds; as it is where no calendar has it."""
     return f"{date_text(milliseconds)}Z" if has_date(milliseconds) else date_text(milliseconds)

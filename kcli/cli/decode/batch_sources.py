@@ -25,7 +25,7 @@ class OpenSource:
         self.read, self.size, self.seekable = read, size, seekable
 
     def start(self) -> bytes:
-        """The first bytes, 4,096 at most; none where they can't be read twice."""
+        """Return the first bytes, 4,096 at most; none where they can't be read twice."""
         room = bytearray(LOOKED_AT)
         return bytes(room[: self.read(memoryview(room), 0)]) if self.seekable else b""
 
@@ -55,7 +55,7 @@ def memory_source(data: bytes) -> OpenSource:
 
 
 def segments_in(files: tuple[str, ...]) -> tuple[str, ...]:
-    """The files as they are; of a directory the log segments in it and below, by name. InputError: it has none."""
+    """Return the files; of a directory the log segments in it and below, by name. Raises InputError if it has none."""
     found: list[str] = []
     for file in files:
         inside = sorted(map(str, Path(file).rglob("*.log"))) if file != "-" and Path(file).is_dir() else [file]

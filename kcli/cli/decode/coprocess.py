@@ -48,7 +48,7 @@ class Reply(NamedTuple):
 
 
 def check_lines(options: dict[str, Any], forms: tuple[str, ...] = ("json",)) -> None:
-    """UsageError: options that --lines has no use for. forms: values of --format that it takes."""
+    """Raise UsageError for options that --lines has no use for. forms: values of --format that it takes."""
     if options.get("hex_") and options.get("base64_"):
         raise UsageError("--hex and --base64: one of them at most")
     if (form := options.get("format_", forms[0])) not in forms:
@@ -89,7 +89,7 @@ def opened(file: str) -> Iterator[io.BufferedReader]:
 
 
 def waiting(source: io.BufferedReader) -> Callable[[], None]:
-    """Waits awake until there is more to read, for AWAKE at most; not at all with one core, which the writer needs."""
+    """Return a function that polls for input, for AWAKE at most; not at all with one core, which the writer needs."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     poll, now = select.poll(), time.perf_counter_ns
     try:
@@ -108,7 +108,7 @@ def waiting(source: io.BufferedReader) -> Callable[[], None]:
 
 
 def whole_lines(source: io.BufferedReader) -> Iterator[list[Line]]:
-    """The lines that came with each read, without those still under way; the last one need not have an end."""
+    """Yield the lines that came with each read, without a partial one; the last one need not have an end."""
     number, size = 0, 0  # of the lines that have ended; bytes of the one under way
     held = bytearray()  # the start of that one; nothing where it is too long
     while chunk := source.read1(CHUNK):
@@ -141,7 +141,7 @@ def reply_to(text: bytes | None, number: int, answer: Callable[[bytes, int], Rep
 
 
 def error_reply(error: KcliError, number: int, row: dict[str, Any] | None = None) -> Reply:
-    """What answers a bad line. row: what could be read of it, which stands in front."""
+    """Return the answer to a bad line. row: what could be read of it, put in front."""
     text = str(error)
     said: dict[str, Any] = {"error": text, "line": number}
     if isinstance(error, DecodeError | EncodeError):
@@ -152,7 +152,9 @@ def error_reply(error: KcliError, number: int, row: dict[str, Any] | None = None
 
 
 def message_of(text: bytes, number: int, base64_: bool) -> tuple[bytes, dict[str, Any]]:
-    """(bytes, JSON) of a line: hex or base64 text, or a JSON object that has it as "hex" or "base64". InputError."""
+    """Return (bytes, JSON) of a line: hex or base64 text, or a JSON object with "hex" or "base64".
+    Raises InputError.
+    """
     if text[:1] == b"{":
         row = loads(text, line=number)
         return bytes_in(row, number), row
@@ -160,7 +162,7 @@ def message_of(text: bytes, number: int, base64_: bool) -> tuple[bytes, dict[str
 
 
 def bytes_in(row: dict[str, Any], number: int) -> bytes:
-    """The bytes of a JSON object that has them as "hex" or "base64". InputError."""
+    """Return the bytes of a JSON object that has them as "hex" or "base64". Raises InputError."""
     named = [(form, row[form]) for form in FORMS if form in row]
     if len(named) != 1 or not isinstance(named[0][1], str):
         raise InputError('an object needs the message as text, "hex" or "base64"')

@@ -52,7 +52,9 @@ def data(**options: Any) -> None:
 
 
 def data_shape(data: bytes, _frame: Frame, options: dict[str, Any]) -> Shape:
-    """How a data message is read. options: name, dialect, data_version. DecodeError; UsageError: in which version?"""
+    """Return how to read a data message. options: name, dialect, data_version. Raises DecodeError; UsageError without a
+    version.
+    """
     name, dialect, said = options["name"], options["dialect"], options["data_version"]
     if name in VERSION_IN_FRONT or name in NUMBERED_INSIDE:
         if said is not None:

@@ -45,12 +45,14 @@ class DecodedLines:
     """Answers lines with the JSON of their messages, as `kcli decode` prints it; plans are kept by API and version."""
 
     def __init__(self, options: dict[str, Any], shape_of: ShapeOf, finish: Finish, *, requests: bool) -> None:
-        """options: those of `kcli decode request`. finish: gives a problem with a frame, and its start, more words."""
+        """Answer lines. options: those of `kcli decode request`. finish: adds a hint to a problem with a frame at its
+        start.
+        """
         self.options, self.shape_of, self.finish, self.requests = options, shape_of, finish, requests
         self.plans: dict[Any, Plan] = {}
 
     def answer(self, text: bytes, number: int) -> Reply:
-        """The reply to a line. KcliError: it is bad."""
+        """Return the reply to a line. Raises KcliError for a bad one."""
         data, row = message_of(text, number, self.options["base64_"])
         options = self.options | api_in(row) if row and not self.requests else self.options
         try:
@@ -60,7 +62,7 @@ class DecodedLines:
         return self.careful(data, number, options) if made is None else Reply(made)
 
     def fast(self, data: bytes, options: dict[str, Any]) -> bytes | None:
-        """The text of a message that is as it should be; None: it may not be. DecodeError: it is not."""
+        """Return the text of a faultless message; None: there may be faults. Raises DecodeError if there are."""
         start = PREFIX if options["framed"] is not False and starts_with_length(data) else 0
         if options["framed"] and not start:
             return None
@@ -80,14 +82,14 @@ class DecodedLines:
         return b"%b%b%b%b}" % (plan.start, head[: -plan.trim] if plan.trim else head, plan.between, text)
 
     def request_plan(self, data: bytes, start: int) -> Plan:
-        """DecodeError: the tables lack the message. UsageError: it is none of those that the options say."""
+        """Plan a request. Raises DecodeError if the tables lack it, UsageError if the options exclude it."""
         shape = self.shape_of(data, Frame(start, len(data)), self.options)
         known = catalog(self.options["dialect"]).known(api_of(data, start)[0])
         name = f',"requestApiKeyName":{dumps(known.log_name)}}},"request":'
         return Plan(shape.header, shape.body(0), b'{"requestHeader":', 1, name.encode())
 
     def response_plan(self, api: str | None, version: int | None) -> Plan:
-        """InputError: nobody said what it answers."""
+        """Plan a response. Raises InputError without the API and version of its request."""
         if api is None or version is None:
             raise InputError(f'of which request? --api and --api-version, or "{KEY}" and "{VERSION}" in the line')
         key = catalog(self.options["dialect"]).api_key(api)
@@ -96,12 +98,12 @@ class DecodedLines:
         return Plan(header, None, b'{"responseHeader":', 0, between.encode())
 
     def response_codec(self, data: bytes, start: int, api: str, version: int) -> MessageCodec:
-        """Of the body at `start`. DecodeError."""
+        """Return the codec of the body at `start`. Raises DecodeError."""
         dialect = self.options["dialect"]
         return frames.response_codec(data, start, catalog(dialect).api_key(api), version, dialect, strict=True)
 
     def careful(self, data: bytes, number: int, options: dict[str, Any]) -> Reply:
-        """The reply to any message: with what is wrong, and what could be read before that."""
+        """Return the reply to any message: with its problems, and what could be read before them."""
         frame = frame_of(data, options["framed"])
         try:
             shape = self.shape_of(data, frame, options)
@@ -116,7 +118,7 @@ class DecodedLines:
 
 
 def api_in(row: dict[str, Any]) -> dict[str, Any]:
-    """The API and version that a line of JSON names, as options. InputError."""
+    """Return the API and version that a line of JSON names, as options. Raises InputError."""
     said: dict[str, Any] = {}
     if (api := row.get(KEY)) is not None:
         if not isinstance(api, str | int) or isinstance(api, bool):
@@ -130,7 +132,7 @@ def api_in(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def frame_of(data: bytes, framed: bool | None) -> Frame:
-    """The one message of a line. InputError: its length is wrong; there are several."""
+    """Return the one message of a line. Raises InputError for a wrong length, or several messages."""
     found = list(frames_of(data, framed or None, lambda data: True, lambda error: None)) if framed is not False else []
     if len(found) > 1:
         raise InputError(f"{len(found)} messages on one line: one expected")
@@ -140,9 +142,10 @@ def frame_of(data: bytes, framed: bool | None) -> Frame:
 def batch_reply(
     text: bytes, number: int, base64_: bool, full: bool, secrets: bool, record: Hook | None, slips: SlipNamer
 ) -> Reply:
-    """The batch on a line, or a list of those that stand there; with what is wrong. KcliError: the line is bad.
+    """Return the batch on a line, or a list of several, and the problems. Raises KcliError for a bad line.
 
-    full: with records, which `record` decodes further. slips: names what a batch that is wrong looks like."""
+    full: with records, which `record` decodes further. slips: names what a faulty batch looks like.
+    """
     from kcli.cli.decode.batch_findings import error_lines
     from kcli.records.record_faults import field_faults
     from kcli.records.text import Findings, batches_json

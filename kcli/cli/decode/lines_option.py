@@ -11,5 +11,5 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def lines_option(text: str) -> Callable[[Command], Command]:
-    """--lines, as `lines`. text: what stands on a line and what answers it."""
+    """Add --lines, as `lines`. text: what a line holds and what answers it."""
     return click.option("--lines", is_flag=True, help=f"{text}, at once: for a program that asks again and again.")

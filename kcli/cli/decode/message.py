@@ -37,7 +37,7 @@ MOST_SHAPES = 256  # of requests that are kept
 
 
 def message_options(api: str, version: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The options of both commands. api, version: help of --api and --api-version."""
+    """Add the options of both commands. api, version: help of --api and --api-version."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in options_of(api, version):
@@ -149,7 +149,7 @@ def decode_lines(options: dict[str, Any], shape_of: ShapeOf) -> None:
 
 
 def slips_for(shape_of: ShapeOf) -> Callable[[bytes, int, dict[str, Any]], str]:
-    """What finds the likely slip in such messages."""
+    """Return the finder of likely slips in such messages."""
     if shape_of is request_shape:
         return request_text
     return response_text if shape_of is response_shape else lambda _data, _start, _options: ""
@@ -198,7 +198,7 @@ def reach(shape_of: ShapeOf, options: dict[str, Any], data: bytes) -> int:
 
 
 def batch_slip(data: bytes, frame: Frame, shape: Shape, slips: SlipNamer) -> str:
-    """The likely slip in the first of a message's records fields that has one, behind "; "; "" without any."""
+    """Return the likely slip in the first of a message's records fields that has one, after "; "; "" without any."""
     start = shape.header.skip(data, frame.start)
     for span in shape.body(start).spans(data, start, secrets=True):
         if span.type.endswith("records") and span.value and (text := slips.text(bytes(span.value), 0, {})):
@@ -207,7 +207,7 @@ def batch_slip(data: bytes, frame: Frame, shape: Shape, slips: SlipNamer) -> str
 
 
 def begins_request(data: bytes, dialect: str | None) -> bool:
-    """Whether data starts with an API and version that the tables have, behind its length or not."""
+    """Return whether data starts with a known API and version, after its length or not."""
     for start in (0, PREFIX) if len(data) >= 2 * PREFIX else (0,) if len(data) >= PREFIX else ():
         api_key, version = api_of(data, start)
         known = catalog(dialect).api(api_key)
@@ -217,7 +217,7 @@ def begins_request(data: bytes, dialect: str | None) -> bool:
 
 
 def reads_request(data: bytes, dialect: str | None) -> bool:
-    """Whether data is one request to its last byte."""
+    """Return whether data is one request to its last byte."""
     options = {"dialect": dialect, "api": None, "api_version": None}
     try:
         return is_whole(data, request_shape(data, Frame(0, len(data)), options))
@@ -226,7 +226,7 @@ def reads_request(data: bytes, dialect: str | None) -> bool:
 
 
 def request_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
-    """How a request frame is read. options: dialect, api, api_version. DecodeError, UsageError."""
+    """Return how to read a request frame. options: dialect, api, api_version. Raises DecodeError, UsageError."""
     api_key, version = api_of(data, frame.start)
     check_said(api_key, version, options)
     shape = shape_of_requests(api_key, version, options["dialect"])
@@ -245,13 +245,15 @@ def has_client(data: bytes, header: MessageCodec) -> bool:
 
 
 def no_body(api_key: int, version: int, dialect: str | None) -> MessageCodec:
-    """DecodeError: nobody knows the body of an unknown API."""
+    """Raise DecodeError: the body of an unknown API is unknown."""
     raise frames.unknown_version(api_key, version, dialect)
 
 
 @lru_cache(MOST_SHAPES)
 def shape_of_requests(api_key: int, version: int, dialect: str | None) -> Shape:
-    """How requests of an API and version are read. DecodeError of the body: no such API, or no such version."""
+    """Return how to read requests of an API and version. Decoding the body raises DecodeError for an unknown API or
+    version.
+    """
     known = catalog(dialect).api(api_key)
     if known is None:
         return Shape(
@@ -274,7 +276,7 @@ def shape_of_requests(api_key: int, version: int, dialect: str | None) -> Shape:
 
 
 def check_said(api_key: int, version: int, options: dict[str, Any]) -> None:
-    """--api and --api-version add nothing to a request's own; where they contradict it something is amiss."""
+    """Raise UsageError where --api or --api-version contradicts the request's own, to which they add nothing."""
     if options["api"] is not None and catalog(options["dialect"]).api_key(options["api"]) != api_key:
         raise UsageError(f"--api {options['api']}: the request's header has API key {api_key}")
     if options["api_version"] not in (None, version):
@@ -282,7 +284,7 @@ def check_said(api_key: int, version: int, options: dict[str, Any]) -> None:
 
 
 def response_shape(data: bytes, frame: Frame, options: dict[str, Any]) -> Shape:
-    """How a response frame is read. options: dialect, api, api_version. UsageError."""
+    """Return how to read a response frame. options: dialect, api, api_version. Raises UsageError."""
     dialect, version = options["dialect"], options["api_version"]
     api_key = catalog(dialect).api_key(options["api"])
     return Shape(

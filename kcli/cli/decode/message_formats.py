@@ -40,7 +40,7 @@ class PaddingError(InputError):
 
 
 def is_whole(data: bytes, shape: Shape) -> bool:
-    """Whether data is this message and nothing else. DecodeError."""
+    """Return whether data is this message and nothing else. Raises DecodeError."""
     start = shape.header.skip(data)
     codec = shape.body(start)
     end = codec.fit(data, start)[2] if codec.variants else codec.skip(data, start)
@@ -48,7 +48,7 @@ def is_whole(data: bytes, shape: Shape) -> bool:
 
 
 def is_padding(codec: MessageCodec, rest: bytes) -> bool:
-    """Whether these bytes behind a message are some that clients send, and brokers pass over."""
+    """Return whether these bytes after a message are some that clients send, and brokers pass over."""
     versions, padding = PADDING.get(codec.name, ((), b""))
     return (codec.version in versions and rest == padding) or (codec.grammar.flexible and rest == EMPTY_SECTION)
 
@@ -71,7 +71,9 @@ def show_json(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) 
 def read_json(
     data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]
 ) -> tuple[dict[str, Any], list[InputError]]:
-    """The JSON of a message, or of what could be read of it, and what is wrong. DecodeError: nothing could be read."""
+    """Return the JSON of a message, or of its readable part, and the problems. Raises DecodeError if nothing could be
+    read.
+    """
     try:
         header, start = shape.header.read(data, frame.start)
         codec = shape.body(start)
@@ -98,7 +100,7 @@ def add_embedded(codec: MessageCodec, body: Any, options: dict[str, Any]) -> Non
 
 
 def partly(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> dict[str, Any] | None:
-    """The JSON of what can be read of a message that does not decode; None where that is nothing."""
+    """Return the JSON of the readable part of a message that does not decode; None where that is nothing."""
     from kcli.grammar.partial import partial_json
 
     header, body = list[Span](), list[Span]()
@@ -128,7 +130,7 @@ def print_json(made: dict[str, Any]) -> None:
 def records_hook(
     records: str, secrets: bool = False, findings: Findings | None = None
 ) -> Callable[[memoryview], bytes] | None:
-    """What turns the bytes of a records field into JSON, for a value of --records. findings: takes what is wrong."""
+    """Return the function that turns a records field into JSON, for a value of --records. findings: takes problems."""
     if records in ("none", "raw"):
         return None
     from kcli.records import batches_json
@@ -160,7 +162,7 @@ class Wrong:
             self.hook = checked
 
     def problems(self, data: bytes, body: dict[str, Any]) -> list[InputError]:
-        """body: the message's JSON."""
+        """Return the problems of a message. body: its JSON."""
         codec, found = self.codec, self.in_records()
         if (rest := body.get(TRAILING)) is not None:
             size = rest["redacted"] if isinstance(rest, dict) else len(rest) // 4 * 3 - rest.count("=")
@@ -168,7 +170,7 @@ class Wrong:
         return found
 
     def in_records(self) -> list[InputError]:
-        """What is wrong with batches."""
+        """Return the problems of batches."""
         if self.hook is None:
             return []
         from kcli.cli.decode.batch_findings import error_lines
@@ -187,7 +189,7 @@ def left_over(codec: MessageCodec, data: bytes, end: int) -> InputError:
 
 
 def show_table(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
-    """Path and value, a line each."""
+    """Print path and value, a line each."""
     header, start = shape.header.read(data, frame.start)
     codec = shape.body(start)
     found = Wrong(options, codec)
@@ -213,7 +215,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
-    """Every field's bytes; those before an error are shown before it is raised."""
+    """Print every field's bytes; those before an error are shown before it is raised."""
     from kcli.cli.decode.spans import failure_line, hexdump_lines, tree_lines
 
     if options["records"] == "raw" and options["format_"] == "tree":
@@ -253,7 +255,7 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
 
 
 def with_batches(spans: list[Span], options: dict[str, Any], what: str) -> tuple[list[Span], list[InputError]]:
-    """The spans with those of each batch behind the field that holds it, and what is wrong with the batches."""
+    """Return the spans with those of each batch after the field that holds it, and the problems of the batches."""
     from kcli.records.record_faults import field_faults
     from kcli.records.spans import batch_spans
 
@@ -279,7 +281,7 @@ def with_batches(spans: list[Span], options: dict[str, Any], what: str) -> tuple
 
 
 def folded(spans: list[Span], data: bytes) -> list[Span]:
-    """The spans of batches with one for all the records of a batch."""
+    """Return the spans of batches with one for all the records of a batch."""
     made: list[Span] = []
     for span in spans:
         path, records, _ = span.path.partition(".records")

@@ -32,17 +32,17 @@ class Piece(NamedTuple):
     data: bytes | InputError
 
     def source(self, file: str) -> str:
-        """How problems with it name where it comes from."""
+        """Return the name of its source for messages about problems."""
         return f"{name_of(file)}: {self.place}" if self.place else name_of(file)
 
 
 def pieces(
     file: str, hex_: bool, base64_: bool, reads: Reads, begins: Reads, *, batches: bool = False
 ) -> Iterator[Piece]:
-    """The input as a whole, or each line of hex or base64 text where lines are messages of their own.
+    """Yield the input as a whole, or each line of hex or base64 text where lines are messages of their own.
 
     reads: whether bytes are a whole message; begins: whether they start as one. batches: they may be record batches.
-    UsageError, InputError.
+    Raises UsageError, InputError.
     """
     if hex_ and base64_:
         raise UsageError("--hex and --base64: one of them at most")
@@ -65,7 +65,7 @@ def pieces(
 
 
 def decoded(text: bytes, bytes_of: Callable[[bytes], bytes]) -> bytes | InputError:
-    """The bytes that the text says, or what is wrong with it."""
+    """Return the bytes of the text, or the error in it."""
     try:
         return bytes_of(text)
     except InputError as error:
@@ -73,7 +73,9 @@ def decoded(text: bytes, bytes_of: Callable[[bytes], bytes]) -> bytes | InputErr
 
 
 def are_messages(lines: list[bytes], bytes_of: Callable[[bytes], bytes], reads: Reads, begins: Reads) -> bool:
-    """Whether each line is a message: not a hex dump, nor one message over several lines (`xxd -p`, `base64`)."""
+    """Return whether each line is a message: not a hex dump, nor one message over several lines (`xxd
+    -p`, `base64`).
+    """
     if len(lines) < 2 or is_dump(lines[0]):
         return False
     whole = decoded(b"\n".join(lines), bytes_of)
@@ -91,11 +93,11 @@ def frames_of(
     note: Callable[[InputError], None],
     reach: Callable[[bytes], int] = lambda data: 0,
 ) -> Iterator[Frame]:
-    """The frames in a piece. By default framed when lengths lead exactly to the end of it, or when more of it can be
-    read behind a length than from its first byte on; `note` gets how many bytes are missing then, or left.
+    """Yield the frames in a piece. By default framed when lengths lead exactly to the end of it, or when more of it can
+    be read after a length than from its first byte on; `note` then gets how many bytes are missing or left.
 
-    Frames behind lengths that count themselves or are little endian are found, too, which `note` gets. DecodeError.
-    reach: how many bytes of a message can be read.
+    Frames after lengths that count themselves or are little endian are found, too; `note` gets that. Raises
+    DecodeError. reach: how many bytes of a message can be read.
     """
     fits = framed is not False and chain_fits(data)
     if framed is not False and not fits:

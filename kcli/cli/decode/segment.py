@@ -90,7 +90,7 @@ def segment(files: tuple[str, ...], **given: Any) -> int:
 
 
 def expand(files: tuple[str, ...]) -> list[str]:
-    """The files; for a folder the files of logs in it, by name, each log before the files beside it."""
+    """Return the files; for a folder the files of logs in it, by name, each log before the files beside it."""
     from kcli.records.segments import kind_of
 
     paths: list[str] = []

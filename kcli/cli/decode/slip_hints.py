@@ -14,14 +14,14 @@ MOST_LINES = 1000  # messages, where each line is answered
 
 
 def request_text(frame: bytes, start: int, options: dict[str, Any]) -> str:
-    """The slips of a request at `start` of the input, behind "; "; "" where none is found. options: dialect."""
+    """Return the slips of a request at `start` of the input, after "; "; "" where none is found. options: dialect."""
     from kcli.grammar.slips import hints
 
     return behind(hints.hints_text(hints.request_hints(frame, options["dialect"]), start))
 
 
 def response_text(frame: bytes, start: int, options: dict[str, Any]) -> str:
-    """The slips of a response. options: dialect, api, api_version."""
+    """Return the slips of a response. options: dialect, api, api_version."""
     from kcli.grammar.slips import hints
 
     dialect, version = options["dialect"], options["api_version"]
@@ -30,12 +30,12 @@ def response_text(frame: bytes, start: int, options: dict[str, Any]) -> str:
 
 
 def message_text(frame: bytes, start: int, options: dict[str, Any]) -> str:
-    """The slips of a response where the options have an api, else of a request."""
+    """Return the slips of a response where the options have an api, else of a request."""
     return (response_text if "api" in options else request_text)(frame, start, options)
 
 
 def batch_text(data: bytes, start: int, options: dict[str, Any]) -> str:
-    """The slips of a batch."""
+    """Return the slips of a batch."""
     from kcli.records.slips import hints
 
     return behind(hints.batch_text(hints.batch_hints(data), start))
@@ -49,18 +49,22 @@ class SlipNamer:
     """Names the slips of a run's first messages that do not decode."""
 
     def __init__(self, text_of: Callable[[bytes, int, dict[str, Any]], str], most: int = MOST) -> None:
-        """text_of: the slips of a frame, where it begins in the input, by the command's options. most: messages."""
+        """Name slips. text_of: the slips of a frame, where it begins in the input, by the command's options. most:
+        messages.
+        """
         self.text_of, self.left, self.bytes_left = text_of, most, MOST_BYTES
 
     def text(self, frame: bytes, start: int, options: dict[str, Any]) -> str:
-        """ "; it reads to its end with ...", "" where nothing is found. start: the offset of the frame in the input."""
+        """Return "; it reads to its end with ...", "" where nothing is found. start: the offset of the frame in the
+        input.
+        """
         if not self.left or self.bytes_left <= 0:
             return ""
         self.left, self.bytes_left = self.left - 1, self.bytes_left - len(frame)
         return self.text_of(frame, start, options)
 
     def named(self, problem: InputError, frame: bytes, start: int, options: dict[str, Any]) -> InputError:
-        """A problem with a frame, and the likely slip behind it."""
+        """Return a problem with a frame, with the likely slip added."""
         if not isinstance(problem, DecodeError) or not (text := self.text(frame, start, options)):
             return problem
         return DecodeError(problem.path, problem.offset, problem.reason + text, what=problem.what)

@@ -16,7 +16,7 @@ VALUE = 60  # characters of a value
 
 
 def tree_lines(data: bytes, spans: list[Span], dialect: str | None = None) -> Iterator[str]:
-    """A line for each value: offset, its first bytes, path, value, type."""
+    """Yield a line for each value: offset, its first bytes, path, value, type."""
     width = max((len(span.path) for span in spans), default=0)
     for span in spans:
         start, meaning = shown_bytes(data, span), describe(span, dialect)
@@ -24,7 +24,7 @@ def tree_lines(data: bytes, spans: list[Span], dialect: str | None = None) -> It
 
 
 def hexdump_lines(data: bytes, spans: list[Span], dialect: str | None = None) -> Iterator[str]:
-    """All bytes of each value, sixteen a line, with their text; path and value stand beside the first."""
+    """Yield all bytes of each value, sixteen a line, with their text; path and value are beside the first."""
     for span in spans:
         label = f"{span.path}  {describe(span, dialect)}"
         for start in range(span.start, max(span.end, span.start + 1), ROW):
@@ -34,7 +34,9 @@ def hexdump_lines(data: bytes, spans: list[Span], dialect: str | None = None) ->
 
 
 def failure_line(data: bytes, failure: DecodeError, hidden: bool, format_: str = "tree") -> str:
-    """Where decoding stopped, and why, in the layout of that format. hidden: the bytes there may be a secret's."""
+    """Return where decoding stopped, and why, in the layout of that format. hidden: the bytes there
+    may be a secret's.
+    """
     if format_ == "hexdump":
         row = data[failure.offset : failure.offset + ROW]
         return dump_line(row, failure.offset, f"{failure.path}  {failure.reason}", hidden)
@@ -59,14 +61,14 @@ def shown_bytes(data: bytes, span: Span) -> str:
 
 
 def describe(span: Span, dialect: str | None) -> str:
-    """The value as a person reads it, and its type where the value doesn't say it."""
+    """Format the value for people, and its type where the value doesn't tell it."""
     if span.type.endswith("count") or span.type in ("tag and size", "nullable struct"):
         return f"{'null' if span.value is None else span.value}"
     return f"{text_of(span.value)}{meaning(span, dialect)}  ({span.type})"
 
 
 def text_of(value: Any) -> str:
-    """A value in a few words."""
+    """Format a value in a few words."""
     if isinstance(value, Hidden):
         return f"({value!r})"
     if isinstance(value, bytes):
@@ -80,7 +82,7 @@ def text_of(value: Any) -> str:
 
 
 def meaning(span: Span, dialect: str | None) -> str:
-    """The name behind a number that has one."""
+    """Return the name of a number that has one."""
     name = span.path.rpartition(".")[2]
     if name == "errorCode" or name.endswith("ErrorCode"):
         return f"  {catalog(dialect).error_name(span.value)}"

@@ -113,7 +113,7 @@ def answer_pairs(file: str | None, other: str | None, reply: PairReply, options:
 
 
 def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str, Any]) -> list[Side]:
-    """Both sides; with --as java the first as Kafka's Java client would send it. kind: as for `java_bytes`."""
+    """Return both sides; with --as java the first as Kafka's Java client would send it. kind: as for `java_bytes`."""
     java = options["as_"] is not None
     if java and got is None:
         expected, got = None, expected
@@ -133,7 +133,7 @@ def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str
 
 
 def read_given(file: str, options: dict[str, Any], java: bool) -> Given:
-    """A message's bytes; java: or its JSON."""
+    """Read a message's bytes; java: or its JSON."""
     hex_, base64_ = options["hex_"], options["base64_"]
     if not java:
         return read_message(file, hex_, base64_)
@@ -148,7 +148,7 @@ def read_given(file: str, options: dict[str, Any], java: bool) -> Given:
 
 
 def side_of(given: Given, kind: str, options: dict[str, Any], java: bool) -> Side:
-    """The fields of one side. InputError."""
+    """Return the fields of one side. Raises InputError."""
     data = given
     if isinstance(data, bytes) and kind != "batch":
         data = unframed(data)

@@ -14,9 +14,11 @@ Given = bytes | dict[str, Any] | list[Any]
 
 
 def java_bytes(given: Given, kind: str, options: dict[str, Any]) -> bytes:
-    """The bytes that Kafka's Java client makes of a message's bytes or JSON. kind: "request", "response", "batch".
+    """Return the bytes that Kafka's Java client makes of a message's bytes or JSON. kind: "request", "response",
+    "batch".
 
-    options: dialect; of a response api and api_version. DecodeError, EncodeError: the client fails, and why.
+    options: dialect; of a response api and api_version. Raises DecodeError or EncodeError where the client fails, with
+    why.
     """
     if kind == "batch":
         from kcli.records.java import java_batches, java_batches_of
@@ -48,7 +50,7 @@ def read(data: bytes, kind: str, options: dict[str, Any]) -> frames.Request | fr
 
 
 def of_row(given: Any, kind: str, options: dict[str, Any]) -> frames.Request | frames.Response:
-    """The message of a JSON object, as `kcli encode` takes it."""
+    """Return the message of a JSON object, as `kcli encode` takes it."""
     dialect = options["dialect"]
     row = completed(checked(given, ""), kind, None, None, dialect)
     body = with_records(part(row, kind))
@@ -61,7 +63,7 @@ def of_row(given: Any, kind: str, options: dict[str, Any]) -> frames.Request | f
 
 
 def java_records(body: dict[str, Any]) -> dict[str, Any]:
-    """A Produce request with its batches as the Java producer writes them."""
+    """Return a Produce request with its batches as the Java producer writes them."""
     from kcli.records.java import java_batches
 
     def topic(row: Any) -> Any:

@@ -31,7 +31,9 @@ SAME = Reply(b'{"same":true}')
 
 
 def messages_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
-    """The answer to a line with two messages. options: those of `kcli diff message`. KcliError: the line is bad."""
+    """Return the answer to a line with two messages. options: those of `kcli diff message`. Raises KcliError for a bad
+    line.
+    """
     row = row_of(text, number)
     options = options | api_in(row)
     side = "request" if options["api"] is None else "response"
@@ -45,7 +47,7 @@ def messages_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
 
 
 def batches_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
-    """The answer to a line with batches twice. KcliError: the line is bad."""
+    """Return the answer to a line with batches twice. Raises KcliError for a bad line."""
     one, other = pair(row_of(text, number), text, number, options, "batch")
     found = batch_differences(one, other, options["secrets"])
     if found is not None:
@@ -54,12 +56,12 @@ def batches_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
 
 
 def row_of(text: bytes, number: int) -> dict[str, Any]:
-    """The line as JSON, where it is an object; none otherwise. InputError."""
+    """Return the line as JSON, where it is an object; {} otherwise. Raises InputError."""
     return loads(text, line=number) if text[:1] == b"{" else {}
 
 
 def pair(row: dict[str, Any], text: bytes, number: int, options: dict[str, Any], kind: str) -> list[bytes]:
-    """The bytes of both sides: two words of text, or what the object has as "expected" and "got".
+    """Return the bytes of both sides: two words of text, or the object's "expected" and "got".
 
     With --as java the first may be missing. kind: "request", "response", "batch".
     """
@@ -78,7 +80,7 @@ def pair(row: dict[str, Any], text: bytes, number: int, options: dict[str, Any],
 
 
 def given(row: dict[str, Any], side: str, number: int, base64_: bool) -> Given | None:
-    """What the object has for one side: bytes of its text, or JSON; None: nothing."""
+    """Return the object's value for one side: bytes of its text, or JSON; None: nothing."""
     value = row.get(side)
     if isinstance(value, str):
         return bytes_of(value.encode(errors="replace"), number, base64_)
@@ -92,7 +94,9 @@ def given(row: dict[str, Any], side: str, number: int, base64_: bool) -> Given |
 def as_bytes(
     value: Given | None, side: str, number: int, options: dict[str, Any], kind: str, *, java: bool = False
 ) -> bytes:
-    """The bytes of one side; JSON is what `kcli encode` takes. java: those that Kafka's Java client would send."""
+    """Return the bytes of one side; JSON is what `kcli encode` takes. java: those that Kafka's Java
+    client would send.
+    """
     if value is None:
         raise InputError(f"{side}: bytes as text or JSON expected")
     try:
@@ -115,7 +119,7 @@ def reads_whole(data: bytes, options: dict[str, Any]) -> bool:
 
 
 def reply(*sides: Side) -> Reply:
-    """The answer to a line: {"same"}, and where that is false "differences", as --format jsonl has them."""
+    """Return the answer to a line: {"same"}, and where that is false "differences", as --format jsonl has them."""
     (one, expected, wrong), (other, got, broken) = sides
     problems = [{"path": "_error", side: text} for side, text in (("expected", wrong), ("got", broken)) if text]
     return differences_reply(differences(expected, one, got, other), one, other, problems)
@@ -131,7 +135,7 @@ def differences_reply(
 
 
 def difference_row(difference: Difference, one: bytes, other: bytes) -> dict[str, Any]:
-    """A difference as JSON: path, and of both sides offset and bytes. one, other: the messages."""
+    """Return a difference as JSON: path, and of both sides offset and bytes. one, other: the messages."""
 
     def side(span: Span | None, data: bytes) -> dict[str, Any] | None:
         if span is None:

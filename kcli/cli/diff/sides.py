@@ -25,12 +25,12 @@ class Side(NamedTuple):
 
 
 def unframed(data: bytes) -> bytes:
-    """A message without its length, where that stands in front."""
+    """Return a message without a length in front."""
     return data[PREFIX:] if starts_with_length(data) else data
 
 
 def message_side(data: bytes, options: dict[str, Any]) -> Side:
-    """A message's fields, with those of the batches in it. DecodeError: it is of no known API and version."""
+    """Return a message's fields, with those of the batches in it. Raises DecodeError for an unknown API or version."""
     spans: list[Span] = []
     problem = ""
     shape = shape_of(data, options)
@@ -49,9 +49,10 @@ def message_side(data: bytes, options: dict[str, Any]) -> Side:
 
 
 def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> list[Difference] | None:
-    """The fields that differ, as `differences` has them of both sides' fields, without these; None: the core can't say.
+    """Return the fields that differ, as `differences` of both sides would, without all fields; None: the core can't
+    tell.
 
-    DecodeError: a message is of no known API and version.
+    Raises DecodeError for an unknown API or version.
     """
     shape, twin = shape_of(one, options), shape_of(other, options)
     header = core_differences(shape.header, one, 0, other, 0) if shape.header is twin.header else None
@@ -70,13 +71,13 @@ def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> li
 
 
 def inside(difference: Difference, path: str) -> Difference:
-    """The difference, at that path."""
+    """Return the difference at that path."""
     expected, got = (span and span._replace(path=path) for span in difference[1:])
     return Difference(path, expected, got)
 
 
 def hidden(found: list[Difference], one: bytes, other: bytes) -> list[Difference]:
-    """The differences, without the secrets that records of Kafka's metadata log have."""
+    """Return the differences without the secrets in records of Kafka's metadata log."""
     from kcli.records.spans import shown_span
 
     def shown(each: Difference) -> Difference:
@@ -89,23 +90,23 @@ def hidden(found: list[Difference], one: bytes, other: bytes) -> list[Difference
 
 
 def trailing(data: bytes, end: int) -> list[Span]:
-    """The bytes behind the message that ends there, if there are some."""
+    """Return the bytes after the message that ends there, if there are some."""
     return [Span(TRAILING, end, len(data), "bytes behind the message", data[end:])] if end < len(data) else []
 
 
 def batch_differences(one: bytes, other: bytes, secrets: bool) -> list[Difference] | None:
-    """The fields of batches that differ, as `message_differences` has those of messages."""
+    """Return the fields of batches that differ, as `message_differences` does for messages."""
     found = core_batch_differences(one, other)
     return found if found is None or secrets else hidden(found, one, other)
 
 
 def shape_of(data: bytes, options: dict[str, Any]) -> Shape:
-    """How a message is read: as a response where the options name an API. DecodeError, UsageError."""
+    """Return how to read a message: as a response where the options name an API. Raises DecodeError, UsageError."""
     return (request_shape if options["api"] is None else response_shape)(data, Frame(0, len(data)), options)
 
 
 def batch_side(data: bytes, secrets: bool) -> Side:
-    """The fields of batches."""
+    """Return the fields of batches."""
     from kcli.records.spans import batch_spans
 
     spans, problem = batch_spans(data, secrets)

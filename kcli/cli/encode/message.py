@@ -41,7 +41,7 @@ kcli encode {0} --api Fetch --template > {0}.json"""
 
 
 def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | None]) -> click.Command:
-    """The command for one side of an exchange. bytes_of: makes a message of (row of JSON, dialect), or nothing."""
+    """Make the command for one side of an exchange. bytes_of: makes a message of (row of JSON, dialect), or nothing."""
 
     @click.command(side, help=HELP.format(side))
     @click.argument("file", default="-")
@@ -101,7 +101,7 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
 
 
 def template_of(side: str, api: str | None, version: int | None, dialect: str | None) -> bytes:
-    """The JSON of a message to start from, in lines. UsageError: no API, or not in that version."""
+    """Return the JSON of a message to start from, in lines. Raises UsageError: no API, or not in that version."""
     from kcli.schemas.vectors.template import template
 
     if api is None:
@@ -122,24 +122,24 @@ def template_of(side: str, api: str | None, version: int | None, dialect: str | 
 
 
 def write_as(form: str | None, data: bytes) -> bytes:
-    """Bytes as they are, or a line of text."""
+    """Return bytes as they are, or a line of text."""
     return data if form in (None, "raw") else text_as(form, data) + b"\n"
 
 
 def text_as(form: str | None, data: bytes) -> bytes:
-    """Bytes as base64 text, else as hex."""
+    """Return bytes as base64 text, else as hex."""
     return base64.b64encode(data) if form == "base64" else data.hex().encode()
 
 
 def line_form(form: str | None) -> str:
-    """What --to means for a line of text. UsageError: raw bytes have no lines."""
+    """Return the form that --to means for a line of text. Raises UsageError: raw bytes have no lines."""
     if form == "raw":
         raise UsageError("--to raw: with --lines an answer is text (hex or base64 expected)")
     return form or "hex"
 
 
 def encoded_line(text: bytes, number: int, made: Callable[[dict[str, Any]], bytes | None], form: str) -> Reply:
-    """The answer to a line of JSON. KcliError: it is no message."""
+    """Return the answer to a line of JSON. Raises KcliError if it is no message."""
     data = made(checked(loads(text, line=number), ""))
     if data is None:
         raise InputError(NOT_THERE)
@@ -147,7 +147,7 @@ def encoded_line(text: bytes, number: int, made: Callable[[dict[str, Any]], byte
 
 
 def rows(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(place, object): the JSON objects of the input, one in all or one on each line."""
+    """Yield (place, object): the JSON objects of the input, one in all or one on each line."""
     text = read_json(file)
     try:
         whole = [loads(text)]
@@ -167,7 +167,7 @@ def rows(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def checked(row: Any, place: str) -> dict[str, Any]:
-    """The row as an object that was decoded whole. InputError: it is none."""
+    """Return the row as an object that was decoded whole. Raises InputError if it is none."""
     if not isinstance(row, dict):
         raise InputError("a JSON object expected, as decode prints it", file=place)
     if "_error" in row:
@@ -178,7 +178,8 @@ def checked(row: Any, place: str) -> dict[str, Any]:
 def completed(
     row: dict[str, Any], side: str, api_key: int | None, version: int | None, dialect: str | None
 ) -> dict[str, Any]:
-    """A row with the key and version of its API as numbers, where `decode` has them: the command line's before its own.
+    """Return a row with the key and version of its API as numbers, where `decode` has them: the command line's before
+    its own.
 
     A row without a header is the body itself where the command line names the API.
     """
@@ -195,7 +196,7 @@ def completed(
 
 
 def api_of(header: dict[str, Any], api_key: int | None, version: int | None, dialect: str | None) -> dict[str, Any]:
-    """requestApiKey and requestApiVersion; those that nobody says are left out."""
+    """Return requestApiKey and requestApiVersion, without those that are named nowhere."""
     tables = catalog(dialect)
     named = header.get("requestApiKey", header.get("requestApiKeyName")) if api_key is None else api_key
     said = header.get("requestApiVersion") if version is None else version
@@ -206,7 +207,7 @@ def api_of(header: dict[str, Any], api_key: int | None, version: int | None, dia
 
 
 def request_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
-    """The frame of a row's request; None for an event line of `decode pcap`."""
+    """Return the frame of a row's request; None for an event line of `decode pcap`."""
     if "event" in row:
         return None
     header = part(row, "requestHeader")
@@ -215,7 +216,7 @@ def request_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
 
 
 def response_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
-    """The frame of a row's response; None for an event line, and for an exchange that had none."""
+    """Return the frame of a row's response; None for an event line, and for an exchange that had none."""
     if "event" in row or ("requestHeader" in row and row.get("response") is None):
         return None
     asked = row.get("requestHeader", row)
@@ -228,7 +229,7 @@ def response_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
 
 
 def message_bytes(row: Any, number: int, side: str, dialect: str | None) -> bytes:
-    """The frame that a line of JSON is: its fields, or its bytes as "hex" or "base64". InputError."""
+    """Return the frame on a line of JSON: its fields, or its bytes as "hex" or "base64". Raises InputError."""
     if isinstance(row, dict) and ("hex" in row or "base64" in row):
         return bytes_in(row, number)
     data = BYTES_OF[side](completed(checked(row, ""), side, None, None, dialect), dialect)
@@ -238,7 +239,7 @@ def message_bytes(row: Any, number: int, side: str, dialect: str | None) -> byte
 
 
 def check_version(path: str, header: dict[str, Any], dialect: str | None) -> None:
-    """EncodeError: the tables don't have this message."""
+    """Raise EncodeError if the tables lack this message."""
     api_key, version = (frames.header_int(header, name) for name in ("requestApiKey", "requestApiVersion"))
     known = catalog(dialect).api(api_key)
     if known is None or version not in known.versions:
@@ -247,7 +248,7 @@ def check_version(path: str, header: dict[str, Any], dialect: str | None) -> Non
 
 
 def part(row: dict[str, Any], name: str) -> dict[str, Any]:
-    """An object in the row. EncodeError: there is none."""
+    """Return an object in the row. Raises EncodeError if there is none."""
     value = row.get(name)
     if not isinstance(value, dict):
         raise EncodeError(name, "is missing" if value is None else f"needs an object, not {value!r}")
@@ -255,7 +256,7 @@ def part(row: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def with_records(value: Any) -> Any:
-    """The value, in which every records field's "batches" are encoded."""
+    """Return the value, with the "batches" of every records field encoded."""
     if type(value) is dict and "batches" in value and "sizeInBytes" in value and "base64" not in value:
         from kcli.records import encode_batches
 

@@ -54,7 +54,9 @@ def batch(file: str, form: str | None, lines: bool, level: int | None, output: s
 
 
 def batch_bytes(row: Any, number: int) -> bytes:
-    """The batches that a line of JSON is: fields, a list of them, or bytes as "hex" or "base64". InputError."""
+    """Return the batches on a line of JSON: fields, a list of them, or bytes as "hex" or "base64".
+    Raises InputError.
+    """
     if isinstance(row, dict) and ("hex" in row or "base64" in row):
         return bytes_in(row, number)
     from kcli.records.encoding import encode_batches
@@ -63,7 +65,7 @@ def batch_bytes(row: Any, number: int) -> bytes:
 
 
 def read_rows(text: bytes) -> list[dict[str, Any]]:
-    """A batch, a list of batches, or a batch on each line."""
+    """Read a batch, a list of batches, or a batch on each line."""
     lines = [line for line in text.splitlines() if line.strip()]
     try:
         value = loads(text)

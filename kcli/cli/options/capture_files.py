@@ -19,7 +19,7 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 def captures_in(files: tuple[str, ...]) -> tuple[str, ...]:
-    """The files as they are; of a directory the captures in it and below, by name. InputError: it has none."""
+    """Return the files; of a directory the captures in it and below, by name. Raises InputError if it has none."""
     found: list[str] = []
     for file in files:
         if file == "-" or not Path(file).is_dir():
@@ -33,7 +33,7 @@ def captures_in(files: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_capture(path: Path) -> bool:
-    """Whether a file begins as a capture does, inside gzip or zstd, too. OSError."""
+    """Return whether a file begins as a capture does, inside gzip or zstd, too. Raises OSError."""
     with path.open("rb") as file:
         start = file.read(4)
         file.seek(0)
@@ -49,5 +49,5 @@ def is_capture(path: Path) -> bool:
 
 
 def starts_capture(start: bytes) -> bool:
-    """Whether these bytes are the start of a capture, or of what may hold one: a file in gzip or zstd."""
+    """Return whether these bytes are the start of a capture, or of a file in gzip or zstd, which may hold one."""
     return start[:4] in STARTS or start[:4] == ZSTD or start[:2] == GZIP

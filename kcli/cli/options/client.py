@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def client_options(command: F) -> F:
-    """--bootstrap and --config; the function gets `bootstrap` and `settings`."""
+    """Add --bootstrap and --config; the function gets `bootstrap` and `settings`."""
     bootstrap = click.option(
         "--bootstrap", metavar="HOST:PORT[,...]", help="Broker to connect to first (bootstrap.servers)."
     )
@@ -29,7 +29,7 @@ def client_options(command: F) -> F:
 
 
 def configure(bootstrap: str | None, settings: Iterable[str], *, quiet: bool = False) -> ClientConfig:
-    """The configuration; properties that mean nothing to kcli are named on stderr."""
+    """Return the configuration; properties that mean nothing to kcli are named on stderr."""
     config = load(settings, bootstrap)
     if config.ignored and not quiet:
         names = ", ".join(config.ignored)

@@ -14,7 +14,7 @@ class Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The seconds that are meant."""
+        """Return the duration in seconds."""
         try:
             seconds = parse_duration(str(value), "s") / SECOND
         except UsageError:
@@ -30,7 +30,7 @@ class Milliseconds(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The milliseconds that are meant."""
+        """Return the duration in milliseconds."""
         try:
             return parse_duration(str(value), "ms") / 1_000_000
         except UsageError as error:

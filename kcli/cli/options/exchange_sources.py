@@ -18,9 +18,9 @@ DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)  # cut; a wrong checksum; not
 
 
 def holds_rows(file: str) -> bool:
-    """Whether a file ("-": standard input) holds JSON lines, plain or in gzip, and not a capture.
+    """Return whether a file ("-": standard input) holds JSON lines, plain or in gzip, and not a capture.
 
-    Standard input is looked at without a byte being taken.
+    No byte of standard input is consumed.
     """
     if file == "-":
         return standard_input().peek(PEEK).lstrip()[:1] == b"{"
@@ -36,7 +36,7 @@ def holds_rows(file: str) -> bool:
 
 
 def rows(file: str) -> Iterator[tuple[int, dict[str, Any] | InputError]]:
-    """(line number, object) of each line; for one that is no JSON object the error that says so, and on it goes."""
+    """Yield (line number, object) of each line; for one that is no JSON object the error, without stopping."""
     number = 0
     with open_lines(file) as lines:
         try:

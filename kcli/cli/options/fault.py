@@ -14,7 +14,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def fault_options(text: str) -> Callable[[Command], Command]:
-    """--fault, --fault-file and --seed; text: the help of the first."""
+    """Add --fault, --fault-file and --seed; text: the help of the first."""
 
     def add(command: Command) -> Command:
         command = click.option("--seed", type=int, help="Seed for the random choices of fault rules.")(command)

@@ -14,12 +14,13 @@ HEADER = 61  # bytes, of a record batch
 
 
 def name_of(file: str) -> str:
-    """What an input is called in messages; "-" is standard input."""
+    """Return an input's name for messages; "-" is standard input."""
     return "standard input" if file == "-" else file
 
 
 def refuse_others(data: bytes, name: str, why: str = "neither a message nor record batches") -> None:
-    """InputError: what should be a message or record batches is a capture, JSON, or text without --hex.
+    """Raise InputError where a message or record batches are expected, and the data is a capture, JSON, or text without
+    --hex.
 
     why: what it is not.
     """
@@ -32,7 +33,7 @@ def refuse_others(data: bytes, name: str, why: str = "neither a message nor reco
 
 
 def refuse_other_files(files: Iterable[str], why: str) -> None:
-    """`refuse_others` of the first bytes of files and of standard input, which lose none; pipes are not looked at."""
+    """Call `refuse_others` for the first bytes of files and of standard input, which lose none; pipes are not read."""
     for file in files:
         start = start_of(file)
         if start:
@@ -40,14 +41,16 @@ def refuse_other_files(files: Iterable[str], why: str) -> None:
 
 
 def refuse_other_snapshots(file: str) -> None:
-    """The same of what should be a snapshot, which is never empty, or a segment of the metadata log, which may be."""
+    """Refuse files that are neither a snapshot, which is never empty, nor a segment of the metadata
+    log, which may be.
+    """
     if start_of(file) == b"" and not file.endswith(".log"):
         raise InputError("no snapshot (empty)", file=name_of(file))
     refuse_other_files([file], "no snapshot")
 
 
 def start_of(file: str) -> bytes | None:
-    """A file's first bytes, or standard input's, which loses none; None: a pipe, or a directory."""
+    """Return a file's first bytes, or standard input's, which loses none; None: a pipe, or a directory."""
     if file == "-":
         return standard_input().peek(LOOKED_AT)[:LOOKED_AT]
     if not Path(file).is_file():
@@ -57,7 +60,7 @@ def start_of(file: str) -> bytes | None:
 
 
 def is_batch(data: bytes) -> bool:
-    """Whether bytes begin with a record batch, by its checksum. Most begin as a Produce request does."""
+    """Return whether bytes begin with a record batch, by its checksum. Most begin as a Produce request does."""
     if data[:2] != b"\0\0" or data[16:17] != b"\2" or len(data) < HEADER:
         return False
     from kcli.records.batches import scan

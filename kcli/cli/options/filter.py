@@ -97,12 +97,12 @@ class FilterCommand(click.Command):
 
 
 def filter_options(command: Command) -> Command:
-    """The options that choose exchanges; the command's class is FilterCommand."""
+    """Add the options that choose exchanges; the command's class is FilterCommand."""
     return with_options(command, (*OPTIONS, *TIMES))
 
 
 def time_options(command: Command) -> Command:
-    """Those of them that choose exchanges by time, for commands that have other ways for the rest."""
+    """Add the options that choose exchanges by time, for commands that choose otherwise in other ways."""
     return with_options(command, TIMES)
 
 
@@ -113,7 +113,7 @@ def with_options(command: Command, options: Sequence[Callable[[Command], Command
 
 
 def words_of(options: dict[str, Any]) -> list[str]:
-    """Those options as they were given: "--topic orders"."""
+    """Return those options as they were given: "--topic orders"."""
     made = []
     for param in click.command()(filter_options(lambda: None)).params:
         value = options[param.name or ""]
@@ -124,9 +124,9 @@ def words_of(options: dict[str, Any]) -> list[str]:
 
 
 def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
-    """What those options say, and --dialect. files: that times like +22.4 are counted from.
+    """Return the filter of those options, and --dialect. files: that times like +22.4 are counted from.
 
-    UsageError: no such API or error, or no time.
+    Raises UsageError for an unknown API or error, or a time that is none.
     """
     made = chosen(
         options["apis"],
@@ -144,13 +144,13 @@ def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
 
 
 def filter_of_times(options: dict[str, Any], files: Sequence[str]) -> Filter:
-    """What --since and --until say, of a command that has `time_options`. UsageError: no time."""
+    """Return the filter of --since and --until, for a command with `time_options`. Raises UsageError: no time."""
     since, until = (moment(name, options[name], files) for name in ("since", "until"))
     return Filter(since=since, until=until)
 
 
 def opened_condition(text: str, dialect: str | None) -> SqlCondition:
-    """Closed when the command ends."""
+    """Open a condition that is closed when the command ends."""
     from kcli.sql.conditions import SqlCondition
 
     context = click.get_current_context(silent=True)
@@ -159,7 +159,7 @@ def opened_condition(text: str, dialect: str | None) -> SqlCondition:
 
 
 def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
-    """Nanoseconds of a time that an option of that name gives."""
+    """Return the ns of the time given to an option of that name."""
     if when is None:
         return None
 
@@ -179,7 +179,9 @@ def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
 
 
 def first_packet(option: str, files: Sequence[str]) -> int:
-    """The time of a capture's first packet (ns), from which an option counts. FirstPacketError: there is none."""
+    """Return the time of a capture's first packet (ns), from which an option counts. Raises FirstPacketError without
+    one.
+    """
     from kcli.capture.io.files import first_time
     from kcli.core.capture.packets import PacketReader
 
@@ -191,15 +193,16 @@ def first_packet(option: str, files: Sequence[str]) -> int:
 
 
 def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter = ALL) -> None:
-    """One line on stderr: nothing passed the filter, and what there is of what it asks for. among: in which exchanges;
-    "-" is not read again."""
+    """Print one line on stderr: nothing passed the filter, and which values there are. among: in which exchanges; "-"
+    is not read again.
+    """
     if not options["quiet"]:
         there = () if "-" in files else what_there_is(files, asked, options, among)
         note("; ".join(["kcli: nothing matches", *there]))
 
 
 def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter) -> Iterator[str]:
-    """What captures have of what a filter asks for: names by their kind, the longest latency, the time."""
+    """Yield the values in captures that a filter asks for: names by their kind, the longest latency, the time."""
     from kcli.capture.kafka.clock import instant
 
     if options["ports"] and (anywhere := counted_by("broker", files, options | {"ports": ()}, among).sink.rows()):
@@ -227,7 +230,7 @@ def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], 
 def counted_by(
     column: str, files: Sequence[str], options: dict[str, Any], among: Filter
 ) -> CaptureDecoder[StatisticsSink]:
-    """The exchanges of captures, counted."""
+    """Count the exchanges of captures."""
     from kcli.capture.decoder import CaptureDecoder, DecodeOptions
     from kcli.capture.statistics import StatisticsSink
 
@@ -240,12 +243,12 @@ def counted_by(
 
 
 def few_of(names: Sequence[str]) -> str:
-    """The first names of many."""
+    """Return the first names of many."""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return f"{', '.join(names[:NAMED])}{more}"
 
 
 def columns_asked(asked: Filter, looked_at: Container[str]) -> dict[str, None]:
-    """The columns of `kcli stats` that a filter asks for. looked_at: columns that its condition looks at."""
+    """Return the columns of `kcli stats` that a filter asks for. looked_at: columns that its condition reads."""
     named = [column for name, column in ASKED if getattr(asked, name) not in (None, False, frozenset())]
     return dict.fromkeys([*named, *(column for name, column in LOOKED_AT if name in looked_at)])

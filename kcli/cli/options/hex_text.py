@@ -31,10 +31,11 @@ IP4, TCP = 0x45, 6  # a header of IP without options begins so; its protocol
 
 
 def unhex(data: bytes) -> bytes:
-    """Bytes from hex text: digits with white space, commas, colons, dashes or 0x between them, or a hex dump's columns.
+    """Return bytes from hex text: digits with white space, commas, colons, dashes or 0x between them, or a hex dump's
+    columns.
 
-    Also as people have them: a list of decimal numbers, an array or string of source code, comments behind #, // or --,
-    dumps of tcpdump -X, Netty, od and hexdump. InputError.
+    Also as people have them: a list of decimal numbers, an array or string of source code, comments after #, // or --,
+    dumps of tcpdump -X, Netty, od and hexdump. Raises InputError.
     """
     text = data.decode("latin-1")
     for read in (decimal_bytes, array_bytes, string_bytes):
@@ -44,7 +45,7 @@ def unhex(data: bytes) -> bytes:
 
 
 def dumped(text: str) -> bytes:
-    """The bytes of lines of digits or of a dump. InputError names line and column."""
+    """Return the bytes of lines of digits or of a dump. Raises InputError with line and column."""
     out = bytearray()
     is_od = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -69,7 +70,7 @@ def dumped(text: str) -> bytes:
 
 
 def columns_of(line: str, size: int, number: int) -> bytes:
-    """The bytes of a line that may have an offset in front. size: bytes before it."""
+    """Return the bytes of a line that may have an offset in front. size: bytes before it."""
     columns = COLUMNS.fullmatch(line)
     if columns and (columns[2].startswith(":") or int(columns[1], 16) == size) and not bare(columns, size):
         return dump_line(columns[3], columns[2].startswith(":"), number)
@@ -86,7 +87,7 @@ def is_od_line(found: re.Match[str], size: int, is_od: bool) -> bool:
 
 
 def value_of(digits: str, base: int) -> int | None:
-    """The number, None where the base lacks a digit."""
+    """Return the number, None where the base lacks a digit."""
     try:
         return int(digits, base)
     except ValueError:
@@ -94,9 +95,9 @@ def value_of(digits: str, base: int) -> int | None:
 
 
 def decimal_bytes(text: str) -> bytes | None:
-    """The bytes of a list of decimal numbers, signed or not, as debuggers print it; None: it is none.
+    """Return the bytes of a list of decimal numbers, signed or not, as debuggers print it; None if it is none.
 
-    Pairs of digits alone are hex, unless a bracket stands around them, and then unless one begins with 0.
+    Pairs of digits alone are hex, unless brackets are around them, and then unless one begins with 0.
     """
     found = LIST.fullmatch(text.strip())
     if found is None:
@@ -111,7 +112,7 @@ def decimal_bytes(text: str) -> bytes | None:
 
 
 def array_bytes(text: str) -> bytes | None:
-    """The bytes of an array of source code, or of a Buffer as Node prints it; None: it is none."""
+    """Return the bytes of an array of source code, or of a Buffer as Node prints it; None if it is none."""
     if found := BUFFER.fullmatch(text.strip()):
         return bytes.fromhex(found[1])
     found = ARRAY.fullmatch(text)
@@ -119,7 +120,7 @@ def array_bytes(text: str) -> bytes | None:
 
 
 def string_bytes(text: str) -> bytes | None:
-    """The bytes of a string of source code with escapes; None: it is none."""
+    """Return the bytes of a string of source code with escapes; None if it is none."""
     import ast
 
     text = text.strip()
@@ -134,14 +135,16 @@ def string_bytes(text: str) -> bytes | None:
 
 
 def without_headers(data: bytes) -> bytes:
-    """The payload of a whole segment of TCP on IPv4, as tcpdump -x dumps it; other bytes as they are."""
+    """Return the payload of a whole segment of TCP on IPv4, as tcpdump -x dumps it; other bytes as they are."""
     if len(data) < 40 or data[0] != IP4 or data[9] != TCP or struct.unpack_from(">H", data, 2)[0] != len(data):
         return data
     return data[20 + (data[32] >> 4) * 4 :]
 
 
 def boxed_columns(line: str) -> str | None:
-    """The hex digits of a line of Netty's dump (ByteBufUtil.prettyHexDump), "" of its frame; None: it is none."""
+    """Return the hex digits of a line of Netty's dump (ByteBufUtil.prettyHexDump), "" of its frame;
+    None if it is none.
+    """
     if FRAME.fullmatch(line.strip()):
         return ""
     found = BOXED.fullmatch(line.strip())
@@ -149,7 +152,7 @@ def boxed_columns(line: str) -> str | None:
 
 
 def is_dump(line: bytes) -> bool:
-    """Whether a line of text has the columns of a hex dump: an offset in front, or a frame around it."""
+    """Return whether a line of text has the columns of a hex dump: an offset in front, or a frame around it."""
     text = line.decode("latin-1").strip()
     columns, od = COLUMNS.fullmatch(text), OD.fullmatch(text)
     has_columns = (columns and columns[2]) or (od and od[2] and is_od_line(od, 0, False)) or WORDS.fullmatch(text)
@@ -157,12 +160,12 @@ def is_dump(line: bytes) -> bool:
 
 
 def bare(columns: re.Match[str], size: int) -> bool:
-    """A line of digits alone is data, unless it can only be the last offset of a dump."""
+    """Return whether a line of digits alone is data: unless it can only be the last offset of a dump."""
     return not columns[3] and not columns[2].startswith(":") and not (size and len(columns[1]) >= 7)
 
 
 def dump_line(text: str, colon: bool, number: int) -> bytes:
-    """The hex column of a dump's line: text follows two spaces in xxd, a bar in hexdump, three spaces in tshark."""
+    """Return the bytes of a dump's line: text follows two spaces in xxd, a bar in hexdump, three spaces in tshark."""
     if "|" in text:
         text = text[: text.index("|")]
     elif colon:
@@ -173,9 +176,9 @@ def dump_line(text: str, colon: bool, number: int) -> bytes:
 
 
 def plain_line(text: str, number: int) -> bytes:
-    """The bytes of a line of digits, with white space, commas, dashes or 0x between them.
+    """Return the bytes of a line of digits, with white space, commas, dashes or 0x between them.
 
-    InputError names line and column.
+    Raises InputError with line and column.
     """
     out = bytearray()
     for token in re.finditer(r"[^\s,:;]+", text):

@@ -51,13 +51,13 @@ class Memory(Size):
 
 
 def binary_input(command: Command) -> Command:
-    """--hex and --base64: the input is text."""
+    """Add --hex and --base64: the input is text."""
     command = click.option("--base64", "base64_", is_flag=True, help="The input is base64 text.")(command)
     return click.option("--hex", "hex_", is_flag=True, help="The input is hex text, or a hex dump.")(command)
 
 
 def port_option(command: Command) -> Command:
-    """--port, as often as there are ports: connections without one of them are left out."""
+    """Add --port, as often as there are ports: connections without one of them are left out."""
     return click.option(
         "--port",
         "ports",
@@ -69,7 +69,7 @@ def port_option(command: Command) -> Command:
 
 
 def secrets_option(*names: str) -> Callable[[Command], Command]:
-    """--show-secrets, as `secrets`; names: others that it had before."""
+    """Add --show-secrets, as `secrets`; names: others that it had before."""
     text = "Show passwords, keys and tokens, which are left out otherwise."
     return click.option("--show-secrets", *names, "secrets", is_flag=True, help=text)
 
@@ -78,7 +78,7 @@ class Format(click.Choice[str]):
     """The words of --format. Those that mean the same here do as well: text and table, jsonl where json is a line."""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The word as the command has it."""
+        """Return the command's word for a format."""
         other = SYNONYMS.get(str(value))
         return super().convert(other if value not in self.choices and other in self.choices else value, param, ctx)
 
@@ -86,8 +86,9 @@ class Format(click.Choice[str]):
 def format_option(
     formats: Iterable[str], text: str, default: str | None = None, name: str = "format_", *, paged: bool = True
 ) -> Callable[[Command], Command]:
-    """--format, as `name`. text: its help. default: None leaves it to the command. paged: what is longer than the
-    terminal goes to a pager, unless --no-pager forbids it."""
+    """Add --format, as `name`. text: its help. default: None leaves it to the command. paged: output longer than the
+    terminal goes to a pager, unless --no-pager forbids it.
+    """
     form = click.option(
         "--format", name, type=Format([*formats]), default=default, show_default=default is not None, help=text
     )
@@ -95,7 +96,7 @@ def format_option(
 
 
 def pager_option(command: Command) -> Command:
-    """--no-pager; without it the command's output is paged on a terminal."""
+    """Add --no-pager; without it the command's output is paged on a terminal."""
 
     def page(ctx: click.Context, _param: click.Parameter, unwanted: bool) -> None:
         if not unwanted and not ctx.resilient_parsing:
@@ -108,16 +109,17 @@ def pager_option(command: Command) -> Command:
 
 
 def quiet_option(text: str, *, used: bool = True) -> Callable[[Command], Command]:
-    """-q/--quiet, as `quiet`; text: what is not said then. used: False for a command that says nothing of the kind."""
+    """Add -q/--quiet, as `quiet`; text: what it suppresses. used: False for a command that has nothing to suppress."""
     return click.option("-q", "--quiet", is_flag=True, expose_value=used, help=text)
 
 
 def files_argument(
     metavar: str, name: str = "files", expand: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None
 ) -> Callable[[Command], Command]:
-    """One file or more, as `name`. All of them are there, or the command does not begin. expand: directories.
+    """Add one file or more, as `name`. The command begins only if all of them exist. expand: directories.
 
-    A named pipe stands as standard input, or as a copy of what it holds (`without_pipes`)."""
+    A named pipe is read as standard input, or from a copy of its contents (`without_pipes`).
+    """
 
     def check(ctx: click.Context, _param: click.Parameter, files: tuple[str, ...]) -> tuple[str, ...]:
         if ctx.resilient_parsing:
@@ -130,7 +132,7 @@ def files_argument(
 
 
 def check_files(files: Iterable[str]) -> None:
-    """OSError: a file is not there, or may not be read; "-" is standard input."""
+    """Raise OSError for a file that is missing, or may not be read; "-" is standard input."""
     for file in files:
         if file != "-" and not os.access(file, os.R_OK):
             os.stat(file)  # noqa: PTH116
@@ -138,7 +140,7 @@ def check_files(files: Iterable[str]) -> None:
 
 
 def key_log_option(command: Command) -> Command:
-    """The option for secrets of TLS connections."""
+    """Add the option for secrets of TLS connections."""
     return click.option(
         "--key-log",
         "key_logs",
@@ -150,7 +152,7 @@ def key_log_option(command: Command) -> Command:
 
 
 def memory_option(command: Command) -> Command:
-    """--memory: what a reader of captures may hold of connections."""
+    """Add --memory: what a reader of captures may hold of connections."""
     return click.option(
         "--memory",
         type=Memory(),
@@ -162,7 +164,7 @@ def memory_option(command: Command) -> Command:
 
 
 def embedded_option(command: Command) -> Command:
-    """--embedded, as `embedded`."""
+    """Add --embedded, as `embedded`."""
     return click.option(
         "--embedded",
         is_flag=True,
@@ -171,7 +173,7 @@ def embedded_option(command: Command) -> Command:
 
 
 def formulas_option(command: Command) -> Command:
-    """--escape-formulas, as `formulas`."""
+    """Add --escape-formulas, as `formulas`."""
     return click.option(
         "--escape-formulas",
         "formulas",
@@ -181,7 +183,7 @@ def formulas_option(command: Command) -> Command:
 
 
 def dialect_option(command: Command) -> Command:
-    """--dialect (its first name, --schema, goes on working), for every command that reads or writes messages."""
+    """Add --dialect (its first name, --schema, goes on working), for every command that reads or writes messages."""
     return click.option(
         "--dialect",
         "--schema",
@@ -192,19 +194,19 @@ def dialect_option(command: Command) -> Command:
 
 
 def jobs_option(text: str) -> Callable[[Command], Command]:
-    """--jobs, as `jobs`: how many processes work. text: what they do."""
+    """Add --jobs, as `jobs`: how many processes work. text: what they do."""
     return click.option(
         "--jobs", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help=f"Processes that {text}."
     )
 
 
 def reading_options(command: Command) -> Command:
-    """What every reader of captures takes: --dialect, --key-log, --memory."""
+    """Add the options of every reader of captures: --dialect, --key-log, --memory."""
     return dialect_option(key_log_option(memory_option(command)))
 
 
 def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
-    """The bytes of a file, or of standard input for "-"; decoded where they are text. InputError, UsageError."""
+    """Read the bytes of a file, or of standard input for "-"; decode text. Raises InputError, UsageError."""
     if hex_ and base64_:
         raise UsageError("--hex and --base64: one of them at most")
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -215,7 +217,7 @@ def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
 
 
 def read_message(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
-    """As `read_bytes`, for messages and record batches. InputError: it is something else (`refuse_others`)."""
+    """Read a message or record batches, as `read_bytes`. Raises InputError for anything else (`refuse_others`)."""
     data = read_bytes(file, hex_, base64_)
     if not (hex_ or base64_):
         refuse_others(data, name_of(file))
@@ -223,7 +225,7 @@ def read_message(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
 
 
 def read_json(file: str) -> bytes:
-    """A file of JSON, or standard input's for "-". InputError: it is something else, or empty."""
+    """Read a file of JSON, or standard input for "-". Raises InputError if it is something else, or empty."""
     data = read_bytes(file)
     if not data.strip():
         raise InputError("no bytes: JSON expected", file=name_of(file))
@@ -236,12 +238,12 @@ def read_json(file: str) -> bytes:
 
 
 def read_text(file: str) -> bytes:
-    """A text file's bytes, or standard input's for "-"."""
+    """Read a text file's bytes, or standard input's for "-"."""
     return read_bytes(file)
 
 
 def unbase64(data: bytes) -> bytes:
-    """Bytes from base64 text, white space in it or not. InputError."""
+    """Decode base64 text, white space in it or not. Raises InputError."""
     import base64
     import binascii
 

@@ -121,7 +121,7 @@ def print_answers(answers: list[Any]) -> None:
 
 
 def cell(name: str, value: Any) -> str:
-    """A value as a person reads it; bytes by their column's name."""
+    """Format a value for people; bytes by their column's name."""
     if value is None:
         return ""
     if isinstance(value, bool):

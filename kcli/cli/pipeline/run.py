@@ -127,7 +127,7 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
 
 
 def check_engine(output: str, options: dict[str, Any]) -> None:
-    """UsageError: the engine's libraries are missing, or it can't do what is asked for."""
+    """Raise UsageError if the engine's libraries are missing, or it can't do what is asked for."""
     require("kcli pipeline", "spark" if options["engine"] == "spark" else "report")
     if options.get("table_format") == "delta":
         require("kcli pipeline run --table-format delta", "delta")
@@ -142,7 +142,7 @@ def check_engine(output: str, options: dict[str, Any]) -> None:
 
 
 def is_small(size: int, options: dict[str, Any]) -> bool:
-    """Whether Spark's start was most of the time: it was this machine's, and not asked for by name."""
+    """Return whether Spark's start took most of the time: on this machine, and not asked for by name."""
     from kcli.pipeline.spark import BRIEF_BYTES, submitted
 
     return size < BRIEF_BYTES and not (options["master"] or submitted())
@@ -191,7 +191,7 @@ def settings(options: dict[str, Any]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def progress_bar(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar of tasks on a terminal's stderr."""
+    """Show a bar of tasks on a terminal's stderr."""
     if quiet or not is_terminal(sys.stderr):
         yield lambda what, done, total: None
         return
@@ -204,7 +204,7 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 
 def say(summary: Any, output: str, reported: bool = False) -> None:
-    """reported: the next step is done already."""
+    """Print the summary. reported: the next step is done already."""
     from kcli.pipeline.tables import TABLES
 
     if not summary.files:

@@ -139,7 +139,7 @@ class RecordChoice:
         self.topics: dict[str, None] = {}
 
     def wanted(self, rows: Iterator[Row]) -> Iterator[Row]:
-        """Those that pass."""
+        """Yield the rows that pass."""
         for row in rows:
             if row["topic"] is not None and len(self.topics) < MOST_TOPICS:
                 self.topics[row["topic"]] = None
@@ -148,7 +148,7 @@ class RecordChoice:
                 yield row
 
     def wants(self, row: Row) -> bool:
-        """Whether a record passes."""
+        """Return whether a record passes."""
         if (self.topic is not None and not matches(row["topic"], self.topic)) or (
             "_control" in row and not self.control
         ):
@@ -162,7 +162,7 @@ class RecordChoice:
         return self.seen.add((row["topic"], row["partition"]), row["offset"])
 
     def there(self) -> str:
-        """What there is instead."""
+        """Return what there is instead."""
         if not self.topics:
             return "no records were read"
         return f"topics here: {few_of([*self.topics])}"

@@ -46,13 +46,15 @@ WIDE = Sizes(24, 12, 23, 16)
 
 
 def write_jsonl(rows: Rows, out: BinaryIO, _room: int | None) -> None:
-    """An object a line."""
+    """Write an object a line."""
     for row in rows:
         out.write(dumps(row).encode("utf-8", "surrogatepass") + b"\n")
 
 
 def write_csv(rows: Rows, out: BinaryIO, _room: int | None, shown: Callable[[Any], Any] = lambda value: value) -> None:
-    """COLUMNS under their names; what is no text, and headers, as JSON. shown: makes a cell of a value."""
+    """Write COLUMNS under their names; values that are no text, and headers, as JSON. shown: makes a
+    cell of a value.
+    """
     write = Lines(out).lines
 
     def lines() -> Iterator[str]:
@@ -66,17 +68,17 @@ def write_csv(rows: Rows, out: BinaryIO, _room: int | None, shown: Callable[[Any
 
 
 def text_of(value: Any) -> str | None:
-    """A key or value: text as it is, None as None, all else as JSON."""
+    """Format a key or value: text as it is, None as None, all else as JSON."""
     return value if value is None or isinstance(value, str) else dumps(value)
 
 
 def decoded(row: Row, which: str) -> Any:
-    """A key or value as its schema reads it, where it was decoded, else as it is."""
+    """Return a key or value as its schema reads it, where it was decoded, else as it is."""
     return row.get(f"_{which}", row).get("data", row[which])
 
 
 def write_table(rows: Rows, out: BinaryIO, room: int | None) -> None:
-    """A line for each record. room: cells that it has at most; None: as many as it takes."""
+    """Write a line for each record. room: cells that it has at most; None: as many as it takes."""
 
     def lines() -> Iterator[str]:
         first = [] if room is None else [*islice(rows, MEASURED)]
@@ -91,7 +93,7 @@ def write_table(rows: Rows, out: BinaryIO, room: int | None) -> None:
 
 
 def measured(first: Sequence[Row], room: int) -> Sizes:
-    """Columns as wide as the first values need; on a narrow terminal the time is without its day."""
+    """Return columns as wide as the first values need; on a narrow terminal the time is without its day."""
     named = [width(each) for each in map(place_text, first)]
     offsets = [len(offset_text(row)) for row in first]
     keys = [width(shown(decoded(row, "key"))) for row in first]
@@ -126,7 +128,7 @@ def offset_text(row: Row) -> str:
 
 
 def tails(row: Row) -> Iterator[str]:
-    """What else there is to say of a record, then less where there is no room for it, at last nothing."""
+    """Yield the rest of a record's facts, then fewer where there is no room for it, at last nothing."""
     marks = ["aborted"] if row.get("aborted") else []
     marks += [f"control {control_name(row['_control'])}"] if "_control" in row else []
     schemas = [*filter(None, map(schema_text, (row.get("_key"), row.get("_value"))))]
@@ -157,17 +159,17 @@ def shown(value: Any) -> str:
 
 
 def time_text(ms: int | None) -> str:
-    """ "2026-11-21 01:22:07.846", as it is where no calendar has it."""
+    """Format "2026-11-21 01:22:07.846", or the number where no calendar has it."""
     return "-" if ms is None else date_text(ms).replace("T", " ")
 
 
 def write_values(rows: Rows, out: BinaryIO) -> None:
-    """Each value alone on a line, as kcat prints it; nothing for null. What steers a terminal is escaped."""
+    """Write each value alone on a line, as kcat does; nothing for null. Terminal control characters are escaped."""
     Lines(out).lines(text_of(decoded(row, "value")) or "" for row in rows)
 
 
 def write_parquet(rows: Rows, out: BinaryIO, _room: int | None, more: tuple[str, ...] = ()) -> None:
-    """A row for each record; key, value and headers are bytes, of a secret its JSON. more: columns of text."""
+    """Write a row for each record; key, value and headers are bytes, of a secret its JSON. more: columns of text."""
     require("a table of records", "parquet")
     import pyarrow
 
@@ -219,7 +221,7 @@ def payload_row(row: Row) -> Row:
 
 
 def bytes_of(value: Any) -> bytes | None:
-    """A key or value as it was on the wire."""
+    """Return a key or value as it was on the wire."""
     if isinstance(value, dict) and set(value) == {"base64"}:
         return base64.b64decode(value["base64"])
     text = text_of(value)

@@ -55,10 +55,11 @@ def record_rows(
     options: DecodeOptions,
     quiet: bool = False,
 ) -> Iterator[Row]:
-    """The records of all files, captures first: they are read as one, in order of time.
+    """Yield the records of all files, captures first: they are read as one, in order of time.
 
-    topics: takes those that captures have records of. topic, partition: of captures alone, as segments have one
-    each, whose records have times of their own. UsageError: exchanges are chosen, and a log segment has none.
+    topics: takes those that captures have records of. topic, partition: of captures alone, as segments have one each,
+    whose records have times of their own. Raises UsageError if exchanges are chosen, and there is a log segment, which
+    has none.
     """
     chosen, secrets = options.chosen, options.secrets
     captures, segments = list[str](), list[str]()
@@ -88,7 +89,7 @@ def record_rows(
 
 
 def inputs_of(files: Sequence[str]) -> list[str]:
-    """The files, and those in directories, that must not be written to."""
+    """Return the files, and those in directories, that must not be written to."""
     made = [*files]
     for file in files:
         with contextlib.suppress(InputError, OSError):
@@ -97,7 +98,7 @@ def inputs_of(files: Sequence[str]) -> list[str]:
 
 
 def members(file: str) -> list[str]:
-    """The file itself; of a directory its captures and log segments, and those below."""
+    """Return the file itself; of a directory its captures and log segments, and those below."""
     if file == "-" or not Path(file).is_dir():
         return [file]
     inside = [path for path in sorted(Path(file).rglob("*")) if path.is_file()]
@@ -112,7 +113,7 @@ def holds_capture(file: str) -> bool:
 
 
 def capture_rows(source: CaptureDecoder[RecordSink], problems: Problems, moved: Callable[[int], None]) -> Iterator[Row]:
-    """The records that captures show, in order; those of an exchange unfold within one budget."""
+    """Yield the records in captures, in order; those of an exchange unfold within one budget."""
     exchange, unfold = None, Unfolding(shared=True)
     try:
         for captured in source.sink.fields(moved):
@@ -128,7 +129,7 @@ def capture_rows(source: CaptureDecoder[RecordSink], problems: Problems, moved: 
 def captured_rows(
     captured: CapturedField, problems: Problems, secrets: bool, unfold: Unfolding | None = None
 ) -> Iterator[Row]:
-    """The records of one field."""
+    """Yield the records of one field."""
     exchange, file, found = captured
     place: Row = {"topic": found.label, "partition": found.partition}
     seen = {
@@ -158,7 +159,9 @@ def captured_rows(
 def segment_rows(
     file: str, problems: Problems, secrets: bool, moved: Callable[[int], None], quiet: bool = False
 ) -> Iterator[Row]:
-    """The records of a log segment, or of batches alone; the segment's directory names its topic and partition."""
+    """Yield the records of a log segment, or of batches alone; the segment's directory names its topic
+    and partition.
+    """
     topic, partition = partition_of("" if file == "-" else Path(file).absolute().parent.name)
     place: Row = {"topic": topic, "partition": partition}
     seen = {"api": None, "client_id": None, "connection": None, "file": name_of(file)}

@@ -210,12 +210,12 @@ class Captures:
 
 
 def keys(names: Iterable[str], key_of: Callable[[str], int]) -> frozenset[int]:
-    """API keys of names with commas between. UsageError: one is no API."""
+    """Return the API keys of names with commas between. Raises UsageError for an unknown API."""
     return frozenset(key_of(name.strip()) for each in names for name in each.split(",") if name.strip())
 
 
 def spooled(folder: str) -> str:
-    """A file with what standard input holds: captures are read twice."""
+    """Copy standard input to a file: captures are read twice."""
     path = Path(folder, "standard-input")
     with path.open("wb") as file:
         shutil.copyfileobj(standard_input(), file)
@@ -279,7 +279,7 @@ def show(outcome: Outcome, format_: str, requests: int, seconds: float) -> None:
 
 
 def pair(difference: Difference) -> dict[str, Any]:
-    """Both exchanges of a difference, for JSON."""
+    """Return both exchanges of a difference, for JSON."""
     from kcli.jsontext import loads
 
     live = difference.live

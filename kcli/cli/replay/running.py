@@ -38,7 +38,7 @@ def interrupted(work: Coroutine[Any, Any, object]) -> bool:
 
 @contextlib.contextmanager
 def counting(total: int, quiet: bool, what: str = "fetches") -> Iterator[Callable[[], None]]:
-    """A bar of fetches, or `what`, on a terminal's stderr; the function given is called after each."""
+    """Show a bar of fetches, or `what`, on a terminal's stderr; the function given is called after each."""
     if quiet or not has_bars():
         yield lambda: None
         return

@@ -17,7 +17,7 @@ LEFT = ("API", "", "errors")
 
 
 def show_outcome(outcome: Outcome, requests: int, seconds: float) -> None:
-    """The verdict, the table, what differs, and the pairs that are kept."""
+    """Print the verdict, the table, the differences, and the pairs that are kept."""
     out = console()
     lines = [f"{api.api}: {text}" for api in outcome.apis.values() for text in texts_of(api, outcome)]
     verdict = counted(len(lines), "difference") if lines else "no differences"
@@ -58,13 +58,13 @@ def pace_text(pace: Pace) -> str:
 
 
 def texts_of(api: ApiOutcome, outcome: Outcome) -> list[str]:
-    """What differs in an API, the sums first."""
+    """Return the differences in an API, the sums first."""
     found = list(api.verdicts(outcome.level))
     return found + [f"{text}" + (f" ({count} times)" if count > 1 else "") for text, count in api.differences.items()]
 
 
 def cells(side: str, figures: Side) -> list[str]:
-    """A row's cells behind the API's name."""
+    """Return a row's cells after the API's name."""
     errors = ", ".join(f"{count} {name}" for name, count in sorted(figures.errors.items())) or "-"
     if figures.unanswered:
         errors = f"{errors}, {figures.unanswered} unanswered".removeprefix("-, ")
@@ -81,7 +81,7 @@ def cells(side: str, figures: Side) -> list[str]:
 
 
 def list_lines(out: Console, lines: list[str]) -> None:
-    """What differs, as far as a screen has room."""
+    """Print the differences, as many as a screen has room for."""
     for line in lines[:LISTED]:
         out.print(shown(f"  differs: {line}"))
     if len(lines) > LISTED:
@@ -89,7 +89,7 @@ def list_lines(out: Console, lines: list[str]) -> None:
 
 
 def show_pair(out: Console, difference: Difference) -> None:
-    """Both exchanges in full, as `kcli decode pcap --format jsonl` prints them."""
+    """Print both exchanges in full, as `kcli decode pcap --format jsonl` does."""
     out.print(shown(f"{difference.api}: {difference.text}", "bold"))
     for side, exchange in (("captured", difference.captured), ("live", difference.live)):
         line = text_of(exchange) if exchange is not None else "not sent"
@@ -97,5 +97,5 @@ def show_pair(out: Console, difference: Difference) -> None:
 
 
 def text_of(exchange: Exchange) -> str:
-    """An exchange's line of JSON."""
+    """Return an exchange's line of JSON."""
     return exchange.line().decode().rstrip("\n")

@@ -89,8 +89,9 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
 def build(
     paths: tuple[str, ...], folder: str, chosen: Filter, options: dict[str, Any]
 ) -> tuple[bool, InputError | None]:
-    """The tables of captures, into a folder: whether the filter left any exchange, and what is wrong with the
-    captures, or that they have none."""
+    """Build the tables of captures in a folder; return whether the filter left any exchange, and the error of the
+    captures, if there is one or they have none.
+    """
     from kcli.report.building import TableBuilder
 
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
@@ -154,7 +155,7 @@ def write_page(out: Any, answers: Any, title: str, verdict: Any = None) -> int:
 
 
 def listed(files: tuple[str, ...]) -> str:
-    """The files' names, the first ones of many."""
+    """Return the files' names, the first ones of many."""
     names = ["standard input" if file == "-" else Path(file).name or file for file in files]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

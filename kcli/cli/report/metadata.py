@@ -15,7 +15,7 @@ PARTITION = "__cluster_metadata-0"
 
 
 def are_metadata(paths: tuple[str, ...]) -> bool:
-    """Whether these are folders of metadata logs. UsageError: some are."""
+    """Return whether these are folders of metadata logs. Raises UsageError if only some are."""
     found = [is_metadata(Path(path)) for path in paths]
     if any(found) and not all(found):
         raise UsageError(f"{paths[found.index(False)]}: no metadata log, and others are: one page shows one kind")
@@ -23,7 +23,7 @@ def are_metadata(paths: tuple[str, ...]) -> bool:
 
 
 def is_metadata(folder: Path) -> bool:
-    """Whether a folder is, or has in it, a metadata log, and no capture beside that."""
+    """Return whether a folder is, or has in it, a metadata log, and no capture beside that."""
     if not folder.is_dir():
         return False
     names = [each.name for each in folder.iterdir()]

@@ -11,12 +11,14 @@ from kcli.schemas.model import Message
 
 
 def bare(name: str) -> str:
-    """A name without what people write differently."""
+    """Return a name without the marks that people write differently."""
     return name.lower().replace("_", "").replace("-", "")
 
 
 def named(tables: Catalog, name: str) -> list[str]:
-    """The messages that a name means: one by its own name, however written, or both of an API. UsageError."""
+    """Return the messages that a name means: one by its own name, however written, or both of an API. Raises
+    UsageError.
+    """
     wanted = bare(name)
     found = next((each for each in tables.names if each.lower() == wanted), None) or tables.current_names.get(name)
     if found is not None:
@@ -28,7 +30,7 @@ def named(tables: Catalog, name: str) -> list[str]:
 
 
 def is_named(tables: Catalog, name: str) -> bool:
-    """Whether a message or an API has this name; a folder of that name is named with its path, as in ./fetch."""
+    """Return whether a message or an API has this name; a folder of that name is given by its path, as in ./fetch."""
     try:
         return bool(named(tables, name))
     except UsageError:
@@ -36,15 +38,15 @@ def is_named(tables: Catalog, name: str) -> bool:
 
 
 def known_version(message: Message, version: int | None) -> None:
-    """UsageError: the message has no such version."""
+    """Raise UsageError if the message has no such version."""
     if version is not None and version not in message.versions:
         raise UsageError(f"{message.name} has no version {version} (versions {message.versions})")
 
 
 def chosen(name: str, version: int | None, dialect: str | None) -> tuple[str | None, Catalog, list[Message]]:
-    """The dialect, its tables, and the messages that a name means, or all that a folder defines.
+    """Return the dialect, its tables, and the messages that a name means, or all that a folder defines.
 
-    UsageError: there is none, or not in that version, or a folder under another dialect.
+    Raises UsageError if there is none, or not in that version, or for a folder under another dialect.
     """
     if not name or not Path(name).is_dir() or is_named(catalog(dialect), name):
         tables = catalog(dialect)

@@ -85,7 +85,7 @@ def field_rows(fields: Iterable[Field], notes: Notes, path: str) -> Iterator[lis
 
 
 def changes(message: Message) -> Iterator[str]:
-    """What each version changed, beside the one before it."""
+    """Yield what each version changed, beside the one before it."""
     if message.versions.lo >= message.versions.hi:
         return
     yield ""
@@ -115,12 +115,12 @@ def bytes_of(message: Message, version: int) -> Iterator[str]:
 
 
 def text_of(text: str) -> str:
-    """Text for Markdown, in a table too: what a definition says is no markup."""
+    """Escape text for Markdown, in a table too: definitions have no markup."""
     for char in "\\`*_[]<>|":
         text = text.replace(char, f"\\{char}")
     return text
 
 
 def code_of(text: str) -> str:
-    """Text between backquotes."""
+    """Return text between backquotes."""
     return text.replace("`", "'").replace("|", "/")

@@ -124,7 +124,7 @@ def write_tables(folder: Path, merged: Imported, jars: Iterable[Path]) -> None:
 
 
 def say_imported(folder: Path, known: Imported, merged: Imported) -> None:
-    """What is new, by release, on stderr."""
+    """Print what is new, by release, on stderr."""
     fresh = [release for release in merged.releases if release not in known.releases]
     what = f"new: {', '.join(fresh)}" if fresh else "none of them new"
     warn(f"{folder}: {counted(len(merged.tables), 'message')} of {counted(len(merged.releases), 'release')} ({what})")

@@ -99,7 +99,7 @@ def list_dialects(form: str) -> None:
 
 
 def list_errors(tables: Catalog, words: tuple[str, ...], form: str) -> None:
-    """All error codes, or those of these numbers, or with one of the words in their name."""
+    """List all error codes, or those of these numbers, or with one of the words in their name."""
     from kcli.schemas.errors import is_retriable
 
     rows = [
@@ -115,7 +115,7 @@ def list_errors(tables: Catalog, words: tuple[str, ...], form: str) -> None:
 
 
 def say_findings(tables: Catalog, quiet: bool) -> None:
-    """What is wrong or odd in a dialect's definitions, on stderr."""
+    """Print the faults and oddities of a dialect's definitions on stderr."""
     for finding in tables.findings:
         warn(str(finding), quiet)
 
@@ -225,7 +225,7 @@ def side_changes(tables: Catalog, one: str, other: str, names: tuple[str, ...]) 
 
 
 def is_wanted_by(message: str, name: str) -> bool:
-    """Whether a name, both in the form of `bare`, means this message, or the API that it is of."""
+    """Return whether a name, both in the form of `bare`, means this message, or the API that it is of."""
     return name in (message, message.removesuffix("request"), message.removesuffix("response"))
 
 

@@ -17,7 +17,9 @@ PAIR = ("request", "response")
 
 
 def listed(catalog: Catalog, release: str | None) -> Iterator[dict[str, Any]]:
-    """One object for each API, then one for each other message. release: only what that one has, in its versions."""
+    """Yield one object for each API, then one for each other message. release: only what that one has,
+    in its versions.
+    """
     for api in catalog.apis.values():
         row = row_of("api", api.key, api.name, catalog.message(api.request), release)
         if row:
@@ -51,7 +53,7 @@ def row_of(kind: str, key: int | None, name: str, message: Message, release: str
 
 
 def headline(message: Message, version: int | None, api: Api | None, label: str = "") -> str:
-    """The first line about a message."""
+    """Return the first line about a message."""
     key = "" if message.api_key is None else f" {message.api_key}"
     if version is None:
         return (
@@ -68,7 +70,7 @@ def headline(message: Message, version: int | None, api: Api | None, label: str 
 
 
 def provenance(message: Message) -> list[str]:
-    """Which releases have which versions; which spoke another layout; older names."""
+    """Return which releases have which versions or another layout, and older names."""
     lines = [f"{each}: {each.versions}{' (the newest unstable)' if each.unstable else ''}" for each in message.releases]
     found = [f"releases: {'; '.join(lines)}"] if lines else []
     if message.aliases:
@@ -78,7 +80,7 @@ def provenance(message: Message) -> list[str]:
 
 
 def field_rows(fields: Iterable[Field], version: int | None, depth: int = 0) -> Iterator[list[str]]:
-    """Rows for a table of fields, those of structs below them."""
+    """Yield rows for a table of fields, those of structs below them."""
     for field in fields:
         if version is None or version in field.versions:
             notes = range_notes(field) if version is None else traits(field, version)
@@ -87,7 +89,7 @@ def field_rows(fields: Iterable[Field], version: int | None, depth: int = 0) -> 
 
 
 def range_notes(field: Field) -> list[str]:
-    """What is to say of a field over all versions."""
+    """Return the notes on a field over all versions."""
     found = []
     if field.nullable:
         found.append(f"nullable{within(field.nullable, field.versions)}")
@@ -100,12 +102,12 @@ def range_notes(field: Field) -> list[str]:
 
 
 def within(versions: Range, all_: Range) -> str:
-    """The versions, unless they are all of the field's."""
+    """Return the versions, unless they are all of the field's."""
     return "" if versions.holds(all_) else f" {versions}"
 
 
 def definition(tables: Catalog, message: Message, version: int | None) -> dict[str, Any]:
-    """A message in the JSON form that Kafka's generator takes; of one version only, if given."""
+    """Return a message in the JSON form that Kafka's generator takes; of one version only, if given."""
     if version is None:
         return to_definition(message, tables.notes(message))
     flexible = Range.parse(f"{version}+") if message.is_flexible(version) else NONE

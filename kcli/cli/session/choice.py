@@ -21,7 +21,7 @@ class SessionChoice:
     """Sessions with a fetch that the options choose, of the ids that they name; `found`: how many there were."""
 
     def __init__(self, options: dict[str, Any], files: Sequence[str], ids: Sequence[int] = ()) -> None:
-        """UsageError: the options are none, or a condition is to be asked about lines of JSON."""
+        """Choose sessions. Raises UsageError for invalid options, or a condition on lines of JSON."""
         self.files, self.options, self.ids = files, options, frozenset(ids)
         self.filter = filter_of(options, files)
         self.rows = frozenset(file for file in files if holds_rows(file))
@@ -32,7 +32,7 @@ class SessionChoice:
         self.seen: dict[int, None] = {}
 
     def wants(self, session: ObservedSession | SessionlessFetches) -> bool:
-        """Whether a session, or a client's fetches without one, is chosen."""
+        """Return whether a session, or a client's fetches without one, is chosen."""
         number = session.session_id if isinstance(session, ObservedSession) else 0
         if number and len(self.seen) < MOST_IDS:
             self.seen[number] = None
@@ -41,7 +41,7 @@ class SessionChoice:
         return wanted
 
     def conclude(self) -> int:
-        """The exit code: 1 where nothing was chosen, with a line that names what there is."""
+        """Return the exit code: 1 where nothing was chosen, with a line that names what there is."""
         if self.takes_all or self.found:
             return 0
         if not self.filter.takes_all:

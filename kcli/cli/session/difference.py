@@ -35,12 +35,12 @@ def show_differences(found: list[Pair], most: int, names: Mapping[str, str], *, 
 
 
 def kind_of(difference: Difference) -> str:
-    """What a difference is about, whichever partition has it."""
+    """Return what a difference is about, whichever partition has it."""
     return re.sub(r" of .*", "", difference.what) + difference.unknown
 
 
 def lines_of(exchange: Captured, names: Mapping[str, str]) -> Iterator[str]:
-    """An exchange in words."""
+    """Yield an exchange in words."""
 
     def name(key: Key) -> str:
         return f"{names.get(key[0], key[0])}[{key[1]}]"

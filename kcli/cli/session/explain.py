@@ -155,7 +155,7 @@ def lint(files: tuple[str, ...], format_: str, notes: bool, **options: Any) -> i
 
 
 def read_options(options: dict[str, Any], *, prints: bool) -> dict[str, Any]:
-    """Those that say how captures are read. prints: what is found is printed meanwhile, so a terminal has no bar."""
+    """Return the options for reading captures. prints: findings are printed meanwhile, so a terminal has no bar."""
     chosen = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
     return chosen | {"quiet": options["quiet"] or (prints and is_terminal(sys.stdout))}
 
@@ -173,7 +173,7 @@ def line_of(finding: SessionFinding, tracker: Tracker, format_: str) -> str:
 
 
 def summary(feeder: Feeder, counts: dict[str, int], choice: SessionChoice, losses: str) -> str:
-    """How much was judged, and what was found. losses: what breaks no rule, and is lost all the same."""
+    """Return how much was judged, and what was found. losses: faults that break no rule."""
     found = ", ".join(counted(number, kind) for kind, number in counts.items() if number)
     if losses:
         found = f"{found or 'no rule broken'}; {losses}"
@@ -219,7 +219,7 @@ def follow_rows(file: str, feeder: Feeder, ports: Sequence[int]) -> Iterator[Inp
 
 
 def serves(row: dict[str, Any], ports: Sequence[int]) -> bool:
-    """Whether the server's end of a row's connection has one of these ports."""
+    """Return whether the server's end of a row's connection has one of these ports."""
     server = str(row.get("connection")).partition("-")[0]
     return server.rpartition(":")[2] in {str(port) for port in ports}
 

@@ -193,7 +193,7 @@ async def run(
 def read_fetches(
     files: Sequence[str], names: TopicNames, problems: list[InputError], **options: Any
 ) -> Iterator[Captured]:
-    """The fetches of all files; what can't be read of them ends up in `problems`.
+    """Yield the fetches of all files; errors are added to `problems`.
 
     options: as `read_capture` takes them.
     """

@@ -51,7 +51,7 @@ ROWS: tuple[tuple[str, Cell], ...] = (
 
 
 def show_pairs(found: list[Pair]) -> None:
-    """The verdict, then each fetcher side by side (a row each when there are many), then what differs."""
+    """Print the verdict, then each fetcher side by side (a row each when there are many), then the differences."""
     out = console()
     differences = [difference for each in found for difference in each.differences]
     unknown = Counter(difference.unknown for each in found for difference in each.unknown)
@@ -94,7 +94,7 @@ def show_pair(out: Console, each: Pair) -> None:
 
 
 def show_rows(out: Console, found: list[Pair]) -> None:
-    """A row for each fetcher, captured over live in each cell."""
+    """Print a row for each fetcher, captured over live in each cell."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("session", "", "full", "incr.", "errors", "delivered", "records", "p50 ms", "p99 ms", "differs"):
         table.add_column(heading, justify="left" if heading in ("session", "", "errors") else "right")

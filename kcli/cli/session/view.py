@@ -30,7 +30,7 @@ def show(
     findings: int,
     files: Sequence[str],
 ) -> None:
-    """All sessions by their beginning, then what was fetched without one, then how many findings `lint` has."""
+    """Print all sessions by their beginning, then fetches without one, then how many findings `lint` has."""
     lines = all_lines(ended, sessionless, tracker.offsets.names, findings, files)
     if is_terminal(sys.stdout):
         print_styled(lines)
@@ -89,7 +89,7 @@ def sessionless_lines(client: SessionlessFetches) -> Iterator[Line]:
 
 
 def closing_lines(findings: int, losses: str, files: Sequence[str]) -> Iterator[Line]:
-    """Rules that were broken, and what is wasted although none was."""
+    """Yield the broken rules, and what is wasted although none was."""
     named = " ".join(files)
     if losses:
         yield ((f"{losses}. kcli diagnose {named}", "yellow"),)
@@ -101,7 +101,7 @@ def closing_lines(findings: int, losses: str, files: Sequence[str]) -> Iterator[
 
 
 def losses_text(ended: Iterable[ObservedSession], sessionless: Iterable[SessionlessFetches]) -> str:
-    """What fetches lose by sessions that a broker did not grant, or threw out; "": nothing."""
+    """Describe what fetches lose by sessions that a broker did not grant, or evicted; "": nothing."""
     refused, evicted = sum(it.not_granted for it in sessionless), sum(it.end == "evicted" for it in ended)
     parts = [f"{counted(refused, 'session')} asked for and not granted"] * (refused > 0)
     return ", ".join([*parts, *[f"{counted(evicted, 'session')} evicted"] * (evicted > 0)])
@@ -118,7 +118,7 @@ def span(statistics: FetchStatistics) -> str:
 
 
 def partitions(session: ObservedSession) -> str:
-    """How many at the beginning and at the end, and what changed."""
+    """Format how many there were at the beginning and at the end, and what changed."""
     began = f"{session.first:,}" if session.since_start else "?"
     known = f"{session.last:,}" if session.complete else f"{session.last:,} seen"
     text = f"partitions {began} -> {known}"
@@ -139,7 +139,7 @@ def change_text(session: ObservedSession, at: int) -> str:
 
 
 def strips(strip: Timeline) -> tuple[str, str]:
-    """Full fetches and bytes over time, a character for each cell."""
+    """Draw full fetches and bytes over time, a character for each cell."""
     most = max(strip.bytes) or 1
     marks = "".join("█" if cell else "·" for cell in strip.full)
     # A cell with any byte at all shows, however small it is beside the greatest.
@@ -220,7 +220,7 @@ def why_sessionless(client: SessionlessFetches) -> str:
 
 
 def size(number: int) -> str:
-    """Bytes in decimal units, two digits at least."""
+    """Format bytes in decimal units, two digits at least."""
     value = float(number)
     for unit in ("B", "kB", "MB", "GB"):
         if value < 1000:

@@ -42,21 +42,21 @@ Answer = dict[str, Any]
 
 
 async def ask_access(api: int, session: Session, image: Image) -> list[Change] | None:
-    """What a node has otherwise, by one of the QUESTIONS; None: it does not say. NetworkError."""
+    """Return how a node differs, by one of the QUESTIONS; None if it does not say. Raises NetworkError."""
     body, changes = QUESTIONS[api]
     answer = await call(session.connection, api, session.versions.best(api), body)
     return None if answer["errorCode"] else changes(answer, image)
 
 
 def differing(table: str, held: Iterable[Row], logged: Iterable[Row]) -> list[Change]:
-    """The changes from rows that a node has to those of the log, by their keys."""
+    """Return the changes from a node's rows to those of the log, by their keys."""
     mine, yours = ({row_key(table, row): row for row in rows} for rows in (held, logged))
     keys = sorted(mine.keys() | yours.keys(), key=repr)
     return [row_change(table, mine.get(key), yours.get(key)) for key in keys if mine.get(key) != yours.get(key)]
 
 
 def acl_changes(answer: Answer, image: Image) -> list[Change]:
-    """ACLs have ids in the log alone: here they are known by all that they say but whether it is allowed."""
+    """Compare ACLs. Only the log has their ids: the key here is all of an ACL but its permission type."""
     held = (
         {name: resource.get(name, 3) for name in RESOURCE} | acl
         for resource in answer["resources"]
@@ -77,7 +77,7 @@ def acl_rows(acls: Iterable[Row]) -> Iterator[Row]:
 
 
 def quota_changes(answer: Answer, image: Image) -> list[Change]:
-    """Quotas by entity and key."""
+    """Compare quotas by entity and key."""
     held = (
         {"entity": entity_text(entry["entity"]), "key": each["key"], "value": each["value"]}
         for entry in answer["entries"] or ()
@@ -87,12 +87,12 @@ def quota_changes(answer: Answer, image: Image) -> list[Change]:
 
 
 def entity_text(entity: Iterable[Row]) -> str:
-    """As `tables.quota_rows` has it."""
+    """Format an entity as `tables.quota_rows` does."""
     return ",".join(f"{kind}={'<default>' if name is None else name}" for kind, name in quota_entity(entity))
 
 
 def scram_changes(answer: Answer, image: Image) -> list[Change]:
-    """Users and iterations of each mechanism."""
+    """Compare users and iterations of each mechanism."""
     held = (
         {
             "mechanism": named(SCRAM_MECHANISMS, each["mechanism"]),
@@ -108,7 +108,7 @@ def scram_changes(answer: Answer, image: Image) -> list[Change]:
 
 
 def feature_changes(answer: Answer, image: Image) -> list[Change]:
-    """Finalized features; kraft.version where the image has it. A node that knows none yet is not compared."""
+    """Compare finalized features; kraft.version where the image has it. A node that knows none yet is not compared."""
     if answer.get("finalizedFeaturesEpoch", -1) < 0:
         return []
     logged = {name: level for name, level in image.features.items() if name != KRAFT_VERSION}

@@ -26,7 +26,7 @@ ID_SINCE = 10  # Metadata: topics have ids
 
 
 async def ask_log(session: Session, epoch: int) -> str | None:
-    """What a node that is asked for the metadata log answers: "served", or the error's name; None: it has no Fetch."""
+    """Return a node's answer to a fetch of the metadata log: "served", or the error's name; None if it has no Fetch."""
     if FETCH not in session.versions.ranges:
         return None
     version = session.versions.best(FETCH)
@@ -36,7 +36,7 @@ async def ask_log(session: Session, epoch: int) -> str | None:
 
 
 async def ask_configs(session: Session, image: Image) -> list[Change]:
-    """The configs of topics that a node has otherwise."""
+    """Return the configs of topics in which a node differs."""
     topics = [topic.name for topic in image.sorted_topics()]
     found: list[Change] = []
     for first in range(0, len(topics), AT_ONCE):
@@ -53,7 +53,7 @@ async def ask_configs(session: Session, image: Image) -> list[Change]:
 
 
 def config_changes(result: dict[str, Any], logged: dict[str, str]) -> Iterator[Change]:
-    """One topic's: what the node has set for it, and what the log has; sensitive values are not shown, nor compared."""
+    """Compare one topic's configs between node and log; sensitive values are neither shown nor compared."""
     hidden = {each["name"] for each in result["configs"] if each["isSensitive"]}
     held = {each["name"]: each["value"] for each in result["configs"] if each["configSource"] == DYNAMIC_TOPIC_CONFIG}
     for name in sorted((held.keys() | logged.keys()) - hidden):
@@ -64,7 +64,7 @@ def config_changes(result: dict[str, Any], logged: dict[str, str]) -> Iterator[C
 
 
 async def ask_topics(session: Session, image: Image) -> list[Change]:
-    """The topics and partitions that a node has otherwise."""
+    """Return the topics and partitions in which a node differs."""
     topics = await topics_of(session, None)
     listed = {each["name"] for each in topics}
     missing = [topic.name for topic in image.sorted_topics() if topic.name not in listed]
@@ -81,8 +81,9 @@ async def topics_of(session: Session, names: Sequence[str] | None) -> list[dict[
 
 
 def topic_changes(topics: Sequence[dict[str, Any]], image: Image, *, ids: bool = True) -> Iterator[Change]:
-    """Topics of a Metadata response, and the image's; of a partition without a leader that can be reached the node
-    says less, and it is not compared. ids: whether the response has topics' ids."""
+    """Compare topics of a Metadata response with the image's; of a partition without a reachable leader the node says
+    less, and it is not compared. ids: whether the response has topic ids.
+    """
     logged_topics = {topic.name: topic for topic in image.topics.values()}
     for topic in topics:
         known = logged_topics.get(topic["name"])

@@ -33,14 +33,14 @@ OPTIONS = (
 
 
 def change_options(command: Command) -> Command:
-    """The options that choose changes; `change_filters` takes them."""
+    """Add the options that choose changes; `change_filters` takes them."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
 def change_filters(topic: str | None, broker: int | None, acl: str | None, config: str | None) -> list[Test]:
-    """What a change has to pass, all of it."""
+    """Return the tests that a change has to pass."""
     tests: list[Test] = []
     if topic is not None:
         tests.append(lambda change: is_of_topic(change, topic))
@@ -84,12 +84,12 @@ def acl_names(change: Change) -> list[str]:
 
 
 def is_implied(event: Event) -> bool:
-    """Whether a change only goes with another one: a partition with its topic."""
+    """Return whether a change only goes with another one: a partition with its topic."""
     return event.record == "RemoveTopicRecord" and event.change.table == "partitions"
 
 
 def event_json(event: Event) -> str:
-    """A change as a line of JSON."""
+    """Return a change as a line of JSON."""
     from kcli.snapshots.image.change_text import change_json
 
     when = {"offset": event.offset, "time": instant(event.timestamp), "epoch": event.epoch, "record": event.record}
@@ -97,7 +97,7 @@ def event_json(event: Event) -> str:
 
 
 def event_text(event: Event) -> str:
-    """A change as a line of text."""
+    """Return a change as a line of text."""
     from kcli.snapshots.image.change_text import change_text
 
     when = instant(event.timestamp) or f"{event.timestamp} ms"

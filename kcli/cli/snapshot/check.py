@@ -98,7 +98,7 @@ def still_ahead(level: int | None, target: int) -> Iterator[str]:
 
 
 def cures(found: list[Obstacle], source: str) -> Iterator[str]:
-    """What to do, so that the older nodes start."""
+    """Yield what to do, so that the older nodes start."""
     if any(not each.is_bootstrap for each in found):
         log = shlex.quote(source.partition("@")[0])
         text = "cure, on each node while it is stopped: a snapshot behind these records, which nodes begin with then"
@@ -125,7 +125,7 @@ def write(form: str, text: str, severity: str, **row: object) -> None:
 
 
 def summary(level: int | None, target: int) -> str:
-    """From where to where, and what Kafka says to it."""
+    """Return the step from level to level, and Kafka's answer to it."""
     from kcli.snapshots.rules.compatibility import refused_by_kafka
 
     if level is None:

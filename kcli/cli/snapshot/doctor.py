@@ -86,7 +86,7 @@ def judge_live(addresses: list[str], settings: tuple[str, ...], quiet: bool) -> 
 
 
 def answer_table(answers: list[Answer]) -> list[list[str]]:
-    """The controllers in rows of columns."""
+    """Return the controllers in rows of columns."""
     rows = [["node", "controller", "answers", "leader", "epoch"]]
     for each in answers:
         leader = "?" if each.error else "none" if each.leader < 0 else str(each.leader)
@@ -111,7 +111,7 @@ def read_nodes(paths: Sequence[str], dialect: str | None) -> tuple[list[QuorumNo
 
 
 def folder_table(quorum: Quorum) -> list[list[str]]:
-    """The nodes in rows of columns."""
+    """Return the nodes in rows of columns."""
     rows = [["node", "folder", "directory id", "log end", "epoch", "votes", "can win"]]
     for node in quorum.nodes:
         votes = quorum.voter(node) is not None and not quorum.is_stranger(node)

@@ -97,7 +97,7 @@ def drift(
 
 
 def compare(nodes: Sequence[FolderNode], secrets: bool, problems: list[InputError]) -> View:
-    """What differs between nodes; what could not be read is added to `problems`. InputError: nothing to compare."""
+    """Compare nodes; errors of reading are added to `problems`. Raises InputError if there is nothing to compare."""
     from kcli.snapshots.live.drift import comparisons, drifting, last_changes
 
     partings = partings_of(nodes)
@@ -115,7 +115,7 @@ def compare(nodes: Sequence[FolderNode], secrets: bool, problems: list[InputErro
 def live_drift(
     sources: tuple[str, ...], form: str, output: str | None, settings: tuple[str, ...], quiet: bool, dialect: str | None
 ) -> int:
-    """The nodes of a live quorum."""
+    """Compare the nodes of a live quorum."""
     from kcli.cli.snapshot.drift_live import compare_live
 
     if not all(map(is_live, sources)):
@@ -129,7 +129,7 @@ def live_drift(
 
 
 def one_cluster(folders: Sequence[str], places: Sequence[Path]) -> None:
-    """InputError: meta.properties name several clusters."""
+    """Raise InputError if meta.properties name several clusters."""
     known = {path: cluster for path, place in zip(folders, places, strict=True) if (cluster := cluster_of(place))}
     if len(set(known.values())) > 1:
         named = ", ".join(f"{path} {cluster}" for path, cluster in known.items())
@@ -137,7 +137,7 @@ def one_cluster(folders: Sequence[str], places: Sequence[Path]) -> None:
 
 
 def partings_of(nodes: Sequence[FolderNode]) -> dict[str, Parting]:
-    """Where nodes' logs go apart from the log that reaches furthest in the newest epoch."""
+    """Return where nodes' logs diverge from the log that reaches furthest in the newest epoch."""
     from kcli.snapshots.live.drift import parting
 
     newest = max(nodes, key=lambda node: (node.epoch, node.end))
@@ -164,7 +164,7 @@ class View:
         return bool(self.found) or any(len(set(each.epochs)) == 1 for each in self.partings.values())
 
     def verdicts(self) -> Iterator[str]:
-        """A line for each comparison."""
+        """Yield a line for each comparison."""
         for each in self.compared:
             found = counted(len(each.found), "object differs", "objects differ") if each.found else "the same"
             whose = counted(len(each.nodes), "node")
@@ -173,15 +173,15 @@ class View:
             yield f"{whose} at offset {each.offset}: {found}"
 
     def place(self, node: FolderNode) -> int | None:
-        """The highest offset at which a node was compared."""
+        """Return the highest offset at which a node was compared."""
         return max((each.offset for each in self.compared if node in each.nodes), default=None)
 
     def behind(self, node: FolderNode) -> int:
-        """How many records a node lacks of the longest log."""
+        """Return how many records a node lacks of the longest log."""
         return max(each.end for each in self.nodes) - node.end
 
     def lines(self) -> Iterator[str]:
-        """The nodes in columns, then what differs."""
+        """Yield the nodes in columns, then the differences."""
         table = [["node", "log end", "epoch", "behind", "compared at"]]
         for node in self.nodes:
             place = self.place(node)
@@ -194,7 +194,7 @@ class View:
             yield drifted_text(drifted)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The same as JSON objects."""
+        """Yield the nodes and differences as JSON objects."""
         for node in self.nodes:
             row = {"event": "node", "node": node.name, "endOffset": node.end, "epoch": node.epoch}
             parted = self.partings.get(node.name)

@@ -93,7 +93,7 @@ class LiveView:
         return list(stale_members(self.quorum)) if self.quorum else []
 
     def behind(self, node: LiveNode) -> int | None:
-        """How many records a node lacks, as the replica that it is now; None: the leader does not know it."""
+        """Return how many records a node lacks, as the replica that it is now; None if the leader does not know it."""
         found = self.quorum.living(node.number) if self.quorum else None
         return self.quorum.behind([found])[found.key] if self.quorum and found else None
 
@@ -109,7 +109,7 @@ class LiveView:
         return text
 
     def table(self) -> list[list[str]]:
-        """The nodes in rows of columns."""
+        """Return the nodes in rows of columns."""
         rows = [["node", "address", "behind", "its log", "what it shows"]]
         for node in self.nodes:
             state = node.reason
@@ -120,7 +120,7 @@ class LiveView:
         return rows
 
     def lines(self) -> Iterator[str]:
-        """What differs."""
+        """Yield the differences."""
         from kcli.snapshots.image.change_text import contrast
 
         for node in self.nodes:
@@ -130,7 +130,7 @@ class LiveView:
             yield f"{each.text} (do: {each.advice})"
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The same as JSON objects."""
+        """Yield the nodes and differences as JSON objects."""
         for node in self.nodes:
             state = None if node.differing is None else len(node.differing)
             row = {"event": "node", "node": node.name, "address": str(node.address), "endOffset": self.offset}
@@ -161,7 +161,7 @@ def compare_live(addresses: str, settings: Sequence[str], quiet: bool, folder: P
 
 
 def one_look(config: ClientConfig, folder: Path, dialect: str | None) -> LiveView:
-    """The log, and what each node answers."""
+    """Read the log, and ask each node once."""
     from kcli.snapshots.reading.api import Wanted, load_image
 
     folder.mkdir()
@@ -174,13 +174,13 @@ def one_look(config: ClientConfig, folder: Path, dialect: str | None) -> LiveVie
 
 
 def unseen_configs(image: Image) -> int:
-    """How many values of configs no answer can be held to: those of topics that do not exist, and of all but topics."""
+    """Count the values of configs that no answer can be compared with: of missing topics, and of all but topics."""
     topics = {topic.name for topic in image.topics.values()}
     return sum(len(values) for (kind, name), values in image.configs.items() if kind != TOPIC or name not in topics)
 
 
 def nodes_of(image: Image, protocol: str) -> list[LiveNode]:
-    """The registered brokers and controllers, at their listeners for a security protocol."""
+    """Return the registered brokers and controllers, at their listeners for a security protocol."""
     found = []
     for kind, nodes in (("controller", image.controllers), ("broker", image.brokers)):
         for number, node in sorted(nodes.items()):

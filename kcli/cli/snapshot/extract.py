@@ -78,7 +78,7 @@ def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
 
 
 def only_exchanges(captures: tuple[str, ...], chosen: Filter, options: dict[str, Any]) -> Iterator[Exchange]:
-    """The FetchSnapshots of captures that are chosen."""
+    """Yield the chosen FetchSnapshots of captures."""
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
     return iter(Capture(captures, DecodeOptions(chosen=replace(chosen, apis=OF_SNAPSHOTS.apis), **read)))
 

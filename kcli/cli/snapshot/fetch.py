@@ -102,8 +102,9 @@ async def run(
 
 
 async def find_controllers(client: Client) -> list[Endpoint]:
-    """The bootstrap addresses, if they are controllers, and the quorum's others, which take over when these are gone;
-    of a broker what it says of the quorum."""
+    """Return the bootstrap addresses, if they are controllers, and the quorum's others, which take over when these are
+    gone; for a broker those it names.
+    """
     failure: NetworkError | None = None
     for address in client.bootstrap:
         try:
@@ -122,7 +123,7 @@ async def find_controllers(client: Client) -> list[Endpoint]:
 
 
 async def describe_quorum(session: Session, address: Address) -> list[Endpoint]:
-    """Where the controllers are, the leader first (DescribeQuorum v2, KIP-853)."""
+    """Return where the controllers are, the leader first (DescribeQuorum v2, KIP-853)."""
     unknown = f"{address} is no controller (it has no FetchSnapshot): give a controller's listener to --bootstrap"
     if DESCRIBE_QUORUM not in session.versions.ranges or session.versions.ranges[DESCRIBE_QUORUM].hi < 2:
         raise NetworkError(unknown)
@@ -164,7 +165,7 @@ async def drive(client: Client, machine: SnapshotFetch, sink: PartFile, advance:
 
 
 def is_lost(error: NetworkError) -> bool:
-    """A connection that failed, not a refusal."""
+    """Return whether a connection failed, rather than a refusal."""
     return not isinstance(error, BrokerError | SnapshotFetchError)
 
 
@@ -275,7 +276,7 @@ def read_note(path: Path) -> object:
 
 
 def sound_errors(path: Path, name: str) -> list[str]:
-    """What `verify` finds wrong with the file under the name it will have."""
+    """Return the errors that `verify` finds in the file under its final name."""
     from kcli.snapshots.rules.verification import verify
 
     assert parse_snapshot_name(name) is not None

@@ -35,7 +35,7 @@ def private_part(path: Path, keep: bool = False) -> IO[bytes]:
 
 
 def settle(stream: IO[bytes]) -> None:
-    """Everything written, down to the disk."""
+    """Sync everything written to the disk."""
     stream.flush()
     os.fsync(stream.fileno())
 

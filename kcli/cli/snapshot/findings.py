@@ -26,7 +26,7 @@ Look = tuple[list[SnapshotFinding], list[InputError]]  # what was found; what co
 
 
 def findings(path: str, dialect: str | None, problems: list[InputError], replay: bool) -> Iterator[SnapshotFinding]:
-    """The findings on a file or folder; what can't be read is added to `problems`."""
+    """Yield the findings on a file or folder; errors of reading are added to `problems`."""
     if is_folder(path):
         yield from steady_findings(metadata_directory(path), dialect, problems, replay)
     elif found := examined(path, dialect, problems):
@@ -34,7 +34,7 @@ def findings(path: str, dialect: str | None, problems: list[InputError], replay:
 
 
 def is_folder(path: str) -> bool:
-    """Whether a path is a folder's."""
+    """Return whether a path is a folder's."""
     return path != "-" and Path(path).is_dir()
 
 
@@ -58,7 +58,7 @@ def examined(
 
 
 def in_order(found: Iterable[SnapshotFinding], path: str) -> Iterator[SnapshotFinding]:
-    """Errors first, each with the path of its file."""
+    """Yield errors first, each with the path of its file."""
     from dataclasses import replace
 
     for finding in sorted(found, key=lambda each: not each.is_error):
@@ -68,7 +68,7 @@ def in_order(found: Iterable[SnapshotFinding], path: str) -> Iterator[SnapshotFi
 def steady_findings(
     folder: Path, dialect: str | None, problems: list[InputError], replay: bool
 ) -> Iterator[SnapshotFinding]:
-    """The findings on a folder, at a look during which nothing changed there, where there is one."""
+    """Yield the findings on a folder, from a look during which nothing changed there, where there is one."""
 
     def look() -> Look:
         unread: list[InputError] = []
@@ -94,7 +94,7 @@ def replay_findings(folder: Path, dialect: str | None, problems: list[InputError
 def directory_findings(
     folder: Path, dialect: str | None, problems: list[InputError], replay: bool
 ) -> Iterator[SnapshotFinding]:
-    """Each file by itself, then all together, where all could be read."""
+    """Judge each file by itself, then all together, where all could be read."""
     from kcli.snapshots.rules.directory_rules import DirectoryEvidence, judge_directory
 
     evidence = DirectoryEvidence(listing_of(folder))
@@ -123,7 +123,7 @@ def directory_findings(
 
 
 def asked_of(folder: Path, evidence: DirectoryEvidence) -> Asked:
-    """What the folder's segments have to show of its snapshots."""
+    """Return what to look up in the folder's segments for its snapshots."""
     from kcli.snapshots.reading.log_spans import header_time
 
     times = set()
@@ -139,7 +139,7 @@ def is_replayed(
     evidence: DirectoryEvidence,
     look_at: Callable[[Path, Follower], Examined | None],
 ) -> bool:
-    """Whether a replay of the log, while its segments are looked at, leads to every snapshot on the way."""
+    """Return whether a replay of the log, while its segments are read, leads to every snapshot on the way."""
     from kcli.snapshots.history.folder_replay import FolderReplay
 
     replayed = FolderReplay(folder, dialect, look_at)
@@ -175,7 +175,7 @@ def identify(folder: Path, evidence: DirectoryEvidence) -> None:
 
 
 def small_file(path: Path, parse: Callable[[str], T], evidence: DirectoryEvidence) -> T | None:
-    """A parsed file; None where it is missing or (noted) can't be read."""
+    """Parse a file; None where it is missing or (noted) can't be read."""
     if not path.is_file():
         return None
     try:
@@ -186,10 +186,10 @@ def small_file(path: Path, parse: Callable[[str], T], evidence: DirectoryEvidenc
 
 
 def is_fine(seen: Look) -> bool:
-    """Whether all could be read, and nothing is wrong."""
+    """Return whether all could be read, without an error."""
     return is_whole(seen) and not any(each.is_error for each in seen[0])
 
 
 def is_whole(seen: Look) -> bool:
-    """Whether all could be read."""
+    """Return whether all could be read."""
     return not seen[1]

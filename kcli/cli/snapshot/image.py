@@ -198,7 +198,7 @@ def write_what_if(found: Image, without: tuple[str, ...], form: str, out: Binary
 
 
 def reassignments(rows: list[dict[str, object]]) -> str:
-    """The plan for kafka-reassign-partitions; "": there is none."""
+    """Return the plan for kafka-reassign-partitions; "" if there is none."""
     moved = [{"topic": row["topic"], "partition": row["partition"], "replicas": row["reassign"]}
              for row in rows if row["reassign"]]  # fmt: skip
     return dumps({"version": 1, "partitions": moved}) if moved else ""
@@ -217,7 +217,7 @@ def write_answer(found: Image, question: str, form: str, out: BinaryIO) -> None:
 
 
 def write_columns(rows: list[dict[str, object]], write: Callable[[str], None]) -> None:
-    """Rows in aligned columns, with a count."""
+    """Write rows in aligned columns, with a count."""
     if not rows:
         write("none")
         return
@@ -293,7 +293,7 @@ NODE_WRITERS: dict[str, Callable[[str, Node, bool], Iterator[str]]] = {
 
 
 def write_tables(found: Image, form: str, secrets: bool, out: BinaryIO) -> None:
-    """All tables: a row a line, or one object with a list for each."""
+    """Write all tables: a row a line, or one object with a list for each."""
     from kcli.snapshots.image.summary import image_summary
     from kcli.snapshots.image.tables import TABLES
 
@@ -322,7 +322,7 @@ def write_parquet(found: Image, folder: str, inputs: list[str], secrets: bool) -
 
 
 def write_table(table: Table, rows: Iterator[dict[str, object]], out: BinaryIO) -> None:
-    """One Parquet file, in row groups of 65,536."""
+    """Write one Parquet file, in row groups of 65,536."""
     from itertools import islice
 
     import pyarrow as arrow

@@ -32,7 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def client_config_option(command: F) -> F:
-    """--client-config, as `settings`."""
+    """Add --client-config, as `settings`."""
     return click.option(
         "--client-config",
         "settings",
@@ -43,13 +43,13 @@ def client_config_option(command: F) -> F:
 
 
 def is_live(source: str) -> bool:
-    """Whether a source is addresses of a quorum, and not a path."""
+    """Return whether a source is addresses of a quorum, and not a path."""
     return ADDRESSES.fullmatch(source) is not None and not Path(source).exists()
 
 
 @contextmanager
 def folder_of(source: str, settings: Sequence[str], quiet: bool) -> Iterator[Path]:
-    """The folder of a source; for addresses of a live quorum a copy of its log, which is removed at the end."""
+    """Yield the folder of a source; for addresses of a live quorum a copy of its log, which is removed at the end."""
     if not is_live(source):
         yield metadata_directory(source)
         return
@@ -104,9 +104,10 @@ class LeaderSearch:
 async def committed(
     client: Client, follower: LogFollower, folder: Path, *, patience: float = inf
 ) -> AsyncIterator[Committed]:
-    """What a quorum commits, piece by piece, without an end; a snapshot on the way goes into the folder first.
+    """Yield what a quorum commits, piece by piece, without an end; a snapshot on the way goes into the folder first.
 
-    Where there is no leader one line says so, once, and it is asked on. NetworkError: for more than `patience` seconds.
+    Without a leader one line says so, once, and the search goes on. Raises NetworkError after `patience` seconds of
+    that.
     """
     search = LeaderSearch(follower, patience)
     while True:

@@ -105,7 +105,7 @@ def add_up(net: Net, change: Change) -> None:
 
 
 def undo_lines(node: FolderNode, first: int, after: Image, net: Net) -> Iterator[str]:
-    """The lines for Kafka's tools that undo the changes since an offset."""
+    """Return the lines for Kafka's tools that undo the changes since an offset."""
     from kcli.snapshots.image.undo import undo
 
     base = node.base(first)
@@ -114,8 +114,9 @@ def undo_lines(node: FolderNode, first: int, after: Image, net: Net) -> Iterator
 
 
 def place(node: FolderNode, text: str | None, option: str) -> int:
-    """The offset of an option; for --from that of the first batch at or after a time, for --to that behind the last one
-    at or before it."""
+    """Return the offset of an option; for --from that of the first batch at or after a time, for --to that after the
+    last one at or before it.
+    """
     if text is None:
         return 0 if option == "--from" else 1 << 63
     if text.isdecimal():
@@ -132,7 +133,7 @@ def place(node: FolderNode, text: str | None, option: str) -> int:
 
 
 def summary(node: FolderNode, first: int, shown: int) -> str:
-    """How many changes, of which offsets; what is not known."""
+    """Describe how many changes there are, of which offsets, and what is unknown."""
     base = node.base(first)
     if base is None:
         return "no changes: the log has no snapshot that it goes on from"

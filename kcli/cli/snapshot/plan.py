@@ -121,7 +121,7 @@ def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **g
 
 
 def folder_answer(survey: FolderSurvey, given: dict[str, Any], dialect: str | None) -> dict[str, Any]:
-    """What a folder's files say: the policy, growth, projection and losses."""
+    """Return the answer of a folder's files: the policy, growth, projection and losses."""
     from kcli.cli.snapshot.properties import settings_of
 
     source, settings = settings_of(survey.folder, given["properties"])
@@ -139,7 +139,7 @@ def folder_answer(survey: FolderSurvey, given: dict[str, Any], dialect: str | No
 
 
 def metrics(folder: FolderSurvey, dialect: str | None) -> dict[str, Any]:
-    """KIP-630's measures of the newest snapshot, under the names of its metrics."""
+    """Return KIP-630's measures of the newest snapshot, under the names of its metrics."""
     from kcli.snapshots.reading.file_survey import survey
     from kcli.snapshots.reading.files import open_file
 
@@ -184,7 +184,7 @@ def policy_answer(survey: FolderSurvey, given: dict[str, Any], settings: dict[st
 
 
 def growth_json(log: LogSpan) -> dict[str, Any]:
-    """By type of record, the most bytes first."""
+    """Return growth by type of record, the most bytes first."""
     return {
         "from": instant(log.first_ms),
         "to": instant(log.last_ms),
@@ -231,7 +231,7 @@ def parse_replica(text: str) -> tuple[int, int]:
 
 
 def estimates(directory: str | None, dialect: str | None, given: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each broker's loss, or the one that was asked for."""
+    """Return each broker's loss, or the one that was asked for."""
     if given["partitions"] is not None and given["brokers"] is not None:
         return [estimate_json(None, estimate(given["partitions"], given["brokers"]))]
     from kcli.snapshots.image.questions import partitions_by_broker

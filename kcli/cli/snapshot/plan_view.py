@@ -13,7 +13,7 @@ MOST_TYPES = 4  # in a line
 
 
 def plan_lines(answer: dict[str, Any]) -> list[str]:
-    """The whole answer: the policy, growth, each file's loss, each broker's."""
+    """Return the whole answer: the policy, growth, each file's loss, each broker's."""
     lines = [*policy_lines(answer), *growth_lines(answer), "", *file_lines(answer), ""] if "growth" in answer else []
     return lines + [loss_line(row) for row in answer["brokerLoss"]]
 
@@ -43,7 +43,7 @@ def share(each: dict[str, Any], growth: dict[str, Any]) -> str:
 
 
 def file_lines(answer: dict[str, Any]) -> Iterator[str]:
-    """A table: each file, and what its loss takes."""
+    """Yield a table: each file, and what its loss takes."""
     table = [["file", "offsets", "size", "covered by", "its loss takes"]]
     for each in answer["files"]:
         start, end = each["offsets"]
@@ -93,6 +93,6 @@ def loss_line(row: dict[str, Any]) -> str:
 
 
 def binary(size: int) -> str:
-    """The KIP's way: in 1024s, cut to two digits (118,800,000 bytes are its 113.29 MB)."""
+    """Format a size as KIP-630 does: in 1024s, cut to two digits (118,800,000 bytes are its 113.29 MB)."""
     unit, label = (1 << 20, "MB") if size >= 1 << 20 else (1 << 10, "kB")
     return f"{size * 100 // unit / 100:.2f} {label}"

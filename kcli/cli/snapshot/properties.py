@@ -11,10 +11,10 @@ FILE = "server.properties"
 
 
 def settings_of(folder: Path, given: str | None) -> tuple[str | None, dict[str, int]]:
-    """The file that was read, and the settings by Kafka's names, its defaults among them.
+    """Return the file that was read, and the settings by Kafka's names, its defaults among them.
 
-    given: the file; None: the one beside the folder, in its log directory, or above that, if there is one. InputError:
-    the file can't be read, or a value is no number.
+    given: the file; None: the one beside the folder, in its log directory, or above that, if there is one. Raises
+    InputError if the file can't be read, or a value is no number.
     """
     places = [folder.parent / FILE, folder.absolute().parent.parent / FILE] if given is None else [Path(given)]
     path = next((each for each in places if each.is_file()), None)
@@ -32,7 +32,7 @@ def settings_of(folder: Path, given: str | None) -> tuple[str | None, dict[str, 
 
 
 def properties_of(path: Path) -> dict[str, str]:
-    """A file of Java properties, by name; empty where there is none."""
+    """Read a file of Java properties, by name; empty if there is none."""
     from kcli.client.java_properties import parse
 
     if not path.is_file():

@@ -129,14 +129,14 @@ def survivor_of(sources: tuple[str, ...], form: str, quiet: bool, dialect: str |
 
 
 def cluster_beside(path: str) -> str | None:
-    """The cluster id in the meta.properties beside the partition's folder that the source is in."""
+    """Return the cluster id in the meta.properties beside the source's partition folder."""
     from kcli.snapshots.reading.files import cluster_of, metadata_directory
 
     return cluster_of(metadata_directory(path) if Path(path).is_dir() else Path(path).absolute().parent)
 
 
 def soundness(loaded: Loaded, dialect: str | None) -> Iterator[Fitness]:
-    """What is wrong with the files, and with the place in the log."""
+    """Yield faults of the files, and of the place in the log."""
     from kcli.snapshots.reading.files import open_file
     from kcli.snapshots.rules.verification import verify
     from kcli.snapshots.writing.restoration import Fitness
@@ -210,7 +210,7 @@ def say(form: str, text: str, **row: str) -> None:
 def steps(
     source: str, voters: list[Voter], loaded: Loaded, options: dict[str, str | None], node: RestoredNode | None
 ) -> Iterator[str]:
-    """What is to be done, by hand and with this command; behind one node's part the rest."""
+    """Yield the steps to take, by hand and with this command; after one node's part the rest."""
     from kcli.snapshots.writing.restoration import named
 
     image = loaded.loader.image

@@ -45,7 +45,7 @@ class RestoredNode:
             raise UsageError(f"{self.log_dir}: --cluster-id is needed, as there is no {META} with one")
 
     def fitness(self, image: Image, voters: list[Voter]) -> Iterator[Fitness]:
-        """What keeps this node from being the one that the image and the voters know, and what it would lose."""
+        """Yield what keeps this node from being the one that the image and the voters know, and what it would lose."""
         voter = next((each for each in voters if each.id == self.node_id), None)
         if voters and voter is None:
             yield Fitness("error", f"node {self.node_id} is none of the voters ({', '.join(map(str, voters))})")
@@ -62,7 +62,7 @@ class RestoredNode:
             yield Fitness("note", f"{here} not in the snapshot ({named}): a broker puts such aside as strays")
 
     def strays(self, image: Image) -> Iterator[str]:
-        """Folders of partitions whose topic the image does not have."""
+        """Yield folders of partitions whose topic the image does not have."""
         from kcli.broker.storage.checkpoints import read_topic_id
 
         ids = {topic.id_text for topic in image.topics.values()}
@@ -71,14 +71,14 @@ class RestoredNode:
                 yield each.name
 
     def in_the_way(self, keep: Path | None) -> list[Path]:
-        """The files of a metadata log that is there already; keep: the one that is to stay."""
+        """Return the files of an existing metadata log; keep: the one that is to stay."""
         if not self.partition.is_dir():
             return []
         files = [each for each in self.partition.iterdir() if LOG_FILE.fullmatch(each.name)]
         return sorted(each for each in files if keep is None or not each.samefile(keep))
 
     def meta(self, directory: str | None) -> dict[str, object]:
-        """What its meta.properties has to say; Kafka adds a directory id where it needs one."""
+        """Return the values of its meta.properties; Kafka adds a directory id where it needs one."""
         values: dict[str, object] = {"version": 1, "cluster.id": self.cluster_id, "node.id": self.node_id}
         return values | ({"directory.id": directory} if directory else {})
 

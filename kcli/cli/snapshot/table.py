@@ -15,7 +15,7 @@ MOST_TYPES = 14
 
 
 def human(size: float) -> str:
-    """Bytes in three digits: "98 kB"."""
+    """Format bytes in three digits: "98 kB"."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000 or unit == "GB":
             return f"{size:.0f} {unit}" if size >= 100 or unit == "B" else f"{size:.3g} {unit}"
@@ -24,7 +24,7 @@ def human(size: float) -> str:
 
 
 def survey_table(found: Survey, path: str, stats: bool = False) -> list[str]:
-    """The lines of the whole screen."""
+    """Return the lines of the whole screen."""
     log = segment_offset(found.file) is not None
     lines = [title(found), whole(found), ""]
     lines += bars(found)
@@ -44,7 +44,7 @@ def survey_table(found: Survey, path: str, stats: bool = False) -> list[str]:
 
 
 def wrapped(line: str, width: int) -> list[str]:
-    """A line in as many as it takes; broken between its parts (three spaces), else between words."""
+    """Wrap a line; between its parts (three spaces), else between words."""
     if len(line) <= width:
         return [line]
     from textwrap import wrap
@@ -100,7 +100,7 @@ def whole(found: Survey) -> str:
 
 
 def bars(found: Survey) -> list[str]:
-    """A line a type and version, by bytes."""
+    """Return a line for each type and version, by bytes."""
     rows = sorted(found.types.items(), key=lambda item: -item[1][1])
     most = max((row[1] for _, row in rows), default=0)
     labels = [f"{type_name(key)} v{version}" for (key, version), _ in rows]

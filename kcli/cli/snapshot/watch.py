@@ -149,20 +149,20 @@ def take_snapshots(loader: HistoryLoader, folder: Path) -> None:
 
 
 def state_key(state: Described) -> str:
-    """What makes a state worth a line: another leader or member, or who is behind."""
+    """Return what makes a state worth a line: another leader or member, or a member that is behind."""
     members = [(node, behind > LAG) for node, behind in state.behind((*state.voters, *state.observers)).items()]
     return f"{state.leader} {state.epoch} {[each.key for each in state.voters]} {members}"
 
 
 def state_text(state: Described) -> str:
-    """The state as a line."""
+    """Format the state as a line."""
     voters, observers = (members_text(state.behind(each)) for each in (state.voters, state.observers))
     text = f"quorum: node {state.leader} leads in epoch {state.epoch}, high watermark {state.high_watermark}"
     return f"{text}, voters {voters}" + (f", observers {observers}" if state.observers else "")
 
 
 def state_json(state: Described, now: int) -> dict[str, Any]:
-    """The state as a JSON object."""
+    """Return the state as a JSON object."""
     row: dict[str, Any] = {"event": "quorum", "time": instant(now), "leader": state.leader, "epoch": state.epoch}
     row["highWatermark"] = state.high_watermark
     for name, members in (("voters", state.voters), ("observers", state.observers)):
@@ -172,14 +172,14 @@ def state_json(state: Described, now: int) -> dict[str, Any]:
 
 
 def members_text(members: dict[ReplicaKey, int]) -> str:
-    """The members, those of one id with their directories."""
+    """Format the members, those of one id with their directories."""
     ids = [key.id for key in members]
     named = {key: f"{key}" if ids.count(key.id) > 1 else f"{key.id}" for key in members}
     return ", ".join(f"{named[key]} ({behind} behind)" if behind else named[key] for key, behind in members.items())
 
 
 async def quorum_of(client: Client, follower: LogFollower) -> Described | None:
-    """What the leader says of the quorum (DescribeQuorum); None: it does not say now."""
+    """Ask the leader for the quorum (DescribeQuorum); None without an answer."""
     asked = {"topics": [{"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 0}]}]}
     try:
         session = await client.session_at(Address(*follower.target))

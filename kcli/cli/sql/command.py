@@ -89,7 +89,7 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
 
 
 def statements_in(script: str) -> list[str]:
-    """The queries in a file. UsageError: there is none."""
+    """Return the queries in a file. Raises UsageError if there is none."""
     from kcli.cli.sql.prompt import queries
 
     text = read_text(script).decode("utf-8", "replace")
@@ -108,7 +108,7 @@ def names_file(text: str) -> bool:
 
 
 def sql_of(question: str) -> str:
-    """The query that answers a question of that name."""
+    """Return the query that answers a question of that name."""
     return next(each.sql for each in QUESTIONS if each.name == question)
 
 

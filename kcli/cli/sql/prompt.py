@@ -78,7 +78,7 @@ def answer(engine: Engine, query: str, form: str, *, quiet: bool, escaped: bool 
 
 
 def queries(typed: bool, lines: TextIO | None = None) -> Iterator[str]:
-    """Whole queries out of lines: those that are typed, of a file, or of standard input."""
+    """Yield whole queries out of lines: typed, of a file, or of standard input."""
     held: list[str] = []
     while True:
         try:
@@ -120,7 +120,7 @@ def remember(statement: str, lines: int) -> None:
 
 
 def completions(engine: Engine, start: str, before: str = "") -> list[str]:
-    """Words of SQL, tables and columns that begin so; tables alone behind FROM and JOIN. before: what stands before."""
+    """Complete words of SQL, tables and columns; tables alone after FROM and JOIN. before: the text before the word."""
     tables = {name for name in (*engine.scans, *engine.views) if not name.startswith("_")}
     columns = {name for scan in engine.scans.values() for name in scan.schema.names}
     known = [*sorted({*tables, *columns}), *WORDS]
@@ -132,8 +132,9 @@ def completions(engine: Engine, start: str, before: str = "") -> list[str]:
 
 @contextlib.contextmanager
 def line_editing(engine: Engine) -> Iterator[None]:
-    """History, kept in the user's state folder, and completion with Tab; without either where Python has no
-    readline."""
+    """Provide history, kept in the user's state folder, and completion with Tab; neither where Python
+    has no readline.
+    """
     try:
         import readline
     except ImportError:

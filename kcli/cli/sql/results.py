@@ -48,14 +48,14 @@ def write_answer(
 
 
 def rows_of(reader: Any) -> Iterator[list[Any]]:
-    """The rows as lists of values that JSON has."""
+    """Yield the rows as lists of values that JSON has."""
     for batch in reader:
         columns = [[plain(value) for value in values_of(column)] for column in batch.columns]
         yield from map(list, zip(*columns, strict=True))
 
 
 def values_of(column: Any) -> list[Any]:
-    """As Python values; as text where Python has none (a time beyond the year 9999)."""
+    """Return Python values; text where Python has none (a time beyond the year 9999)."""
     import pyarrow
 
     try:
@@ -66,7 +66,7 @@ def values_of(column: Any) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Return a value as JSON has it."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
@@ -87,7 +87,7 @@ def plain(value: Any) -> Any:
 
 
 def bytes_text(value: bytes) -> Any:
-    """Text where it is UTF-8 that prints, else {"base64": ...}, as in kcli's JSON."""
+    """Return text for printable UTF-8, else {"base64": ...}, as in kcli's JSON."""
     from base64 import b64encode
 
     try:
@@ -98,7 +98,7 @@ def bytes_text(value: bytes) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """A value as a table and CSV have it; nothing for null."""
+    """Format a value for a table and CSV; nothing for null."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -126,7 +126,9 @@ def write_json(reader: Any, out: BinaryIO) -> int:
 
 
 def write_csv(reader: Any, out: BinaryIO, escaped: bool = False) -> int:
-    """RFC 4180 with a head; control characters are escaped, so that a row is a line. escaped: see `write_answer`."""
+    """Write RFC 4180 with a head; control characters are escaped, so that a row is a line. escaped:
+    see `write_answer`.
+    """
     count = -1  # the head
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -151,7 +153,7 @@ def write_parquet(reader: Any, out: BinaryIO) -> int:
 
 
 def write_table(reader: Any, out: BinaryIO, room: int | None = None) -> int:
-    """Columns as wide as their first values; with `room` (cells) values and then lines are cut."""
+    """Write columns as wide as their first values; with `room` (cells) values and then lines are cut."""
     import pyarrow
 
     most = PADDED if room is None else WIDEST
@@ -175,7 +177,7 @@ def write_table(reader: Any, out: BinaryIO, room: int | None = None) -> int:
 
 
 def write_blocks(names: list[str], rows: Iterable[list[str]], write: Callable[[str], None], room: int) -> int:
-    """Each row as a block of lines, a line for each value: for rows with too many columns for the terminal."""
+    """Write each row as a block of lines, a line for each value: for rows with too many columns for the terminal."""
     size = max(map(width, names))
     count = 0
     for count, row in enumerate(rows, 1):
@@ -195,7 +197,7 @@ WRITERS: dict[str, Callable[[Any, BinaryIO], int]] = {
 
 
 def list_lines() -> Iterator[str]:
-    """The tables with their columns, and example questions."""
+    """Yield the tables with their columns, and example questions."""
     from kcli.pipeline.queries import QUESTIONS
     from kcli.sql.definitions import TABLES
     from kcli.sql.examples import EXAMPLES

@@ -157,7 +157,7 @@ class Statistics(NamedTuple):
 
 
 def columns_of(options: dict[str, Any]) -> tuple[str, ...]:
-    """The columns to count by. UsageError: an interval is missing."""
+    """Return the columns to count by. Raises UsageError for a missing interval."""
     asked = tuple(name for each in options["by"] for name in each)
     if "interval" in asked and options["interval"] is None:
         raise UsageError("--by interval: --interval TIME is missing")
@@ -167,7 +167,7 @@ def columns_of(options: dict[str, Any]) -> tuple[str, ...]:
 
 
 def figures_of(sink: StatisticsSink) -> tuple[str, ...]:
-    """The names of a row's figures."""
+    """Return the names of a row's figures."""
     return (*FIGURES, *OF_LOAD, *(OF_CONNECTIONS if has_connections(sink) else ()))
 
 
@@ -177,7 +177,7 @@ def has_connections(sink: StatisticsSink) -> bool:
 
 
 def sort_key(name: str, sink: StatisticsSink) -> Callable[[tuple[StatisticsRow, list[Any]]], Any]:
-    """What rows are sorted by. UsageError: there is no such column."""
+    """Return the key that rows are sorted by. Raises UsageError for an unknown column."""
     bare, names = name.removeprefix("-").replace("-", "_"), figures_of(sink)
     if bare not in (*sink.columns, *names):
         raise UsageError(f"--sort {name}: no such column (there are {', '.join((*sink.columns, *names))})")
@@ -199,7 +199,7 @@ def made_of(
     order: Callable[[tuple[StatisticsRow, list[Any]]], Any] | None,
     limit: int | None,
 ) -> Statistics:
-    """The rows that are shown, in order."""
+    """Return the rows that are shown, in order."""
     sink = source.sink
     seconds = seconds_of(source)
     rows = [(row, values_of(sink, row, seconds)) for row in sink.rows()]
@@ -210,8 +210,9 @@ def made_of(
 
 
 def seconds_of(source: CaptureDecoder[StatisticsSink]) -> float | None:
-    """The time of which a row counts the exchanges: the shortest interval, or the part of the capture that was asked
-    for. None: no time at all."""
+    """Return the seconds whose exchanges a row counts: the shortest interval, or the part of the capture that was asked
+    for. None: no time at all.
+    """
     widths = [source.sink.widths[name] for name in source.sink.columns if name in source.sink.widths]
     if widths:
         return min(widths) / SECOND
@@ -224,7 +225,7 @@ def seconds_of(source: CaptureDecoder[StatisticsSink]) -> float | None:
 
 
 def values_of(sink: StatisticsSink, row: StatisticsRow, seconds: float | None) -> list[Any]:
-    """By `figures_of`."""
+    """Return a row's values by `figures_of`."""
     figures, tcp = row.figures, row.tcp
     sums = [figures.exchanges, figures.errors, figures.request_bytes, figures.response_bytes]
     load = [figures.exchanges / seconds if seconds else None, figures.records_per_request, figures.empty_share]

@@ -43,7 +43,7 @@ class StatisticsColumn(NamedTuple):
 
 
 def table_lines(names: Sequence[str], rows: Sequence[Row], room: int | None) -> Iterator[str]:
-    """Headings and a line for each row. room: cells that a line has at most; None: as many as it takes."""
+    """Yield headings and a line for each row. room: cells that a line has at most; None: as many as it takes."""
     groups = [group_column(name, rows) for name in names]
     figures = figure_columns(rows)
     if room is not None:
@@ -75,19 +75,19 @@ def figure_column(shown: ShownFigure, rows: Sequence[Row]) -> StatisticsColumn |
 
 
 def time_text(ms: float) -> str:
-    """ "0.412", "12.3", "4,210" """
+    """Format ms as "0.412", "12.3" or "4,210"."""
     return f"{ms:.3f}" if ms < 1 else f"{ms:.1f}" if ms < 1000 else f"{ms:,.0f}"
 
 
 def rate_text(value: float) -> str:
-    """ "0.12", "61.2", "4,210" """
+    """Format a rate as "0.12", "61.2" or "4,210"."""
     if 0 < value < 0.01:
         return "<0.01"
     return f"{value:.2f}" if value < 1 else f"{value:,.1f}" if value < 1000 else f"{value:,.0f}"
 
 
 def share_text(value: float) -> str:
-    """ "97 %"; what is not all or nothing is not rounded to that."""
+    """Format a share as "97 %"; only exactly all or nothing is shown as 100 or 0."""
     return "<1 %" if 0 < value < 0.01 else ">99 %" if 0.99 < value < 1 else f"{value:.0%}".replace("%", " %")
 
 
@@ -133,7 +133,7 @@ def names_text(figures: Figures) -> str:
 def fitted(
     groups: list[StatisticsColumn], figures: list[StatisticsColumn], room: int
 ) -> tuple[list[StatisticsColumn], list[StatisticsColumn]]:
-    """Those columns that have room, with the texts of the groups cut as far as needed."""
+    """Return the columns that fit, with the texts of the groups cut as far as needed."""
     left = room - sum(min(column.size, 2 * LEAST) for column in groups) - GAP * (len(groups) - 1)
     kept = set[int]()
     for place in sorted(range(len(figures)), key=lambda place: figures[place].rank):
@@ -148,13 +148,13 @@ def fitted(
 
 
 def cut_column(column: StatisticsColumn, size: int) -> StatisticsColumn:
-    """A group's texts in so many cells. Connections of one broker differ in their ends, and lose their starts."""
+    """Cut a group's texts to `size` cells. Connections of one broker differ in their ends, and lose their starts."""
     shorter = cut_start if column.title == "connection" else cut
     return column._replace(title=cut(column.title, size), cells=[shorter(cell, size) for cell in column.cells])
 
 
 def lines_of(columns: list[StatisticsColumn], rows: Sequence[Row], room: int | None) -> Iterator[str]:
-    """Headings and rows; errors by name stand below a row where they have no column."""
+    """Yield headings and rows; errors by name are below a row where they have no column."""
     sizes = [column.size for column in columns]
     below = all(column.title != BY_NAME for column in columns)
     for row in range(-1, len(rows)):

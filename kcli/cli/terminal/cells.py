@@ -10,7 +10,7 @@ CUT = "…"  # stands where text was cut
 
 
 def width(text: str) -> int:
-    """How many cells the text takes."""
+    """Return how many cells the text takes."""
     if text.isascii() or text.replace(CUT, "-").isascii():
         return len(text)
     from rich.cells import cell_len
@@ -19,7 +19,7 @@ def width(text: str) -> int:
 
 
 def pad(text: str, size: int, *, right: bool = False) -> str:
-    """The text, escaped and filled up to `size` cells; right: set to the right."""
+    """Escape the text and pad it to `size` cells; right: align right."""
     if text.isascii() and text.isprintable():
         return text.rjust(size) if right else text.ljust(size)
     text = legible(text)
@@ -28,7 +28,7 @@ def pad(text: str, size: int, *, right: bool = False) -> str:
 
 
 def cut(text: str, size: int) -> str:
-    """The text, escaped, in `size` cells at most, with "…" where it is cut."""
+    """Escape the text and cut it to `size` cells, with "…" where it is cut."""
     text = legible(text)
     if width(text) <= size:
         return text
@@ -40,13 +40,13 @@ def cut(text: str, size: int) -> str:
 
 
 def cut_start(text: str, size: int) -> str:
-    """The end of the text, escaped, in `size` cells at most, with "…" where its start was cut."""
+    """Escape the text and cut its start to leave `size` cells, with "…" where it is cut."""
     text = legible(text)
     return text if width(text) <= size else cut(text[::-1], size)[::-1]
 
 
 def wrap(text: str, size: int) -> list[str]:
-    """The text, escaped, in lines of `size` cells at most, broken between words where that is possible."""
+    """Escape the text and wrap it to lines of `size` cells, between words where that is possible."""
     text = legible(text)
     if text.isascii():
         import textwrap
@@ -59,21 +59,21 @@ def wrap(text: str, size: int) -> list[str]:
 
 
 def fit(text: str, size: int) -> str:
-    """The text, escaped, in exactly `size` cells: cut or filled up."""
+    """Escape the text and cut or pad it to exactly `size` cells."""
     if text.isascii() and text.isprintable() and len(text) <= size:
         return text.ljust(size)
     return pad(cut(text, size), size)
 
 
 def align(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Rows of as many values each as lines of columns, two spaces apart."""
+    """Return rows of as many values each as lines of columns, two spaces apart."""
     cells = [[legible(cell) for cell in row] for row in rows]
     sizes = [max(map(width, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(pad(cell, size) for cell, size in zip(row, sizes, strict=True)).rstrip() for row in cells]
 
 
 def narrowed(sizes: Sequence[int], room: int, least: int) -> list[int]:
-    """The sizes of columns, the widest taken in until all fit into `room` cells or none is above `least`."""
+    """Narrow columns, the widest first, until all fit into `room` cells or none is above `least`."""
     taken = list(sizes)
     while sum(taken) > room and max(taken, default=0) > least:
         taken[taken.index(max(taken))] -= 1

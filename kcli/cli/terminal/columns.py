@@ -43,7 +43,7 @@ def print_table(headings: Row, rows: Iterable[Row], title: str) -> None:
 
 
 def print_json(values: Iterable[Mapping[str, Any]], form: str) -> None:
-    """jsonl: an object a line; json: one array."""
+    """Print values. jsonl: an object a line; json: one array."""
     lines = [dumps(value) for value in values]
     if form != "jsonl":
         lines = ["[", *(f"{line}," for line in lines[:-1]), *lines[-1:], "]"] if lines else ["[]"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def is_terminal(stream: IO[str]) -> bool:
-    """Whether the stream is a terminal."""
+    """Return whether the stream is a terminal."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -30,8 +30,9 @@ def shows_colour(stream: IO[str]) -> bool:
 
 
 def terminal_width() -> int:
-    """Cells of a line of the terminal that standard output or else standard error goes to, or as COLUMNS says; 120
-    where nobody knows."""
+    """Return the cells of a line of the terminal of standard output or else standard error, or of COLUMNS; 120 if
+    unknown.
+    """
     width = 0
     with contextlib.suppress(ValueError):
         width = max(0, int(os.environ.get("COLUMNS", "")))
@@ -42,12 +43,14 @@ def terminal_width() -> int:
 
 
 def terminal_room(output: str | None = None) -> int | None:
-    """Cells of a line on standard output's terminal; None where the text goes to a pipe or to the file `output`."""
+    """Return the cells of a line on standard output's terminal; None where the text goes to a pipe or to the file
+    `output`.
+    """
     return terminal_width() if output is None and is_terminal(sys.stdout) else None
 
 
 def console(stderr: bool = False, quiet: bool = False) -> Screen:
-    """rich's console, which honours NO_COLOR; in a pipe it writes plain text and breaks no line."""
+    """Return rich's console, which honours NO_COLOR; in a pipe it writes plain text and breaks no line."""
     from kcli.cli.terminal.screen import Screen
 
     stream = unguarded(sys.stderr if stderr else sys.stdout)
@@ -58,13 +61,13 @@ def console(stderr: bool = False, quiet: bool = False) -> Screen:
 
 
 def warn(text: str, quiet: bool = False) -> None:
-    """One line on stderr about something odd that is no failure; on a terminal it is broken between words."""
+    """Print one line on stderr about something odd that is no failure; on a terminal it is broken between words."""
     if not quiet:
         note(f"kcli: {text}")
 
 
 def note(text: str) -> None:
-    """One line on stderr; on a terminal it is broken between words."""
+    """Print one line on stderr; on a terminal it is broken between words."""
     room = terminal_width() if is_terminal(sys.stderr) else None
     if room is None or len(text) <= room:
         print_note(text)
@@ -76,12 +79,14 @@ def note(text: str) -> None:
 
 
 def has_bars() -> bool:
-    """Whether bars can be drawn: on a terminal, where no reader of standard output (`| head`) writes between them."""
+    """Return whether bars can be drawn: on a terminal, where no reader of standard output (`| head`) writes between
+    them.
+    """
     return is_terminal(sys.stderr) and not is_pipe(sys.stdout)
 
 
 def is_pipe(stream: IO[str]) -> bool:
-    """Whether another process reads what is written to the stream."""
+    """Return whether another process reads what is written to the stream."""
     try:
         return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
     except (OSError, ValueError):
@@ -90,7 +95,7 @@ def is_pipe(stream: IO[str]) -> bool:
 
 @contextlib.contextmanager
 def progress(total: int | None, label: str, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """A bar of bytes on a terminal's stderr, nothing elsewhere; the function given takes the bytes done so far."""
+    """Show a bar of bytes on a terminal's stderr, nothing elsewhere; the function given takes the bytes done so far."""
     if quiet or not has_bars():
         yield lambda _done: None
         return

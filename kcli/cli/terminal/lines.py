@@ -30,7 +30,9 @@ class Painted(str):
 
 
 def paint(text: str, colour: bool, **style: Any) -> str:
-    """The text, escaped, in click's styles; as it is where `colour` is False: whoever writes the line escapes it."""
+    """Escape the text and style it with click; return it as it is where `colour` is False: the writer of the line
+    escapes it.
+    """
     return Painted(click.style(legible(text), **style)) if colour else text
 
 
@@ -47,7 +49,7 @@ def joined(*parts: str) -> str:
 
 
 def csv_line(values: Iterable[Any]) -> str:
-    """A row of CSV, without a line's end."""
+    """Format a row of CSV, without a line's end."""
     import csv
 
     text = io.StringIO()
@@ -65,7 +67,7 @@ class Lines:
         self.waiting: list[str] = []
 
     def later(self, text: str) -> None:
-        """One line, written with others when there are many, with the next `line`, or by `flush`."""
+        """Write one line later: with others when there are many, with the next `line`, or by `flush`."""
         self.waiting.append(text)
         if len(self.waiting) == AT_ONCE:
             self.flush()
@@ -76,13 +78,13 @@ class Lines:
         self.put(texts)
 
     def line(self, *parts: str) -> None:
-        """One line, made of these parts; only those of `paint` may hold control characters."""
+        """Write one line, made of these parts; only those of `paint` may hold control characters."""
         if self.waiting:
             self.flush()
         self.write(f"{line_of(parts)}\n".encode())
 
     def lines(self, texts: Iterable[str]) -> None:
-        """A line for each text; many at once where all of them are plain. What came before an error is written."""
+        """Write a line for each text; many at once where all of them are plain. Lines before an error are written."""
         rest, full = iter(texts), True
         while full:
             some: list[str] = []
@@ -102,12 +104,12 @@ class Lines:
 
 
 def print_line(*parts: str) -> None:
-    """One line on standard output."""
+    """Print one line on standard output."""
     unguarded(sys.stdout).write(f"{line_of(parts)}\n")
 
 
 def print_note(*parts: str) -> None:
-    """One line on standard error, of a bounded length; while a pager has the terminal, it waits."""
+    """Print one line on standard error, of a bounded length; while a pager has the terminal, it waits."""
     line = f"{cut_line(line_of(parts))}\n"
     if held_notes is None:
         unguarded(sys.stderr).write(line)
@@ -129,7 +131,7 @@ def release_notes() -> None:
 
 
 def cut_line(text: str) -> str:
-    """The text, cut behind LONGEST_NOTE characters."""
+    """Cut the text after LONGEST_NOTE characters."""
     return text if len(text) <= LONGEST_NOTE else f"{text[:LONGEST_NOTE]}… ({len(text):,} characters)"
 
 
@@ -154,7 +156,7 @@ class Guarded:
 
 
 def unguarded(stream: IO[str]) -> IO[str]:
-    """The stream behind a guard, for text that was made legible before, and colours of kcli's own."""
+    """Return the stream behind a guard, for text that was made legible before, and colours of kcli's own."""
     return stream.stream if isinstance(stream, Guarded) else stream
 
 
@@ -170,5 +172,7 @@ def guard_streams() -> Callable[[], None]:
 
 
 def without_formula(value: Any) -> Any:
-    """A cell of CSV that a spreadsheet does not take for a formula: texts that begin as one have a quote in front."""
+    """Return a cell of CSV that a spreadsheet does not take for a formula: texts that begin as one get a quote in
+    front.
+    """
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

@@ -36,7 +36,7 @@ JOURNAL = "_kcli"  # the pipeline's own folder among its tables
 
 
 def output_option(command: Command) -> Command:
-    """-o OUT, for a command that prints data."""
+    """Add -o OUT, for a command that prints data."""
     return click.option(
         "-o",
         "--output",
@@ -49,15 +49,17 @@ def output_option(command: Command) -> Command:
 def open_output(
     output: Name, inputs: Iterable[str | Path], *, sealed: bool = False, private: bool = False
 ) -> Iterator[BinaryIO]:
-    """Where data goes: standard output for None or "-", a pipe or a device as it is, else a file.
+    """Open the output: standard output for None or "-", a pipe or a device as it is, else a file.
 
-    A file is written under a temporary name beside `output`, which it replaces at the end: mode and links of what was
-    there stay. It does so too when InputError ends the writing and something was written: that is what could be read.
-    Every other exception leaves what was there. inputs: names of what the data is made of ("-": standard input), beside
+    A file is written under a temporary name beside `output`, which it replaces at the end: mode and links of the old
+    file stay. It does so too when InputError ends the writing and something was written: that is what could be read.
+    Every other exception leaves the old file. inputs: names of what the data is made of ("-": standard input), beside
     the files that the command line names anyway.
+
     sealed: it is worth nothing unless whole; it goes down to the disk, and is read-only then. private: it holds raw
     traffic; as what --show-secrets writes, it is for its owner alone, and no link leads to it.
-    UsageError: the output is one of the inputs. OSError: with the name as it was given.
+
+    Raises UsageError if the output is one of the inputs, OSError with the name as it was given.
     """
     refuse_inputs(output, inputs)
     private = private or shows_secrets()
@@ -80,7 +82,7 @@ def open_output(
 
 
 def descriptor_of(output: Name) -> int | None:
-    """The open file that a name stands for: standard output, /dev/stdout, /dev/fd/3, links to them."""
+    """Return the open file that a name means: standard output, /dev/stdout, /dev/fd/3, links to them."""
     if output is None or str(output) == "-":
         return STDOUT
     path = Path(output)
@@ -96,7 +98,7 @@ def descriptor_of(output: Name) -> int | None:
 
 
 def is_stream(path: str) -> bool:
-    """Whether something is there that can't be replaced: a pipe, a terminal, a device."""
+    """Return whether the path is something that can't be replaced: a pipe, a terminal, a device."""
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116
     except OSError:
@@ -106,7 +108,9 @@ def is_stream(path: str) -> bool:
 
 @contextlib.contextmanager
 def replacement(target: Path, shown: str, mode: int | None) -> Iterator[io.BufferedWriter[NamedFile]]:
-    """mode: of the file; None: that of the one before it, or the usual one."""
+    """Open a file that replaces the target at the end. mode: of the file; None: that of the one before it, or the usual
+    one.
+    """
     before, sealed = replaceable(target, shown), mode == SEALED
     part = target.with_name(f".kcli-{os.urandom(6).hex()}.part")
     remove = functools.partial(part.unlink, missing_ok=True)
@@ -148,7 +152,7 @@ def created(part: Path, shown: str, *, private: bool) -> int:
 
 
 def replaceable(target: Path, shown: str) -> os.stat_result | None:
-    """What is there, None for nothing. OSError: it is no file, or not to be written."""
+    """Return the status of the target, None for nothing. Raises OSError if it is no file, or not to be written."""
     try:
         there = target.stat()
     except FileNotFoundError:
@@ -186,8 +190,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def refuse_inputs(output: Name, inputs: Iterable[str | Path]) -> None:
-    """UsageError where the output is an input, by whatever name; is in a folder that is one, as what is read of it; or
-    lies beside an input of the same log segment. Any other file that the command line names is an input, too."""
+    """Raise UsageError where the output is an input, by whatever name; is in a folder that is one, as what is read of
+    it; or lies beside an input of the same log segment. Any other file that the command line names is an input, too.
+    """
     there = status_of(output, STDOUT)
     if there is None or not stat.S_ISREG(there.st_mode):
         return
@@ -215,7 +220,9 @@ def option_of(output: str) -> str:
 
 
 def named_files() -> Iterator[str]:
-    """The files that options and arguments of the command name: keys, properties, rules, definitions of messages."""
+    """Yield the files that options and arguments of the command name: keys, properties, rules,
+    definitions of messages.
+    """
     context = click.get_current_context(silent=True)
     for name, value in ({} if context is None else context.params).items():
         if name in OUTPUTS:
@@ -236,7 +243,7 @@ def shows_secrets() -> bool:
 
 
 def refuse_link(output: str) -> None:
-    """UsageError: the output is a symbolic link: somebody else may have laid it there."""
+    """Raise UsageError if the output is a symbolic link: another user may have laid it there."""
     if Path(output).is_symlink():
         raise UsageError(f"-o {output}: is a symbolic link, and what is for its owner alone is not written through one")
 
@@ -252,7 +259,7 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def status_of(name: Name, standard: int) -> os.stat_result | None:
-    """None: nothing is there. standard: the descriptor that "-" stands for."""
+    """Return the status of a file; None if there is none. standard: the descriptor that "-" means."""
     try:
         return os.fstat(standard) if name is None or str(name) == "-" else os.stat(name)  # noqa: PTH116
     except OSError:
@@ -260,7 +267,7 @@ def status_of(name: Name, standard: int) -> os.stat_result | None:
 
 
 def is_part_of(output: Path, source: str | Path, taken: os.stat_result) -> bool:
-    """Whether a file that is there is a member of an input folder, or of an input's log segment."""
+    """Return whether an existing file is a member of an input folder, or of an input's log segment."""
     path = Path(os.path.realpath(output))
     where = Path(os.path.realpath(source))
     if stat.S_ISDIR(taken.st_mode):

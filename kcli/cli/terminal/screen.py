@@ -30,5 +30,5 @@ class Screen(Console):
 
 
 def shown(text: str, style: str = "") -> Text:
-    """A value, or a line with values in it, that stays on one line; in one of rich's styles."""
+    """Return a value, or a line with values in it, that stays on one line; in one of rich's styles."""
     return Text(legible(text), style=style)

@@ -49,7 +49,7 @@ class NamedFile(io.FileIO):
 
 
 def rest_of(pieces: list[memoryview], done: int) -> list[memoryview]:
-    """What follows so many bytes."""
+    """Return the pieces after the first `done` bytes."""
     first = 0
     while done >= len(pieces[first]):
         done -= len(pieces[first])
@@ -105,19 +105,21 @@ def stand_in(number: int, flags: int) -> None:
 
 
 def text(stream: io.BufferedWriter[Any], before: Any, *, line_buffering: bool) -> io.TextIOWrapper[Any]:
-    """Text as the interpreter made it, in UTF-8 where it made none; what an encoding lacks is escaped."""
+    """Return text as the interpreter made it, in UTF-8 where it made none; characters that an encoding lacks are
+    escaped.
+    """
     encoding, errors = (before.encoding, before.errors) if before is not None else ("utf-8", "backslashreplace")
     errors = "backslashreplace" if errors == "strict" else errors
     return io.TextIOWrapper(stream, encoding, errors, line_buffering=line_buffering)
 
 
 def standard_input() -> io.BufferedReader:
-    """Standard input's bytes, which can be looked at (`peek`) before they are read."""
+    """Return standard input's bytes, which `peek` shows before they are read."""
     return cast(io.BufferedReader, sys.stdin.buffer)
 
 
 def drop_output() -> None:
-    """Nobody takes standard output any more: keep the interpreter's last flush quiet."""
+    """Drop standard output, which has no reader any more: keep the interpreter's last flush quiet."""
     handle = os.open(os.devnull, os.O_WRONLY)
     os.dup2(handle, STDOUT)
     os.close(handle)

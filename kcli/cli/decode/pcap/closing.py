@@ -27,7 +27,7 @@ def closing(
     shown: int | None = None,
     interrupted: bool = False,
 ) -> list[str]:
-    """The last lines: how much there was, what was odd, whether every byte is accounted for, and what to try next.
+    """Return the last lines: totals, oddities, whether every byte is accounted for, and what to try next.
 
     shown: how many exchanges a filter left; None: there is none. interrupted: the engine has not come to the end, so
     that bytes may wait in it.
@@ -59,7 +59,7 @@ def closing(
 
 
 def legend(table: Table, files: tuple[str, ...]) -> list[str]:
-    """Who is who in the table; of many connections the first ones."""
+    """Return the connections in the table; of many the first ones."""
     more = len(table.shown) - LEGEND
     where = "" if STANDARD_INPUT in files else f": kcli stats --by connection {' '.join(files)}"
     rest = [f"and {more:,} more{where}"] if more > 0 else []
@@ -84,7 +84,7 @@ def apis_text(tally: Tally) -> str:
 
 
 def oddities(tally: Tally, engine: Any) -> list[str]:
-    """What a reader has to know about the capture, a phrase for each thing that is there."""
+    """Return a phrase for each oddity of the capture that a reader has to know."""
     events, sizes = tally.events, tally.event_bytes
     sealed = f", {tally.sealed:,} of them TLS whose keys are missing (--key-log)" if tally.sealed else ""
     phrases = (

@@ -154,7 +154,7 @@ class GatheredOutput:
 
 @contextlib.contextmanager
 def reading(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A progress bar over the files' bytes, where standard output is not a terminal that it would disturb."""
+    """Show a progress bar over the files' bytes, where standard output is not a terminal that it would disturb."""
     sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
     done = 0
     with progress(sum(sizes) or None, "reading", quiet or "-" in files or is_terminal(sys.stdout)) as update:
@@ -169,7 +169,7 @@ def reading(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], Non
 
 @contextlib.contextmanager
 def summed_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any = None) -> Iterator[None]:
-    """The closing summary on standard error, when everything was read, damaged files included."""
+    """Print the closing summary on standard error, when everything was read, damaged files included."""
     try:
         yield
     except (InputError, KeyboardInterrupt) as end:
@@ -190,7 +190,7 @@ def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, 
 
 
 def write_lines(source: CaptureDecoder[JsonLines], out: WatchedOutput, moved: Moved, options: dict[str, Any]) -> None:
-    """Lines of JSON, at the engine's own speed; it does the filtering."""
+    """Write lines of JSON, at the engine's own speed; it does the filtering."""
     sink = source.sink
     if options["embedded"] or options["decoder"] is not None:
         sink.write = changed_lines(out, options)
@@ -271,7 +271,7 @@ def write_tree(source: CaptureDecoder[Values], out: BinaryIO, moved: Moved, opti
 
 
 def write_parquet(source: CaptureDecoder[ArrowSink], out: WatchedOutput, moved: Moved, options: dict[str, Any]) -> None:
-    """A row for each exchange and event, a row group for each batch of them."""
+    """Write a row for each exchange and event, a row group for each batch of them."""
     from kcli.tables.parquet import parquet_file, parquet_writer
 
     def write(batch: Any) -> None:

@@ -28,7 +28,7 @@ class EmbeddedLines:
         return len(data)
 
     def line(self, line: bytes) -> bytes:
-        """The line, with more in it where it is of such an exchange."""
+        """Return the line, with embedded messages added where an exchange has them."""
         found = KEY.search(line)
         names = self.names.get(int(found[1])) if found else None
         if names is None:

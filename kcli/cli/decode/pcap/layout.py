@@ -30,15 +30,15 @@ class TableLayout(NamedTuple):
     width: int | None
 
     def left(self, time: str, conn: str, client: str, api: str) -> str:
-        """The columns before what was said."""
+        """Return the columns left of the summary."""
         return f"{time:>{self.time}}  {conn:<5} {fit(client, self.client)} {fit(api, self.api)} "
 
     def right(self, ms: str, size: str) -> str:
-        """The columns behind it."""
+        """Return the columns right of the summary."""
         return f" {ms:>8}" + (f"  {size}" if self.sizes else "")
 
     def broken(self, text: str, left: str) -> list[str]:
-        """What was said: its part in the row, and the lines below. Only a word longer than a line is broken."""
+        """Return the summary's part in the row, and the lines below. Only a word longer than a line is broken."""
         if self.width is None:
             return [pad(text, self.room)]
         if self.room and (width(text) <= self.room or all(width(word) <= self.room for word in text.split())):
@@ -48,7 +48,9 @@ class TableLayout(NamedTuple):
 
 
 def layout(width: int | None, absolute: bool = False) -> TableLayout:
-    """Columns for a terminal of that width, or (None) for a pipe. absolute: times are no seconds since the start."""
+    """Return columns for a terminal of that width, or (None) for a pipe. absolute: times are no seconds since the
+    start.
+    """
     if width is None:
         return TableLayout(INSTANT if absolute else RELATIVE, 20, 24, True, PLAIN, None)
     client, api, sizes = (20, 24, True) if width >= NARROW else (12, 19, False)

@@ -19,8 +19,9 @@ RECORDS = ("records", "unalignedRecords")
 
 
 def record_lines(exchange: Exchange, form: str, decoder: PayloadDecoder | None = None) -> Iterator[str]:
-    """A line for each batch, and with "full" one for each record: where, offset, key and value, which `decoder`
-    reads."""
+    """Yield a line for each batch, and with "full" one for each record: where, offset, key and value, which `decoder`
+    reads.
+    """
     from kcli.records import batches_json
     from kcli.records.unfolding import Unfolding
 
@@ -37,7 +38,7 @@ def record_lines(exchange: Exchange, form: str, decoder: PayloadDecoder | None =
 
 
 def fields_of(value: Any, name: str, topic: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """(place, bytes) of each records field that holds something."""
+    """Yield (place, bytes) of each records field that is not empty."""
     if isinstance(value, list):
         for item in value:
             if isinstance(item, dict):
@@ -53,7 +54,7 @@ def fields_of(value: Any, name: str, topic: dict[str, Any]) -> Iterator[tuple[st
 
 
 def batch_line(place: str, batch: dict[str, Any]) -> str:
-    """A batch; or the event of bytes that are none, as a batch that the broker cut at the fetch's limit."""
+    """Format a batch; or the event of bytes of none, as a batch that the broker cut at the fetch's limit."""
     if "event" in batch:
         return f"{place} {batch['event']}: {batch['bytes']:,} bytes: {batch['reason']}"
     wrong = "" if batch.get("crcValid", True) else ", CRC WRONG"
@@ -65,7 +66,7 @@ def batch_line(place: str, batch: dict[str, Any]) -> str:
 
 
 def known(value: int | None) -> int | str:
-    """A number that a compressed message set has only inside what it wraps; "?" where that can't be read."""
+    """Return a number that a compressed message set has only inside; "?" where that can't be read."""
     return "?" if value is None else value
 
 
@@ -75,12 +76,12 @@ def unread(batch: dict[str, Any]) -> str:
 
 
 def decoded(record: dict[str, Any], which: str) -> Any:
-    """A key or value as its schema reads it, where it was decoded, else as it is."""
+    """Return a key or value as its schema reads it, where it was decoded, else as it is."""
     return record.get(f"_{which}", record).get("data", record.get(which))
 
 
 def text_of(value: Any) -> str:
-    """A key or value: text as it is, bytes as base64, null as null."""
+    """Format a key or value: text as it is, bytes as base64, null as null."""
     if isinstance(value, str):
         return cut(value, 80)
     return cut(dumps(value), 80)

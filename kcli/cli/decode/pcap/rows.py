@@ -105,7 +105,7 @@ class TableSink(Sink):
         return self.chosen.topic is not None or self.chosen.error is not None
 
     def layout(self, api_key: int, version: int) -> Any:
-        """What the core reads of that version; None: it does not."""
+        """Return what the core reads of that version; None if it does not."""
         if self.bodies.dialect is not None or self.looks:
             return None
         asked, answered = PATHS[api_key]
@@ -114,7 +114,7 @@ class TableSink(Sink):
         return (request[0], response[0], request[1]) if request and response else None
 
     def summary(self, link: bytes, *exchange: Any) -> Said | None:
-        """The words for an exchange; None: it has to be shown as a value."""
+        """Return the words for an exchange; None if it has to be shown as a value."""
         made = self.capture.handover.exchange_of(link, *exchange)
         said = words_of(made)
         if made.failures:
@@ -122,7 +122,7 @@ class TableSink(Sink):
         return said._replace(fits=self.chosen.fits_bodies(made))
 
     def make_speaker(self, link: bytes, client: bytes | None) -> Speaker:
-        """A client on a connection, which gets its label."""
+        """Make a client on a connection, with its label."""
         return self.table.speaker(link.decode(), None if client is None else client.decode())
 
     def row(
@@ -137,7 +137,7 @@ class TableSink(Sink):
         asked_size: int,
         answered_size: int | None,
     ) -> None:
-        """An exchange with its words: those of `summary`, or text of one that went well."""
+        """Write an exchange with its words: those of `summary`, or text of one that went well."""
         table, chosen = self.table, self.chosen
         speaker = self.speaker(link, client)
         text, failed, fits = (words, False, not chosen.errors) if isinstance(words, str) else words
@@ -152,7 +152,9 @@ class TableSink(Sink):
 
 
 def side(message: MessageCodec, paths: Sequence[str]) -> tuple[Any, bool] | None:
-    """(the core's selection, whether topics go by ids); None where the core can't read that version by these paths."""
+    """Return (the core's selection, whether topics go by ids); None where the core can't read that version by these
+    paths.
+    """
     try:
         selection = message.select(paths)
     except UsageError:

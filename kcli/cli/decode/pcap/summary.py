@@ -24,7 +24,7 @@ SUMMARIES: dict[str, Summary] = produce_fetch.SUMMARIES | groups.SUMMARIES | tra
 
 
 def summarize(exchange: Exchange) -> tuple[str, str]:
-    """(asked, answered) of any exchange; "... can't be decoded" for a body that can't."""
+    """Summarize request and response of any exchange; "... can't be decoded" for a body that can't."""
     if not exchange.bodies.knows(exchange.api_key, exchange.api_version):
         return "not in the tables", ""
     request, response = exchange.request, exchange.response
@@ -37,7 +37,7 @@ def summarize(exchange: Exchange) -> tuple[str, str]:
 
 
 def anything(request: Message, response: Message) -> tuple[str, str]:
-    """Topics and partitions, or the values that stand out, of any message."""
+    """Summarize any message by topics and partitions, or the values that stand out."""
     return places(request) or details(request), details(response)
 
 
@@ -55,8 +55,9 @@ def details(message: Message) -> str:
 
 
 def errors_text(request: Message | None, response: Message | None) -> str:
-    """The errors in a response by name, each once, with the partitions that have them where `places` of the request
-    does not say just that."""
+    """Return the errors in a response by name, each once, with their partitions where `places` of the request does not
+    name just those.
+    """
     asked, failed = places(request or {}), error_places(request or {}, response or {})
     parts = []
     for code in dict.fromkeys(error_codes(response or {})):
@@ -66,7 +67,9 @@ def errors_text(request: Message | None, response: Message | None) -> str:
 
 
 def error_places(request: Message, response: Message) -> dict[int, list[str]]:
-    """The partitions with an error in a response, by its code: "orders[3]", a Fetch's with the offset asked for."""
+    """Return the partitions with an error in a response, by its code: "orders[3]", a Fetch's with the
+    offset asked for.
+    """
     found: dict[int, list[str]] = {}
     offsets: dict[tuple[str, Any], int] | None = None
     for topic in topics_of(response):
@@ -83,7 +86,7 @@ def error_places(request: Message, response: Message) -> dict[int, list[str]]:
 
 
 def fetch_offsets(request: Message) -> dict[tuple[str, Any], int]:
-    """The offsets that a Fetch asks for; those of its session that did not change are not among them."""
+    """Return the offsets that a Fetch asks for; those of its session that did not change are not among them."""
     return {
         (topic_name(topic), partition_number(each)): each["fetchOffset"]
         for topic in topics_of(request) for each in partitions_of(topic)
@@ -92,7 +95,7 @@ def fetch_offsets(request: Message) -> dict[tuple[str, Any], int]:
 
 
 def answer_of(response: Message | None) -> str:
-    """The error message of a response; "" where there is none."""
+    """Return the error message of a response; "" if there is none."""
     if response is None:
         return ""
     text = response.get("errorMessage")

@@ -55,7 +55,9 @@ class Table:
         colour: bool = False,
         absolute: bool = False,
     ) -> None:
-        """write: takes the parts of a line, as `Lines.line` does; later: a line that may wait."""
+        """Prepare a table. write: takes the parts of a line, as `Lines.line` does; later: takes a line
+        that may wait.
+        """
         self.write, self.later = write, later or write
         self.colour = colour
         self.absolute = absolute
@@ -76,7 +78,7 @@ class Table:
         return {connection.partition("-")[0].rpartition(":")[2] for connection, _ in shown}
 
     def legend(self, most: int) -> list[str]:
-        """Who the connections in the table are: "c1 10.0.0.7:41202 to 10.0.0.2:9092, checkout-1"."""
+        """Return the connections in the table: "c1 10.0.0.7:41202 to 10.0.0.2:9092, checkout-1"."""
         made = []
         for label, (connection, client) in sorted(self.shown.items(), key=lambda each: int(each[0][1:]))[:most]:
             server, _, end = connection.partition("-")
@@ -84,13 +86,13 @@ class Table:
         return made
 
     def note(self, label: str, connection: str, client: str | None) -> None:
-        """A row of that connection is shown."""
+        """Note that a row of that connection is shown."""
         known = self.shown.get(label)
         if known is None or (known[1] is None and client is not None):
             self.shown[label] = connection, client
 
     def begin(self, ns: int, opening: str = "") -> None:
-        """The headings; times are shown from here. opening: what is being read, for a terminal."""
+        """Write the headings; times are shown from here. opening: what is being read, for a terminal."""
         self.start = ns
         if opening:
             self.write(f"{opening}  from {instant(ns)[:-4].replace('T', ' ')}")
@@ -99,7 +101,7 @@ class Table:
         self.write(paint(headings, self.colour, bold=True))
 
     def show(self, item: Exchange | Event) -> None:
-        """A line for an exchange or event."""
+        """Write a line for an exchange or event."""
         if self.start is None:
             self.begin(item.ns if isinstance(item, Event) else item.request_ns)
         if isinstance(item, Exchange):
@@ -108,7 +110,7 @@ class Table:
             self.show_event(item)
 
     def time(self, ns: int) -> str:
-        """Seconds since the first packet, or the time itself, as the table shows them."""
+        """Format seconds since the first packet, or the time itself, as the table shows them."""
         if not ns:
             return ""
         if not self.absolute:
@@ -120,14 +122,14 @@ class Table:
         return text if self.layout.width is None else text[11:23]
 
     def label(self, connection: str) -> str:
-        """A short name for a connection: c1, c2, ... by when it was first met, shown or not."""
+        """Return a short name for a connection: c1, c2, ... by when it was first met, shown or not."""
         known = self.connections.get(connection)
         if known is None:
             known = self.connections[connection] = f"c{len(self.connections) + 1}"
         return known
 
     def show_exchange(self, exchange: Exchange) -> None:
-        """A line for an exchange that comes as a value."""
+        """Write a line for an exchange that comes as a value."""
         said = words_of(exchange)
         colour = "red" if said.failed or exchange.failures else None
         api = catalog(exchange.bodies.dialect).api(exchange.api_key)
@@ -139,7 +141,7 @@ class Table:
         self.row(speaker, exchange.request_ns, name, exchange.api_version, said.text, exchange.latency_ms, size, colour)
 
     def make_speaker(self, connection: str, client: str | None) -> Speaker:
-        """How rows name a client on a connection."""
+        """Return how rows name a client on a connection."""
         return Speaker(self.label(connection), connection, client, self.layout.client)
 
     def row(
@@ -153,7 +155,7 @@ class Table:
         size: str,
         colour: str | None,
     ) -> None:
-        """A line for an exchange. latency: ms; size: as `sizes` has it."""
+        """Write a line for an exchange. latency: ms; size: as `sizes` has it."""
         self.exchanges += 1
         if latency is not None and latency > self.slowest[0]:
             self.slowest = latency, api.removeprefix("key ")
@@ -169,7 +171,7 @@ class Table:
             self.line(left, text, milliseconds(latency), size, colour)
 
     def show_event(self, event: Event) -> None:
-        """A line for an event."""
+        """Write a line for an event."""
         where = event.file or (event.sender or "")
         label = "" if event.connection is None else self.label(event.connection)
         if event.connection is not None:
@@ -185,7 +187,7 @@ class Table:
             self.write(self.paint(part, colour))
 
     def paint(self, text: str, colour: str | None) -> str:
-        """Text in a colour, where there are colours."""
+        """Colour a text, where there are colours."""
         return paint(text, self.colour and colour is not None, fg=colour)
 
 
@@ -195,7 +197,7 @@ def api_cell(name: str, version: int, size: int) -> str:
 
 
 def words_of(exchange: Exchange) -> Said:
-    """What was asked, and what was answered."""
+    """Summarize the request and the response."""
     asked, answered = summarize(exchange)
     errors = errors_text(exchange.request, exchange.response)
     answer = compose(exchange, answered, errors)
@@ -203,7 +205,7 @@ def words_of(exchange: Exchange) -> Said:
 
 
 def compose(exchange: Exchange, answered: str, errors: str) -> str:
-    """The answer's words: what was said, which errors, and the broker's own words for the first."""
+    """Compose the response's words: its summary, the errors, and the broker's own words for the first."""
     if exchange.response_frame is None:
         return "no response asked for" if (exchange.request or {}).get("acks") == 0 else "no response"
     if not errors:
@@ -220,18 +222,18 @@ def milliseconds(latency: float | None) -> str:
 
 
 def short(count: int | None) -> str:
-    """ "812", "33 k" """
+    """Format a size as "812" or "33 k"."""
     return "-" if count is None else bytes_text(count).removesuffix("B").rstrip()
 
 
 @lru_cache(1 << 16)
 def sizes(request: int, response: int | None) -> str:
-    """Of a request and its response: "812 / 33 k"."""
+    """Format the sizes of a request and its response: "812 / 33 k"."""
     return f"{short(request)} / {short(response)}"
 
 
 def opening(files: tuple[str, ...]) -> str:
-    """The first line: what is being read."""
+    """Return the first line: what is being read."""
     names = [Path(name).name if name != "-" else "standard input" for name in files]
     sizes = [Path(name).stat().st_size for name in files if name != "-" and Path(name).is_file()]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""

@@ -19,9 +19,10 @@ from kcli.grammar.words.trace import Span
 
 
 def tree(item: Exchange | Event, slips: SlipNamer) -> Iterator[str]:
-    """A heading, and a line for each value of the request and the response; offsets are from the frame's start.
+    """Yield a heading, and a line for each value of the request and the response; offsets are from the frame's start.
 
-    slips: names those of messages that do not decode (`message_text`)."""
+    slips: names those of messages that do not decode (`message_text`).
+    """
     if isinstance(item, Event):
         yield f"{item.timestamp} {item.connection or item.file} {item.kind}: {item.reason} ({item.size:,} bytes)"
         yield ""
@@ -54,7 +55,7 @@ def response(item: Exchange, frame: bytes, slips: SlipNamer) -> Iterator[str]:
 def message(
     frame: bytes, header: MessageCodec, body: MessageCodec, bodies: Bodies, slips: SlipNamer, asked: dict[str, Any]
 ) -> Iterator[str]:
-    """asked: API and version of the request that it answers, if it is a response."""
+    """Yield the lines of a message. asked: API and version of the request that it answers, if it is a response."""
     spans: list[Span] = []
     failure = ""
     try:

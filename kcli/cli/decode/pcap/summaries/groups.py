@@ -43,7 +43,7 @@ def leave_group(request: Message, response: Message) -> tuple[str, str]:
 
 
 def leaving(member: Message) -> str:
-    """A member that leaves, by its instance id where it has one, and why (KIP-800)."""
+    """Format a member that leaves, by its instance id where it has one, and why (KIP-800)."""
     who = member["memberId"] or member.get("groupInstanceId") or "?"
     return f"{cut(who)} ({cut(member['reason'], REASON)})" if member.get("reason") else cut(who)
 

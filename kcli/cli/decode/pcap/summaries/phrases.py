@@ -9,12 +9,12 @@ LONG = 40  # characters of one value
 
 
 def cut(text: str, size: int = LONG) -> str:
-    """The text, or its first characters and how many there are."""
+    """Return the text, or its first characters and how many there are."""
     return text if len(text) <= size else f"{text[:size]}… ({len(text)} characters)"
 
 
 def listed(names: Iterable[str], size: int = LONG) -> str:
-    """ "orders, refunds, audit and 4 more", each cut to a size"""
+    """Format "orders, refunds, audit and 4 more", each cut to a size."""
     found = [cut(name, size) for name in names]
     more = len(found) - SHOWN
     return ", ".join(found) if more <= 0 else ", ".join(found[:SHOWN]) + f" and {more} more"

@@ -23,7 +23,7 @@ def produce(request: Message, response: Message) -> tuple[str, str]:
 
 
 def leaders(partitions: list[Message], response: Message) -> str:
-    """The new leaders that a response names (KIP-951)."""
+    """Return the new leaders that a response names (KIP-951)."""
     nodes = {node["nodeId"]: f"{node['host']}:{node['port']}" for node in response.get("nodeEndpoints", ())}
     results: dict[str, None] = {}
     for each in partitions:

@@ -14,7 +14,7 @@ TOPICS = ("topics", "topicData", "responses", "topicResults", "v3AndBelowTopics"
 
 
 def topics_of(message: Message) -> list[Message]:
-    """The entries of topics; none where the message has no such list."""
+    """Return the entries of topics; none where the message has no such list."""
     for name in TOPICS:
         found = message.get(name)
         if isinstance(found, list) and (not found or isinstance(found[0], dict)):
@@ -23,7 +23,7 @@ def topics_of(message: Message) -> list[Message]:
 
 
 def topic_name(topic: Message) -> str:
-    """The name of a topic's entry, else its id; "?" where it has neither. The metadata topic's id is its name."""
+    """Return the name of a topic's entry, else its id; "?" without either. The metadata topic's id is its name."""
     if topic.get("topicId") == METADATA_ID:
         return METADATA_TOPIC
     for name in ("name", "topic", "topicName", "_topicName", "topicId"):
@@ -33,20 +33,20 @@ def topic_name(topic: Message) -> str:
 
 
 def partitions_of(topic: Message) -> list[Any]:
-    """The partitions in a topic's entry: entries or numbers."""
+    """Return the partitions in a topic's entry: entries or numbers."""
     found: list[Any] = next((topic[name] for name in PARTITIONS if isinstance(topic.get(name), list)), [])
     return found
 
 
 def partition_number(partition: Any) -> Any:
-    """The number of a partition's entry; "?" where it has none."""
+    """Return the number of a partition's entry; "?" without one."""
     if isinstance(partition, dict):
         return next((partition[name] for name in ("partitionIndex", "partition", "index") if name in partition), "?")
     return partition
 
 
 def places(message: Message) -> str:
-    """ "orders[0, 1], refunds[3]", or names and a count where there are many."""
+    """Format "orders[0, 1], refunds[3]", or names and a count where there are many."""
     topics = topics_of(message)
     numbers = [(topic_name(topic), [partition_number(each) for each in partitions_of(topic)]) for topic in topics]
     total = sum(len(each) for _, each in numbers)
