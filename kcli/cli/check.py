@@ -56,10 +56,10 @@ def request(
     lines: bool,
     framed: bool | None,
 ) -> int:
-    """Would a broker take these requests, and with which error does it refuse them?
+    """Say whether a broker takes these requests, and with which error it refuses them.
 
-    FILE holds requests as `kcli decode request` takes them. Asked are the rules that need no topics or groups: API and
-    version of the release, the layout, and of Produce the batches. Exit 1: one is refused.
+    FILE holds requests as `kcli decode request` takes them. The rules are those that need no topics or groups: API
+    and version of the release, the layout, and of Produce the batches. Exit 1: one is refused.
 
     \b
     kcli check request produce.bin
@@ -123,7 +123,7 @@ def batch(
     lines: bool,
     api_version: int | None,
 ) -> int:
-    """Would a broker take these records from a producer, and with which error does it refuse them?
+    """Say whether a broker takes these records from a producer, and with which error it refuses them.
 
     FILE holds what would stand in the records field of a Produce request; of lines of hex or base64 text, each does.
     The rules are those of Kafka 4.4, and of the embedded broker. Exit 1: they are refused.

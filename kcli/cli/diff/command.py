@@ -63,7 +63,7 @@ def diff_options(command: Command) -> Command:
     "--api-version", type=click.IntRange(0, 32767), metavar="N", help="The version of the responses' request."
 )
 def message(expected: str | None, got: str | None, format_: str, lines: bool, **options: Any) -> int:
-    """The fields whose bytes differ between two messages: path, both offsets, both bytes, both values.
+    """Show the fields whose bytes differ between two messages: path, both offsets, both bytes, both values.
 
     EXPECTED and GOT are files with a request each, or with --api and --api-version a response ("-": standard input).
     With --as java EXPECTED is what Kafka's Java client would send for it: no defaults of tagged fields, no ignorable
@@ -87,7 +87,7 @@ def message(expected: str | None, got: str | None, format_: str, lines: bool, **
 @click.command()
 @diff_options
 def batch(expected: str | None, got: str | None, format_: str, lines: bool, **options: Any) -> int:
-    """The fields whose bytes differ between record batches: path, both offsets, both bytes, both values.
+    """Show the fields whose bytes differ between record batches: path, both offsets, both bytes, both values.
 
     EXPECTED and GOT are files with batches ("-": standard input); with --lines the one file ("-", the default) has both
     on each line. With --as java EXPECTED, or GOT where that is all, is written anew as Kafka's Java producer does.

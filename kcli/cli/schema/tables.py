@@ -54,7 +54,7 @@ def list_(
     form: str,
     quiet: bool,
 ) -> None:
-    """Every API and message in the tables, or those with a WORD in their name.
+    """List every API and message in the tables, or those with a WORD in their name.
 
     \b
     kcli schema list                    all of them
@@ -128,7 +128,7 @@ def say_findings(tables: Catalog, quiet: bool) -> None:
 @FORMAT
 @QUIET
 def show(name: str, version: int | None, variants: bool, dialect: str | None, form: str, quiet: bool) -> None:
-    """The fields of the message NAME, or of both messages of the API NAME; in one VERSION, or in all.
+    """Show the fields of the message NAME, or of both messages of the API NAME; in one VERSION, or in all.
 
     \b
     kcli schema show Fetch 12                       request and response
@@ -179,7 +179,7 @@ def show_message(tables: Catalog, message: Message, version: int | None, label: 
 @FORMAT
 @QUIET
 def diff(words: tuple[str, ...], releases: tuple[str, str] | None, dialect: str | None, form: str, quiet: bool) -> None:
-    """What changed in a message or API: NAME V1 V2 compares two of its versions, A B [NAME]... two sides.
+    """Show what changed in a message or API: NAME V1 V2 compares two of its versions, A B [NAME]... two sides.
 
     A and B are releases of Kafka, dialects, or folders of definitions, compared field by field in every version; with
     a NAME or several only in these messages and APIs. A dialect or folder is compared in what it defines.
