@@ -147,7 +147,10 @@ def test_a_cold_start_imports_nothing_heavy() -> None:
     ("argv", "line"),
     [
         (["decod"], "kcli: decod: no such command or file; did you mean decode? (see `kcli --help`)"),
-        (["decode", "reqest"], "kcli: reqest: no such command; did you mean request? (see `kcli decode --help`)"),
+        (
+            ["decode", "reqest"],
+            "kcli: reqest: no such command or file; did you mean request? (see `kcli decode --help`)",
+        ),
         (["--colour"], "kcli: No such option '--colour'. (see `kcli --help`)"),
     ],
 )
