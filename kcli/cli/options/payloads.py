@@ -43,7 +43,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 def payload_options(command: F) -> F:
-    """The options of every command that shows payloads."""
+    """Add the options of every command that shows payloads."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command

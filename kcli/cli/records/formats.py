@@ -141,7 +141,7 @@ def tails(row: Row) -> Iterator[str]:
 
 
 def schema_text(payload: Row | None) -> str:
-    """Which schema a payload has, and why it was not decoded."""
+    """Describe which schema a payload has, and why it was not decoded."""
     if payload is None:
         return ""
     number = schema_id(payload)
@@ -149,7 +149,7 @@ def schema_text(payload: Row | None) -> str:
 
 
 def schema_id(payload: Row) -> str | None:
-    """The id of a payload's schema, as text: of whichever kind."""
+    """Return the id of a payload's schema, as text: of whichever kind."""
     return next((str(payload[kind]) for kind in ("schemaId", "globalId", "contentId", "guid") if kind in payload), None)
 
 
@@ -210,7 +210,7 @@ def parquet_row(row: Row) -> Row:
 
 
 def payload_row(row: Row) -> Row:
-    """PAYLOAD_COLUMNS of a record; what was decoded as JSON text."""
+    """Return PAYLOAD_COLUMNS of a record; what was decoded as JSON text."""
     made: Row = {}
     for which in ("key", "value"):
         payload = row.get(f"_{which}", {})

@@ -30,7 +30,7 @@ class PayloadLines:
         return len(data)
 
     def line(self, line: bytes) -> bytes:
-        """The line, with more in it where it has records."""
+        """Return the line, with more in it where it has records."""
         if not any(each in line for each in RECORDS):
             return line
         row = loads(line)
