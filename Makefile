@@ -23,7 +23,7 @@ export CCACHE_NOHASHDIR := 1
 endif
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*/*.$(kind)))
 
-.PHONY: help demo test check suite unit real bench fuzz sanitized soak churn quorums layouts man tables dist format clean
+.PHONY: help demo test check suite unit real bench fuzz sanitized soak churn quorums layouts man tables metrics dist format clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -76,6 +76,10 @@ man: $(VENV)/built  ## Write man/ anew from the commands
 
 tables: $(VENV)/built  ## Write the page of all tables anew from their definitions
 	$(BIN)/python -m kcli.sql.reference > docs/reference/tables.md
+
+metrics: $(VENV)/built  ## Write the page of all metrics and the dashboard anew from their definitions
+	$(BIN)/python -m kcli.metrics.reference > docs/reference/metrics.md
+	$(BIN)/python -m kcli.metrics.dashboard > deploy/grafana-dashboard.json
 
 dist: $(VENV)/built $(VENV)/extra-dev  ## A wheel and an sdist in dist/
 	$(BIN)/python -m build --no-isolation

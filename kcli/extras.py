@@ -9,6 +9,7 @@ from kcli.errors import UsageError
 # As in pyproject.toml, by the names of the packages.
 EXTRAS = {
     "payloads": ("fastavro", "grpcio-tools", "h11", "jsonschema", "protobuf", "urllib3"),
+    "metrics": ("duckdb", "numpy", "prometheus_client", "pyarrow"),
     "pandas": ("numpy", "pandas", "pyarrow"),
     "parquet": ("numpy", "pyarrow"),
     "delta": ("deltalake", "pyarrow"),

@@ -89,7 +89,9 @@ CASES: dict[str, list[str]] = {
         "topic --num-records 1 " + LOGIN, "{name} {name} --bootstrap {name}",
         "topic {lines} --key-separator {name} " + LOGIN,
     ],
-    "proxy": ["--bootstrap {name}", "--bootstrap 127.0.0.1:1 --listen {name}"],
+    "proxy": [
+        "--bootstrap {name}", "--bootstrap 127.0.0.1:1 --listen {name}", "--bootstrap 127.0.0.1:1 --metrics {name}",
+    ],
     "records": [
         "{capture}", "{segment}", "{capture} --values", "{garbage}", "{name}", "{capture} --topic {name}",
         "{segment} --values", "{capture} --payloads", "{segment} --value-format json --key-format hex",

@@ -2,59 +2,129 @@
 
 from __future__ import annotations
 
+import contextlib
+import select
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kcli.capture.io.capture_file import StandardInput
 from kcli.diagnose.diagnosis import Scope, judge
 from kcli.diagnose.facts.source import FactSource
 from kcli.diagnose.rule import Finding
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
+from kcli.filelike import STDIN, Stream, name_of
 
 EVERY_S = 5.0  # between two judgements, or so many times as long as the last one took
 SHARE = 10
 KEPT_S = 900.0  # facts of exchanges are judged for so long, and then go
+IDLE_S = 0.5  # without a packet: what came so far is looked at
+
+
+ALL = Scope()
+
+
+class LiveInput(Stream):
+    """A pipe that somebody still writes to: when nothing comes for a while, it gives None. None: standard input."""
+
+    def __init__(self, pipe: Any = None) -> None:
+        super().__init__(StandardInput() if pipe is None else pipe)
+        self.name = name_of(STDIN) if pipe is None else self.name
+        self.began = False
+        self.descriptor = -1  # nothing tells whether something has come
+        with contextlib.suppress(OSError, AttributeError):
+            self.descriptor = (sys.stdin if pipe is None else pipe).fileno()
+
+    def readinto(self, room: Any) -> int | None:  # type: ignore[override]
+        """See io.RawIOBase. The first bytes may have been looked at before, and are waited for."""
+        if self.began and self.descriptor >= 0 and not select.select([self.descriptor], [], [], IDLE_S)[0]:
+            return None
+        self.began = True
+        return self.file.readinto(room)  # type: ignore[no-any-return]
+
+
+class Follower:
+    """Judges captures that are still being written. every: seconds between two judgements. options: of DecodeOptions.
+
+    files: as findings name them.
+    """
+
+    def __init__(
+        self,
+        store: FactStore,
+        paths: Sequence[str | Stream],
+        scope: Scope = ALL,
+        every: float = EVERY_S,
+        **options: Any,
+    ) -> None:
+        self.store, self.scope, self.every = store, scope, every
+        self.files = [name if (name := name_of(each)) != name_of(STDIN) else STDIN for each in paths]
+        read = [LiveInput() if each == STDIN else each for each in paths]
+        self.source = FactSource(read, store, **options)  # type: ignore[arg-type]
+        self.packets = 0
+
+    def judgements(self) -> Iterator[list[Finding]]:
+        """Yield all findings that there are, from time to time and at the end. InputError then, for damaged files."""
+        due = time.monotonic() + self.every
+        emptied = time.monotonic()
+        damage: InputError | None = None
+        try:
+            for _ in self.source.read():
+                self.piece_read()
+                began = time.monotonic()
+                if began < due or not self.has_news():
+                    continue
+                self.source.put_all()
+                yield self.judge()
+                if began - emptied > KEPT_S:
+                    self.store.empty()
+                    emptied = began
+                due = time.monotonic() + max(self.every, SHARE * (time.monotonic() - began))
+        except InputError as error:
+            damage = error
+        yield self.judge()
+        if damage is not None:
+            raise damage
+
+    def has_news(self) -> bool:
+        """Return whether packets have come since this was last asked."""
+        before, self.packets = self.packets, self.source.engine.packets
+        return bool(self.packets != before)
+
+    def piece_read(self) -> None:
+        """Note that a piece of the captures was read, or that nothing came for a while."""
+
+    def judge(self) -> list[Finding]:
+        """Return the findings that there are now."""
+        found = judge(self.store, self.files, self.scope, None).findings
+        self.judged(found)
+        self.store.forget()
+        return found
+
+    def judged(self, found: list[Finding]) -> None:
+        """Note what was found, while the store still has what was prepared for it."""
 
 
 def follow(paths: Sequence[str], scope: Scope, every: float = EVERY_S, **options: Any) -> Iterator[Finding]:
     """Yield each finding of files that are still being written when it first appears, and what the end shows.
 
-    every: seconds between two judgements. options: of DecodeOptions. InputError at the end for damaged files.
+    See `Follower`.
     """
-    told: set[tuple[Any, ...]] = set()
     with FactStore() as store:
-        source = FactSource(paths, store, **options)
-        due = time.monotonic() + every
-        emptied = time.monotonic()
-        damage: InputError | None = None
-        try:
-            for _ in source.read():
-                began = time.monotonic()
-                if began < due:
-                    continue
-                source.put_all()
-                yield from news(store, paths, scope, told)
-                if began - emptied > KEPT_S:
-                    store.empty()
-                    emptied = began
-                due = time.monotonic() + max(every, SHARE * (time.monotonic() - began))
-        except InputError as error:
-            damage = error
-        yield from news(store, paths, scope, told)
-        if damage is not None:
-            raise damage
+        yield from news(Follower(store, paths, scope, every, **options).judgements())
 
 
-def news(store: FactStore, paths: Sequence[str], scope: Scope, told: set[tuple[Any, ...]]) -> Iterator[Finding]:
-    """Yield the findings that were not told before."""
-    found = judge(store, paths, scope, None).findings
-    store.forget()
-    for each in found:
-        key = each.finding, *((kind, one_of(name)) for kind, name in sorted(each.subject.items()))
-        if key not in told:
-            told.add(key)
-            yield each
+def news(judgements: Iterator[Sequence[Finding]]) -> Iterator[Finding]:
+    """Yield each finding once."""
+    told: set[tuple[Any, ...]] = set()
+    for found in judgements:
+        for each in found:
+            key = each.finding, *((kind, one_of(name)) for kind, name in sorted(each.subject.items()))
+            if key not in told:
+                told.add(key)
+                yield each
 
 
 def one_of(name: Any) -> str:

@@ -11,7 +11,8 @@ from kcli.diagnose.signs import SIGNS
 from kcli.tables.connections import address_sql
 
 # Those whose answers wait for others, as their request asks.
-WAITING = "('JOIN_GROUP', 'SYNC_GROUP', 'SHARE_FETCH', 'CONTROLLER_REGISTRATION', 'BROKER_HEARTBEAT')"
+WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
+WAITING = "('" + "', '".join(WAITING_APIS) + "')"
 
 PREPARED: dict[str, str] = {
     **{name: calls_query(table) for name, table in CALLS.items()},

@@ -69,8 +69,6 @@ class Proxy:
 
     async def start(self) -> None:
         """Look for the brokers, and listen. NetworkError: none can be reached, or a port is taken."""
-        if self.recorder is not None:
-            self.recorder.flush()  # the file's beginning: whoever reads it sees that it is one
         bootstrap = parse_bootstrap(self.config["bootstrap.servers"])
         self.gate = Gate(most_connections(0) // 2, self.note)
         found = await self._find_brokers(bootstrap)
@@ -81,6 +79,8 @@ class Proxy:
             raise NetworkError(f"cannot listen on {where}: {error.strerror or error}") from None
         for node in sorted(found):
             self.nodes.translate(node, found[node], self.places.host)
+        if self.recorder is not None:
+            self.recorder.flush()  # the file's beginning: whoever reads it sees that clients may come
 
     async def stop(self) -> None:
         """Accept nothing more; requests under way get their responses, for some seconds."""

@@ -70,9 +70,9 @@ class CaptureFile:
         """Read until at least so many bytes are there, or the stream ends."""
         while self.end < least:
             count = stream.readinto(memoryview(self.room)[self.end :])
-            if not count:
+            if count == 0:
                 return
-            self.end += count
+            self.end += count or 0
 
     @property
     def place(self) -> int:
@@ -90,7 +90,9 @@ class CaptureFile:
         self.offset += count
 
     def fill(self) -> bool:
-        """Append more bytes to `data`; return False at the end. Broken compression ends it, too (`failure`)."""
+        """Append more bytes to `data`; return False at the end. Broken compression ends it, too (`failure`).
+
+        A stream that gives None (there is nothing yet) has not ended."""
         left = self.end - self.start
         room = self.room if left * 2 <= len(self.room) else bytearray(len(self.room) * 2)
         room[:left] = self.room[self.start : self.end]
@@ -101,7 +103,7 @@ class CaptureFile:
             self.failure = str(error)
             return False
         self.end += count or 0
-        return bool(count)
+        return bool(count != 0)
 
     def close(self) -> None:
         """Close the file, if it was opened here."""
@@ -131,8 +133,9 @@ class Rejoined(io.RawIOBase):
         self.head, self.rest = head, rest
 
     def readinto(self, room: Any) -> int:
-        if not self.head:
-            return int(self.rest.readinto(room) or 0)
+        while not self.head:
+            if (got := self.rest.readinto(room)) is not None:  # None: there is nothing yet
+                return int(got)
         count = min(len(room), len(self.head))
         room[:count] = self.head[:count]
         self.head = self.head[count:]

@@ -19,6 +19,7 @@ from kcli.cli.capture.packet_capture import PacketCapture, capture_words
 from kcli.cli.options.duration import Duration
 from kcli.cli.options.filter import FilterCommand
 from kcli.cli.options.inputs import Size, port_option, quiet_option
+from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.terminal.lines import print_note
 from kcli.errors import InputError, UsageError
 
@@ -34,6 +35,7 @@ from kcli.errors import InputError, UsageError
 @click.option("--size", type=Size(), metavar="SIZE", help="Keep only the latest packets, so many bytes, as 1GB.")
 @click.option("--when", metavar="EXPR", help="Save the packets around exchanges for which this SQL condition is true.")
 @findings_option
+@metrics_option
 @view_options
 @quiet_option("No closing summary; rows only with --format.")
 def capture(
@@ -44,6 +46,7 @@ def capture(
     size: int | None,
     when: str | None,
     findings: bool,
+    metrics: str | None,
     **options: Any,
 ) -> None:
     """Capture Kafka's traffic on an interface, until Ctrl-C, and show it as `kcli decode pcap` does.
@@ -70,9 +73,10 @@ def capture(
         if output == "-":
             raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
         view = LiveView(view_words(options) + ["--quiet"] * quiet)
-    found = finder(options, view) if findings else None
     packets = PacketCapture(capture_words(interface, options["ports"]))
     with contextlib.ExitStack() as stack:
+        served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
+        found = finder(options, view, told=findings, served=served) if findings or served else None
         kept = FlightRecorder(Path(str(output)), last, size) if keeps else None
         out = stack.enter_context(open_live_output(output)) if output and not keeps else None
         watcher = watch(when, options, kept) if kept is not None and when is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from kcli.cli.capture.live_view import LiveView, view_words
+from kcli.cli.options.metrics import HANDED
 from kcli.cli.terminal.lines import print_note
 from kcli.extras import require
 from kcli.jsontext import dumps
@@ -25,18 +27,27 @@ def findings_option(command: Command) -> Command:
     )(command)  # fmt: skip
 
 
-def finder(options: dict[str, Any], view: LiveView | None) -> LiveView:
+def finder(
+    options: dict[str, Any], view: LiveView | None, *, told: bool, served: socket.socket | None = None
+) -> LiveView:
     """Return what diagnoses the traffic that `view` shows. Their lines take turns where both go to standard output.
 
-    UsageError: DuckDB is missing."""
+    told: findings are shown. served: where figures of the traffic are served, too. UsageError: DuckDB is missing."""
     require("--findings", "sql")
-    is_event = view is not None and options["format_"] == "jsonl"
+    is_event = told and view is not None and options["format_"] == "jsonl"
     if view is not None and is_event:
         view.shown = put_line
     chosen = {name: options.get(name) for name in ("ports", "dialect", "memory")}
     unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
-    words = view_words(unset | chosen | {"format_": "jsonl"})
-    return LiveView([*words, "--follow", "--quiet"], put_event if is_event else put_note, ("diagnose",))
+    words = [*view_words(unset | chosen | {"format_": "jsonl"}), "--follow", "--quiet"]
+    if served is not None:
+        words += ["--metrics", f"{HANDED}{served.fileno()}"]
+    shown = put_event if is_event else put_note if told else untold
+    return LiveView(words, shown, ("diagnose",), served)
+
+
+def untold(_line: bytes) -> None:
+    """Show no finding."""
 
 
 def put_line(line: bytes) -> None:

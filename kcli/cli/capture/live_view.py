@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import socket
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -69,15 +70,16 @@ def view_words(options: dict[str, Any]) -> list[str]:
 
 class LiveView:
     """A running `kcli decode pcap -`, or another command. words: its options; shown: gets its lines, None: standard
-    output does."""
+    output does. served: a socket that is handed on to it."""
 
     def __init__(
         self,
         words: Sequence[str],
         shown: Callable[[bytes], None] | None = None,
         command: Sequence[str] = ("decode", "pcap"),
+        served: socket.socket | None = None,
     ) -> None:
-        self.words, self.shown, self.command = words, shown, command
+        self.words, self.shown, self.command, self.served = words, shown, command, served
         self._reading: asyncio.Task[None] | None = None
         self._failure: OSError | None = None
         self.left_out = 0  # bytes
@@ -96,7 +98,10 @@ class LiveView:
             stdout=None if self.shown is None else asyncio.subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
             start_new_session=True,
+            pass_fds=[] if self.served is None else [self.served.fileno()],
         )  # fmt: skip
+        if self.served is not None:
+            self.served.close()  # whoever asks shall not wait for a process that has ended
         assert self.process.stdin is not None
         widen(self.process.stdin.get_extra_info("pipe").fileno())
         if self.shown is not None:

@@ -25,6 +25,8 @@ from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.filter import FilterCommand
 from kcli.cli.options.inputs import quiet_option
+from kcli.cli.options.listen import listen_address
+from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.terminal.background_writer import BackgroundWriter, PausingWriter
 from kcli.cli.terminal.lines import print_note
 from kcli.client.address import Address
@@ -53,6 +55,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @fault_options("Fault rule, as for kcli broker serve.")
 @click.option("-o", "--output", metavar="OUT", help="Save everything that passes in OUT, a pcapng file, as packets.")
 @findings_option
+@metrics_option
 @view_options
 @quiet_option("Print only the address; rows only with --format.")
 def proxy(
@@ -63,6 +66,7 @@ def proxy(
     advertise: str,
     quiet: bool,
     findings: bool,
+    metrics: str | None,
     **options: Any,
 ) -> None:
     """Stand between clients and a Kafka cluster, until Ctrl-C, and show what they say.
@@ -89,8 +93,9 @@ def proxy(
         if output == "-":
             raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
         view = LiveView(view_words(options) + ["--quiet"] * quiet)
-    found = finder(options, view) if findings else None
     with contextlib.ExitStack() as stack:
+        served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
+        found = finder(options, view, told=findings, served=served) if findings or served else None
         tls = stack.enter_context(listener_tls(certificate, key, places)) if makes_authority or certificate else None
         out = stack.enter_context(open_live_output(output)) if output else None
         serving = Serving([each for each in (view, found) if each is not None], out)
@@ -104,16 +109,6 @@ def proxy(
             record=serving.record if serving.views or out else None,
         )
         asyncio.run(serving.run(made))
-
-
-def listen_address(option: str, text: str) -> Address:
-    """Parse HOST:PORT, an IPv6 host in brackets; without a host all addresses of the machine. Raises UsageError."""
-    host, colon, port = text.strip().rpartition(":")
-    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-    known = port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) < 1 << 16
-    if not colon or not known or (":" in bare) != (bare != host):
-        raise UsageError(f"{option} {text}: HOST:PORT expected (an IPv6 host in brackets: [::1]:9192)")
-    return Address(bare, int(port))
 
 
 def mapping(texts: tuple[str, ...]) -> dict[int, Address]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,11 +13,16 @@ from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import finding_lines, text_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
+from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
+from kcli.errors import UsageError
 from kcli.extras import require
 from kcli.jsontext import dumps
+
+if TYPE_CHECKING:
+    from kcli.diagnose.following import Follower
 
 NOTHING_JUDGED = 3
 
@@ -28,6 +34,7 @@ NOTHING_JUDGED = 3
 @click.option("--client", "--client-id", metavar="ID", help="Only what may concern this client.")
 @click.option("--topic", metavar="T", help="Only what may concern this topic.")
 @click.option("--follow", is_flag=True, help="Show each finding when it appears, of a stream that still goes on.")
+@metrics_option
 @port_option
 @output_option
 @quiet_option("No progress.")
@@ -50,6 +57,8 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     from kcli.diagnose import Scope
     from kcli.diagnose import diagnose as run
 
+    if options["metrics"] and not options["follow"]:
+        raise UsageError("--metrics: --follow is missing: figures are of a stream that still goes on")
     paths = captures_in(files)
     scope = Scope(options["group"], options["client"], options["topic"])
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
@@ -70,18 +79,39 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
 def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> int:
     """Write each finding when it appears. Return the exit code."""
     from kcli.diagnose import INFO
-    from kcli.diagnose.following import follow
+    from kcli.diagnose.following import news
 
     write, is_grave = Lines(out).line, False
     colour, room = options["output"] is None and shows_colour(sys.stdout), terminal_room(options["output"])
-    for each in follow(paths, scope, **read):
-        is_grave = is_grave or each.severity != INFO
-        is_text = options["format_"] == "text"
-        lines = finding_lines(each, room, colour=colour, whole=True) if is_text else [dumps(each.as_json())]
-        for line in lines:
-            write(line)
-        out.flush()
+    with following(paths, scope, read, options) as follower:
+        for each in news(follower.judgements()):
+            is_grave = is_grave or each.severity != INFO
+            is_text = options["format_"] == "text"
+            lines = finding_lines(each, room, colour=colour, whole=True) if is_text else [dumps(each.as_json())]
+            for line in lines:
+                write(line)
+            out.flush()
     return 1 if is_grave else 0
+
+
+@contextlib.contextmanager
+def following(paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> Iterator[Follower]:
+    """Return what follows the captures, and serve figures of them where that is asked for."""
+    from kcli.diagnose.following import Follower
+    from kcli.diagnose.store import FactStore
+
+    if not options["metrics"]:
+        with FactStore() as store:
+            yield Follower(store, paths, scope, **read)
+        return
+    listening = metrics_socket(options["metrics"], quiet=options["quiet"])
+    from kcli.metrics.figures import LiveFigures
+    from kcli.metrics.measuring import MeasuredStore, MeasuringFollower
+    from kcli.metrics.server import MetricsServer
+
+    figures = LiveFigures()
+    with MetricsServer(figures, listening), MeasuredStore(figures) as measured:
+        yield MeasuringFollower(measured, paths, scope, **read)
 
 
 def jsonl_lines(found: Any, _options: dict[str, Any]) -> Iterator[str]:

@@ -62,6 +62,16 @@ cdef class TcpFacts:
         ends, self.ends = self.ends, []
         return ends, text(&self.numbers)
 
+    def resent(self):
+        """Return the connections that are counted now and have sent segments again: (one "address:port", the other, how many)."""
+        cdef Talk* talk = self.first
+        found = []
+        while talk != NULL:
+            if talk.by[0].resent or talk.by[1].resent:
+                found.append((end_text(talk, 0), end_text(talk, 1), talk.by[0].resent + talk.by[1].resent))
+            talk = talk.newer
+        return found
+
     cdef int see(self, const Segment* s) except -1:
         """Count a segment."""
         cdef Talk* talk = self.find(s)
@@ -158,7 +168,6 @@ cdef class TcpFacts:
 
     cdef int put(self, Talk* talk) except -1:
         cdef int64_t[TALK_WIDTH] head
-        cdef char[KC_END_ROOM] end
         cdef int d
         head[0], head[1], head[2], head[3] = talk.first_ts, talk.last_ts, talk.client, talk.syns
         head[4], head[5] = talk.answered, talk.established_ts
@@ -166,8 +175,14 @@ cdef class TcpFacts:
             raise MemoryError
         for d in range(2):
             put_sender(&self.numbers, &talk.by[d])
-        self.ends.append((end[: put_end(end, &talk.ends, 0) - end].decode(), end[: put_end(end, &talk.ends, 1) - end].decode()))
+        self.ends.append((end_text(talk, 0), end_text(talk, 1)))
         return 0
+
+
+cdef str end_text(Talk* talk, int d):
+    """Return one end of a connection, as "address:port"."""
+    cdef char[KC_END_ROOM] end
+    return end[: put_end(end, &talk.ends, d) - end].decode()
 
 
 cdef int put_sender(Out* numbers, Sender* by) except -1:

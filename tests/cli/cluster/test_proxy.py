@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from kcli.cli.cluster.proxy import advertised_host, listen_address, mapping
+from kcli.cli.cluster.proxy import advertised_host, mapping
 from kcli.cli.main import main
+from kcli.cli.options.listen import listen_address
 from kcli.client.address import parse_address
 from kcli.errors import UsageError
 from tests.broker.processes import served
@@ -44,8 +45,8 @@ class Proxied:
 
 
 @contextlib.contextmanager
-def proxied(*options: str, stdout: int = subprocess.PIPE) -> Iterator[Proxied]:
-    command = [sys.executable, "-m", "kcli.cli", "proxy", "--quiet", *options]
+def proxied(*options: str, stdout: int = subprocess.PIPE, quiet: bool = True) -> Iterator[Proxied]:
+    command = [sys.executable, "-m", "kcli.cli", "proxy", *["--quiet"] * quiet, *options]
     with running(subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True)) as process:
         yield Proxied(process)
 

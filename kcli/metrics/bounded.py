@@ -1,0 +1,50 @@
+"""Names and series in bounded numbers, however many a client invents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+OTHER = "other"  # stands for all names beyond the limit
+LONGEST = 120  # characters of a name
+
+T = TypeVar("T")
+
+
+class Names:
+    """Names of one kind: the first `most` stay, what is beyond counts as "other"."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.known: dict[str, str] = {}
+        self.refused = 0  # how often a name counted as "other"
+
+    def of(self, name: str | None) -> str:
+        """Return the name under which this one counts."""
+        given = name or ""
+        if len(given) > LONGEST:
+            given = f"{given[:LONGEST]}…"
+        found = self.known.get(given)
+        if found is not None:
+            return found
+        if len(self.known) >= self.most:
+            self.refused += 1
+            return OTHER
+        return self.known.setdefault(given, given)
+
+
+class Series(dict[tuple[str, ...], T], Generic[T]):
+    """Values by names; where there are `most`, what is new counts in one whose names are all "other"."""
+
+    def __init__(self, make: Callable[[], T], most: int) -> None:
+        super().__init__()
+        self.make, self.most = make, most
+
+    def at(self, *key: str) -> T:
+        """Return the value of these names, a new one if need be."""
+        found = self.get(key)
+        if found is None:
+            if len(self) >= self.most:
+                key = (OTHER,) * len(key)
+            found = self.setdefault(key, self.make())
+        return found

@@ -1,0 +1,224 @@
+"""All metrics, each defined once: the exporter, the page of the reference and the dashboard are made from these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import add
+from typing import Literal, TypeVar
+
+from kcli.metrics.figures import LiveFigures, Load, TopicLoad
+from kcli.version import __version__
+
+Kind = Literal["counter", "gauge", "histogram", "info"]
+BY_CLIENT = ("api", "client", "broker")
+BY_TOPIC = ("topic", "api", "client")
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """A histogram's figure: how many lie in each slot of `BOUNDS`, and their sum."""
+
+    slots: tuple[int, ...]
+    total: float
+
+    def __add__(self, other: Buckets) -> Buckets:
+        return Buckets(tuple(map(add, self.slots, other.slots)), self.total + other.total)
+
+    @property
+    def counts(self) -> list[int]:
+        """How many are at most each of `BOUNDS`, and how many there are."""
+        return [*accumulate(self.slots)]
+
+
+Value = TypeVar("Value", float, Buckets)
+Sample = tuple[tuple[str, ...], Value]  # values of the labels, and the figure
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric. name: without the suffix that its kind has (_total, _info). unit: that its name ends with, or "".
+
+    samples: gives its figures; those of a histogram are `Buckets`. panel: title of its panel in the dashboard, "":
+    none. query: of that panel; the metric's name stands for {name}.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    labels: tuple[str, ...]
+    samples: Callable[[LiveFigures], Iterator[Sample[float]]] | Callable[[LiveFigures], Iterator[Sample[Buckets]]]
+    unit: str = ""
+    panel: str = ""
+    query: str = ""
+
+    @property
+    def exported(self) -> str:
+        """Its name as Prometheus has it; of a histogram without the suffixes of its parts."""
+        return self.name + {"counter": "_total", "info": "_info"}.get(self.kind, "")
+
+
+def of_loads(value: Callable[[Load], Value]) -> Callable[[LiveFigures], Iterator[Sample[Value]]]:
+    """Return what gives a figure by API, client and broker."""
+
+    def samples(figures: LiveFigures) -> Iterator[Sample[Value]]:
+        made: dict[tuple[str, ...], Value] = {}
+        for (api, client, broker, _), load in figures.total.loads.items():
+            key, found = (api, client, broker), value(load)
+            made[key] = made[key] + found if key in made else found
+        yield from made.items()
+
+    return samples
+
+
+def of_topics(value: Callable[[TopicLoad], float]) -> Callable[[LiveFigures], Iterator[Sample[float]]]:
+    """Return what gives a figure by topic, API and client."""
+
+    def samples(figures: LiveFigures) -> Iterator[Sample[float]]:
+        for key, load in figures.total.topics.items():
+            yield key, value(load)
+
+    return samples
+
+
+def errors(figures: LiveFigures) -> Iterator[Sample[float]]:
+    """Yield the errors by name."""
+    for key, names in figures.errors_by.items():
+        for name, count in names.items():
+            yield (name, *key), count
+
+
+def topic_errors(figures: LiveFigures) -> Iterator[Sample[float]]:
+    """Yield the errors of topics' partitions by name."""
+    for key, load in figures.total.topics.items():
+        for name, count in load.names.items():
+            yield (name, *key), count
+
+
+def fetches_of_kind(kind: str) -> Callable[[LiveFigures], Iterator[Sample[float]]]:
+    """Return what counts the requests of a kind by broker."""
+
+    def samples(figures: LiveFigures) -> Iterator[Sample[float]]:
+        made: dict[tuple[str, ...], int] = {}
+        for (_, client, broker, each), load in figures.total.loads.items():
+            if each == kind:
+                made[client, broker] = made.get((client, broker), 0) + load.exchanges
+        yield from made.items()
+
+    return samples
+
+
+def findings(figures: LiveFigures) -> Iterator[Sample[float]]:
+    """Count the findings of the last judgement."""
+    counted: dict[tuple[str, ...], int] = {}
+    for each in figures.findings:
+        key = each.finding, each.severity
+        counted[key] = counted.get(key, 0) + 1
+    yield from counted.items()
+
+
+def buckets_of(load: Load) -> Buckets:
+    """Return the latencies of a load."""
+    return Buckets(tuple(load.slots), load.seconds)
+
+
+def refused(figures: LiveFigures) -> Iterator[Sample[float]]:
+    """Count the names that had no room."""
+    for kind in ("clients", "brokers", "topics", "groups", "errors"):
+        yield (kind.removesuffix("s"),), getattr(figures, kind).refused
+
+
+METRICS = (
+    Metric(
+        "kcli_requests", "counter", "Requests that were seen.", BY_CLIENT, of_loads(lambda load: load.exchanges),
+        panel="Requests a second", query="sum by (api) (rate({name}[$__rate_interval]))",
+    ),
+    Metric(
+        "kcli_errors", "counter",
+        "Answers with an error, by its name; an answer with several errors counts for each of them.",
+        ("error", *BY_CLIENT), errors,
+        panel="Errors a second", query="sum by (error, api) (rate({name}[$__rate_interval]))",
+    ),
+    Metric(
+        "kcli_latency_seconds", "histogram",
+        "Time from request to answer, less the wait that a Fetch asks for; requests that wait for others (JoinGroup, "
+        "SyncGroup, ShareFetch, ...) are left out.",
+        BY_CLIENT, of_loads(buckets_of), "seconds",
+        panel="Latency, 99 of 100",
+        query="histogram_quantile(0.99, sum by (le, broker) (rate({name}_bucket[$__rate_interval])))",
+    ),
+    Metric(
+        "kcli_request_bytes", "counter", "Bytes of requests, with headers and lengths.", BY_CLIENT,
+        of_loads(lambda load: load.request_bytes), "bytes",
+        panel="Bytes of requests a second", query="sum by (client) (rate({name}[$__rate_interval]))",
+    ),
+    Metric(
+        "kcli_response_bytes", "counter", "Bytes of answers, with headers and lengths.", BY_CLIENT,
+        of_loads(lambda load: load.response_bytes), "bytes",
+        panel="Bytes of answers a second", query="sum by (client) (rate({name}[$__rate_interval]))",
+    ),
+    Metric(
+        "kcli_idle_fetches", "counter", "Fetches of clients that were answered without records.", ("client", "broker"),
+        fetches_of_kind("idle"),
+    ),
+    Metric(
+        "kcli_replication_fetches", "counter", "Fetches of brokers that follow a leader.", ("client", "broker"),
+        fetches_of_kind("replication"),
+    ),
+    Metric(
+        "kcli_topic_requests", "counter", "Produce and Fetch requests about a topic, those of brokers aside.", BY_TOPIC,
+        of_topics(lambda load: load.exchanges),
+    ),
+    Metric(
+        "kcli_topic_records", "counter", "Records that were written to a topic (PRODUCE) or read from it (FETCH).",
+        BY_TOPIC, of_topics(lambda load: load.records),
+        panel="Records a second", query="sum by (topic, api) (rate({name}[$__rate_interval]))",
+    ),
+    Metric(
+        "kcli_topic_bytes", "counter", "Bytes of these records, as they are on the wire.", BY_TOPIC,
+        of_topics(lambda load: load.request_bytes + load.response_bytes), "bytes",
+    ),
+    Metric(
+        "kcli_topic_errors", "counter", "Partitions of a topic that were answered with an error, by its name.",
+        ("error", *BY_TOPIC), topic_errors,
+    ),
+    Metric(
+        "kcli_consumer_lag_records", "gauge",
+        "Records between where a consumer reads and the end of its partitions, as far as both were seen.",
+        ("group", "client", "topic"), lambda figures: iter(figures.lags().items()),
+        panel="Consumer lag", query="sum by (group, topic) ({name})",
+    ),
+    Metric(
+        "kcli_connections_opened", "counter", "Connections on which a first request was seen.", ("client", "broker"),
+        lambda figures: ((key, each["opened"]) for key, each in figures.opened.items()),
+    ),
+    Metric(
+        "kcli_tcp_retransmissions", "counter", "Segments of TCP that either end sent again.", ("client", "broker"),
+        lambda figures: iter(figures.retransmissions().items()),
+        panel="Retransmissions a second", query="sum by (broker) (rate({name}[$__rate_interval]))",
+    ),
+    Metric(
+        "kcli_findings", "gauge", "Findings of kcli diagnose over the latest 15 minutes, by name.",
+        ("finding", "severity"), findings,
+        panel="Findings", query="sum by (finding, severity) ({name})",
+    ),
+    Metric(
+        "kcli_events", "counter",
+        "Events that are no exchange: gap, truncated, undecodable, not-kafka, unanswered-at-end.", ("event",),
+        lambda figures: (((event,), count) for event, count in figures.events.items()),
+        panel="What could not be read, a second", query="sum by (event) (rate({name}[$__rate_interval]))",
+    ),
+    Metric(
+        "kcli_names_refused", "counter",
+        'Times that a name counted as "other", because there were as many of its kind as are kept.', ("kind",),
+        refused,
+    ),
+    Metric(
+        "kcli_last_exchange_timestamp_seconds", "gauge", "When the latest exchange was complete, since 1970.", (),
+        lambda figures: iter([((), figures.last_ns / 1e9)]), "seconds",
+    ),
+    Metric(
+        "kcli_build", "info", "The version of kcli.", ("version",), lambda figures: iter([((__version__,), 1.0)]),
+    ),
+)  # fmt: skip

@@ -1,0 +1,59 @@
+"""Figures in the forms of Prometheus and OpenMetrics, by the official client library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kcli.metrics.definitions import METRICS, Buckets, Metric
+from kcli.metrics.figures import BOUNDS, LiveFigures
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric as Family
+
+
+class FigureCollector:
+    """Gives the families of all metrics when somebody asks (`prometheus_client.registry.Collector`)."""
+
+    def __init__(self, figures: LiveFigures) -> None:
+        self.figures = figures
+
+    def collect(self) -> Iterator[Family]:
+        """Return them as they are now."""
+        with self.figures.lock:
+            made = [family_of(metric, self.figures) for metric in METRICS]
+        return iter(made)
+
+
+def family_of(metric: Metric, figures: LiveFigures) -> Family:
+    """Return a metric with its figures."""
+    from prometheus_client import core
+
+    makers: dict[str, Any] = {
+        "counter": core.CounterMetricFamily,
+        "gauge": core.GaugeMetricFamily,
+        "histogram": core.HistogramMetricFamily,
+        "info": core.InfoMetricFamily,
+    }
+    family: Any = makers[metric.kind](metric.name, metric.help, labels=() if metric.kind == "info" else metric.labels)
+    family.unit = metric.unit
+    for labels, value in metric.samples(figures):
+        if isinstance(value, Buckets):
+            family.add_metric(labels, [*zip((*map(str, BOUNDS), "+Inf"), value.counts, strict=True)], value.total)
+        elif metric.kind == "info":
+            family.add_metric((), dict(zip(metric.labels, labels, strict=True)))
+        else:
+            family.add_metric(labels, value)
+    made: Family = family
+    return made
+
+
+def exposition(figures: LiveFigures, accepted: str) -> tuple[bytes, str]:
+    """Return all metrics as text, and its content type. accepted: the header Accept of who asks."""
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.exposition import choose_encoder
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(FigureCollector(figures))
+    encode, kind = choose_encoder(accepted)
+    return encode(registry), kind

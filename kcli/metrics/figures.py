@@ -1,0 +1,345 @@
+"""Counts what a `FactSource` reads: by API, client and broker, by topic, lag by group, retransmissions, findings.
+
+Memory does not grow with the traffic: names beyond a limit count as "other" (`kcli.metrics.bounded`). One thread fills
+the figures; others read them while they hold `lock`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from bisect import bisect_left
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import add
+from typing import Any, NamedTuple
+
+from kcli.capture.statistics import Figures, bucket_of
+from kcli.diagnose.prepared import WAITING_APIS
+from kcli.finding import Finding
+from kcli.metrics.bounded import Names, Series
+
+MOST_CLIENTS, MOST_BROKERS, MOST_TOPICS, MOST_GROUPS, MOST_ERRORS = 200, 100, 500, 200, 200
+MOST_SERIES = 5000  # of one kind
+MOST_CONNECTIONS = 20_000  # whose client is remembered
+MOST_POSITIONS = 50_000  # partitions of consumers whose lag is known
+SILENT_S = 300.0  # a consumer that asked nothing for so long has no lag any more
+WINDOW_S = 10.0  # of the latest figures
+USED = (
+    "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "group_calls_said", "commits_said",
+    "topic_names", "tcp", "undecodable",
+)  # fmt: skip
+
+# Upper bounds of latencies in histograms, in seconds.
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+CLIENT, IDLE, REPLICATION = "client", "idle", "replication"  # kinds of requests: any, Fetches without news, of brokers
+
+
+@dataclass(slots=True)
+class Load(Figures):
+    """seconds: the sum of the latencies without waits; slots: how many lie below each of `BOUNDS`, and above the one
+    before; names: errors by name."""
+
+    seconds: float = 0.0
+    slots: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
+    names: Counter[str] = field(default_factory=Counter)
+
+    def count(self, request_bytes: int, response_bytes: int, own_ms: float | None, errors: Sequence[str]) -> None:
+        """Count one exchange. own_ms: its latency without the wait it asks for; None: not known."""
+        self.exchanges += 1
+        self.request_bytes += request_bytes
+        self.response_bytes += response_bytes
+        if errors:
+            self.errors += 1
+            self.names.update(errors)
+        if own_ms is not None:
+            latency = int(own_ms * 1000)
+            self.least = min(self.least, latency) if self.buckets else latency
+            self.most = max(self.most, latency)
+            self.buckets[bucket_of(latency)] += 1
+            self.seconds += own_ms / 1000
+            self.slots[bisect_left(BOUNDS, own_ms / 1000)] += 1
+
+    def join(self, other: Load) -> None:
+        """Count what another has counted, too."""
+        self.merge(other)
+        self.seconds += other.seconds
+        self.slots = [*map(add, self.slots, other.slots)]
+        self.names.update(other.names)
+
+
+@dataclass(slots=True)
+class TopicLoad(Load):
+    """The same of a topic, whose bytes are those of records."""
+
+    records: int = 0
+
+    def join(self, other: Load) -> None:
+        """See Load."""
+        Load.join(self, other)
+        if isinstance(other, TopicLoad):
+            self.records += other.records
+
+
+class Position(NamedTuple):
+    """Where a consumer stands in a partition."""
+
+    client: str
+    lag: int
+    at: float
+
+
+class Counts:
+    """The figures of one time. loads: by (API, client, broker, kind); topics: by (topic, API, client)."""
+
+    def __init__(self) -> None:
+        self.loads: Series[Load] = Series(Load, MOST_SERIES)
+        self.topics: Series[TopicLoad] = Series(TopicLoad, MOST_SERIES)
+
+    def join(self, other: Counts) -> None:
+        """Count what another has counted, too."""
+        for key, load in other.loads.items():
+            self.loads.at(*key).join(load)
+        for key, topic in other.topics.items():
+            self.topics.at(*key).join(topic)
+
+
+class LiveFigures:
+    """All figures since the start (`total`), and those of the latest seconds (`latest`).
+
+    findings: of the last judgement. settled: when figures came last, by `clock`; None: nothing was read yet.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.lock = threading.Lock()
+        self.total = Counts()
+        self.recent: deque[tuple[float, Counts]] = deque()
+        self.clients, self.brokers = Names(MOST_CLIENTS), Names(MOST_BROKERS)
+        self.topics, self.groups, self.errors = Names(MOST_TOPICS), Names(MOST_GROUPS), Names(MOST_ERRORS)
+        self.errors_by: Series[Counter[str]] = Series(Counter, MOST_SERIES)  # by (API, client, broker)
+        self.connections: dict[str, tuple[str, str]] = {}  # (client, broker)
+        self.opened: Series[Counter[str]] = Series(Counter, MOST_SERIES)  # by (client, broker)
+        self.resent: Series[Counter[str]] = Series(Counter, MOST_SERIES)  # of connections that are over
+        self.resending: dict[tuple[str, str], int] = {}  # of those that are open
+        self.replicas: set[str] = set()  # connections of brokers that fetch
+        self.group_of: dict[str, str] = {}  # by client
+        self.topic_of: dict[str, str] = {}  # by id
+        self.positions: dict[tuple[str, str, int], Position] = {}  # by (group or client, topic, partition)
+        self.seen: dict[str, float] = {}  # when a client last asked anything
+        self.events: Counter[str] = Counter()
+        self.findings: Sequence[Finding] = ()
+        self.started = clock()
+        self.settled: float | None = None
+        self.last_ns = 0  # when the latest exchange was complete
+        self._waiting: dict[str, list[Any]] = {}
+
+    # --- called by the thread that reads
+
+    def put(self, table: str, batch: Any) -> None:
+        """Take rows; they count with the next `settle`, until when their memory has to stay."""
+        if table in USED:
+            self._waiting.setdefault(table, []).append(batch)
+
+    def settle(self, resending: Iterable[tuple[str, str, int]] = ()) -> None:
+        """Count the rows that wait. resending: pairs of ends of open connections, with segments sent again."""
+        waiting, self._waiting = self._waiting, {}
+        now = self.clock()
+        with self.lock:
+            made = Counts()
+            self._learn(waiting)
+            answers = self._count_exchanges(waiting, made, now)
+            self._count_topics(waiting, made, answers)
+            self._follow_positions(waiting, now)
+            self._count_resent(waiting, resending)
+            for rows in read(waiting, "undecodable", "event"):
+                self.events.update(event for (event,) in rows)
+            self.total.join(made)
+            self.recent.append((now, made))
+            while self.recent[0][0] <= now - WINDOW_S:
+                self.recent.popleft()
+            self.settled = now
+
+    def judge(self, findings: Sequence[Finding], topics: Iterable[tuple[str, str]] = ()) -> None:
+        """Take the findings that there are now, and topics' names by their ids."""
+        with self.lock:
+            self.findings = tuple(findings)
+            self._name_topics(topics)
+
+    def _name_topics(self, named: Iterable[tuple[str, str]]) -> None:
+        """Learn topics' names. What counted under an id counts under the name from now on."""
+        for topic_id, topic in named:
+            if topic_id in self.topic_of or len(self.topic_of) >= MOST_POSITIONS:
+                continue
+            name = self.topic_of[topic_id] = self.topics.of(topic)
+            for counts in (self.total, *(each for _, each in self.recent)):
+                for key in [key for key in counts.topics if key[0] == topic_id]:
+                    counts.topics.at(name, *key[1:]).join(counts.topics.pop(key))
+            for place in [place for place in self.positions if place[1] == topic_id]:
+                self.positions[place[0], name, place[2]] = self.positions.pop(place)
+
+    def _learn(self, waiting: dict[str, list[Any]]) -> None:
+        """Learn topics' names by their ids, and clients' groups."""
+        for rows in read(waiting, "topic_names", "topic_id", "topic"):
+            self._name_topics(rows)
+        for table in ("group_calls_said", "commits_said"):
+            for rows in read(waiting, table, "client_id", "group_id"):
+                for client, group in rows:
+                    if group and len(self.group_of) < MOST_POSITIONS:
+                        self.group_of[self.clients.of(client)] = self.groups.of(group)
+
+    def _count_exchanges(self, waiting: dict[str, list[Any]], made: Counts, now: float) -> dict[Any, float | None]:
+        """Count exchanges. Return the latencies of Produces and Fetches by connection and correlation id."""
+        columns = (
+            "connection", "server", "client_id", "api", "api_key", "correlation_id", "request_bytes", "response_bytes",
+            "latency_ms", "errors", "replica_id", "max_wait_ms", "completed_ns",
+        )  # fmt: skip
+        full = {
+            (connection, number)
+            for rows in read(waiting, "fetch_partitions", "connection", "correlation_id", "records_bytes")
+            for connection, number, size in rows
+            if size
+        }
+        answers: dict[Any, float | None] = {}
+        for rows in read(waiting, "exchange_facts", *columns):
+            for link, server, who, name, key, number, asked, answered, latency, errors, replica, wait, end in rows:
+                client, broker = self._client_of(link, who, server)
+                api = name or f"API {key}"
+                own = own_ms(api, latency, wait)
+                kind = CLIENT
+                if api == "FETCH":
+                    if replica is not None and replica >= 0:
+                        kind = REPLICATION
+                        if len(self.replicas) < MOST_CONNECTIONS:
+                            self.replicas.add(link)
+                    elif not errors and (link, number) not in full:
+                        kind = IDLE
+                if api in ("PRODUCE", "FETCH"):
+                    answers[link, number] = own
+                named = [self.errors.of(each) for each in errors or ()]
+                made.loads.at(api, client, broker, kind).count(asked, answered or 0, own, named)
+                if named:
+                    self.errors_by.at(api, client, broker).update(named)
+                self.seen[client] = now
+                self.last_ns = max(self.last_ns, end)
+        return answers
+
+    def _client_of(self, link: str, client: str | None, server: str) -> tuple[str, str]:
+        """Return the names of a connection's client and broker. A connection that is new counts."""
+        found = self.clients.of(client), self.brokers.of(server)
+        if link not in self.connections:
+            if len(self.connections) >= MOST_CONNECTIONS:
+                self.connections.clear()
+            self.opened.at(*found)["opened"] += 1
+        self.connections[link] = found
+        return found
+
+    def _count_topics(self, waiting: dict[str, list[Any]], made: Counts, answers: dict[Any, float | None]) -> None:
+        """Count what is written to topics and read from them; an exchange counts once in each of its topics."""
+        for table, api in (("produce_partitions", "PRODUCE"), ("fetch_partitions", "FETCH")):
+            once: set[Any] = set()
+            columns = ("connection", "client_id", "correlation_id", "topic", "topic_id", "error", "records_bytes")
+            for rows in read(waiting, table, *columns):
+                for link, client, number, topic, topic_id, error, size in rows:
+                    if link in self.replicas:
+                        continue
+                    name = self._topic(topic, topic_id)
+                    load = made.topics.at(name, api, self.clients.of(client))
+                    if (link, number, name) not in once:
+                        once.add((link, number, name))
+                        load.count(0, 0, answers.get((link, number)), ())
+                    load.request_bytes += size or 0 if api == "PRODUCE" else 0
+                    load.response_bytes += size or 0 if api == "FETCH" else 0
+                    if error:
+                        load.errors += 1
+                        load.names[self.errors.of(error)] += 1
+        for rows in read(waiting, "record_batches", "connection", "client_id", "api", "topic", "topic_id", "count"):
+            for link, client, api, topic, topic_id, count in rows:
+                if link not in self.replicas:
+                    made.topics.at(self._topic(topic, topic_id), api, self.clients.of(client)).records += count or 0
+
+    def _topic(self, name: str | None, topic_id: str | None) -> str:
+        return self.topics.of(name or self.topic_of.get(topic_id or "", topic_id))
+
+    def _follow_positions(self, waiting: dict[str, list[Any]], now: float) -> None:
+        """Note how far consumers are behind; forget those that are gone."""
+        for rows in read(
+            waiting, "fetch_partitions", "connection", "client_id", "topic", "topic_id", "partition", "lag"
+        ):
+            for link, who, topic, topic_id, partition, lag in rows:
+                if lag is None or lag < 0 or link in self.replicas:
+                    continue
+                client = self.clients.of(who)
+                owner = self.group_of.get(client, client)
+                key = owner, self._topic(topic, topic_id), partition
+                if key in self.positions or len(self.positions) < MOST_POSITIONS:
+                    self.positions[key] = Position(client, lag, now)
+        gone = {client for client, at in self.seen.items() if at < now - SILENT_S}
+        if gone:
+            self.positions = {key: each for key, each in self.positions.items() if each.client not in gone}
+            for client in gone:
+                del self.seen[client]
+
+    def _count_resent(self, waiting: dict[str, list[Any]], resending: Iterable[tuple[str, str, int]]) -> None:
+        """Count segments that were sent again on Kafka's connections."""
+        for rows in read(waiting, "tcp", "connection", "c_resent", "s_resent"):
+            for link, of_client, of_server in rows:
+                known = self.connections.pop(link, None)
+                if known is not None and of_client + of_server:
+                    self.resent.at(*known)["resent"] += of_client + of_server
+        self.resending = {}
+        for one, other, count in resending:
+            known = self.connections.get(f"{one}-{other}") or self.connections.get(f"{other}-{one}")
+            if known is not None:
+                self.resending[known] = self.resending.get(known, 0) + count
+
+    # --- called by any thread, which holds the lock
+
+    def latest(self) -> Counts:
+        """Return the figures of the latest seconds."""
+        made = Counts()
+        for _, each in self.recent:
+            made.join(each)
+        return made
+
+    def latest_seconds(self) -> float:
+        """Return how long the time of the latest figures is."""
+        return max(min(WINDOW_S, self.clock() - self.started), 0.001)
+
+    def lags(self) -> dict[tuple[str, str, str], int]:
+        """Return the records that consumers are behind by (group, client, topic); group "": not known."""
+        found: Counter[tuple[str, str, str]] = Counter()
+        for (owner, topic, _), each in self.positions.items():
+            found[owner if each.client in self.group_of else "", each.client, topic] += each.lag
+        return found
+
+    def retransmissions(self) -> dict[tuple[str, ...], int]:
+        """Return the segments that were sent again by (client, broker)."""
+        found: Counter[tuple[str, ...]] = Counter({key: each["resent"] for key, each in self.resent.items()})
+        found.update(self.resending)
+        return found
+
+
+def own_ms(api: str, latency_ms: float | None, max_wait_ms: int | None) -> float | None:
+    """Return a latency without the wait that the request asks for; None: it waits for others, or has no answer."""
+    if latency_ms is None or api in WAITING_APIS:
+        return None
+    return max(0.0, latency_ms - (max_wait_ms or 0))
+
+
+def read(waiting: dict[str, list[Any]], table: str, *columns: str) -> Iterable[Iterable[tuple[Any, ...]]]:
+    """Yield the rows of each batch of a table, of these columns."""
+    for batch in waiting.get(table, ()):
+        yield zip(*(values_of(batch.column(name)) for name in columns), strict=True)
+
+
+def values_of(column: Any) -> list[Any]:
+    """Return the values of a column; a text that repeats is made once."""
+    import pyarrow
+
+    if not pyarrow.types.is_dictionary(column.type):
+        return column.to_pylist()  # type: ignore[no-any-return]
+    words = column.dictionary.to_pylist()
+    return [None if place is None else words[place] for place in column.indices.to_pylist()]

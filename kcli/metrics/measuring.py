@@ -1,0 +1,69 @@
+"""Fills figures with what a `Follower` reads and finds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from kcli.diagnose.diagnosis import Scope
+from kcli.diagnose.following import ALL, EVERY_S, Follower
+from kcli.diagnose.store import FactStore
+from kcli.filelike import Stream
+from kcli.finding import Finding
+from kcli.metrics.figures import LiveFigures
+
+SETTLE_S = 1.0  # between two times that figures are counted
+
+
+class MeasuredStore(FactStore):
+    """A store whose rows count in figures, too."""
+
+    def __init__(self, figures: LiveFigures) -> None:
+        super().__init__()
+        self.figures = figures
+
+    def put_batch(self, table: str, batch: Any) -> None:
+        """See FactStore."""
+        self.figures.put(table, batch)
+        super().put_batch(table, batch)
+
+
+class MeasuringFollower(Follower):
+    """A follower that has figures counted once a second, and hands them what it finds."""
+
+    store: MeasuredStore
+
+    def __init__(
+        self,
+        store: MeasuredStore,
+        paths: Sequence[str | Stream],
+        scope: Scope = ALL,
+        every: float = EVERY_S,
+        **options: Any,
+    ) -> None:
+        super().__init__(store, paths, scope, every, **options)
+        self.figures, self.due, self.settled = store.figures, 0.0, -1
+
+    def piece_read(self) -> None:
+        """See Follower."""
+        if (now := time.monotonic()) >= self.due:
+            self.due = now + SETTLE_S
+            if self.settled != (packets := self.source.engine.packets):
+                self.settled = packets
+                self.source.put_all()
+            self.settle()
+
+    def settle(self) -> None:
+        """Have what was read counted."""
+        self.figures.settle(self.source.tcp.resent())
+
+    def judge(self) -> list[Finding]:
+        """See Follower."""
+        self.settle()
+        return super().judge()
+
+    def judged(self, found: list[Finding]) -> None:
+        """See Follower."""
+        names = self.store.ask("SELECT topic_id, topic FROM topic_by_id")
+        self.figures.judge(found, ((row["topic_id"], row["topic"]) for row in names))

@@ -1,0 +1,51 @@
+"""The page of all metrics (docs/reference/metrics.md), made from their definitions."""
+
+from __future__ import annotations
+
+from kcli.metrics import figures
+from kcli.metrics.bounded import LONGEST, OTHER
+from kcli.metrics.definitions import METRICS, Metric
+
+LIMITS = {
+    "client": figures.MOST_CLIENTS,
+    "broker": figures.MOST_BROKERS,
+    "topic": figures.MOST_TOPICS,
+    "group": figures.MOST_GROUPS,
+    "error": figures.MOST_ERRORS,
+}
+
+
+def document() -> str:
+    """Return the page, in Markdown."""
+    rows = "\n".join(map(row_of, METRICS))
+    limits = ", ".join(f"{most} of `{name}`" for name, most in LIMITS.items())
+    return f"""\
+# Metrics
+
+What `kcli capture`, `kcli proxy` and `kcli diagnose --follow` serve with `--metrics HOST:PORT`
+([how to](../how-to/metrics.md)). This page and `deploy/grafana-dashboard.json` are made from the definitions
+(`make metrics`).
+
+| metric | kind | labels | unit | |
+|---|---|---|---|---|
+{rows}
+
+Buckets of histograms end at {", ".join(f"{bound:g}" for bound in figures.BOUNDS)} seconds.
+
+Labels have bounded numbers of values, whatever clients call themselves: {limits}.
+What comes later counts as `{OTHER}`, which `kcli_names_refused_total` counts. There are at most
+{figures.MOST_SERIES:,} combinations of labels by metric; what is beyond counts in one series whose labels are all
+`{OTHER}`. Names are cut behind {LONGEST} characters. Counters begin at 0 when kcli starts.
+"""
+
+
+def row_of(metric: Metric) -> str:
+    """Return the line of a metric."""
+    labels = ", ".join(f"`{label}`" for label in metric.labels)
+    return f"| `{metric.exported}` | {metric.kind} | {labels} | {metric.unit} | {metric.help} |"
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(document())
