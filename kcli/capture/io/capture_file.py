@@ -123,6 +123,7 @@ class StandardInput(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int:
+        """Read what there is, see io.RawIOBase."""
         return cast(io.BufferedReader, sys.stdin.buffer).readinto1(room)
 
 

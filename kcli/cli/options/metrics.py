@@ -19,7 +19,7 @@ HANDED = "fd:"  # a socket that listens already, which this process was given
 
 
 def metrics_option(command: Command) -> Command:
-    """--metrics."""
+    """Add --metrics."""
     return click.option(
         "--metrics", metavar="HOST:PORT",
         help="Serve figures of what passes there, for Prometheus: /metrics, /healthz and /ready.",
