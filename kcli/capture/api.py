@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kcli.arguments import need
 from kcli.capture.counters import Tally
 from kcli.capture.decoder import MEMORY, CaptureDecoder, DecodeOptions, with_failures
-from kcli.capture.filters import Name, Time, chosen
+from kcli.capture.filters import Choice, Name, Time, chosen
 from kcli.capture.kafka.bodies import RECORDS
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Item, Values
@@ -151,6 +151,9 @@ def read_capture(
     if not isinstance(errors, bool | str):
         raise UsageError(f"errors {errors!r}: True, or the name of an error expected")
     named = errors if isinstance(errors, str) else None
+    choice = Choice(
+        api=api, client_id=client_id, topic=topic, errors=errors is True, error=named, since=since, until=until
+    )
     return Capture(
         files_of(files, "read_capture"),
         DecodeOptions(
@@ -158,7 +161,7 @@ def read_capture(
             dialect=dialect,
             records=records,
             memory=memory,
-            chosen=chosen(api, client_id, topic, errors is True, since, until, dialect, error=named),
+            chosen=chosen(choice, dialect),
             secrets=secrets,
             key_logs=paths_of(key_logs),
         ),

@@ -170,38 +170,39 @@ class Filter:
 ALL = Filter()
 
 
-def chosen(
-    api: Name | Iterable[Name] | None = None,
-    client_id: str | None = None,
-    topic: str | None = None,
-    errors: bool = False,
-    since: Time | None = None,
-    until: Time | None = None,
-    dialect: str | None = None,
-    *,
-    error: str | None = None,
-    slower_than: float | None = None,
-    connection: str | None = None,
-) -> Filter:
-    """Return the filter that names, keys and times make. error: names, or codes as text. slower_than: ms.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Names, keys and times that choose exchanges. error: names, or codes as text. slower_than: ms."""
 
-    Raises UsageError for an unknown API or error, or a time that is none.
-    """
+    api: Name | Iterable[Name] | None = None
+    client_id: str | None = None
+    topic: str | None = None
+    errors: bool = False
+    since: Time | None = None
+    until: Time | None = None
+    error: str | None = None
+    slower_than: float | None = None
+    connection: str | None = None
+
+
+def chosen(choice: Choice, dialect: str | None = None) -> Filter:
+    """Return the filter of a choice. Raises UsageError for an unknown API or error, or a time that is none."""
+    api = choice.api
     named = () if api is None else (api,) if isinstance(api, str | int) else api
     if not isinstance(named, Iterable):
         raise UsageError(f"api {api!r}: a name, a key, or several of these expected")
-    for name, value in (("client_id", client_id), ("topic", topic)):
+    for name, value in (("client_id", choice.client_id), ("topic", choice.topic)):
         if value is not None and not isinstance(value, str):
             raise UsageError(f"{name} {value!r}: text expected")
     known = catalog(dialect)
     return Filter(
         api_keys([*named], known),
-        client_id,
-        topic,
-        bool(errors),
-        None if since is None else parse_instant(since),
-        None if until is None else parse_instant(until),
-        None if error is None else error_choice(error),
-        None if slower_than is None else round(slower_than * 1_000_000),
-        connection,
+        choice.client_id,
+        choice.topic,
+        bool(choice.errors),
+        None if choice.since is None else parse_instant(choice.since),
+        None if choice.until is None else parse_instant(choice.until),
+        None if choice.error is None else error_choice(choice.error),
+        None if choice.slower_than is None else round(choice.slower_than * 1_000_000),
+        choice.connection,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.capture.api import read_capture
-from kcli.capture.filters import Filter, chosen, mentions
+from kcli.capture.filters import Choice, Filter, chosen, mentions
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
@@ -141,11 +141,11 @@ def test_lines_as_values_are_exchanges(chosen: Filter) -> None:
 
 
 def test_errors_by_name_and_code() -> None:
-    assert chosen(error="not_leader_for_partition").error == Wanted((6,))
-    assert chosen(error="-1,!7").error == Wanted((-1,), (7,))
-    assert chosen(slower_than=1.5).slower_than == 1_500_000
+    assert chosen(Choice(error="not_leader_for_partition")).error == Wanted((6,))
+    assert chosen(Choice(error="-1,!7")).error == Wanted((-1,), (7,))
+    assert chosen(Choice(slower_than=1.5)).slower_than == 1_500_000
     with pytest.raises(UsageError, match="did you mean NOT_CONTROLLER"):
-        chosen(error="NOT_CONTROLER")
+        chosen(Choice(error="NOT_CONTROLER"))
 
 
 def test_what_asks_for_times_alone() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kcli.capture.decoder import DecodeOptions, decode
-from kcli.capture.filters import chosen
+from kcli.capture.filters import Choice, chosen
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.statistics import COLUMNS, Figures, StatisticsRow, StatisticsSink, bucket_of, middle_of
 from tests.capture.decoding import as_values, pieces, write_lines
@@ -65,12 +65,12 @@ CHOICES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_filters(choice: dict[str, Any]) -> None:
     for path in CAPTURES[:3]:
-        fast = counted(path, "api", "client", chosen=chosen(**choice))
-        source = as_values([str(path)], chosen=chosen(**choice))
+        fast = counted(path, "api", "client", chosen=chosen(Choice(**choice)))
+        source = as_values([str(path)], chosen=chosen(Choice(**choice)))
         wanted = [item for items in pieces(source) for item in items if isinstance(item, Exchange)]
         assert sum(row.figures.exchanges for row in fast) == len(wanted)
         with by_oracle():
-            assert plain(counted(path, "api", "client", chosen=chosen(**choice))) == plain(fast)
+            assert plain(counted(path, "api", "client", chosen=chosen(Choice(**choice)))) == plain(fast)
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kcli.capture.filters import ALL, Filter, chosen
+from kcli.capture.filters import ALL, Choice, Filter, chosen
 from kcli.capture.kafka.clock import parse_duration, parse_local_instant
 from kcli.cli.options.duration import Milliseconds
 from kcli.cli.terminal.console import note
@@ -128,16 +128,16 @@ def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
 
     Raises UsageError for an unknown API or error, or a time that is none.
     """
-    made = chosen(
-        options["apis"],
-        options["client_id"],
-        options["topic"],
-        options["errors"],
-        dialect=options["dialect"],
+    choice = Choice(
+        api=options["apis"],
+        client_id=options["client_id"],
+        topic=options["topic"],
+        errors=options["errors"],
         error=options["error"],
         slower_than=options["slower_than"],
         connection=options["connection"],
     )
+    made = chosen(choice, options["dialect"])
     where = None if options["where"] is None else opened_condition(options["where"], options["dialect"])
     times = filter_of_times(options, files)
     return replace(made, since=times.since, until=times.until, where=where)

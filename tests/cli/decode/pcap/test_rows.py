@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions, with_failures
-from kcli.capture.filters import Filter, chosen
+from kcli.capture.filters import Choice, Filter, chosen
 from kcli.cli.decode.pcap.rows import TableSink
 from kcli.cli.decode.pcap.table import Table
 from tests.capture.decoding import as_values, pieces
@@ -15,18 +15,18 @@ from tests.capture.wires import DATA, SAMPLES
 
 TXN = SAMPLES / "java44-txn.pcap"
 FILTERS = [
-    chosen(errors=True),
-    chosen(api=["Produce", "Fetch"]),
-    chosen(client_id="lab-java"),
-    chosen(client_id="broker-?-*"),
-    chosen(topic="pay-in"),
-    chosen(topic="pay-*"),
-    chosen(connection=":21001"),
-    chosen(error="CONCURRENT_TRANSACTIONS"),
-    chosen(slower_than=5),
-    chosen(since="2026-11-21T01:22:00.3Z"),
-    chosen(until="2026-11-21T01:21:58.9Z"),
-    chosen(api="Fetch", errors=True, topic="__cluster_metadata"),
+    chosen(Choice(errors=True)),
+    chosen(Choice(api=["Produce", "Fetch"])),
+    chosen(Choice(client_id="lab-java")),
+    chosen(Choice(client_id="broker-?-*")),
+    chosen(Choice(topic="pay-in")),
+    chosen(Choice(topic="pay-*")),
+    chosen(Choice(connection=":21001")),
+    chosen(Choice(error="CONCURRENT_TRANSACTIONS")),
+    chosen(Choice(slower_than=5)),
+    chosen(Choice(since="2026-11-21T01:22:00.3Z")),
+    chosen(Choice(until="2026-11-21T01:21:58.9Z")),
+    chosen(Choice(api="Fetch", errors=True, topic="__cluster_metadata")),
 ]
 
 
