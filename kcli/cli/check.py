@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,19 @@ if TYPE_CHECKING:
 Command = Callable[..., int]
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """The options of both commands."""
+
+    hex_: bool
+    base64_: bool
+    dialect: str | None
+    release: str | None
+    format_: str
+    quiet: bool
+    lines: bool
+
+
 def check_options(command: Command) -> Command:
     for option in (
         quiet_option("Print nothing: the exit code is the answer."),
@@ -45,17 +59,7 @@ def check_options(command: Command) -> Command:
 @click.command()
 @check_options
 @click.option("--framed/--unframed", default=None, help="Whether lengths stand in front (default: detect).")
-def request(
-    file: str,
-    hex_: bool,
-    base64_: bool,
-    dialect: str | None,
-    release: str | None,
-    format_: str,
-    quiet: bool,
-    lines: bool,
-    framed: bool | None,
-) -> int:
+def request(file: str, framed: bool | None, **given: Any) -> int:
     """Say whether a broker takes these requests, and with which error it refuses them.
 
     FILE holds requests as `kcli decode request` takes them. The rules are those that need no topics or groups: API
@@ -67,9 +71,9 @@ def request(
     """
     from kcli.broker.acceptance import Verdict, request_verdicts
 
-    tables = catalog(dialect)
-    of = tables.release(release or tables.releases[-1])
-    slips, batch_slips = (SlipNamer(text, most_slips(lines, quiet)) for text in (request_text, batch_text))
+    options = CheckOptions(**given)
+    dialect, of = options.dialect, release_of(options)
+    slips, batch_slips = (SlipNamer(text, most_slips(options)) for text in (request_text, batch_text))
 
     def judged(data: bytes, frame: Frame) -> list[Verdict]:
         message = data[slice(*frame)]
@@ -79,11 +83,11 @@ def request(
         text = slips.text(message, frame.start, {"dialect": dialect})
         return [each._replace(reason=each.reason + text) for each in found]
 
-    if lines:
-        check_answers(hex_, base64_, quiet)
+    if options.lines:
+        check_answers(options)
 
         def answer(text: bytes, number: int) -> Reply:
-            data = request_of(text, number, base64_, dialect)
+            data = request_of(text, number, options.base64_, dialect)
             return reply(judged(data, frame_of(data, framed)))
 
         return answer_lines(file, answer)
@@ -94,7 +98,7 @@ def request(
 
     def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
         begins = partial(begins_request, dialect=dialect)
-        for place, data in readable(pieces(file, hex_, base64_, reads, begins), file, bad):
+        for place, data in readable(pieces(file, options.hex_, options.base64_, reads, begins), file, bad):
             lengths: list[InputError] = []
             try:
                 for number, frame in enumerate(frames_of(data, framed, reads, lengths.append)):
@@ -104,25 +108,15 @@ def request(
             except DecodeError as error:
                 yield place, [Verdict("", "", str(error))]
 
-    code = show(verdicts(), format_, quiet)
-    conclude(bad, quiet)
+    code = show(verdicts(), options.format_, options.quiet)
+    conclude(bad, options.quiet)
     return code
 
 
 @click.command()
 @check_options
 @click.option("--api-version", type=click.IntRange(0, 32767), metavar="N", help="The version of the Produce request.")
-def batch(
-    file: str,
-    hex_: bool,
-    base64_: bool,
-    dialect: str | None,
-    release: str | None,
-    format_: str,
-    quiet: bool,
-    lines: bool,
-    api_version: int | None,
-) -> int:
+def batch(file: str, api_version: int | None, **given: Any) -> int:
     """Say whether a broker takes these records from a producer, and with which error it refuses them.
 
     FILE holds what would stand in the records field of a Produce request; of lines of hex or base64 text, each does.
@@ -135,12 +129,11 @@ def batch(
     from kcli.broker.acceptance import Verdict, batch_verdict
     from kcli.schemas.apikeys import PRODUCE
 
-    tables = catalog(dialect)
-    of = tables.release(release or tables.releases[-1])
-    versions = tables.release_versions(of, "broker")[PRODUCE]
+    options = CheckOptions(**given)
+    of = release_of(options)
+    versions = catalog(options.dialect).release_versions(of, "broker")[PRODUCE]
     version = versions.hi if api_version is None else api_version
-
-    slips = SlipNamer(batch_text, most_slips(lines, quiet))
+    slips = SlipNamer(batch_text, most_slips(options))
 
     def verdict(data: bytes, now: int) -> Verdict:
         if version in versions:
@@ -148,31 +141,38 @@ def batch(
             return found if found.taken else found._replace(reason=found.reason + slips.text(data, 0, {}))
         return Verdict("", "", f"{of} has no Produce v{version} (it has {versions})")
 
-    if lines:
-        check_answers(hex_, base64_, quiet)
-        return answer_lines(file, lambda text, n: reply([verdict(records_of(text, n, base64_), now_ms())]))
+    if options.lines:
+        check_answers(options)
+        is_base64 = options.base64_
+        return answer_lines(file, lambda text, n: reply([verdict(records_of(text, n, is_base64), now_ms())]))
     now, bad = now_ms(), list[InputError]()
 
     def verdicts() -> Iterator[tuple[str, list[Verdict]]]:
-        found = pieces(file, hex_, base64_, lambda data: False, is_batch, batches=True)
+        found = pieces(file, options.hex_, options.base64_, lambda data: False, is_batch, batches=True)
         for place, data in readable(found, file, bad):
             yield place, [verdict(data, now)]
 
-    code = show(verdicts(), format_, quiet)
-    conclude(bad, quiet)
+    code = show(verdicts(), options.format_, options.quiet)
+    conclude(bad, options.quiet)
     return code
 
 
-def check_answers(hex_: bool, base64_: bool, quiet: bool) -> None:
+def check_answers(options: CheckOptions) -> None:
     """Raise UsageError for options that --lines has no use for."""
-    check_lines({"hex_": hex_, "base64_": base64_})
-    if quiet:
+    check_lines({"hex_": options.hex_, "base64_": options.base64_})
+    if options.quiet:
         raise UsageError("--quiet: with --lines each line has its answer")
 
 
-def most_slips(lines: bool, quiet: bool) -> int:
+def release_of(options: CheckOptions) -> str:
+    """Return the broker's release. Raises UsageError for an unknown one."""
+    tables = catalog(options.dialect)
+    return tables.release(options.release or tables.releases[-1])
+
+
+def most_slips(options: CheckOptions) -> int:
     """Return how many messages of the run have their slips looked for."""
-    return 0 if quiet else MOST_LINES if lines else MOST
+    return 0 if options.quiet else MOST_LINES if options.lines else MOST
 
 
 def now_ms() -> int:

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -30,6 +31,21 @@ LARGEST_OFFSET = (1 << 63) - 1
 LARGEST_MARKER = 4096  # bytes of a control batch that is read; a transaction's marker has some 80
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConversionOptions:
+    """The options of `kcli down-convert`."""
+
+    to_magic: int
+    output: str | None
+    chunk_size: int
+    fetch_size: int | None
+    first_offset: int
+    tail: str
+    plan: bool
+    format_: str
+    quiet: bool
+
+
 @click.command()
 @files_argument("FILE|DIR...", expand=segments_in)
 @click.option("--to-magic", type=click.IntRange(0, 1), required=True, help="The message format to convert to.")
@@ -51,18 +67,7 @@ LARGEST_MARKER = 4096  # bytes of a control batch that is read; a transaction's 
     ("table", "json"), "The form of --plan's output; json: an object for each file.", default="table", paged=False
 )
 @quiet_option("No progress, no warnings.")
-def down_convert(
-    files: tuple[str, ...],
-    to_magic: int,
-    output: str | None,
-    chunk_size: int,
-    fetch_size: int | None,
-    first_offset: int,
-    tail: str,
-    plan: bool,
-    format_: str,
-    quiet: bool,
-) -> None:
+def down_convert(files: tuple[str, ...], **given: Any) -> None:
     """Convert record batches to magic 0 or 1 (KIP-283), as brokers up to 3.9 did for old consumers.
 
     FILE: a log segment, or record batches as in a fetch response; - is standard input; DIR: a partition's folder, whose
@@ -76,31 +81,24 @@ def down_convert(
     kcli down-convert data/orders-0 --to-magic 1 -o old.log
     kcli down-convert data/orders-0 --to-magic 0 --plan
     """
-    if chunk_size < 1:
+    options = ConversionOptions(**given)
+    if options.chunk_size < 1:
         raise UsageError("--chunk-size: 1 byte or more expected")
-    first_offset = max(min(first_offset, LARGEST_OFFSET), 0)
+    options = replace(options, first_offset=max(min(options.first_offset, LARGEST_OFFSET), 0))
     refuse_other_files(files, "no record batches")
-    if plan:
-        print_plan(files, to_magic, chunk_size, first_offset, format_)
+    if options.plan:
+        print_plan(files, options)
         return
-    if output is None and sys.stdout.isatty():
+    if options.output is None and sys.stdout.isatty():
         raise UsageError("the output is binary, and standard output a terminal: -o OUT expected")
-    with open_output(output, files) as out:
+    with open_output(options.output, files) as out:
         for file in files:
             with ExitStack() as stack:
                 try:
-                    if fetch_size is not None:
-                        write_answer(
-                            out,
-                            open_source(file, stack, whole=True),
-                            to_magic,
-                            chunk_size,
-                            fetch_size,
-                            first_offset,
-                            tail,
-                        )
+                    if options.fetch_size is not None:
+                        write_answer(out, open_source(file, stack, whole=True), options.fetch_size, options)
                     else:
-                        convert_file(out, file, open_source(file, stack), to_magic, chunk_size, first_offset, quiet)
+                        convert_file(out, file, open_source(file, stack), options)
                 except InputError as error:
                     out.flush()
                     raise error.within(name_of(file)) from None
@@ -125,16 +123,14 @@ def open_source(file: str, stack: ExitStack, whole: bool = False) -> Slice:
     return Slice(lambda into, position: os.preadv(handle, [into], position), 0, status.st_size)
 
 
-def convert_file(
-    out: BinaryIO, file: str, source: Slice, magic: int, chunk_bytes: int, first_offset: int, quiet: bool
-) -> None:
+def convert_file(out: BinaryIO, file: str, source: Slice, options: ConversionOptions) -> None:
     from kcli.records.conversion import Conversion
     from kcli.records.fetching import cut_slice
 
-    if first_offset > 0 and source.size < UNKNOWN_SIZE:
-        source = cut_slice(source, source.size, first_offset)
-    conversion = Conversion(source, magic, first_offset, chunk_bytes)
-    with progress(source.size if source.size < UNKNOWN_SIZE else None, file, quiet) as bar:
+    if options.first_offset > 0 and source.size < UNKNOWN_SIZE:
+        source = cut_slice(source, source.size, options.first_offset)
+    conversion = Conversion(source, options.to_magic, options.first_offset, options.chunk_size)
+    with progress(source.size if source.size < UNKNOWN_SIZE else None, file, options.quiet) as bar:
         try:
             for chunk in conversion.chunks():
                 out.write(chunk)
@@ -145,20 +141,18 @@ def convert_file(
     if conversion.trailing and conversion.position == source.start:
         raise InputError(f"no record batches: {conversion.trailing}")
     if conversion.trailing:
-        warn(f"{name_of(file)}: {conversion.trailing}", quiet)
+        warn(f"{name_of(file)}: {conversion.trailing}", options.quiet)
 
 
-def write_answer(
-    out: BinaryIO, source: Slice, magic: int, chunk_bytes: int, fetch_size: int, first_offset: int, tail: str
-) -> None:
+def write_answer(out: BinaryIO, source: Slice, fetch_size: int, options: ConversionOptions) -> None:
     from kcli.records.fetching import FetchSend, cut_slice
 
-    part = cut_slice(source, fetch_size, first_offset)
-    for sent in FetchSend(part, magic, first_offset, chunk_bytes, tail):
+    part = cut_slice(source, fetch_size, options.first_offset)
+    for sent in FetchSend(part, options.to_magic, options.first_offset, options.chunk_size, options.tail):
         out.write(sent)
 
 
-def print_plan(files: tuple[str, ...], magic: int, chunk_bytes: int, first_offset: int, format_: str) -> None:
+def print_plan(files: tuple[str, ...], options: ConversionOptions) -> None:
     """Print what each conversion would cost. Sizes of compressed batches after it are estimates, by their present
     ratio.
     """
@@ -168,19 +162,19 @@ def print_plan(files: tuple[str, ...], magic: int, chunk_bytes: int, first_offse
     for file in files:
         with ExitStack() as stack:
             try:
-                rows.append(plan_file(file, open_source(file, stack, whole=True), magic, chunk_bytes, first_offset))
+                rows.append(plan_file(file, open_source(file, stack, whole=True), options))
             except InputError as error:
                 raise error.within(name_of(file)) from None
-    if format_ == "json":
+    if options.format_ == "json":
         for row in rows:
             print_line(dumps(row))
-    for row in rows if format_ != "json" else ():
+    for row in rows if options.format_ != "json" else ():
         print_line(
-            f"{row['file']}: {row['bytesBefore']:,} bytes -> {row['bytesAfter']:,} in magic {magic}"
+            f"{row['file']}: {row['bytesBefore']:,} bytes -> {row['bytesAfter']:,} in magic {options.to_magic}"
             f"{' (estimated)' if row['estimated'] else ''}, {counted(row['records'], 'record')} converted"
         )
         print_line(
-            f"  memory at most {row['peakBytesChunked']:,} bytes in chunks of {chunk_bytes:,}, "
+            f"  memory at most {row['peakBytesChunked']:,} bytes in chunks of {options.chunk_size:,}, "
             f"{row['peakBytesWhole']:,} without"
         )
         print_line(f"  {counted(row['recordsLosingHeaders'], 'record loses its', 'records lose their')} headers")
@@ -191,12 +185,13 @@ def print_plan(files: tuple[str, ...], magic: int, chunk_bytes: int, first_offse
             print_line(f"  stops: {row['refused']} (the conversion's exit code is {row['exit']})")
 
 
-def plan_file(file: str, source: Slice, magic: int, chunk_bytes: int, first_offset: int) -> dict[str, Any]:
+def plan_file(file: str, source: Slice, options: ConversionOptions) -> dict[str, Any]:
     from kcli.records.conversion import Conversion, UnsupportedCompressionError
     from kcli.records.fetching import cut_slice
 
+    first_offset = options.first_offset
     part = cut_slice(source, source.size, first_offset) if first_offset > 0 else source
-    conversion = Conversion(part, magic, first_offset, chunk_bytes, counting=True)
+    conversion = Conversion(part, options.to_magic, first_offset, options.chunk_size, counting=True)
     refused = None
     try:
         for _ in conversion.chunks():
@@ -207,7 +202,7 @@ def plan_file(file: str, source: Slice, magic: int, chunk_bytes: int, first_offs
     gone, plain = transactions_lost(part)
     return {
         "file": name_of(file),
-        "toMagic": magic,
+        "toMagic": options.to_magic,
         "bytesBefore": part.size,
         "bytesAfter": counts.planned,
         "estimated": counts.estimated,
@@ -215,7 +210,7 @@ def plan_file(file: str, source: Slice, magic: int, chunk_bytes: int, first_offs
         "recordsLosingHeaders": counts.headers_lost,
         "controlBatchesDropped": gone,
         "abortedRecordsPlain": plain,
-        "chunkBytes": chunk_bytes,
+        "chunkBytes": options.chunk_size,
         "peakBytesChunked": conversion.most_held,
         "peakBytesWhole": part.size + counts.planned,
         "refused": refused,

@@ -7,7 +7,8 @@ import contextlib
 import resource
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,30 @@ if TYPE_CHECKING:
 MOST_NAMED = 6  # APIs of a draft
 EXISTING = click.Path(exists=True, dir_okay=False)
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """The options of `kcli broker serve`, but for the fault rules."""
+
+    port: int
+    host: str
+    data: Path | None
+    settings: tuple[str, ...]
+    topics: tuple[str, ...]
+    nodes: int
+    answers: Path | None
+    release: str | None
+    captures: tuple[str, ...]
+    admin_port: int | None
+    tls_cert: str | None
+    tls_key: str | None
+    tls_client_ca: str | None
+    users_file: str | None
+    dialect: str | None
+    key_logs: tuple[str, ...]
+    memory: int
+    quiet: bool
 
 
 @click.command()
@@ -72,27 +97,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @click.option("--users", "users_file", type=EXISTING, help="File of users, NAME:PASSWORD one a line: clients log in.")
 @reading_options
 @quiet_option("Print only the address.")
-def serve(
-    port: int,
-    host: str,
-    data: Path | None,
-    settings: tuple[str, ...],
-    topics: tuple[str, ...],
-    nodes: int,
-    answers: Path | None,
-    release: str | None,
-    captures: tuple[str, ...],
-    admin_port: int | None,
-    tls_cert: str | None,
-    tls_key: str | None,
-    tls_client_ca: str | None,
-    users_file: str | None,
-    dialect: str | None,
-    key_logs: tuple[str, ...],
-    memory: int,
-    quiet: bool,
-    **faults: Any,
-) -> None:
+def serve(**given: Any) -> None:
     """Serve topics to any Kafka client, until Ctrl-C.
 
     Once it listens, it prints `bootstrap.servers=HOST:PORT` as its first line, and with --admin-port
@@ -118,31 +123,35 @@ def serve(
     kcli broker serve --users users.txt --config sasl.enabled.mechanisms=SCRAM-SHA-512
     kcli broker serve --dialect greet --answers greet.jsonl
     """
-    options: dict[str, Any] = {
-        "config": dict(map(setting, settings)),
-        "host": host,
-        "port": port,
-        **take_faults(faults),
-        "dialect": dialect,
-        "answers": [] if answers is None else read_answers(answers),
-        "release": release,
-        "note": ignore if quiet else tell,
-        "protection": Protection(users_of(users_file), tls_cert, tls_key, tls_client_ca),
+    rules = take_faults(given)
+    options = ServeOptions(**given)
+    broker = make_broker(options, rules)
+    asyncio.run(run(broker, [wanted_topic(each) for each in options.topics], options))
+
+
+def make_broker(options: ServeOptions, rules: dict[str, Any]) -> Broker:
+    """Make the broker, empty or from captures. rules: as `take_faults` gives them."""
+    made: dict[str, Any] = {
+        "data": options.data,
+        "config": dict(map(setting, options.settings)),
+        "host": options.host,
+        "port": options.port,
+        **rules,
+        "dialect": options.dialect,
+        "answers": [] if options.answers is None else read_answers(options.answers),
+        "release": options.release,
+        "note": ignore if options.quiet else tell,
+        "protection": Protection(
+            users_of(options.users_file), options.tls_cert, options.tls_key, options.tls_client_ca
+        ),
     }
-    broker = make_broker(data, nodes, captures, {"memory": memory, "key_logs": key_logs}, options)
-    asyncio.run(run(broker, [wanted_topic(each) for each in topics], data, quiet, admin_port))
-
-
-def make_broker(
-    data: Path | None, nodes: int, captures: Sequence[str], reading: dict[str, Any], options: dict[str, Any]
-) -> Broker:
-    if not captures:
-        return Broker(data, nodes=nodes, **options)
-    if nodes != 1:
+    if not options.captures:
+        return Broker(nodes=options.nodes, **made)
+    if options.nodes != 1:
         raise UsageError("--nodes: a broker rebuilt from a capture has the capture's nodes")
     from kcli.broker.rebuilt.rebuild import rebuild
 
-    return rebuild(captures, data=data, **reading, **options)
+    return rebuild(options.captures, memory=options.memory, key_logs=options.key_logs, **made)
 
 
 def users_of(name: str | None) -> dict[str, str]:
@@ -175,14 +184,8 @@ def wanted_topic(text: str) -> tuple[str, int | None]:
     return name, int(count) if count else None
 
 
-async def run(
-    broker: Broker,
-    topics: Iterable[tuple[str, int | None]],
-    data: Path | None,
-    quiet: bool,
-    admin_port: int | None = None,
-) -> None:
-    """Serve until a signal says stop."""
+async def run(broker: Broker, topics: list[tuple[str, int | None]], options: ServeOptions) -> None:
+    """Serve until a signal says stop. topics: to make, each with its partitions."""
     allow_files()
     stopped = asyncio.Event()
     for each in STOP_SIGNALS:
@@ -191,13 +194,13 @@ async def run(
         for name, count in topics:
             if name not in broker.topics.by_name:
                 broker.create_topic(name, count)
-        controlled = None if admin_port is None else control(broker, admin_port)
+        controlled = None if options.admin_port is None else control(broker, options.admin_port)
         print_line(f"bootstrap.servers={broker.bootstrap}")
         if controlled is not None:
             print_line(f"admin.port={controlled.address}")
         sys.stdout.flush()
-        if not quiet:
-            for line in summary(broker, data):
+        if not options.quiet:
+            for line in summary(broker, options.data):
                 tell(line)
         with controlled or contextlib.nullcontext():
             await stopped.wait()

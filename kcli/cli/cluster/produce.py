@@ -7,8 +7,9 @@ import random
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
@@ -27,6 +28,24 @@ Pair = tuple[bytes | None, bytes | None]
 WINDOW_SECONDS = 5.0
 MADE_UP = 1000
 LONGEST_LINE = 64 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProduceOptions:
+    """The options of `kcli produce`."""
+
+    bootstrap: str | None
+    settings: tuple[str, ...]
+    num_records: int | None
+    record_size: int
+    throughput: float
+    key_separator: str | None
+    partition: int | None
+    acks: str | None
+    compression: str | None
+    discovery: str
+    format_: str
+    quiet: bool
 
 
 @click.command()
@@ -68,22 +87,7 @@ LONGEST_LINE = 64 << 20
     ("text", "json"), "The figures at the end: a line to read, or one JSON object.", default="text", paged=False
 )
 @quiet_option("No figures on the way.")
-def produce(
-    topic: str,
-    file: str | None,
-    bootstrap: str | None,
-    settings: tuple[str, ...],
-    num_records: int | None,
-    record_size: int,
-    throughput: float,
-    key_separator: str | None,
-    partition: int | None,
-    acks: str | None,
-    compression: str | None,
-    discovery: str,
-    format_: str,
-    quiet: bool,
-) -> None:
+def produce(topic: str, file: str | None, **given: Any) -> None:
     """Write records to TOPIC: the lines of FILE (- or none: standard input), or --num-records made up.
 
     Idempotent unless acks or the configuration say otherwise; linger.ms, batch.size, compression.type and the like are
@@ -93,45 +97,38 @@ def produce(
     echo hello | kcli produce greetings --bootstrap localhost:9092
     kcli produce load --bootstrap localhost:9092 --num-records 100000 --record-size 100
     """
-    given = [f"{name}={value}" for name, value in (("acks", acks), ("compression.type", compression)) if value]
-    config = configure(bootstrap, (*settings, *given), quiet=quiet)
-    if num_records is not None and file is not None:
+    options = ProduceOptions(**given)
+    short = (("acks", options.acks), ("compression.type", options.compression))
+    settings = [f"{name}={value}" for name, value in short if value]
+    config = configure(options.bootstrap, (*options.settings, *settings), quiet=options.quiet)
+    if options.num_records is not None and file is not None:
         raise UsageError("--num-records generates records: no FILE expected")
-    if throughput == 0:
+    if options.throughput == 0:
         raise UsageError("--throughput 0: records a second, or -1 for no limit")
     check_files([file or "-"])
-    if num_records is not None:
-        records: Iterable[Pair] = made_up(num_records, record_size)
+    if options.num_records is not None:
+        records: Iterable[Pair] = made_up(options.num_records, options.record_size)
     else:
-        records = lines(file or "-", key_separator)
-    asyncio.run(run(config, topic, records, throughput, partition, discovery, format_, quiet))
+        records = lines(file or "-", options.key_separator)
+    asyncio.run(run(config, topic, records, options))
 
 
-async def run(
-    config: ClientConfig,
-    topic: str,
-    records: Iterable[Pair],
-    throughput: float,
-    partition: int | None,
-    discovery: str,
-    format_: str,
-    quiet: bool,
-) -> None:
+async def run(config: ClientConfig, topic: str, records: Iterable[Pair], options: ProduceOptions) -> None:
     async with Client(config) as client:
-        producer = Producer(client, topic, discovery=discovery)
+        producer = Producer(client, topic, discovery=options.discovery)
         start = time.perf_counter()
         watching: asyncio.Task[None] | None = None
         try:
             async with producer:
-                check_partition(partition, producer)
+                check_partition(options.partition, producer)
                 start = time.perf_counter()
-                if not quiet and is_terminal(sys.stderr):
+                if not options.quiet and is_terminal(sys.stderr):
                     watching = asyncio.create_task(watch(producer.statistics))
-                await send_all(producer, records, throughput, partition)
+                await send_all(producer, records, options.throughput, options.partition)
         finally:
             if watching is not None:
                 watching.cancel()
-            show(producer.statistics, time.perf_counter() - start, format_)
+            show(producer.statistics, time.perf_counter() - start, options.format_)
 
 
 def check_partition(partition: int | None, producer: Producer) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,39 @@ Note = Callable[[str], None]  # says something odd on standard error
 RAW_DOUBT = "it lacks this API or version, can't read these bytes, or speaks another security.protocol"
 
 
+@dataclass(frozen=True, kw_only=True)
+class SendOptions:
+    """The options of `kcli send`."""
+
+    bootstrap: str | None
+    settings: tuple[str, ...]
+    hex_: bool
+    base64_: bool
+    exact: bool
+    api: str | None
+    api_version: int | None
+    node: int | None
+    to_leader: bool
+    records: str
+    secrets: bool
+    dialect: str | None
+    quiet: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Talk:
+    """How to talk to a broker: as which client, to which node (None: the bootstrap one), in which dialect.
+
+    show: makes an answer's line; note: says something odd.
+    """
+
+    config: ClientConfig
+    node: int | None
+    dialect: str | None
+    show: Show
+    note: Note
+
+
 @click.command()
 @click.argument("file", default="-", metavar="[FILE]")
 @client_options
@@ -55,22 +89,7 @@ RAW_DOUBT = "it lacks this API or version, can't read these bytes, or speaks ano
 @secrets_option()
 @dialect_option
 @quiet_option("No warnings.")
-def send(
-    file: str,
-    bootstrap: str | None,
-    settings: tuple[str, ...],
-    hex_: bool,
-    base64_: bool,
-    exact: bool,
-    api: str | None,
-    api_version: int | None,
-    node: int | None,
-    to_leader: bool,
-    records: str,
-    secrets: bool,
-    dialect: str | None,
-    quiet: bool,
-) -> None:
+def send(file: str, **given: Any) -> None:
     """Send the request in FILE to a broker and print its decoded response.
 
     FILE is an encoded request (with or without its length), or JSON as `kcli decode request` prints it, one or one a
@@ -81,25 +100,26 @@ def send(
     kcli send --bootstrap localhost:9092 --api ApiVersions
     kcli send --bootstrap localhost:9092 request.bin
     """
-    config = configure(bootstrap, settings, quiet=quiet)
-    note = partial(warn, quiet=quiet)
-    data = request_bytes(file, hex_, base64_, api)
-    hook = records_hook(records, secrets)
+    options = SendOptions(**given)
+    config = configure(options.bootstrap, options.settings, quiet=options.quiet)
+    data = request_bytes(file, options)
+    hook = records_hook(options.records, options.secrets)
 
     def show(asked: Outgoing, frame: Frame, dialect: str | None) -> str:
-        return answer_text(asked, frame, dialect, records, hook, secrets)
+        return answer_text(asked, frame, dialect, options.records, hook, options.secrets)
 
-    is_json = not exact and not (hex_ or base64_) and looks_like_json(data)
-    if to_leader and (node is not None or not is_json):
+    is_json = not options.exact and not (options.hex_ or options.base64_) and looks_like_json(data)
+    if options.to_leader and (options.node is not None or not is_json):
         raise UsageError("--to-leader is for JSON requests, and without --node")
-    if exact:
-        if api or api_version is not None:
+    dialect = options.dialect
+    talk = Talk(config=config, node=options.node, dialect=dialect, show=show, note=partial(warn, quiet=options.quiet))
+    if options.exact:
+        if options.api or options.api_version is not None:
             raise UsageError("--raw sends bytes as they are: no --api, no --api-version")
-        asyncio.run(send_raw(config, raw(data), node, show, note))
+        asyncio.run(send_raw(replace(talk, dialect=None), raw(data)))
     elif is_json:
-        requests = from_json(data, api, api_version, dialect)
-        work = send_to_leaders(config, requests, show, note, dialect) if to_leader else None
-        asyncio.run(work or send_written(config, requests, node, show, note, dialect))
+        requests = from_json(data, options.api, options.api_version, dialect)
+        asyncio.run((send_to_leaders if options.to_leader else send_written)(talk, requests))
     else:
         refuse_others(data, name_of(file))
         if is_batch(data):
@@ -108,51 +128,47 @@ def send(
             request = from_bytes(data, dialect)
         except InputError as error:
             raise error.within(name_of(file)) from None
-        asyncio.run(send_encoded(config, [request], node, show, note, dialect))
+        asyncio.run(send_encoded(talk, [request]))
 
 
-def request_bytes(file: str, hex_: bool, base64_: bool, api: str | None) -> bytes:
+def request_bytes(file: str, options: SendOptions) -> bytes:
     """Read FILE or standard input; with --api and neither of them return a request in which every field has its
     default.
 
     Does not wait for a terminal.
     """
-    if api is not None and file == "-" and sys.stdin.isatty():
+    if options.api is not None and file == "-" and sys.stdin.isatty():
         return b"{}"
-    data = read_bytes(file, hex_, base64_)
-    return data if data.strip() or api is None or file != "-" else b"{}"
+    data = read_bytes(file, options.hex_, options.base64_)
+    return data if data.strip() or options.api is None or file != "-" else b"{}"
 
 
-async def send_raw(config: ClientConfig, requests: list[Outgoing], node: int | None, show: Show, note: Note) -> None:
+async def send_raw(talk: Talk, requests: list[Outgoing]) -> None:
     """Send on a new connection, after nothing but a login where the configuration has one."""
-    if node is None and not config["security.protocol"].startswith("SASL"):
-        client = Client(config)
-        connection = await BrokerConnection.open(client.bootstrap[0], config)
+    if talk.node is None and not talk.config["security.protocol"].startswith("SASL"):
+        client = Client(talk.config)
+        connection = await BrokerConnection.open(client.bootstrap[0], talk.config)
         try:
-            await converse(connection, requests, show, note, None, lambda _: RAW_DOUBT)
+            await converse(talk, connection, requests, lambda _: RAW_DOUBT)
         finally:
             await connection.close()
         return
-    await send_encoded(config, requests, node, show, note, None)
+    await send_encoded(talk, requests)
 
 
-async def send_encoded(
-    config: ClientConfig, requests: list[Outgoing], node: int | None, show: Show, note: Note, dialect: str | None
-) -> None:
-    async with Client(config, dialect) as client:
-        session = await client.session(node)
-        await converse(session.connection, requests, show, note, dialect, partial(doubt_of, session))
+async def send_encoded(talk: Talk, requests: list[Outgoing]) -> None:
+    async with Client(talk.config, talk.dialect) as client:
+        session = await client.session(talk.node)
+        await converse(talk, session.connection, requests, partial(doubt_of, session))
 
 
-async def send_written(
-    config: ClientConfig, requests: list[Written], node: int | None, show: Show, note: Note, dialect: str | None
-) -> None:
-    async with Client(config, dialect, note) as client:
-        session = await client.session(node)
+async def send_written(talk: Talk, requests: list[Written]) -> None:
+    async with Client(talk.config, talk.dialect, talk.note) as client:
+        session = await client.session(talk.node)
         numbered = enumerate(requests, 1)
-        choose, name = session.versions.best, config["client.id"]
+        choose, name = session.versions.best, talk.config["client.id"]
         outgoing = [encoded(each, choose, number, name, spoken(session, each)) for number, each in numbered]
-        await converse(session.connection, outgoing, show, note, session.dialect, partial(doubt_of, session))
+        await converse(replace(talk, dialect=session.dialect), session.connection, outgoing, partial(doubt_of, session))
 
 
 def spoken(session: Session, request: Written) -> str | None:
@@ -175,13 +191,11 @@ def doubt_of(session: Session, request: Outgoing) -> str | None:
     return lack and f"it {lack}"
 
 
-async def send_to_leaders(
-    config: ClientConfig, requests: list[Written], show: Show, note: Note, dialect: str | None
-) -> None:
+async def send_to_leaders(talk: Talk, requests: list[Written]) -> None:
     """Send one request after the other, each to the leader of its partitions; print the last response to each."""
-    async with Client(config, dialect, note) as client:
+    async with Client(talk.config, talk.dialect, talk.note) as client:
         for number, each in enumerate(requests, 1):
-            await send_to_leader(client, number, each, show)
+            await send_to_leader(client, number, each, talk.show)
 
 
 async def send_to_leader(client: Client, number: int, request: Written, show: Show) -> None:
@@ -206,12 +220,7 @@ async def send_to_leader(client: Client, number: int, request: Written, show: Sh
 
 
 async def converse(
-    connection: BrokerConnection,
-    requests: list[Outgoing],
-    show: Show,
-    note: Note,
-    dialect: str | None,
-    doubt: Callable[[Outgoing], str | None],
+    talk: Talk, connection: BrokerConnection, requests: list[Outgoing], doubt: Callable[[Outgoing], str | None]
 ) -> None:
     """Send them all, then print each answer as it comes. doubt: why there may be none."""
     awaited: list[tuple[Outgoing, asyncio.Future[Frame]]] = []
@@ -220,11 +229,11 @@ async def converse(
         if each.answered:
             awaited.append((each, connection.expect(each.correlation, each.what, doubt=doubt(each))))
         else:
-            note(f"{each.what} with acks=0 has no response")
+            talk.note(f"{each.what} with acks=0 has no response")
     await connection.drain()
     try:
         for each, future in awaited:
-            print_line(show(each, await future, dialect))
+            print_line(talk.show(each, await future, talk.dialect))
             sys.stdout.flush()
     finally:
         for _, future in awaited:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -27,7 +28,6 @@ to_option = click.option(
     help="Write bytes (raw, the default), or their text; a line of text has hex by default.",
 )
 
-
 NESTED = (dict, list)
 HELP = """Encode {0}s from JSON: what `decode {0}` prints, or the lines of `decode pcap`.
 
@@ -38,6 +38,20 @@ defaults. The API stands in the JSON by key or name, or in --api; an object with
 echo '{{"topics":null}}' | kcli encode {0} --api Metadata --to hex
 kcli encode {0} edited.json --framed -o {0}.bin
 kcli encode {0} --api Fetch --template > {0}.json"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodeOptions:
+    """The options of `kcli encode request` and `kcli encode response`."""
+
+    api: str | None
+    api_version: int | None
+    dialect: str | None
+    form: str | None
+    lines: bool
+    template: bool
+    framed: bool
+    output: str | None
 
 
 def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | None]) -> click.Command:
@@ -63,39 +77,31 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
     @click.option("--framed/--unframed", default=False, help="Write the message's int32 length in front of it.")
     @output_option
     @quiet_option("No warnings.", used=False)
-    def encode(
-        file: str,
-        api: str | None,
-        api_version: int | None,
-        dialect: str | None,
-        form: str | None,
-        lines: bool,
-        template: bool,
-        framed: bool,
-        output: str | None,
-    ) -> None:
-        if template:
-            with open_output(output, []) as out:
-                out.write(template_of(side, api, api_version, dialect))
+    def encode(file: str, **given: Any) -> None:
+        options = EncodeOptions(**given)
+        dialect = options.dialect
+        if options.template:
+            with open_output(options.output, []) as out:
+                out.write(template_of(side, options.api, options.api_version, dialect))
             return
-        api_key = None if api is None else catalog(dialect).known(catalog(dialect).api_key(api)).key
+        api_key = None if options.api is None else catalog(dialect).known(catalog(dialect).api_key(options.api)).key
 
         def made(row: dict[str, Any]) -> bytes | None:
-            data = bytes_of(completed(row, side, api_key, api_version, dialect), dialect)
-            return data if data is None or not framed else len(data).to_bytes(4, "big") + data
+            data = bytes_of(completed(row, side, api_key, options.api_version, dialect), dialect)
+            return data if data is None or not options.framed else len(data).to_bytes(4, "big") + data
 
-        if lines:
-            text_form = line_form(form)
-            answer_lines(file, lambda text, number: encoded_line(text, number, made, text_form), output)
+        if options.lines:
+            text_form = line_form(options.form)
+            answer_lines(file, lambda text, number: encoded_line(text, number, made, text_form), options.output)
             return
-        with open_output(output, [file]) as out:
+        with open_output(options.output, [file]) as out:
             for place, row in rows(file):
                 try:
                     data = made(row)
                 except InputError as error:
                     raise error.within(place) from None
                 if data is not None:
-                    out.write(write_as(form, data))
+                    out.write(write_as(options.form, data))
 
     return encode
 

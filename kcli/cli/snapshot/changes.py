@@ -33,14 +33,15 @@ OPTIONS = (
 
 
 def change_options(command: Command) -> Command:
-    """Add the options that choose changes; `change_filters` takes them."""
+    """Add the options that choose changes; `take_filters` takes them."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
-def change_filters(topic: str | None, broker: int | None, acl: str | None, config: str | None) -> list[Test]:
-    """Return the tests that a change has to pass."""
+def take_filters(options: dict[str, Any]) -> list[Test]:
+    """Take these options out of a command's, and return the tests that a change has to pass."""
+    topic, broker, acl, config = (options.pop(name) for name in ("topic", "broker", "acl", "config"))
     tests: list[Test] = []
     if topic is not None:
         tests.append(lambda change: is_of_topic(change, topic))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +22,20 @@ if TYPE_CHECKING:
     from kcli.snapshots.image.image import Image
 
 
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions:
+    """The options of `kcli snapshot diff`."""
+
+    form: str
+    output: str | None
+    secrets: bool
+    commands: bool
+    bootstrap: str | None
+    exit_code: bool
+    quiet: bool
+    dialect: str | None
+
+
 @click.command()
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
@@ -32,18 +47,7 @@ if TYPE_CHECKING:
 @click.option("--exit-code", is_flag=True, help="Exit with code 1 when there are differences.")
 @quiet_option("No summary, no warnings.")
 @dialect_option
-def diff(
-    before: str,
-    after: str,
-    form: str,
-    output: str | None,
-    secrets: bool,
-    commands: bool,
-    bootstrap: str | None,
-    exit_code: bool,
-    quiet: bool,
-    dialect: str | None,
-) -> int:
+def diff(before: str, after: str, **given: Any) -> int:
     """Show what was created, deleted and changed from A to B: by object, whatever the order of the records.
 
     A and B are snapshots or directories; a directory with `@OFFSET` behind it is its state before that log offset
@@ -59,7 +63,8 @@ def diff(
     kcli snapshot diff __cluster_metadata-0@1200 __cluster_metadata-0@1600 --format jsonl
     kcli snapshot diff __cluster_metadata-0@1200 __cluster_metadata-0 --commands > undo.sh
     """
-    if bootstrap and not commands:
+    options = DiffOptions(**given)
+    if options.bootstrap and not options.commands:
         raise UsageError("--bootstrap is for --commands")
     from kcli.snapshots.image.change_text import MARKS, change_json, change_text
     from kcli.snapshots.image.diff import diff_images
@@ -70,27 +75,27 @@ def diff(
     problems: list[InputError] = []
     for text, wanted in zip((before, after), apart(parse_wanted(before), parse_wanted(after)), strict=True):
         refuse_other_snapshots(str(wanted.path))
-        loaded = load_image(wanted, dialect=dialect)
+        loaded = load_image(wanted, dialect=options.dialect)
         images.append(loaded.loader.image)
         inputs += [str(wanted.path), *loaded.sources]
         problems += [InputError(problem, file=text) for _, problem in loaded.loader.problems]
         if loaded.note:
-            warn(f"{text}: {loaded.note}", quiet)
+            warn(f"{text}: {loaded.note}", options.quiet)
     counts: Counter[str] = Counter()
-    with open_output(output, inputs) as out:
+    with open_output(options.output, inputs) as out:
         write = Lines(out).line
-        changes = list(diff_images(images[0], images[1])) if commands else ()
-        if commands:
+        changes = list(diff_images(images[0], images[1])) if options.commands else ()
+        if options.commands:
             counts.update(change.kind for change in changes)
-            Lines(out).lines(undo(changes, images, bootstrap))
-        for change in () if commands else diff_images(images[0], images[1], secrets=secrets):
+            Lines(out).lines(undo(changes, images, options.bootstrap))
+        for change in () if options.commands else diff_images(images[0], images[1], secrets=options.secrets):
             counts[change.kind] += 1
-            write(dumps(change_json(change)) if form == "jsonl" else change_text(change))
-    if not quiet:
+            write(dumps(change_json(change)) if options.form == "jsonl" else change_text(change))
+    if not options.quiet:
         kinds = ", ".join(f"{counts[kind]:,} {kind}" for kind in MARKS if counts[kind])
         print_note(f"{kinds or 'no difference'} from {extent(images[0])} to {extent(images[1])}")
-    conclude(problems, quiet)
-    return 1 if counts and exit_code else 0
+    conclude(problems, options.quiet)
+    return 1 if counts and options.exit_code else 0
 
 
 def extent(image: Image) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -36,6 +37,26 @@ QUESTIONS = (
     "fenced",
 )
 VERBS = ("ls", "cat", "find", "tree")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageOptions:
+    """The options of `kcli snapshot image`."""
+
+    verb: str | None
+    place: str | None
+    log: str | None
+    at_offset: int | None
+    at_time: str | None
+    path: str | None
+    ask: str | None
+    without: tuple[str, ...]
+    form: str
+    output: str | None
+    secrets: bool
+    stats: bool
+    quiet: bool
+    dialect: str | None
 
 
 @click.command()
@@ -74,23 +95,7 @@ VERBS = ("ls", "cat", "find", "tree")
 @click.option("--stats", is_flag=True, help="Print the load time to standard error.")
 @quiet_option("No warnings on stderr.")
 @dialect_option
-def image(
-    source: str,
-    verb: str | None,
-    place: str | None,
-    log: str | None,
-    at_offset: int | None,
-    at_time: str | None,
-    path: str | None,
-    ask: str | None,
-    without: tuple[str, ...],
-    form: str,
-    output: str | None,
-    secrets: bool,
-    stats: bool,
-    quiet: bool,
-    dialect: str | None,
-) -> int:
+def image(source: str, **given: Any) -> int:
     """Query the metadata in a snapshot, and in the log behind it: what a controller would hold.
 
     FILE is a snapshot; for a directory the newest one in it, and the log segments beside it. Without more the image in
@@ -103,30 +108,31 @@ def image(
     kcli snapshot image __cluster_metadata-0 --at-offset 1200 --format json
     kcli snapshot image __cluster_metadata-0 --without rack=b
     """
-    if form == "parquet" and (verb or path or not output):
+    options = ImageOptions(**given)
+    if options.form == "parquet" and (options.verb or options.path or not options.output):
         raise UsageError("--format parquet writes all tables, into the directory that -o names")
-    if form == "parquet":
+    if options.form == "parquet":
         from kcli.extras import require
 
         require("--format parquet", "parquet")
     refuse_other_snapshots(str(source))
-    if at_offset is not None and at_time is not None:
+    if options.at_offset is not None and options.at_time is not None:
         raise UsageError("one of --at-offset and --at-time")
-    moment = None if at_time is None else parse_time(at_time)
-    loaded = load_image(Wanted(source, log, at_offset, at_time=moment), dialect=dialect)
-    if stats:
+    moment = None if options.at_time is None else parse_time(options.at_time)
+    loaded = load_image(Wanted(source, options.log, options.at_offset, at_time=moment), dialect=options.dialect)
+    if options.stats:
         warn_stats(loaded)
     if loaded.note:
-        warn(f"{source}: {loaded.note}", quiet)
-    write = writer_for(verb, place, path, ask, form, secrets, without)
-    inputs = [source, *filter(None, [log]), *loaded.sources]
-    if form == "parquet":
-        assert output is not None
-        write_parquet(loaded.loader.image, output, inputs, secrets)
+        warn(f"{source}: {loaded.note}", options.quiet)
+    write = writer_for(options)
+    inputs = [source, *filter(None, [options.log]), *loaded.sources]
+    if options.form == "parquet":
+        assert options.output is not None
+        write_parquet(loaded.loader.image, options.output, inputs, options.secrets)
     else:
-        with open_output(output, inputs) as out:
+        with open_output(options.output, inputs) as out:
             write(loaded.loader.image, out)
-    conclude([InputError(text, file=source) for _, text in loaded.loader.problems], quiet)
+    conclude([InputError(text, file=source) for _, text in loaded.loader.problems], options.quiet)
     return 0
 
 
@@ -138,23 +144,17 @@ def warn_stats(loaded: Loaded) -> None:
 Writer = Callable[["Image", BinaryIO], None]
 
 
-def writer_for(
-    verb: str | None,
-    place: str | None,
-    path: str | None,
-    ask: str | None,
-    form: str,
-    secrets: bool,
-    without: tuple[str, ...],
-) -> Writer:
-    if sum(map(bool, (verb, path, ask, without))) > 1:
+def writer_for(options: ImageOptions) -> Writer:
+    """Return what writes the image, or the part of it that the options ask for."""
+    form, secrets = options.form, options.secrets
+    if sum(map(bool, (options.verb, options.path, options.ask, options.without))) > 1:
         raise UsageError(f"one of {', '.join(VERBS)}, --path, --ask and --without")
-    if without:
-        return lambda found, out: write_what_if(found, without, form, out)
-    if ask:
-        return lambda found, out: write_answer(found, ask, form, out)
-    if verb or path:
-        action, pattern = (verb or "tree"), path or place or "/"
+    if options.without:
+        return lambda found, out: write_what_if(found, options.without, form, out)
+    if question := options.ask:
+        return lambda found, out: write_answer(found, question, form, out)
+    if options.verb or options.path:
+        action, pattern = (options.verb or "tree"), options.path or options.place or "/"
         return lambda found, out: write_nodes(found, action, pattern, form, secrets, out)
     if form in ("json", "jsonl"):
         return lambda found, out: write_tables(found, form, secrets, out)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
-from kcli.cli.snapshot.changes import change_filters, change_options, event_json, event_text, is_implied
+from kcli.cli.snapshot.changes import change_options, event_json, event_text, is_implied, take_filters
 from kcli.cli.snapshot.live import client_config_option, folder_of
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines, print_note
@@ -23,6 +24,21 @@ if TYPE_CHECKING:
     from kcli.snapshots.reading.folders import FolderNode
 
 
+@dataclass(frozen=True, kw_only=True)
+class LogOptions:
+    """The options of `kcli snapshot log`, but for those that choose changes."""
+
+    begin: str | None
+    end: str | None
+    commands: bool
+    form: str
+    output: str | None
+    settings: tuple[str, ...]
+    secrets: bool
+    quiet: bool
+    dialect: str | None
+
+
 @click.command()
 @click.argument("source", metavar="DIR|HOST:PORT")
 @click.option("--from", "begin", metavar="OFFSET|TIME", help="From this log offset or time (ISO 8601) on.")
@@ -35,19 +51,7 @@ if TYPE_CHECKING:
 @secrets_option()
 @quiet_option("No warnings, no summary.")
 @dialect_option
-def log(
-    source: str,
-    begin: str | None,
-    end: str | None,
-    commands: bool,
-    form: str,
-    output: str | None,
-    settings: tuple[str, ...],
-    secrets: bool,
-    quiet: bool,
-    dialect: str | None,
-    **chosen: Any,
-) -> int:
+def log(source: str, **given: Any) -> int:
     """Say what changed in a cluster's metadata: time, offset and leader epoch of each record, and what it did.
 
     DIR is a `__cluster_metadata-0`, or the log directory around it. Its snapshots tell the state before, so that a
@@ -62,11 +66,16 @@ def log(
     """
     from kcli.snapshots.reading.folders import FolderNode
 
-    tests = change_filters(**chosen)
+    tests = take_filters(given)
+    options = LogOptions(**given)
+    commands = options.commands
     shown = 0
-    with folder_of(source, settings, quiet) as folder, open_output(output, [source, str(folder)]) as out:
-        node = FolderNode(source, folder, dialect)
-        first, last = place(node, begin, "--from"), place(node, end, "--to")
+    with (
+        folder_of(source, options.settings, options.quiet) as folder,
+        open_output(options.output, [source, str(folder)]) as out,
+    ):
+        node = FolderNode(source, folder, options.dialect)
+        first, last = place(node, options.begin, "--from"), place(node, options.end, "--to")
         write = Lines(out).line
         net: Net = {}
 
@@ -79,15 +88,15 @@ def log(
             if not is_implied(event):
                 shown += 1
                 if not commands:
-                    write(event_json(event) if form == "jsonl" else event_text(event))
+                    write(event_json(event) if options.form == "jsonl" else event_text(event))
 
         until = next((each.base_offset for each in node.batches() if each.base_offset >= last), None)
-        loader = node.history(report, since=first, until=until, secrets=secrets and not commands)
+        loader = node.history(report, since=first, until=until, secrets=options.secrets and not commands)
         if commands:
             Lines(out).lines(undo_lines(node, first, loader.image, net))
-    if not quiet:
+    if not options.quiet:
         print_note(summary(node, first, shown))
-    conclude([InputError(text, file=source) for _, text in loader.problems], quiet)
+    conclude([InputError(text, file=source) for _, text in loader.problems], options.quiet)
     return 0
 
 

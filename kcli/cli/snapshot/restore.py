@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,22 @@ from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
 if TYPE_CHECKING:
     from kcli.cli.snapshot.restored_node import RestoredNode
     from kcli.snapshots.writing.restoration import Fitness, Voter
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestoreOptions:
+    """The options of `kcli snapshot restore`."""
+
+    to: str | None
+    voters: str | None
+    node_id: int | None
+    cluster_id: str | None
+    release: str | None
+    dry_run: bool
+    force: bool
+    form: str
+    quiet: bool
+    dialect: str | None
 
 
 @click.command()
@@ -43,19 +59,7 @@ if TYPE_CHECKING:
 @format_option(("text", "jsonl"), "Lines to read, or one JSON object each.", default="text", name="form", paged=False)
 @quiet_option("Only errors, and what was done.")
 @dialect_option
-def restore(
-    sources: tuple[str, ...],
-    to: str | None,
-    voters: str | None,
-    node_id: int | None,
-    cluster_id: str | None,
-    release: str | None,
-    dry_run: bool,
-    force: bool,
-    form: str,
-    quiet: bool,
-    dialect: str | None,
-) -> int:
+def restore(sources: tuple[str, ...], **given: Any) -> int:
     """Start a new quorum with a snapshot: say whether it is fit for that, and the steps; with --to do those of a node.
 
     SNAPSHOT is a file, DIR a metadata log, whose newest snapshot and log are taken; with `@OFFSET` or `@TIME` its state
@@ -74,57 +78,56 @@ def restore(
     from kcli.cli.snapshot.restored_node import RestoredNode
     from kcli.snapshots.writing import restoration
 
-    if not to and (dry_run or force or node_id is not None):
+    options = RestoreOptions(**given)
+    if not options.to and (options.dry_run or options.force or options.node_id is not None):
         raise UsageError("--node-id, --dry-run and --force are for --to LOGDIR")
-    given = restoration.parse_voters(voters) if voters else []
-    level = restoration.release_level(release) if release else None
-    source = sources[0] if len(sources) == 1 else survivor_of(sources, form, quiet, dialect)
+    voters = restoration.parse_voters(options.voters) if options.voters else []
+    level = restoration.release_level(options.release) if options.release else None
+    source = sources[0] if len(sources) == 1 else survivor_of(sources, options)
     wanted = parse_wanted(source)
     refuse_other_snapshots(str(wanted.path))
-    cluster_id = cluster_id or cluster_beside(str(wanted.path))
-    node = RestoredNode(to, node_id, cluster_id) if to else None
-    loaded = load_image(wanted, dialect=dialect)
+    cluster_id = options.cluster_id or cluster_beside(str(wanted.path))
+    node = RestoredNode(options.to, options.node_id, cluster_id) if options.to else None
+    loaded = load_image(wanted, dialect=options.dialect)
     image = loaded.loader.image
     if not image.provenance.end_offset:
         raise InputError("no snapshot `<offset>-<epoch>.checkpoint`, and no log that leads to one", file=source)
-    chosen = restoration.new_voters(image, given)
-    found = [*soundness(loaded, dialect), *restoration.fitness(image, chosen, level)]
+    chosen = restoration.new_voters(image, voters)
+    found = [*soundness(loaded, options.dialect), *restoration.fitness(image, chosen, level)]
     found += node.fitness(image, chosen) if node is not None else []
     unfit = any(each.severity == "error" for each in found)
     for each in found:
-        if not quiet or each.severity == "error":
-            say(form, f"{each.severity:<5}  {each.what}", severity=each.severity, what=each.what)
+        if not options.quiet or each.severity == "error":
+            say(options.form, f"{each.severity:<5}  {each.what}", severity=each.severity, what=each.what)
     if unfit:
         return 1
     rewritten = restoration.with_voters(image, chosen) or len(loaded.sources) > 1 or not is_snapshot(loaded.sources[0])
-    identity = SnapshotId(image.provenance.end_offset, image.provenance.epoch)
     if node is not None:
-        writer = rewriter(loaded) if rewritten else copier(loaded.sources[0])
         directory = next((each.directory for each in chosen if each.id == node.node_id), None)
-        carry_out(node, identity, writer, None if rewritten else loaded.sources[0], directory, dry_run, force, form)
-    if not quiet:
-        options = {"--cluster-id": (node.cluster_id if node else cluster_id) or "ID", "--voters": voters}
-        for number, step in enumerate(steps(source, chosen, loaded, options, node), 1):
-            (print_note if node is not None and form == "text" else print_line)(
-                dumps({"step": number, "what": step}) if form == "jsonl" else f"{number}. {step}"
+        carry_out(node, loaded, directory, options, rewritten=rewritten)
+    if not options.quiet:
+        words = {"--cluster-id": (node.cluster_id if node else cluster_id) or "ID", "--voters": options.voters}
+        for number, step in enumerate(steps(source, chosen, loaded, words, node), 1):
+            (print_note if node is not None and options.form == "text" else print_line)(
+                dumps({"step": number, "what": step}) if options.form == "jsonl" else f"{number}. {step}"
             )
     return 0
 
 
-def survivor_of(sources: tuple[str, ...], form: str, quiet: bool, dialect: str | None) -> str:
+def survivor_of(sources: tuple[str, ...], options: RestoreOptions) -> str:
     """Say which of a quorum's nodes has the log to begin with, and what is to be known of the others. InputError."""
     from kcli.cli.snapshot.doctor import read_nodes, show
     from kcli.errors import all_of
     from kcli.snapshots.quorum.election import quorum_of
     from kcli.snapshots.quorum.findings import findings, survivor
 
-    nodes, problems = read_nodes(sources, dialect)
+    nodes, problems = read_nodes(sources, options.dialect)
     if problems:
         raise all_of(problems)
     quorum = quorum_of(nodes)
     quorum = replace(quorum, best=quorum.longest)
-    for each in [survivor(quorum), *findings(quorum)] if not quiet else ():
-        show(each, form)
+    for each in [survivor(quorum), *findings(quorum)] if not options.quiet else ():
+        show(each, options.form)
     return quorum.best.path
 
 
@@ -176,31 +179,27 @@ def rewriter(loaded: Loaded) -> Callable[[IO[bytes]], object]:
 
 
 def carry_out(
-    node: RestoredNode,
-    identity: SnapshotId,
-    writer: Callable[[IO[bytes]], object],
-    source: str | None,
-    directory: str | None,
-    dry_run: bool,
-    force: bool,
-    form: str,
+    node: RestoredNode, loaded: Loaded, directory: str | None, options: RestoreOptions, *, rewritten: bool
 ) -> None:
-    """Make the node's log directory. source: the snapshot where it is copied as it is. UsageError: there is a log."""
-    final = node.partition / identity.file_name
-    stays = source is not None and final.exists() and final.samefile(source)
+    """Make the node's log directory, with the snapshot written anew or copied. Raises UsageError if there is a log."""
+    source, provenance = loaded.sources[0], loaded.loader.image.provenance
+    name = SnapshotId(provenance.end_offset, provenance.epoch).file_name
+    final = node.partition / name
+    stays = not rewritten and final.exists() and final.samefile(source)
     remove = node.in_the_way(final if stays else None)
-    if remove and not force:
+    if remove and not options.force:
         what = f"{counted(len(remove), 'file')}, {remove[0].name} first"
         raise UsageError(f"{node.partition}: there is a metadata log already ({what}): --force removes it")
-    if dry_run:
+    if options.dry_run:
         done = [*(f"would remove {each}" for each in remove), f"would {'keep' if stays else 'write'} {final}"]
         done += [] if node.known else [f"would write {node.log_dir / 'meta.properties'}"]
         for text in done:
-            say(form, text, what=text)
+            say(options.form, text, what=text)
         return
+    writer = rewriter(loaded) if rewritten else copier(source)
     with node.locked():
-        for text in node.put(identity.file_name, None if stays else writer, directory, remove):
-            say(form, text, what=text)
+        for text in node.put(name, None if stays else writer, directory, remove):
+            say(options.form, text, what=text)
 
 
 def say(form: str, text: str, **row: str) -> None:

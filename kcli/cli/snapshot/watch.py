@@ -15,7 +15,7 @@ import click
 
 from kcli.cli.options.client import configure
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
-from kcli.cli.snapshot.changes import change_filters, change_options, event_json, event_text, is_implied
+from kcli.cli.snapshot.changes import change_options, event_json, event_text, is_implied, take_filters
 from kcli.cli.snapshot.fetch import find_controllers
 from kcli.cli.snapshot.live import client_config_option, committed
 from kcli.cli.terminal.error_summary import conclude
@@ -39,6 +39,20 @@ WAIT_MS = 300  # that a leader may wait for something new
 LAG = 20  # records; a replica that keeps up is a fetch or two behind
 
 
+@dataclass(frozen=True, kw_only=True)
+class WatchOptions:
+    """The options of `kcli snapshot watch`, but for those that choose changes."""
+
+    every: float
+    duration: float | None
+    form: str
+    output: str | None
+    settings: tuple[str, ...]
+    secrets: bool
+    quiet: bool
+    dialect: str | None
+
+
 @click.command()
 @click.argument("bootstrap", metavar="HOST:PORT[,...]")
 @change_options
@@ -51,18 +65,7 @@ LAG = 20  # records; a replica that keeps up is a fetch or two behind
 @secrets_option()
 @quiet_option("No warnings.")
 @dialect_option
-def watch(
-    bootstrap: str,
-    every: float,
-    duration: float | None,
-    form: str,
-    output: str | None,
-    settings: tuple[str, ...],
-    secrets: bool,
-    quiet: bool,
-    dialect: str | None,
-    **chosen: Any,
-) -> int:
+def watch(bootstrap: str, **given: Any) -> int:
     """Follow the metadata log of a live quorum: each change when it is committed, as `snapshot log` shows it.
 
     HOST:PORT are controllers, or a broker. kcli reads as an observer that has no id: it never counts for a vote or for
@@ -74,13 +77,16 @@ def watch(
     """
     from kcli.snapshots.history.history import HistoryLoader
 
-    config = configure(bootstrap, settings, quiet=quiet)
-    tests = change_filters(**chosen)
-    with open_output(output, []) as out:
-        show = Shown(out, form, lambda event: not is_implied(event) and all(test(event.change) for test in tests))
-        loader = HistoryLoader(show.event, dialect, strict=False, secrets=secrets)
-        asyncio.run(follow(config, loader, show, every, duration))
-    conclude([InputError(text, file=bootstrap) for _, text in loader.problems], quiet)
+    tests = take_filters(given)
+    options = WatchOptions(**given)
+    config = configure(bootstrap, options.settings, quiet=options.quiet)
+    with open_output(options.output, []) as out:
+        show = Shown(
+            out, options.form, lambda event: not is_implied(event) and all(test(event.change) for test in tests)
+        )
+        loader = HistoryLoader(show.event, options.dialect, strict=False, secrets=options.secrets)
+        asyncio.run(follow(config, loader, show, options.every, options.duration))
+    conclude([InputError(text, file=bootstrap) for _, text in loader.problems], options.quiet)
     return 0
 
 

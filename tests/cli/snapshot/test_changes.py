@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kcli.cli.snapshot.changes import change_filters, event_json, event_text, is_implied
+from kcli.cli.snapshot.changes import event_json, event_text, is_implied, take_filters
 from kcli.snapshots.history.history import Event
 from kcli.snapshots.image.diff import Change, row_change
 
@@ -38,7 +38,7 @@ CHANGES = {
 )
 def test_choice(options: dict[str, object], chosen: str) -> None:
     given: dict[str, object] = {"topic": None, "broker": None, "acl": None, "config": None}
-    tests = change_filters(**given | options)  # type: ignore[arg-type]
+    tests = take_filters(given | options)
     assert [name for name, change in CHANGES.items() if all(test(change) for test in tests)] == chosen.split()
 
 
