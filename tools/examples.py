@@ -138,7 +138,12 @@ def run_program(program: Program, namespace: dict[str, Any]) -> str:
 
 def workplace(folder: Path) -> Path:
     """Make a folder ready for examples to run in."""
-    for name, source in (("samples", "samples"), ("README.md", "README.md"), ("incidents", "tests/diagnose/data")):
+    for name, source in (
+        ("samples", "samples"),
+        ("README.md", "README.md"),
+        ("incidents", "tests/diagnose/data"),
+        ("payloads", "tests/payloads/data"),
+    ):
         link = folder / name
         if not link.exists():
             link.symlink_to(ROOT / source)

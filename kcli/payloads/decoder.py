@@ -223,26 +223,35 @@ class PayloadDecoder:
             raise kept[2]
         return kept[2]
 
-    def add_to(self, row: Row, topic: str | None, headers: Iterable[Row] | None = None) -> None:
-        """Add `_key` and `_value` to a record in kcli's JSON, where they can be told. Where something in them is a
-        secret, the bytes are left out, too. Records of Kafka's own topics have `_record`, as in their segments."""
+    def members(
+        self, topic: str | None, key: bytes | None, value: bytes | None, headers: Mapping[str, bytes] = NO_HEADERS
+    ) -> tuple[Row, set[Which]]:
+        """Return what a record has more in JSON: `_key` and `_value`, where they can be told; and which of the two has
+        secrets, so that its bytes are left out, too. Records of Kafka's own topics have `_record`, as in segments."""
         if topic in TOPICS:
-            if not (isinstance(row.get("value"), dict) and bytes_of(row["value"]) is None):
-                kind, (key, value) = TOPICS[topic], (bytes_of(row[which]) for which in ("key", "value"))
-                row["_record"] = RECORDS[kind](kind, key, value, None, self.options.secrets)
-            return
-        named: Mapping[str, bytes] | None = None
-        for which in ("key", "value"):
-            shown = row.get(which)
-            if (data := bytes_of(shown)) is None:
-                continue
-            if named is None:
-                named = headers_of(row.get("headers") if headers is None else headers)
-            payload = self.decode(topic, which, data, named)
+            kind = TOPICS[topic]
+            return {"_record": RECORDS[kind](kind, key, value, None, self.options.secrets)}, set()
+        made: Row = {}
+        hidden = set[Which]()
+        pairs: tuple[tuple[Which, bytes | None], ...] = ("key", key), ("value", value)
+        for which, data in pairs:
+            payload = None if data is None else self.decode(topic, which, data, headers)
             if payload is not None:
-                row[f"_{which}"] = payload.members
+                made[f"_{which}"] = payload.members
                 if payload.hidden:
-                    row[which] = redacted(len(data))
+                    hidden.add(which)
+        return made, hidden
+
+    def add_to(self, row: Row, topic: str | None) -> None:
+        """Add `members` to a record in kcli's JSON."""
+        value = row.get("value")
+        key, data = bytes_of(row.get("key")), bytes_of(value)
+        if topic in TOPICS and value is not None and data is None:
+            return  # it is a secret
+        made, hidden = self.members(topic, key, data, headers_of(row.get("headers")))
+        row |= made
+        for which in hidden:
+            row[which] = redacted(len((data if which == "value" else key) or b""))
 
     def encode(self, topic: str | None, which: Which, payload: Row) -> bytes | None:
         """Return the bytes of a payload of JSON, as `Payload.members` has it, by what is said of the topic; None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.payloads.framing import SchemaId
+from kcli.payloads.framing import IdType, SchemaId
 from kcli.payloads.schema import AVRO, TYPES, PayloadError, Schema
 
 MOST_REFERENCES = 100
@@ -84,7 +84,10 @@ class Entries:
 
     def find(self, schema: SchemaId) -> Schema | None:
         """Return the schema of that name; an id of Apicurio's is looked for among all ids. PayloadError."""
-        entry = self.by_id.get(schema) or self.by_id.get(SchemaId("schemaId", schema.value))
+        kinds: tuple[IdType, ...] = (schema.type, "schemaId", "globalId", "contentId")
+        entry = next(
+            (self.by_id[name] for name in (SchemaId(kind, schema.value) for kind in kinds) if name in self.by_id), None
+        )
         return None if entry is None else schema_of(entry, self.version)
 
     def version(self, subject: str, version: int) -> Row | None:

@@ -11,7 +11,7 @@ from kcli.errors import InputError, UsageError
 from kcli.jsontext import loads
 from kcli.payloads.entries import Entries, is_entry
 from kcli.payloads.framing import SchemaId
-from kcli.payloads.schema import AVRO, JSON, LONGEST, PROTOBUF, PayloadError, Schema
+from kcli.payloads.schema import AVRO, JSON, LONGEST, PROTOBUF, TYPES, PayloadError, Schema
 
 DESCRIPTORS = (".desc", ".pb", ".binpb", ".protoset")
 SUFFIXES = (".avsc", ".proto", ".json", ".jsonl", *DESCRIPTORS)
@@ -58,6 +58,18 @@ def schema_in(path: Path, message: str | None = None) -> Schema:
 def is_avro(value: Any) -> bool:
     """Return whether JSON looks like a schema of Avro: JSON Schema has neither of these types."""
     return isinstance(value, list) or (isinstance(value, dict) and value.get("type") in AVRO_TYPES and "name" in value)
+
+
+def type_of_text(text: str, said: str) -> str:
+    """Return the type of a schema that stands alone: as a registry said it, else by its text."""
+    if said.upper() in TYPES:
+        return said.upper()
+    if text.lstrip()[:1] not in ("{", "[", '"'):
+        return PROTOBUF
+    try:
+        return AVRO if is_avro(loads(text)) else JSON
+    except InputError:
+        return JSON
 
 
 def read(path: Path) -> bytes:

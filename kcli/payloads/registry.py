@@ -16,8 +16,9 @@ from kcli.client.java_properties import parse
 from kcli.errors import InputError, NetworkError, UsageError
 from kcli.jsontext import loads
 from kcli.payloads.entries import is_entry, schema_of
+from kcli.payloads.files import type_of_text
 from kcli.payloads.framing import SchemaId
-from kcli.payloads.schema import AVRO, JSON, LONGEST, PROTOBUF, PayloadError, Schema
+from kcli.payloads.schema import LONGEST, PayloadError, Schema
 
 MOST_ASKED = 2000  # questions in a run
 LARGEST = 4 * LONGEST  # bytes of an answer
@@ -107,7 +108,11 @@ class Registry:
             return None
         text, headers = answer
         references = self.json(f"{path}/references") or []
-        entry = {"schema": text, "references": references, "schemaType": artifact_type(headers, text)}
+        entry = {
+            "schema": text,
+            "references": references,
+            "schemaType": type_of_text(text, str(headers.get("X-Registry-ArtifactType") or "")),
+        }
 
         def find(subject: str, _version: int) -> Any:
             raise PayloadError(f"it refers to {subject}: schemas with references are read by /apis/ccompat/v7")
@@ -170,15 +175,3 @@ def reason_of(error: BaseException) -> str:
     inner = getattr(error, "reason", None) or error
     text = " ".join(str(inner).split())
     return re.sub(r"^<[^>]*>: |^[\w.]*\([^)]*\): ", "", text)[:200]
-
-
-def artifact_type(headers: Any, text: str) -> str:
-    """Return the type of a schema that Apicurio gave alone: by a header, or its text."""
-    said = str(headers.get("X-Registry-ArtifactType") or "").upper()
-    if said in (AVRO, PROTOBUF, JSON):
-        return said
-    if text.lstrip()[:1] not in ("{", "[", '"'):
-        return PROTOBUF
-    from kcli.payloads.files import is_avro
-
-    return AVRO if is_avro(loads(text)) else JSON

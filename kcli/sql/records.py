@@ -15,6 +15,8 @@ from kcli.capture.kafka.record_fields import CapturedField, RecordSink
 from kcli.capture.nothing import require_exchanges
 from kcli.core.records import batches as core
 from kcli.errors import InputError, all_of
+from kcli.grammar.secrets import redacted
+from kcli.jsontext import dumps
 from kcli.records.batches import Batch
 from kcli.records.columns import record_arrays, within_calendar
 from kcli.records.damage import stretches
@@ -25,6 +27,9 @@ from kcli.topic_names import partition_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from kcli.payloads import PayloadDecoder
+    from kcli.payloads.framing import Which
 
 ENCODED = 3 << 20  # bytes that are written as base64 at a time
 CHUNK = 4 << 20  # bytes of batches in a record batch
@@ -53,10 +58,14 @@ class Place:
 
 
 def record_batches(
-    data: bytes | bytearray | memoryview, places: Sequence[Place], secrets: bool, found: list[Any]
+    data: bytes | bytearray | memoryview,
+    places: Sequence[Place],
+    secrets: bool,
+    found: list[Any],
+    decoder: PayloadDecoder | None = None,
 ) -> Iterator[Any]:
     """Yield records of whole batches. places: of the batches in order, each for `count` of them.
-    found: takes faults.
+    found: takes faults. decoder: reads keys and values.
     """
     import numpy
     import pyarrow
@@ -68,7 +77,44 @@ def record_batches(
     seen = {name: pyarrow.array([place.values.get(name) for place in places], schema.field(name).type) for name in SEEN}
     for arrays, of_batch in record_arrays(memoryview(data), "", found, secrets, messages):
         which = pyarrow.array(place_of[of_batch])
-        yield fitted(arrays, {name: values.take(which) for name, values in seen.items()}, schema)
+        here = {name: values.take(which) for name, values in seen.items()}
+        if decoder is not None:
+            here |= decoded(arrays, here["topic"], decoder)
+        yield fitted(arrays, here, schema)
+
+
+def decoded(arrays: dict[str, Any], topics: Any, decoder: PayloadDecoder) -> dict[str, Any]:
+    """Return PAYLOAD_COLUMNS of records; a key or value that holds a secret is hidden in `arrays`, too."""
+    import pyarrow
+
+    from kcli.payloads.columns import PAYLOAD_COLUMNS, payload_columns
+
+    columns: dict[str, list[Any]] = {name: [] for name in PAYLOAD_COLUMNS}
+    hidden: dict[Which, dict[int, int]] = {"key": {}, "value": {}}
+    rows = zip(topics.to_pylist(), arrays["key"], arrays["value"], arrays["headers"], strict=True)
+    for number, (topic, *pair, headers) in enumerate(rows):
+        key, value = (each.as_py() for each in pair)
+        members, secret = decoder.members(topic, key, value, named(headers.as_py()))
+        for name, each in payload_columns(members).items():
+            columns[name].append(each)
+        for which in secret:
+            hidden[which][number] = len((key if which == "key" else value) or b"")
+    for which, sizes in hidden.items():
+        if sizes:
+            values = arrays[which].to_pylist()
+            for number, size in sizes.items():
+                values[number] = dumps(redacted(size)).encode()
+            arrays[which] = pyarrow.array(values, arrays[which].type)
+    return {name: pyarrow.array(values, pyarrow.string()) for name, values in columns.items()}
+
+
+def named(headers: list[dict[str, Any]] | None) -> dict[str, bytes]:
+    """Return headers by key; of several with a key the last one."""
+    return {
+        each["key"].decode("utf-8", "replace") if isinstance(each["key"], bytes) else each["key"]: each["value"]
+        for each in headers or ()
+        if each["value"] is not None
+    }
 
 
 def fitted(arrays: dict[str, Any], seen: dict[str, Any], schema: Any) -> Any:
@@ -79,7 +125,14 @@ def fitted(arrays: dict[str, Any], seen: dict[str, Any], schema: Any) -> Any:
     arrays.clear()
     made["timestamp_ms"] = made["timestamp"].cast("int64")
     made["timestamp"] = within_calendar(made["timestamp"])
-    return pyarrow.record_batch([as_text(made.pop(field.name)).cast(field.type) for field in schema], schema=schema)
+    rows = len(made["offset"])
+    return pyarrow.record_batch(
+        [
+            as_text(made.pop(field.name)).cast(field.type) if field.name in made else pyarrow.nulls(rows, field.type)
+            for field in schema
+        ],
+        schema=schema,
+    )
 
 
 def as_text(array: Any) -> Any:
@@ -133,25 +186,39 @@ def is_utf8(value: bytes) -> bool:
     return True
 
 
-def segment_records(paths: Sequence[str], secrets: bool) -> Source:
+def asked(decoder: PayloadDecoder | None, wanted: frozenset[str]) -> PayloadDecoder | None:
+    """Return the decoder where its columns are wanted, or values that it may hide."""
+    from kcli.payloads.columns import PAYLOAD_COLUMNS
+
+    return decoder if wanted & {"key", "value", *PAYLOAD_COLUMNS} else None
+
+
+def segment_records(paths: Sequence[str], secrets: bool, reader: PayloadDecoder | None = None) -> Source:
     """Return the records of log segments; the folder of a log names its topic and partition.
 
     Raises InputError after the rows for what could not be read.
     """
 
-    def batches(_wanted: frozenset[str]) -> Iterator[Any]:
+    def batches(wanted: frozenset[str]) -> Iterator[Any]:
+        decoder = asked(reader, wanted)
         failures: list[InputError] = []
         for path in paths:
             topic, partition = partition_of(Path(path).absolute().parent.name)
             values = {"topic": topic, "partition": partition, "file": path}
-            yield from log_batches(path, values, secrets, failures)
+            yield from log_batches(path, values, secrets, failures, decoder)
         if failures:
             raise all_of(failures)
 
     return batches
 
 
-def log_batches(path: str, values: dict[str, Any], secrets: bool, failures: list[InputError]) -> Iterator[Any]:
+def log_batches(
+    path: str,
+    values: dict[str, Any],
+    secrets: bool,
+    failures: list[InputError],
+    decoder: PayloadDecoder | None = None,
+) -> Iterator[Any]:
     """Yield the records of one log."""
     with io.FileIO(path) as raw:
         for chunk, start, stop, damage in stretches(lambda into, _at: raw.readinto(into) or 0, CHUNK):
@@ -159,7 +226,7 @@ def log_batches(path: str, values: dict[str, Any], secrets: bool, failures: list
             data = memoryview(chunk.data)[start:stop]
             place = Place(values)
             place.count = count_batches(data)
-            yield from record_batches(data, [place], secrets, found)
+            yield from record_batches(data, [place], secrets, found, decoder)
             for position, record, reason in found:
                 where = chunk.base + start + position
                 failures.append(InputError(f"records[{record}] of the batch at {where:#x}: {reason}", file=path))
@@ -206,12 +273,13 @@ class Gathered:
         return taken
 
 
-def captured_records(paths: Sequence[str], options: dict[str, Any]) -> Source:
+def captured_records(paths: Sequence[str], options: dict[str, Any], reader: PayloadDecoder | None = None) -> Source:
     """Return the records in captures. Raises InputError after the rows for damaged captures, and batches that can't be
     read.
     """
 
-    def batches(_wanted: frozenset[str]) -> Iterator[Any]:
+    def batches(wanted: frozenset[str]) -> Iterator[Any]:
+        decoder = asked(reader, wanted)
         source, gathered = CaptureDecoder(paths, RecordSink(), DecodeOptions(**options)), Gathered()
         found: list[tuple[int, int, str]] = []
         failures: list[InputError] = []
@@ -219,11 +287,11 @@ def captured_records(paths: Sequence[str], options: dict[str, Any]) -> Source:
             for captured in source.sink.fields():
                 gathered.add(captured)
                 if len(gathered.data) >= CHUNK:
-                    yield from record_batches(*gathered.taken(), source.bodies.secrets, found)
+                    yield from record_batches(*gathered.taken(), source.bodies.secrets, found, decoder)
         except InputError as error:
             failures.append(error)
         if gathered.data:
-            yield from record_batches(*gathered.taken(), source.bodies.secrets, found)
+            yield from record_batches(*gathered.taken(), source.bodies.secrets, found, decoder)
         failures += [InputError(f"records[{record}] of a batch: {reason}") for _, record, reason in found]
         if failures:
             raise all_of(failures)

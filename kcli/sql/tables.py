@@ -20,13 +20,17 @@ from kcli.sql.views import TRAFFIC, VIEWS, WRITTEN
 from kcli.tables.definition import schema_of
 
 if TYPE_CHECKING:
+    from kcli.payloads import PayloadDecoder
     from kcli.sql.derived import Facts
     from kcli.sql.row_tables import LearntNames
 
 
-def open_engine(inputs: Inputs, options: dict[str, Any], seconds: float | None = None) -> Engine:
+def open_engine(
+    inputs: Inputs, options: dict[str, Any], seconds: float | None = None, decoder: PayloadDecoder | None = None
+) -> Engine:
     """Open an engine over the tables of all inputs. options: of captures, of DecodeOptions. seconds: that a query may
-    take. Raises UsageError if DuckDB is missing, InputError if a written table can't be read.
+    take. decoder: reads keys and values of records. Raises UsageError if DuckDB is missing, InputError if a written
+    table can't be read.
     """
     sources: dict[str, list[Source]] = {name: [] for name in TABLES if name not in VIEWS}
     schemas = {name: schema_of(TABLES[name].columns) for name in sources}
@@ -35,7 +39,7 @@ def open_engine(inputs: Inputs, options: dict[str, Any], seconds: float | None =
         sources[written], schemas[written] = [], schema_of(TABLES[name].columns)
     across = Across(inputs, options)
     of_captures = [(name, across.source(name)) for name in PIPELINED if inputs.captures]
-    for name, source in (*sources_of(inputs, options), *of_captures):
+    for name, source in (*sources_of(inputs, options, decoder), *of_captures):
         sources[name].append(lenient(source) if inputs.others else source)
     if inputs.written:
         from kcli.sql.written import written_sources
@@ -99,7 +103,9 @@ class Across:
             self.facts.close()
 
 
-def sources_of(inputs: Inputs, options: dict[str, Any]) -> Iterator[tuple[str, Source]]:
+def sources_of(
+    inputs: Inputs, options: dict[str, Any], decoder: PayloadDecoder | None = None
+) -> Iterator[tuple[str, Source]]:
     """Yield (table, source) of captures, segments and snapshots. What few tables need is imported when
     these are read.
     """
@@ -107,12 +113,12 @@ def sources_of(inputs: Inputs, options: dict[str, Any]) -> Iterator[tuple[str, S
     def captured_records(wanted: frozenset[str]) -> Iterator[Any]:
         from kcli.sql import records
 
-        return records.captured_records(inputs.captures, options)(wanted)
+        return records.captured_records(inputs.captures, options, decoder)(wanted)
 
     def segment_records(wanted: frozenset[str]) -> Iterator[Any]:
         from kcli.sql import records
 
-        return records.segment_records(inputs.segments, bool(options.get("secrets")))(wanted)
+        return records.segment_records(inputs.segments, bool(options.get("secrets")), decoder)(wanted)
 
     def metadata(wanted: frozenset[str]) -> Iterator[Any]:
         from kcli.sql.metadata import metadata_source

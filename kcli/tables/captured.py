@@ -54,6 +54,12 @@ timestamp_ms   int64?   the same as it was written: ms since 1970; null without 
 key            string?  text, or {"base64": ...} where it is none
 value          string?  text, or {"base64": ...} where it is none
 headers        headers  its headers: [{"key": ..., "value": ...}]
+key_schema_id  string?  the schema that the key names; null: none, or keys and values are not decoded
+key_data       string?  JSON: the key as its schema or format reads it; null: it is not decoded
+key_reason     string?  why it could not be decoded
+value_schema_id string? the schema that the value names
+value_data     string?  JSON: the value; of Kafka's own topics the whole record
+value_reason   string?  why it could not be decoded
 api            string?  PRODUCE, FETCH or SHARE_FETCH; null: of a segment
 client_id      string?  from the request's header; null: of a segment
 connection     string?  "server-client"; null: of a segment

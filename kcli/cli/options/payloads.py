@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -49,8 +49,10 @@ def payload_options(command: F) -> F:
     return command
 
 
-def decoder_of(options: dict[str, Any], *sources: Any) -> PayloadDecoder | None:
-    """Return the decoder that a command's options ask for; None: they ask for none. UsageError, InputError."""
+def decoder_of(options: dict[str, Any], captures: Sequence[str] = ()) -> PayloadDecoder | None:
+    """Return the decoder that a command's options ask for; None: they ask for none. UsageError, InputError.
+
+    captures: files in which schemas are looked for, with --payloads; a pipe can't be read twice."""
     given = {name: options[name] for name in (*NAMES, "registry", "flatten")}
     if not (options["payloads"] or any(given.values())):
         return None
@@ -59,6 +61,13 @@ def decoder_of(options: dict[str, Any], *sources: Any) -> PayloadDecoder | None:
     require("decoding payloads", "payloads")
     from kcli.payloads import PayloadDecoder, PayloadOptions
 
+    sources: list[Any] = []
+    if options["payloads"] and "-" not in captures:
+        from kcli.capture.decoder import DecodeOptions
+        from kcli.payloads.captured import CapturedSchemas
+
+        read = DecodeOptions(memory=options["memory"], key_logs=options["key_logs"])
+        sources.append(CapturedSchemas(captures, read))
     return PayloadDecoder(PayloadOptions(on=options["payloads"], secrets=options["secrets"], **given), *sources)
 
 

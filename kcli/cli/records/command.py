@@ -24,7 +24,7 @@ from kcli.cli.options.inputs import (
 )
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.records.formats import FORMATS, WRITERS, write_values
-from kcli.cli.records.sources import Problems, inputs_of, record_rows
+from kcli.cli.records.sources import Problems, captures_of, inputs_of, record_rows
 from kcli.cli.terminal.console import is_terminal, terminal_room, warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.output import open_output, output_option
@@ -79,7 +79,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     if options["format_"] == "parquet" and options["output"] is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
     chosen = replace(filter_of(options, files), topic=None)
-    problems, choice, decoder = Problems(), RecordChoice(options), decoder_of(options)
+    problems, choice, decoder = Problems(), RecordChoice(options), decoder_of(options, captures_of(files))
     with (
         open_output(options["output"], [*inputs_of(files), *options["key_logs"], *files_named(options)]) as out,
         reading(files, options["quiet"]) as moved,

@@ -14,6 +14,7 @@ from kcli.cli.terminal.lines import Lines, csv_line, without_formula
 from kcli.counting import counted
 from kcli.extras import require
 from kcli.jsontext import dumps
+from kcli.payloads.columns import PAYLOAD_COLUMNS, payload_columns, schema_id
 from kcli.records.control import control_name
 
 COLUMNS = (
@@ -21,7 +22,6 @@ COLUMNS = (
     "api", "client_id", "connection", "file",
 )  # fmt: skip
 PARQUET_COLUMNS = (*COLUMNS[:4], "timestamp_ms", *COLUMNS[4:], "aborted")
-PAYLOAD_COLUMNS = tuple(f"{which}_{name}" for which in ("key", "value") for name in ("schema_id", "data", "reason"))
 GROUP = 20_000  # rows of a row group
 MEASURED = 500  # rows whose values say how wide columns are on a terminal
 GAPS = 7  # cells between the columns of the table
@@ -148,11 +148,6 @@ def schema_text(payload: Row | None) -> str:
     return ": ".join(filter(None, ("" if number is None else f"schema {number}", payload.get("reason"))))
 
 
-def schema_id(payload: Row) -> str | None:
-    """Return the id of a payload's schema, as text: of whichever kind."""
-    return next((str(payload[kind]) for kind in ("schemaId", "globalId", "contentId", "guid") if kind in payload), None)
-
-
 def shown(value: Any) -> str:
     text = text_of(value)
     return "null" if text is None else text
@@ -205,19 +200,8 @@ def parquet_row(row: Row) -> Row:
             "headers": [{"key": text_of(each["key"]), "value": bytes_of(each["value"])} for each in row["headers"]],
             "aborted": bool(row.get("aborted")),
         }
-        | payload_row(row)
+        | payload_columns(row)
     )
-
-
-def payload_row(row: Row) -> Row:
-    """Return PAYLOAD_COLUMNS of a record; what was decoded as JSON text."""
-    made: Row = {}
-    for which in ("key", "value"):
-        payload = row.get(f"_{which}", {})
-        made[f"{which}_schema_id"] = schema_id(payload)
-        made[f"{which}_data"] = dumps(payload["data"]) if "data" in payload else None
-        made[f"{which}_reason"] = payload.get("reason")
-    return made
 
 
 def bytes_of(value: Any) -> bytes | None:

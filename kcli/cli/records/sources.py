@@ -97,6 +97,13 @@ def inputs_of(files: Sequence[str]) -> list[str]:
     return made
 
 
+def captures_of(files: Sequence[str]) -> list[str]:
+    """The captures among the files, and in directories; standard input as "-"."""
+    with contextlib.suppress(InputError, OSError):
+        return [name for file in files for name in members(file) if name == "-" or is_capture(Path(name))]
+    return []
+
+
 def members(file: str) -> list[str]:
     """Return the file itself; of a directory its captures and log segments, and those below."""
     if file == "-" or not Path(file).is_dir():

@@ -21,6 +21,7 @@ from kcli.cli.options.inputs import (
     reading_options,
     secrets_option,
 )
+from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.options.pipes import without_pipes
 from kcli.cli.terminal.console import is_terminal, terminal_room
 from kcli.cli.terminal.lines import print_line
@@ -45,6 +46,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "parquet")
     help="End a query that takes longer, as 30s or 2h.",
 )  # fmt: skip
 @formulas_option
+@payload_options
 @port_option
 @time_options
 @output_option
@@ -84,7 +86,7 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
     if query is None and (options["output"] is not None or parquet):
         raise UsageError("QUERY: missing (kcli sql QUERY FILE...); only its answer can go to a file")
-    refuse_inputs(options["output"], (*files, *options["key_logs"]))
+    refuse_inputs(options["output"], (*files, *options["key_logs"], *files_named(options)))
     ask(query, files, options, scripted[1:])
 
 
@@ -127,7 +129,8 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any], more
     captured["chosen"] = chosen = filter_of_times(options, inputs.captures)
     if inputs.others and not chosen.takes_all:
         raise UsageError(f"{inputs.others[0]}: no capture; --since and --until are for captures (WHERE timestamp ...)")
-    with open_engine(inputs, captured, options["timeout"]) as engine:
+    decoder = decoder_of(options, inputs.captures)
+    with open_engine(inputs, captured, options["timeout"], decoder) as engine:
         if query is None:
             if "-" in files:
                 raise UsageError("QUERY: missing; it can't be asked for where standard input is read")
@@ -139,6 +142,8 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any], more
             write_answer(engine, query, out, options["format_"], room=room, **form)
         for each in more:
             answer(engine, each, options["format_"], **form)
+    if decoder is not None:
+        decoder.raise_failure()
 
 
 def print_list() -> None:

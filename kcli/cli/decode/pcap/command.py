@@ -100,7 +100,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
     if options["embedded"] and options["format_"] not in ("jsonl", "tree"):
         raise UsageError("--embedded: needs --format jsonl (a tree has them always)")
-    decoder = decoder_of(options)
+    decoder = decoder_of(options, files)
     if decoder is not None and (options["records"] != "full" or options["format_"] not in ("jsonl", "table")):
         raise UsageError("keys and values are decoded with --records full and --format jsonl or table")
     options["decoder"] = decoder

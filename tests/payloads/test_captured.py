@@ -1,0 +1,170 @@
+"""Schemas out of the capture itself: what serializers of Python, Java and Go said to a real registry (Apicurio).
+
+shop.pcap: confluent-kafka (Avro, JSON Schema, Protobuf), Apicurio's Avro serializer for Java (ids in bytes, and in
+headers), franz-go with hamba/avro; their registry spoke HTTP in the same capture.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.capture.decoder import DecodeOptions
+from kcli.cli.main import main
+from kcli.payloads.captured import CapturedSchemas, entries_of
+from kcli.payloads.framing import SchemaId
+from kcli.payloads.http import Answer, Exchanges, Request
+
+SHOP = Path(__file__).parent / "data" / "shop.pcap"
+
+
+def produced() -> dict[str, list[Any]]:
+    """The values that the three programs sent, by topic."""
+    return {
+        "orders": [
+            {
+                "id": n,
+                "customer": f"customer-{n}" if n % 4 else None,
+                "price": f"{n * 1.25:.2f}",
+                "at": f"2026-11-26T06:{n:02}:00Z",
+                "items": [{"sku": f"sku-{item}", "quantity": item + 1} for item in range(n % 3)],
+            }
+            for n in range(12)
+        ],
+        "notes": [{"text": f"note {n}", "n": n} for n in range(12)],
+        "payments": [
+            {"id": n, "method": "CARD" if n % 2 else "CASH", "amount": n * 1.5, "tags": {"a": n}} for n in range(12)
+        ],
+        **{
+            f"readings-{mode}": [{"sensor": f"s{n}", "celsius": n * 0.5, "flags": {"ok": n % 2 == 0}} for n in range(6)]
+            for mode in ("payload", "headers")
+        },
+        "visits": [{"page": "/p", "seconds": n * 7, "tags": ["a", "b"][: n % 3]} for n in range(6)],
+    }
+
+
+def test_values_of_real_serializers_are_equal(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--payloads", "--key-format", "readings-*=long", "--format", "jsonl", "-q")
+    assert main(["records", str(SHOP), *words]) == 0
+    found: dict[str, list[Any]] = {}
+    for line in capsys.readouterr().out.splitlines():
+        row = json.loads(line)
+        payload = row["_value"]
+        assert set(payload) == {"globalId" if row["topic"] == "readings-headers" else "schemaId", "format", "data"}
+        found.setdefault(row["topic"], []).append(payload["data"])
+        if row["topic"] == "orders":
+            assert row["_key"]["data"] == {"id": payload["data"]["id"]}
+    assert found == produced()
+
+
+def test_ports_of_brokers_do_not_hide_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--port", "19092", "--payloads", "--topic", "visits", "--values", "-q")
+    assert main(["records", str(SHOP), *words]) == 0
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == produced()["visits"]
+
+
+def test_a_capture_without_a_registry_has_no_schemas(samples: Path) -> None:
+    for paths in ([str(samples / "tls.pcap"), str(samples / "kcat-codecs.pcap")], []):
+        schemas = CapturedSchemas(paths, DecodeOptions())
+        assert schemas.find(SchemaId("schemaId", 1)) is None and schemas.of_subject("t-value") is None
+
+
+SCHEMA = {"schema": '"int"'}
+ENTRY = {**SCHEMA, "id": 7, "subject": "t-value", "version": 2}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "said", "entries"),
+    [
+        ("GET", "/schemas/ids/7", b"", SCHEMA, [{**SCHEMA, "id": 7}]),
+        ("GET", "/x/schemas/guids/0-8", b"", SCHEMA, [{**SCHEMA, "guid": "0-8"}]),
+        ("POST", "/subjects/t-value/versions", json.dumps(SCHEMA).encode(), {"id": 7},
+         [{**SCHEMA, "schemaType": "AVRO", "subject": "t-value", "id": 7}]),
+        ("POST", "/subjects/t-value", json.dumps(SCHEMA).encode(), ENTRY, [ENTRY]),
+        ("GET", "/subjects/t-value/versions/2", b"", ENTRY, [ENTRY]),
+        ("GET", "/schemas", b"", [ENTRY, 5], [ENTRY]),
+        ("POST", "/apis/registry/v2/groups/g/artifacts", b'"int"', {"globalId": 3, "contentId": 2, "type": "AVRO"},
+         [{"globalId": 3, "contentId": 2, "schema": '"int"', "schemaType": "AVRO"}]),
+        ("POST", "/apis/registry/v3/groups/g/artifacts", b'{"firstVersion": {"content": {"content": "\\"int\\""}}}',
+         {"version": {"globalId": 3, "artifactType": "AVRO"}},
+         [{"globalId": 3, "schema": '"int"', "schemaType": "AVRO"}]),
+        ("GET", "/apis/registry/v2/ids/globalIds/3", b"", "int",
+         [{"globalId": 3, "schema": '"int"', "schemaType": "JSON"}]),
+        ("GET", "/metrics", b"", {"id": 7}, []),
+        ("POST", "/subjects/t-value/versions", b"{", {"id": 7}, []),
+    ],
+)  # fmt: skip
+def test_exchanges_with_a_registry(method: str, path: str, body: bytes, said: Any, entries: list[Any]) -> None:
+    answer = Answer(200, json.dumps(said).encode(), "")
+    assert entries_of(Request(method, path, body), answer) == entries
+
+
+def message(start: str, body: bytes, *headers: str) -> bytes:
+    return "\r\n".join([start, f"Content-Length: {len(body)}", "Host: x", *headers, "", ""]).encode() + body
+
+
+def pairs(*bytes_of: tuple[bool, bytes], piece: int = 1 << 20) -> tuple[list[tuple[Request, Answer]], Exchanges]:
+    found: list[tuple[Request, Answer]] = []
+    exchanges = Exchanges(lambda request, answer: found.append((request, answer)))
+    for from_client, data in bytes_of:
+        for start in range(0, len(data), piece):
+            exchanges.receive(from_client, data[start : start + piece])
+    return found, exchanges
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1 << 20])
+def test_http_is_read_in_any_pieces(piece: int) -> None:
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+    packed = message("HTTP/1.1 200 OK", gzip.compress(b"packed"), "Content-Encoding: gzip")
+    found, exchanges = pairs(
+        (True, message("GET /a?x=1 HTTP/1.1", b"") + message("POST /b HTTP/1.1", b"body")),
+        (False, b"HTTP/1.1 100 Continue\r\n\r\n" + chunked),
+        (False, packed),
+        (True, message("GET /c HTTP/1.1", b"")),
+        (False, message("HTTP/1.1 404 No", b"", "X-Registry-ArtifactType: PROTOBUF")),
+        piece=piece,
+    )
+    assert found == [
+        (Request("GET", "/a", b""), Answer(200, b"abcde", "")),
+        (Request("POST", "/b", b"body"), Answer(200, b"packed", "")),
+        (Request("GET", "/c", b""), Answer(404, b"", "PROTOBUF")),
+    ]
+    assert not exchanges.failed and not exchanges.size
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        message("HTTP/1.1 200 OK", gzip.compress(bytes(20 << 20)), "Content-Encoding: gzip"),
+        message("HTTP/1.1 200 OK", b"x", "Content-Encoding: br"),
+        message("HTTP/1.1 200 OK", b"xx", "Content-Encoding: gzip"),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n" + bytes(5 << 20),
+        b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 100_000,
+        b"SSH-2.0\r\n\r\n",
+    ],
+)
+def test_http_that_is_not_read_is_let_go_of(answer: bytes) -> None:
+    found, exchanges = pairs(
+        (True, message("GET /a HTTP/1.1", b"")), (False, answer), (False, b"HTTP/1.1 200 OK\r\n\r\n")
+    )
+    assert not found and exchanges.failed and not exchanges.size
+
+
+def test_sql_has_the_same_values() -> None:
+    from kcli.payloads import PayloadDecoder, PayloadOptions
+    from kcli.sql.inputs import sort_inputs
+    from kcli.sql.tables import open_engine
+
+    decoder = PayloadDecoder(PayloadOptions(on=True), CapturedSchemas([str(SHOP)], DecodeOptions()))
+    question = "SELECT topic, value_data, value_schema_id, value_reason FROM records WHERE api = 'PRODUCE'"
+    with open_engine(sort_inputs([str(SHOP)]), {}, None, decoder) as engine, engine.answer(question) as answer:
+        rows = answer.read_all().to_pylist()
+    found: dict[str, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row["topic"], []).append(json.loads(row["value_data"]))
+        assert row["value_schema_id"].isdigit() and row["value_reason"] is None
+    assert found == produced()
