@@ -92,6 +92,7 @@ class Bounds:
         return made
 
     def named(self, name: str) -> Measure:
+        """Return the measure of a named type, which is endless where it is being measured."""
         if name not in self.known:
             return self.measure(self.names[name])
         found = self.known[name]
@@ -101,6 +102,7 @@ class Bounds:
         return found
 
     def primitive(self, name: str) -> Measure:
+        """Measure a primitive type."""
         self.plain = self.plain and name not in ("bytes", "float", "double")
         return Measure(FIXED.get(name, 1), 1, 1)
 
@@ -156,6 +158,7 @@ class Walker:
                 self.walk(schema["values" if keys else "items"], depth)
 
     def skip(self, size: int) -> None:
+        """Pass over bytes."""
         if not 0 <= size <= len(self.data) - self.at:
             raise PayloadError("not of this schema: it ends too early")
         self.at += size

@@ -133,6 +133,7 @@ class PayloadDecoder:
         return rule
 
     def payload(self, rule: Rule, which: Which, data: bytes, headers: Mapping[str, bytes]) -> Payload | None:
+        """Read a payload by a rule: its format, its kind of topic, its schema, or the schema that it names."""
         if rule.format is not None:
             try:
                 return Payload(decoded(rule.format, data), rule.format)
@@ -179,6 +180,7 @@ class PayloadDecoder:
             return failed or Payload(format=form, reason=error.text)
 
     def value(self, codec: Codec, frame: Frame, data: bytes) -> Any:
+        """Read what stands behind a frame. Raises PayloadError."""
         if frame.json:
             return decoded("json", data[frame.start :])
         behind = getattr(codec, "apicurio" if frame.wide else "confluent", None)
@@ -198,6 +200,7 @@ class PayloadDecoder:
         return found
 
     def found(self, name: SchemaId) -> Schema | PayloadError:
+        """Ask the sources for a schema, and return it, or why there is none."""
         try:
             for source in self.sources:
                 if schema := source.find(name):

@@ -189,6 +189,7 @@ class SchemaFiles:
         return None if path is None else self.read(path)
 
     def read(self, path: Path) -> Schema:
+        """Read the schema of a file. Raises PayloadError."""
         try:
             return schema_in(path)
         except (InputError, OSError) as error:

@@ -57,7 +57,7 @@ class ProtobufCodec:
     """Reads and writes messages of one schema. Message indexes and names choose among them, else it is the first."""
 
     def __init__(self, schema: Schema) -> None:
-        """PayloadError: it is no schema of Protobuf."""
+        """Raises PayloadError if it is no schema of Protobuf."""
         try:
             files = descriptor_pb2.FileDescriptorSet.FromString(schema.descriptors or compiled(schema))
             self.pool = descriptor_pool.DescriptorPool()
@@ -110,6 +110,7 @@ class ProtobufCodec:
             waiting += kind.nested_types
 
     def message(self, data: bytes, start: int, kind: Descriptor) -> Any:
+        """Read a message of that kind. Raises PayloadError if it is none."""
         try:
             made = message_factory.GetMessageClass(kind)()
             made.ParseFromString(data[start:] if start else data)
