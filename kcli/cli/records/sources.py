@@ -98,7 +98,7 @@ def inputs_of(files: Sequence[str]) -> list[str]:
 
 
 def captures_of(files: Sequence[str]) -> list[str]:
-    """The captures among the files, and in directories; standard input as "-"."""
+    """Return the captures among the files, and in directories; standard input as "-"."""
     with contextlib.suppress(InputError, OSError):
         return [name for file in files for name in members(file) if name == "-" or is_capture(Path(name))]
     return []
