@@ -59,7 +59,7 @@ class Broker:
     UsageError: an option makes no sense; SchemaError: the dialect makes none.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         data: Path | None = None,
         *,

@@ -377,7 +377,7 @@ def topic_lacks(broker: Broker, name: str, records: int | None) -> str:
     return f"topic {name}: {count} records; {records} expected" if count < (records or 0) else ""
 
 
-def embedded_broker(
+def embedded_broker(  # noqa: PLR0913
     data: str | os.PathLike[str] | None = None,
     *,
     nodes: int = 1,

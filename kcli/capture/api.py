@@ -112,7 +112,7 @@ class Capture:
         self._taken = True
 
 
-def read_capture(
+def read_capture(  # noqa: PLR0913
     files: Files,
     *,
     api: Name | Iterable[Name] | None = None,

@@ -17,7 +17,7 @@ NewRecord = tuple[int, bytes | None, bytes | None, Headers]
 OldRow = tuple[int, int, bytes | None, bytes | None, Sequence[tuple[bytes, bytes | None]]]
 
 
-def build_batch(
+def build_batch(  # noqa: PLR0913
     records: Iterable[NewRecord],
     base_offset: int = 0,
     *,

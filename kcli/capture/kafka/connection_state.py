@@ -76,7 +76,7 @@ class ConnectionState:
         held = sum(len(stream.buffer) for stream in self.streams) + self.pending.size
         return held if self.trial is None else held + self.trial.size
 
-    def restore(
+    def restore(  # noqa: PLR0913
         self,
         spoke: bool,
         pending: list[tuple[Any, ...]],
@@ -176,7 +176,7 @@ class ConnectionState:
         known = self.bodies.knows(request.api_key, request.api_version)
         return known or bool(self.client_id and client_id_of(request.frame or b"") == self.client_id)
 
-    def event(
+    def event(  # noqa: PLR0913
         self,
         kind: Kind,
         d: int,

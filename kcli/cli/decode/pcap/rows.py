@@ -125,7 +125,7 @@ class TableSink(Sink):
         """Make a client on a connection, with its label."""
         return self.table.speaker(link.decode(), None if client is None else client.decode())
 
-    def row(
+    def row(  # noqa: PLR0913
         self,
         link: bytes,
         ns: int,
