@@ -10,15 +10,16 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset
+import pyarrow.parquet
 
 from kcli.errors import InputError
 from kcli.pipeline.context import Options
+from kcli.pipeline.formats.runs import runs_of
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.spark_engine import SparkEngine
+from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
 from kcli.sql.engine import Engine
 from kcli.sql.inputs import sort_inputs
@@ -48,10 +49,8 @@ def compared(theirs: list[dict[str, Any]], engine: Engine, table: str) -> tuple[
 
 def pipeline_rows(output: str, table: str) -> Iterator[dict[str, Any]]:
     """The rows of a table that the pipeline has written."""
-    names = TABLES[table].names
-    if (Path(output) / table).exists():
-        data = pyarrow.dataset.dataset(f"{output}/{table}", format="parquet", exclude_invalid_files=False)
-        yield from data.to_table(columns=names).to_pylist()
+    for file in runs_of(Place(output)).stored()[table]:
+        yield from pyarrow.parquet.read_table(file.uri, columns=TABLES[table].names).to_pylist()
 
 
 def sql_rows(engine: Engine, table: str) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +11,23 @@ import pytest
 
 from kcli.pipeline import run
 from kcli.pipeline.context import Options
+from kcli.pipeline.formats.runs import runs_of
 from kcli.pipeline.storage import Place, gather
 from tests.pipeline.outputs import Here
 
-moto = pytest.importorskip("moto.server")
+pytest.importorskip("moto.server")
 pyarrow = pytest.importorskip("pyarrow")
+
+# In a process of its own: deltalake holds the interpreter's lock while it waits for an answer.
+SERVER = """
+import logging, sys
+from moto.server import ThreadedMotoServer
+logging.getLogger("werkzeug").setLevel(logging.ERROR)
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +35,12 @@ def bucket() -> Iterator[str]:
     """A URI with {} for a key."""
     from pyarrow import fs
 
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    _, port = server.get_host_and_port()
-    with pytest.MonkeyPatch.context() as patched:
+    with (
+        subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server,
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        assert server.stdout is not None and server.stdin is not None
+        port = next(int(line) for line in server.stdout if line.strip().isdigit())
         for name, value in (
             ("AWS_ACCESS_KEY_ID", "x"),
             ("AWS_SECRET_ACCESS_KEY", "y"),
@@ -37,11 +51,12 @@ def bucket() -> Iterator[str]:
         store, _ = fs.FileSystem.from_uri(f"s3://fleet{options}")
         store.create_dir("fleet")
         yield f"s3://fleet/{{}}{options}"
-        server.stop()
+        server.stdin.close()
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_run_from_and_to_a_bucket(bucket: str, samples: Path) -> None:
+@pytest.mark.parametrize("table_format", ["delta", "parquet"])
+def test_a_run_from_and_to_a_bucket(table_format: str, bucket: str, samples: Path) -> None:
     import pyarrow.parquet
 
     for name in ("kcat-codecs.pcap", "java44-txn.pcap"):
@@ -50,11 +65,12 @@ def test_a_run_from_and_to_a_bucket(bucket: str, samples: Path) -> None:
         (samples / "java44-txn.pcap").stat().st_size,
         61975,
     ]
-    options = Options(bucket.format("out"), shares=3, range_bytes=20_000)
+    output = bucket.format(table_format)
+    options = Options(output, shares=3, range_bytes=20_000, table_format=table_format)
     made = run.run_pipeline(Here(), [bucket.format("in")], options)
     assert (made.files, made.exchanges, made.problems) == (2, 78 + 77, [])
     rows = 0
-    for file in Place(bucket.format("out/exchanges")).listed():
+    for file in runs_of(Place(output)).stored()["exchanges"]:
         with Place(file.uri).open() as opened:
             rows += pyarrow.parquet.read_table(opened).num_rows
     assert rows == 78 + 77

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from kcli.pipeline import run
 from kcli.pipeline.context import Options
@@ -57,41 +58,37 @@ def test_a_stream_that_dies_and_starts_again_is_the_batch_run(
 
 # kcli with a driver that is killed (SIGKILL, by itself, so that it is at that very moment).
 MORTAL = """
-import os, pathlib, signal, sys
+import os, signal, sys
 from kcli.cli.main import main
+from kcli.pipeline.formats.delta_log import DeltaLog
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.storage import Place
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
-commit, publish, move = Journal.commit, Journal.publish, Place.move
+def mortal(done, times):
+    left = iter(range(times))
+    return lambda *given, **more: done(*given, **more) if next(left, None) is not None else die()
 
-def die_before_the_entry_has_its_name(journal, entry):
-    pathlib.Path.replace = die
-    commit(journal, entry)
-
-def die_with_some_files_moved(journal, entry):
-    left = iter(range(3))
-    Place.move = lambda place, target: move(place, target) if next(left, None) is not None else die()
-    publish(journal, entry)
+commit = Journal.commit
 
 def die_behind_the_commit(journal, entry):
     commit(journal, entry)
     die()
 
 moment = sys.argv[1]
-if moment == "before":
-    Journal.commit = die_before_the_entry_has_its_name
-elif moment == "during":
-    Journal.publish = die_with_some_files_moved
+if moment == "moving":
+    Place.move = mortal(Place.move, 3)
+elif moment == "between tables":
+    DeltaLog.set_to = mortal(DeltaLog.set_to, 5)
 elif moment == "after":
     Journal.commit = die_behind_the_commit
 sys.exit(main(sys.argv[2:]))
 """
 
 
-def test_a_driver_killed_before_during_and_after_a_commit(samples: Path, tmp_path: Path, output: Path) -> None:
+def test_a_driver_killed_before_between_and_after_commits(samples: Path, tmp_path: Path, output: Path) -> None:
     """Four drivers, each going on with what the one before left; the tables are those of one batch run.
 
     Spark has no part in this, and would only take longer to start.
@@ -111,11 +108,11 @@ def test_a_driver_killed_before_during_and_after_a_commit(samples: Path, tmp_pat
         return done.returncode, Journal(str(output)).last
 
     killed = -signal.SIGKILL
-    assert driven("before", 1) == (killed, 0)
-    assert list((output / "_kcli" / "journal").glob("*.part*"))
-    assert driven("during", 1) == (killed, 1)
+    assert driven("moving", 1) == (killed, 0)
     assert list((output / "_kcli" / "runs").iterdir())
-    assert driven("after", 2) == (killed, 2)
+    assert driven("between tables", 1) == (killed, 0)
+    assert rows_of(output, "exchanges") and not DeltaTable(output / "runs").file_uris()
+    assert driven("after", 2) == (killed, 2)  # the one that died between tables was the first
     assert driven("never", 3) == (0, 3)
     batch = tmp_path / "batch"
     run_pipeline(LocalEngine(), [str(source)], Options(str(batch)))

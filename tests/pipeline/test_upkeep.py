@@ -19,12 +19,14 @@ def counted(output: Path) -> dict[str, Counter[str]]:
     return {table: Counter(map(str, rows_of(output, table))) for table in (*TABLES, "fetch_frames", "topic_names")}
 
 
-@pytest.fixture
-def runs(samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+@pytest.fixture(params=["delta", "parquet"])
+def runs(
+    request: pytest.FixtureRequest, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[Path]:
     """Three captures of three runs; connections go on from one to the next."""
     paths = rotated(samples, tmp_path, 3)
     for path in paths:
-        run_here(monkeypatch, [path], output)
+        run_here(monkeypatch, [path], output, table_format=request.param)
     return paths
 
 
@@ -63,7 +65,7 @@ def test_many_files_become_one_a_day(
     made = compact(str(output))
     assert made.after < made.before
     assert counted(output) == before
-    assert len(list((output / "exchanges").rglob("*.parquet"))) == 1
+    assert len(Journal(str(output)).runs.stored()["exchanges"]) == 1
     assert compact(str(output)).before == made.after
     unread.write_bytes((samples / "java44-consume-classic.pcap").read_bytes())
     run_here(monkeypatch, [*runs, unread], output)
@@ -87,6 +89,6 @@ def test_what_no_run_refers_to_is_removed(runs: list[Path], output: Path) -> Non
     stray.parent.mkdir(exist_ok=True)
     stray.write_bytes(b"left")
     (output / "notes.txt").write_text("mine")
-    assert vacuum(str(output)) == [str(stray)]
+    assert str(stray) in vacuum(str(output), 0)
     assert (counted(output), (output / "notes.txt").exists()) == (before, True)
     assert vacuum(str(output)) == []

@@ -38,7 +38,7 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     "--table-format",
     type=click.Choice(["delta", "parquet"]),
     help="Delta tables, which readers may hold open during a run, or plain Parquet files.  [default: that of the tables"
-    " in DIR, else parquet]",
+    " in DIR, else delta]",
 )
 @click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
@@ -100,11 +100,13 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     kcli pipeline run --input captures/ --output tables/ --report report.html
     """
     from kcli.capture.tls.keylog import KeyLog
+    from kcli.pipeline.formats.runs import chosen_format
     from kcli.pipeline.holding import holding
     from kcli.pipeline.series import series_pattern
     from kcli.pipeline.storage import gather
 
     check_engine(output, options)
+    options["table_format"] = chosen_format(output, options["table_format"])
     KeyLog(options["key_logs"])  # what is wrong with one is said before anything begins
     series_pattern(options["series"])
     files = gather(list(inputs))
@@ -129,8 +131,6 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
 def check_engine(output: str, options: dict[str, Any]) -> None:
     """Raise UsageError if the engine's libraries are missing, or it can't do what is asked for."""
     require("kcli pipeline", "spark" if options["engine"] == "spark" else "report")
-    if options.get("table_format") == "delta":
-        require("kcli pipeline run --table-format delta", "delta")
     if options["engine"] == "spark":
         return
     from kcli.pipeline.local_engine import check_output

@@ -18,9 +18,10 @@ from functools import cached_property
 from typing import Any
 
 from kcli.errors import InputError
+from kcli.extras import require
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.entry import COMPACTED, HOME, Entry
-from kcli.pipeline.formats.delta_log import DeltaLog
+from kcli.pipeline.formats.delta_log import DeltaLog, location
 from kcli.pipeline.storage import Place, StoredFile
 from kcli.pipeline.tables import RUNS, TABLES
 from kcli.tables.definition import schema_of
@@ -35,8 +36,11 @@ class DeltaRuns:
     bare = False
 
     def __init__(self, output: Place) -> None:
+        """UsageError: deltalake is missing, or takes no such place."""
+        require("tables as Delta tables", "delta")
+        location(output)
         self.output = output
-        self.numbers: set[int] = set()
+        self.rows: list[dict[str, Any]] = []
         self.versions: dict[str, int] = {}
 
     @cached_property
@@ -51,13 +55,11 @@ class DeltaRuns:
 
     def read(self) -> list[Entry]:
         """Read the table `runs`. InputError: it is none of kcli's."""
-        rows = [row for file in self.runs.listed() for row in rows_in(Place(file.uri))]
-        entries = sorted((entry_of(row, self.runs.place.uri) for row in rows), key=lambda each: each.run)
-        self.numbers = {each.run for each in entries}
-        if rows:
-            last = max(rows, key=lambda row: int(row["run"]))
-            self.versions = loads(last["versions"], what="versions of tables")
-        return entries
+        found = (row for file in self.runs.listed() for row in rows_in(Place(file.uri)))
+        self.rows = sorted(found, key=lambda row: int(row["run"]))
+        if self.rows:
+            self.versions = loads(self.rows[-1]["versions"], what="versions of tables")
+        return [entry_of(row, self.runs.place.uri) for row in self.rows]
 
     def tried(self) -> int:
         """Return the greatest number that any table has a commit of."""
@@ -65,19 +67,25 @@ class DeltaRuns:
 
     def settle(self, entry: Entry, live: Mapping[str, Sequence[str]]) -> None:
         """Commit to each table that its files are these. No table is made for no run."""
-        run = None if entry.run in self.numbers else entry.run
-        for log in (self.runs, *self.logs.values()):
+        last = self.rows[-1]["run"] if self.rows else 0
+        if entry.run:
+            self.runs.make()
+        for name, log in self.logs.items():
             if entry.run:
                 log.make()
-            if log is not self.runs:
-                log.set_to(live.get(log.table.name, ()), run, changes=COMPACTED not in entry.stats)
+            if entry.run > last:
+                log.set_to(live.get(name, ()), entry.run, changes=COMPACTED not in entry.stats)
+            elif log.handle is not None and log.version != self.versions.get(name):  # a run has died behind its commit
+                log.set_to(live.get(name, ()))
 
     def commit(self, entry: Entry, publish: Callable[[Entry], None]) -> None:
         """Commit to the tables, then to `runs`; what nobody but the next run reads is removed at once."""
         publish(entry)
+        row = row_of(entry, {name: log.version for name, log in self.logs.items()})
+        rows, files = ([*self.rows, row], ()) if COMPACTED in entry.stats else ([row], self.runs.files)
         file = f"{entry.run:08d}-{os.urandom(4).hex()}.parquet"
-        write_row(self.runs.place / file, row_of(entry, {name: log.version for name, log in self.logs.items()}))
-        self.runs.set_to([*self.runs.files, file], entry.run)
+        write_rows(self.runs.place / file, rows)
+        self.runs.set_to([*files, file], entry.run)
         for path in entry.drop:
             if path.startswith(f"{HOME}/"):
                 (self.output / path).remove()
@@ -115,13 +123,13 @@ def entry_of(row: Mapping[str, Any], uri: str) -> Entry:
     return entry
 
 
-def write_row(place: Place, row: Mapping[str, Any]) -> None:
-    """Write a file of `runs` with this row."""
+def write_rows(place: Place, rows: list[dict[str, Any]]) -> None:
+    """Write a file of `runs`."""
     import pyarrow
     import pyarrow.parquet
 
     with place.create() as file:
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist([dict(row)], schema_of(RUNS.columns)), file)
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows, schema_of(RUNS.columns)), file)
 
 
 def rows_in(place: Place) -> list[dict[str, Any]]:

@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from kcli.errors import InputError, UsageError
-from kcli.extras import require
 from kcli.pipeline.formats.delta_stats import stats_of
 from kcli.pipeline.holding import HeldError
 from kcli.pipeline.schemas import STRICT
@@ -30,7 +29,6 @@ class DeltaLog:
     """
 
     def __init__(self, place: Place, table: Table, version: int | None = None) -> None:
-        require("a Delta table", "delta")
         from deltalake import DeltaTable
 
         self.place, self.table = place, table
@@ -88,7 +86,7 @@ class DeltaLog:
             if fresh:
                 self.handle.alter.add_columns([Field(e.name, e.type, metadata=e.metadata) for e in fresh])
 
-    def set_to(self, wanted: Iterable[str], run: int | None, *, changes: bool = True) -> None:
+    def set_to(self, wanted: Iterable[str], run: int | None = None, *, changes: bool = True) -> None:
         """Commit that these are its files, if they are not. run: the number of the run that says so; None: a run that
         died is taken back. changes: the rows are others, too."""
         from deltalake.transaction import CommitProperties, RemoveAction, Transaction

@@ -59,6 +59,17 @@ def runs_of(output: Place, wanted: str | None = None) -> Runs:
     return DeltaRuns(output)
 
 
+def chosen_format(output: str, wanted: str | None) -> str:
+    """Return the format for a folder's tables: the one that is wanted, else that of the tables there, else Delta's.
+
+    UsageError: they can't have it.
+    """
+    place = Place(output).absolute
+    made = wanted or format_of(place) or DELTA
+    runs_of(place, made)
+    return made
+
+
 def format_of(output: Place) -> str | None:
     """Return the format of the tables in a folder; None: there are none."""
     if (output / RUNS.name / LOG).exists():

@@ -219,3 +219,21 @@ def test_nothing_in_the_current_folder_is_executed(samples: Path, tmp_path: Path
     done = subprocess.run([str(script), *words], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, canary.exists()) == (0, False), done.stderr
     assert list((tmp_path / "out" / "exchanges").rglob("*.parquet"))
+
+
+def test_the_format_of_tables(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Delta tables need deltalake, plain files do not; a folder keeps its own."""
+    words = ["pipeline", "run", "--engine", "local", "--quiet", "--output", str(tmp_path / "out")]
+    words += ["--input", str(samples / "ipv6.pcapng")]
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    assert main(words) == 2
+    assert "needs deltalake (pip install 'kcli-kafka[delta]')" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([*words, "--table-format", "parquet"]) == 0
+    assert main(words) == 0
+    assert (tmp_path / "out" / "_kcli" / "journal").is_dir()
+    monkeypatch.undo()
+    assert main([*words, "--table-format", "delta"]) == 2
+    assert "holds tables as parquet, not delta (take --table-format parquet)" in capsys.readouterr().err

@@ -43,12 +43,15 @@ def test_rows_of_a_key_come_in_order(spark: Any, tmp_path: Path) -> None:
 
 
 def test_a_run_on_spark_is_whole(spark: Any, samples: Path, output: Path) -> None:
-    """All tables, two runs; the second replaces those that are made anew."""
+    """All tables, two runs, as Delta tables; the second replaces those that are made anew."""
     names = ["java44-consume-classic.pcap", "old-librdkafka-on-3.9.pcap"]
     answer: list[tuple[str, int, int]] = []
     for name in names:
         run_pipeline(
-            SparkEngine(spark), [str(samples / name)], Options(str(output), shares=2), lambda *args: answer.append(args)
+            SparkEngine(spark),
+            [str(samples / name)],
+            Options(str(output), shares=2, table_format="delta"),
+            lambda *args: answer.append(args),
         )
     assert_decoded(output, [samples / name for name in names])
     assert unaccounted(output) == 0

@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow
 import pytest
 from deltalake import DeltaTable
 
+from kcli.cli.report.command import write_tables
 from kcli.errors import UsageError
 from kcli.pipeline.context import Options
 from kcli.pipeline.entry import Entry
@@ -26,6 +28,7 @@ from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import RUNS, TABLES
 from kcli.pipeline.writing import TableWriter
+from kcli.report.fleet import ask_here
 from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine
 from tests.pipeline.outputs import assert_decoded, filled, rows_of, run_here, unaccounted
@@ -91,6 +94,11 @@ def test_both_formats_hold_the_same_rows(samples: Path, tmp_path: Path, output: 
     assert unaccounted(output) == 0
     for table in TABLES:
         assert Counter(map(str, rows_of(output, table))) == Counter(map(str, rows_of(plain, table))), table
+    assert [each.rows for each in ask_here(str(output))] == [each.rows for each in ask_here(str(plain))]
+    pages = BytesIO(), BytesIO()
+    for page, folder in zip(pages, (output, plain), strict=True):
+        write_tables(page, str(folder))
+    assert pages[0].getvalue().replace(str(output).encode(), str(plain).encode()) == pages[1].getvalue()
     asked = " UNION ALL ".join(f"SELECT '{table}' AS name, count(*) AS rows FROM {table}" for table in TABLES)
     assert sql(output, asked) == sql(plain, asked)
     assert sql(output / "clients", "FROM clients") == sql(output, "FROM clients") != []
@@ -128,7 +136,7 @@ def dying_at(monkeypatch: pytest.MonkeyPatch, step: int, *, behind: bool) -> Ite
         return do
 
     with monkeypatch.context() as patched:
-        for owner, name in ((Place, "move"), (DeltaLog, "make"), (DeltaLog, "set_to"), (delta, "write_row")):
+        for owner, name in ((Place, "move"), (DeltaLog, "make"), (DeltaLog, "set_to"), (delta, "write_rows")):
             patched.setattr(owner, name, mortal(getattr(owner, name)))
         yield
 
@@ -165,7 +173,7 @@ def test_a_run_that_dies_at_any_step_has_not_been(behind: bool, output: Path, mo
 def test_numbers_of_runs_that_died_are_not_given_again(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit_one(output)
     with monkeypatch.context() as patched:
-        patched.setattr(delta, "write_row", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(delta, "write_rows", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             commit_one(output)
     assert commit_one(output) == 3
@@ -197,6 +205,8 @@ def test_a_reader_that_is_open_goes_on(output: Path) -> None:
     assert held.count_rows() == 2
     removed = vacuum(str(output), 0)
     assert len(removed) >= 9
+    assert [each.run for each in Journal(str(output)).history] == [1, 2, 3]
+    assert len(list((output / "runs").glob("*.parquet"))) == 1
     assert counts(output) == newest(output) == dict.fromkeys(OF_RUNS, 3)
 
 
