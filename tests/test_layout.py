@@ -87,7 +87,7 @@ def test_docstrings_of_functions_begin_with_a_verb() -> None:
     for path in MODULES:
         inside = path.relative_to(ROOT / "kcli")
         if path.suffix == ".py" and inside.parts[0] not in NOUNS_YET:
-            functions = [node for node in ast.walk(parsed(path)) if is_public_function(node)]
+            functions = [node for node in ast.walk(parsed(path)) if is_function(node)]
             found += [f"{inside}:{each.lineno} {each.name}: {text[:60]}" for each in functions
                       if (text := ast.get_docstring(each)) and not begins_with_verb(text)]  # fmt: skip
     assert not found, "\n".join(found)
@@ -117,13 +117,12 @@ def names_of(package: ModuleType) -> list[str]:
     return sorted(getattr(package, "__all__", []))
 
 
-def is_public_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+def is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Return whether this is a function whose docstring says what it does; a property's names a value."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     decorators = {ast.unparse(each).rpartition(".")[2] for each in node.decorator_list}
-    is_public = not node.name.startswith("_") or node.name.endswith("__")
-    return is_public and decorators.isdisjoint(("property", "cached_property", "setter"))
+    return decorators.isdisjoint(("property", "cached_property", "setter"))
 
 
 def begins_with_verb(text: str) -> bool:

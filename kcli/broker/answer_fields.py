@@ -66,7 +66,7 @@ def fitted(api: ApiVersion, answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_borrowed(value: Any) -> bool:
-    """Is it a value of the request: "$request.name"?"""
+    """Return whether a value is one of the request: "$request.name"."""
     return isinstance(value, str) and value.startswith(FROM_REQUEST)
 
 

@@ -292,7 +292,9 @@ class Broker:
         return self.controller.create_topic(name, configs=configs, assignment=replicas)
 
     def move_leader(self, partition: Partition, node_id: int) -> None:
-        """Let another node lead this partition, from a new leader epoch on. UsageError: no such node runs."""
+        """Make another node the leader of this partition, from a new leader epoch on. Raises UsageError if no such node
+        runs.
+        """
         if node_id not in self.controller.running:
             raise UsageError(f"node {node_id} does not run; there are {sorted(self.controller.running)}")
         if node_id not in partition.replicas:

@@ -50,7 +50,7 @@ class DataDir:
         self.cluster_id = self._identify(configs, note)
 
     def _identify(self, configs: Configs, note: Callable[[str], None]) -> str:
-        """The cluster's id: as it was, as it is configured, or a new one."""
+        """Return the cluster's id: as it was, as it is configured, or a new one."""
         known = read_properties(self.path / META)
         if known is None:
             note(f"{self.path / META}: left out: no properties of Kafka's")

@@ -252,7 +252,9 @@ class EmbeddedBroker:
         self._wait_for(lambda: self.broker.start_node(node))
 
     def move_leader(self, topic: str, partition: int, node: int) -> None:
-        """Let another node lead a partition, from a new leader epoch on; it becomes a replica if it is none."""
+        """Make another node the leader of a partition, from a new leader epoch on; it becomes a
+        replica if it is none.
+        """
 
         def work(broker: Broker) -> None:
             found = self._topic(broker, topic).partition(partition)
@@ -290,7 +292,7 @@ class EmbeddedBroker:
         topic: str = "",
         count: int = 0,
     ) -> WatchHandle:
-        """Let a function see requests before the broker does, in the broker's thread.
+        """Call a function with requests before the broker sees them, in the broker's thread.
 
         It gets the ClientRequest, and returns the body of the answer (a dict; fields that are left out have their
         defaults), or None to let the broker answer. ConnectionError closes the connection. A coroutine function may

@@ -175,7 +175,7 @@ class Partition:
         return Shown(end, log.producers.last_stable_offset(end), log.start_offset, end)
 
     def break_at(self, offset: int) -> None:
-        """Let reads end at this offset."""
+        """End reads at this offset."""
         at = bisect_left(self.breaks, offset)
         if self.breaks[at : at + 1] != [offset]:
             self.breaks.insert(at, offset)

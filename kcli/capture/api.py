@@ -42,7 +42,7 @@ class Capture:
         return f"<Capture of {self.files_text()}: {counted(self.counts.exchanges, 'exchange')} so far>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: what was read so far, and how to go on."""
+        """Show in notebooks what was read so far, and how to go on."""
         counts = self.counts
         facts = {
             "files": self.files_text(),

@@ -64,7 +64,7 @@ class CaptureDecoder(Generic[S]):
         self.begin()
 
     def begin(self) -> None:
-        """Stand before the first packet."""
+        """Reset the decoder to before the first packet."""
         options, sink = self.options, self.sink
         self.number = 0
         self.bodies = Bodies(options.dialect, options.records, options.names, options.secrets)

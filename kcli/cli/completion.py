@@ -43,7 +43,7 @@ def completion(shell: str) -> None:
 
 
 def teach(command: click.Command) -> None:
-    """Have the command complete the values of its options and arguments."""
+    """Add completion to the values of the command's options and arguments."""
     for param in command.params:
         shown = param.metavar or str(param.name).upper()
         by_metavar = files if FILE.search(shown) else folders if FOLDER.search(shown) else None

@@ -104,7 +104,9 @@ class Client:
         return await asyncio.shield(task)
 
     def _is_over(self, address: Address) -> bool:
-        """Whether a new connection is needed: the login has expired, or the broker closes one idle for so long."""
+        """Return whether a new connection is needed: the login has expired, or the broker closes one
+        idle for so long.
+        """
         now = asyncio.get_running_loop().time()
         connection = self._sessions[address].connection
         idle = self.config.seconds("connections.max.idle.ms")

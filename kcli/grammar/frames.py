@@ -34,7 +34,7 @@ class Message:
         return f"<{type(self).__name__} {self.title}, correlation id {self.header.get('correlationId')}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: header and body as JSON, cut to some thousand characters."""
+        """Show in notebooks header and body as JSON, cut to some thousand characters."""
         from kcli.notebook import card
 
         return card(f"{self.title} {type(self).__name__.lower()}", self.header, {"body": self.text()})

@@ -177,7 +177,7 @@ class Connection:
             self.recording.data(1, said)
 
     async def _follow(self, planned: Planned) -> None:
-        """Let a fault rule have its way with a response; those behind it wait."""
+        """Apply a fault rule to a response; those after it wait."""
         if self.broker.transport is not None:
             self.broker.transport.pause_reading()
         try:

@@ -129,7 +129,7 @@ class FaultedRequests:
         return not self._held and not self._passing
 
     def close(self) -> None:
-        """Let go of what is held: the connection is over."""
+        """Drop what is held: the connection is over."""
         self._held = bytearray()
         self.rules.held.pop(self, None)
 
@@ -190,7 +190,7 @@ class FaultedRequests:
         return False
 
     def _take(self, frame: bytes) -> bytes:
-        """What goes to the broker of one request, and what its response is to become."""
+        """Return what one request sends to the broker, and note what its response becomes."""
         known = len(self.awaited)
         self._stream.feed(frame)
         awaited = self.awaited.pop() if len(self.awaited) > known else None
@@ -210,7 +210,7 @@ class FaultedRequests:
         return frame
 
     def _with_errors(self, request: FaultedRequest, asked: Awaited, frame: bytes) -> tuple[Awaited, bytes]:
-        """The same where no rule wants an error; else what is answered here, and the request without that."""
+        """Return the same where no rule wants an error; else what is answered here, and the request without that."""
         decoded = request.decoded if self.rules.whole.rules or self.rules.placed.rules else None
         if decoded is None:
             return asked, frame
@@ -232,7 +232,7 @@ class FaultedRequests:
         return error_body(name, request.api_version, request.body, code_of, self.names.find, self.dialect)
 
     def _answer(self, request: frames.Request, code_of: CodeOf) -> bytes:
-        """The whole response, with its length."""
+        """Return the whole response, with its length."""
         header = {"correlationId": request.header["correlationId"]}
         body = self._error_body(request, code_of)
         return sized(frames.encode_response(header, request.api_key, request.api_version, body, self.dialect))

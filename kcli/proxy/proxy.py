@@ -138,7 +138,9 @@ class Proxy:
         self.note(f"{Address(*client)}: no TLS: {reason.replace('_', ' ').lower()}")
 
     async def _find_brokers(self, bootstrap: tuple[Address, ...]) -> dict[int, Address]:
-        """The brokers by id, as far as one says them to who has not logged in. NetworkError: none can be reached."""
+        """Return the brokers by id, as far as one names them before a login. Raises NetworkError if none can be
+        reached.
+        """
         failure: NetworkError | None = None
         for address in bootstrap:
             try:

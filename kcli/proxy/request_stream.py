@@ -57,7 +57,7 @@ class RequestStream:
         return not self._rest and not self._skip
 
     def close(self) -> None:
-        """Let go of what is held: the connection is over."""
+        """Drop what is held: the connection is over."""
         self._rest = b""
 
     def feed(self, data: bytes) -> bytes:

@@ -125,13 +125,13 @@ class ResponseStream:
         return passed.up_to(start)
 
     def _changed(self, awaited: Awaited, frame: Buffer) -> tuple[Buffer, Buffer]:
-        """A whole response with its length as the client gets it, and with the broker's addresses."""
+        """Return a whole response with its length as the client gets it, and with the broker's addresses."""
         said = frame if awaited.more is None else self._with_more(awaited, frame)
         made = self.rewriter.rewrite(awaited.api_key, awaited.version, said[PREFIX:], self.reached)
         return self._finished(awaited, said if made is None else len(made).to_bytes(PREFIX, "big") + made, said)
 
     def _finished(self, awaited: Awaited, frame: Buffer, said: Buffer) -> tuple[Buffer, Buffer]:
-        """The same, or nothing where a fault rule has its way with it first."""
+        """Return the response, or nothing where a fault rule is applied to it first."""
         if awaited.answer is not None:
             frame = said = awaited.answer
         if awaited.plan is None:
@@ -140,7 +140,7 @@ class ResponseStream:
         return NOTHING
 
     def _with_more(self, awaited: Awaited, frame: Buffer) -> Buffer:
-        """The response with the rows that the proxy answers itself."""
+        """Add the rows that the proxy answers itself to the response."""
         assert awaited.more is not None
         key, version, dialect = awaited.api_key, awaited.version, self.rewriter.dialect
         try:
@@ -153,7 +153,7 @@ class ResponseStream:
         return len(made).to_bytes(PREFIX, "big") + made
 
     def _awaited_by(self, size: int, correlation_id: Buffer) -> Awaited | None:
-        """The request that a response answers; None where it answers none, or is none."""
+        """Return the request that a response answers; None where it answers none, or is none."""
         if not self.awaited or size < 0:
             self.give_up("it sent what answers no request")
             return None
@@ -165,14 +165,14 @@ class ResponseStream:
         return None
 
     def give_up(self, why: str) -> None:
-        """Let everything pass unread; requests are awaited no more."""
+        """Pass everything unread from here on; requests are awaited no more."""
         if not self.is_lost:
             self.is_lost = True
             self.note(f"{why}: from here on, its responses pass unread")
         self.awaited.clear()
 
     def _is_held(self, awaited: Awaited, size: int) -> bool:
-        """Whether a response has to be whole before it goes on."""
+        """Return whether a response has to be whole before it goes on."""
         if awaited.plan is not None or awaited.more is not None:
             return True
         if self.rewriter.find(awaited.api_key, awaited.version) is None:

@@ -114,7 +114,7 @@ class Batch:
         )
 
     def _repr_html_(self) -> str:
-        """For notebooks: the header."""
+        """Show the header in notebooks."""
         facts = {
             "records": self.count if self.magic >= 2 else None,
             "compression": self.compression,

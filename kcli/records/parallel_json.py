@@ -218,7 +218,7 @@ class ParallelWriter:
         self.writers.append(writer)
 
     def turn_back(self, chunks: Generator[Chunk, Wish, None], job: Job) -> tuple[Generator[Chunk, Wish, None], Wish]:
-        """Go on where that job stopped, and drop the jobs behind it, which began at a wrong guess."""
+        """Resume where that job stopped, and drop the jobs after it, which began at a wrong guess."""
         if not self.limit:
             return chunks, (job.resume, job.more)
         while self.jobs:

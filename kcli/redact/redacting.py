@@ -59,7 +59,7 @@ class Redaction(Sink):
         self.frames = FrameRedactor(self.names, keep, self.capture.bodies)
 
     def close(self) -> None:
-        """Let the draft go."""
+        """Close the draft."""
         self.draft.close()
 
     def layer(self, ends: tuple[str, str], client: int | None, started: tuple[bool, bool]) -> TlsLayer:

@@ -60,7 +60,7 @@ class Track:
         self.repeated = [0, 0]  # segments that repeat bytes of it
 
     def forget(self) -> None:
-        """Let go of what is only needed while bytes come."""
+        """Drop what is only needed while bytes come."""
         self.made = (Extents(self.draft), Extents(self.draft))
 
     @property

@@ -109,7 +109,7 @@ async def given(steps: Iterable[S]) -> AsyncIterator[S]:
 
 
 async def act(actor: Actor[S], steps: AsyncIterator[S] | Feed[S], rhythm: Rhythm[S]) -> None:
-    """Have an actor make all its steps, each in its turn."""
+    """Run all steps of an actor, each in its turn."""
     try:
         async for step in steps:
             await rhythm.turn(step)

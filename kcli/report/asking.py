@@ -24,10 +24,10 @@ class Engine(Protocol):
     """What runs SQL over the tables."""
 
     def define(self, name: str, sql: str) -> None:
-        """Have the query as a view of that name, unless there is something of that name."""
+        """Define the query as a view of that name, unless the name is taken."""
 
     def prepare(self, name: str, sql: str) -> None:
-        """Have the query's rows as a table of that name."""
+        """Store the query's rows as a table of that name."""
 
     def run(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
         """Run a query; return the names of the columns, and the rows."""

@@ -85,7 +85,7 @@ def replayed(node: FolderNode, base: int | None, step: int, dialect: str | None)
 
 
 def name_leader(timeline: Timeline, node: FolderNode) -> None:
-    """Have the last epoch's leader from the node's quorum-state, where the log no longer says it."""
+    """Take the last epoch's leader from the node's quorum-state, where the log does not name it any more."""
     file = node.folder / "quorum-state"
     if not timeline.epochs or timeline.epochs[-1].leader is not None or not file.is_file():
         return

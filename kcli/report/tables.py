@@ -71,7 +71,7 @@ class Tables:
         self.execute("ALTER TABLE named RENAME TO record_batches")
 
     def replace(self, name: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Have a table out of rows, each in the order of its columns, in place of a view."""
+        """Replace a view by a table of rows, each in the order of its columns."""
         import pyarrow
 
         made = pyarrow.Table.from_batches([batch_of_rows([*rows], arrow_schema(name))])
@@ -83,11 +83,11 @@ class Tables:
     # As kcli.report.asking.Engine
 
     def define(self, name: str, sql: str) -> None:
-        """Have the query as a view of that name, unless there is one."""
+        """Define the query as a view of that name, unless there is one."""
         self.execute(f"CREATE VIEW IF NOT EXISTS {name} AS {sql}")
 
     def prepare(self, name: str, sql: str) -> None:
-        """Have the query's rows as a table of that name."""
+        """Store the query's rows as a table of that name."""
         self.execute(f"CREATE TABLE {name} AS {sql}")
 
     def run(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:

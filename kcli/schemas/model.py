@@ -104,7 +104,7 @@ class Releases(NamedTuple):
         return self._replace(since=max(self.since, since, key=release_order))
 
     def __contains__(self, release: object) -> bool:
-        """Is this release, "3.9", one of them?"""
+        """Return whether this release, "3.9", is one of them."""
         return isinstance(release, str) and release_order(self.since) <= release_order(release) <= release_order(
             self.until
         )

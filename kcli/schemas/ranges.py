@@ -56,7 +56,7 @@ class Range:
         return str(self.lo) if self.lo == self.hi else f"{self.lo}-{self.hi}"
 
     def holds(self, other: Range) -> bool:
-        """Is every version of `other` one of these?"""
+        """Return whether every version of `other` is one of these."""
         return not other or (self.lo <= other.lo and other.hi <= self.hi)
 
 

@@ -163,7 +163,7 @@ class FetchSessionCache:
         return shard
 
     def foresee(self, shard: int, session_id: int) -> None:
-        """Let the next session be of this shard and have this id (0: any)."""
+        """Choose the shard and the id (0: any) of the next session."""
         self._foreseen = shard, session_id
 
     def new_id(self, shard: Shard) -> int:

@@ -95,7 +95,7 @@ class ClientSession:
             self._follow(Came.LOST, NO_SESSION)
 
     def close(self) -> None:
-        """Let the next request close the session; those after it ask for none."""
+        """Close the session with the next request; those after it ask for none."""
         closing = self.session_id != NO_SESSION
         self._turn(SessionState.CLOSING if closing else SessionState.CLOSED, self.session_id)
 

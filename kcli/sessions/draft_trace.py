@@ -37,7 +37,7 @@ def read_fetch(
 
 
 def is_full(version: int, request: Mapping[str, Any]) -> bool:
-    """Is a Fetch request the draft's full fetch? Apache's of that version names a session."""
+    """Return whether a Fetch request is the draft's full fetch; Apache's of that version names a session."""
     return version == FULL_VERSION and "sessionId" not in request
 
 

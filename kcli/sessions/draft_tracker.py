@@ -57,7 +57,7 @@ class DraftTracker:
         self.latest[fetcher_of(x)] = x.granted
 
     def _end_latest(self, x: FetchExchange) -> None:
-        """A full fetch makes the fetcher's former uuid bad, whoever sent it."""
+        """End the fetcher's former uuid: a full fetch makes it bad, whoever sent it."""
         uuid = self.latest.pop(fetcher_of(x), NO_SESSION)
         session = self.registry.sessions.get((x.server, uuid))
         if session is not None:
@@ -114,7 +114,7 @@ class DraftTracker:
         return self.registry.begin_unseen(x)
 
     def _check_ended(self, ended: ObservedSession, x: FetchExchange) -> None:
-        """A uuid that is not good any more. Until the full fetch was answered, the broker took the one before."""
+        """Check the use of an ended uuid. Until the full fetch was answered, the broker took the one before."""
         connection, answered_ns = self.full.get((x.server, x.session_id), (x.connection, None))
         if answered_ns is not None and x.ns < answered_ns:
             return

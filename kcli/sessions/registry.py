@@ -155,7 +155,7 @@ class SessionRegistry:
             self._report(self.ended.popitem(last=False)[1])
 
     def _name_successor(self, x: FetchExchange, session: ObservedSession) -> None:
-        """The session that the same client had before, if one ended: this one follows it."""
+        """Link this session to the one that the same client had before, if one ended."""
         for former in reversed(self.ended.values()):
             same = former.connection == x.connection or former.end == "connection lost"
             if same and (former.server, former.client_id) == (x.server, x.client_id):

@@ -160,7 +160,7 @@ class ObservedSession(FetchStatistics):
         return True
 
     def attach(self) -> None:
-        """Let the kernel follow this session, as long as it goes on steadily on this connection."""
+        """Start following this session in the kernel, as long as it goes on steadily on this connection."""
         if self.kernel is not None:
             request, response = self.sizes.request, self.sizes.response
             sizes = (
@@ -205,8 +205,9 @@ class ObservedSession(FetchStatistics):
             self.full_response_bytes += x.response_bytes + missing
 
     def _missing(self, side: Side, cost: int, named: Sequence[tuple[Key, object]]) -> int:
-        """Bytes by which a message that names every partition (`cost` for their topics) is longer than one that names
-        these."""
+        """Return by how many bytes a message with every partition (`cost` for their topics) is longer than one with
+        these.
+        """
         topics = runs(named)
         cost -= sum(side.topic_bytes(topic, count) for topic, count in topics)
         return cost + count_bytes(len(self._topics), side.flexible) - count_bytes(len(topics), side.flexible)

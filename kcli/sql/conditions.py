@@ -57,7 +57,7 @@ class SqlCondition:
         self.close()
 
     def close(self) -> None:
-        """Let go of all that DuckDB holds."""
+        """Close all that DuckDB holds."""
         self.pool.shutdown()
         self.engine.close()
 

@@ -94,7 +94,7 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Let go of all that DuckDB holds."""
+        """Close all that DuckDB holds."""
         self.connection.close()
         del self.connection
         self.folder.cleanup()
@@ -208,7 +208,7 @@ class Engine:
         return found if found and found <= every else every
 
     def define(self, names: Iterable[str]) -> None:
-        """Let queries use these tables, and those that they are made from."""
+        """Define these tables, and those that they are made from, for queries."""
         for name in names:
             table = self.undefined.pop(name.lower(), None)
             if table is None:
@@ -226,7 +226,7 @@ class Engine:
         return f"SELECT {columns} FROM {quoted(f'_{scan.name}')}"
 
     def choose_columns(self, query: str) -> None:
-        """Have each scan make the columns that the plan of this query reads; all of them where there is no plan."""
+        """Choose the columns of each scan by the plan of this query; all of them where there is no plan."""
         for scan in self.scans.values():
             scan.wanted = frozenset(scan.schema.names)
         if not query:

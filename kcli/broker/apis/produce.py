@@ -122,7 +122,7 @@ def partition_row(
 
 
 def enter_transaction(request: Request, partition: Partition, first: Incoming) -> None:
-    """Let a batch into the open transaction of its producer. RefusedError: there is none that has this partition.
+    """Add a batch to the open transaction of its producer. Raises RefusedError if none has this partition.
 
     From v12 on the broker itself adds the partition (KIP-890); before, a client has to (AddPartitionsToTxn).
     """

@@ -128,7 +128,7 @@ class Commands:
         self.kafka.start_node(node)
 
     def move_leader(self, topic: str, partition: int, node: int) -> None:
-        """Let another node lead a partition."""
+        """Make another node the leader of a partition."""
         self.kafka.move_leader(topic, partition, node)
 
     def compact(self, topic: str | None = None) -> None:

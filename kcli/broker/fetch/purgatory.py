@@ -54,7 +54,7 @@ class Purgatory:
         self._watching: dict[Hashable, set[DelayedFetch]] = {}
 
     def add(self, watch: DelayedFetch) -> None:
-        """Let a fetch wait."""
+        """Add a fetch that waits."""
         for key in watch.keys:
             self._watching.setdefault(key, set()).add(watch)
 

@@ -132,7 +132,7 @@ class Group:
         return waited
 
     def rejoin(self, member: Member, protocols: list[tuple[str, bytes]]) -> asyncio.Future[Reply]:
-        """Let a known member join: again, or because its last response was lost."""
+        """Join a known member again, also because its last response was lost."""
         changed = protocols != member.protocols
         member.protocols = protocols
         self.touch(member)
@@ -212,7 +212,7 @@ class Group:
             self._end_round()
 
     def _end_round(self) -> None:
-        """All have joined, or have had their time: a new generation."""
+        """Begin a new generation: all have joined, or their time is over."""
         self._delayed = False
         if self._round is not None:
             self._round.cancel()
@@ -236,7 +236,7 @@ class Group:
         self._set_round(self._patience(), self._drop_silent)
 
     def _drop_silent(self) -> None:
-        """The time for syncs is over: who sent none is gone."""
+        """Remove the members that sent no sync in time."""
         self._round = None
         if self.state is not State.COMPLETING:
             return

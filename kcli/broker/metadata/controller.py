@@ -183,7 +183,7 @@ class Controller:
     # --- nodes
 
     def node_stopped(self, node_id: int) -> None:
-        """Let other nodes lead where this one did."""
+        """Move the leadership of a stopped node to other nodes."""
         self.running.discard(node_id)
         self.metadata.fenced(node_id, fenced=True)
         self.settle_all()

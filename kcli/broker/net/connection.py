@@ -323,7 +323,9 @@ class Connection(asyncio.BufferedProtocol):
             hog.hang_up("it holds most of the memory for requests, and more is needed")
 
     def _read(self, frame: bytes | bytearray) -> tuple[Request, Handler]:
-        """The request in a frame, and its handler. HangUpError, DecodeError: the broker can't take it."""
+        """Return the request in a frame, and its handler. Raises HangUpError or DecodeError if the broker can't take
+        it.
+        """
         if len(frame) < HEAD.size:
             raise HangUpError(
                 f"frame of {len(frame)} bytes: a request needs at least {HEAD.size} (API key, version, correlation id)"
@@ -358,7 +360,7 @@ class Connection(asyncio.BufferedProtocol):
         self._answer_waiting()
 
     def _fail(self, error: Exception) -> None:
-        """A request without an answer ends the connection, as in Kafka; a bug is shown with its traceback."""
+        """End the connection after a request without an answer, as Kafka does; show a bug with its traceback."""
         if isinstance(error, (HangUpError, DecodeError)):
             self.hang_up(str(error))
             return

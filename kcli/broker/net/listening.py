@@ -46,7 +46,7 @@ class Gate:
         return self.held >= self.limit
 
     def wait(self, listener: Listener) -> None:
-        """Let this listener resume when a connection ends."""
+        """Resume this listener when a connection ends."""
         if not self._waiting:
             self.note(f"{self.held} connections are open: no more are accepted until one ends")
         self._waiting.add(listener)

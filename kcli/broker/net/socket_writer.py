@@ -88,7 +88,7 @@ class Outlet:
                 raise ConnectionAbortedError
 
     async def _wait(self) -> None:
-        """Until the socket has room."""
+        """Wait until the socket has room."""
         self._sent = 0
         self._room = self.loop.create_future()
         self.loop.add_writer(self._socket.fileno(), self._has_room)

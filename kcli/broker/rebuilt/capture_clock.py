@@ -199,15 +199,16 @@ class CapturedState:
     # --- states
 
     def _is_converted(self, captured: Captured) -> bool:
-        """Whether a broker of a time before KIP-283 converted records for this fetch: its codecs made up their size."""
+        """Return whether a broker before KIP-283 converted records for this fetch: its codecs made up their size."""
         if not 0 <= self.history.sessions.newest_fetch < LAZY_SINCE:
             return False
         newest = newest_magic(captured.version)
         return any(magic > newest for key, _ in captured.reported for magic, _ in self.history.find(key).batches)
 
     def _first_offsets(self, steps: Sequence[Captured]) -> dict[Key, int]:
-        """Where a fetcher stood in each partition before the capture began: where the records begin that it got, before
-        it said itself where it was."""
+        """Return a fetcher's position in each partition before the capture began: the begin of the first records it got
+        before it named a position itself.
+        """
         made: dict[Key, int] = {}
         asked: set[Key] = set()
         for each in steps:
@@ -218,7 +219,7 @@ class CapturedState:
         return made
 
     def _move(self, captured: Captured, fetcher: FetcherState) -> None:
-        """What a request shows of the partitions that it names: where no error comes, they went on that far."""
+        """Note what a request shows of its partitions: without an error, their logs reach that far."""
         if captured.error:
             return
         refused = {key for key, reported in captured.reported if reported[0]}
@@ -252,12 +253,12 @@ class CapturedState:
         self.ns = max(self.ns, ns)
 
     def _cache(self, captured: Captured) -> FetchSessionCache | None:
-        """The sessions of the node that this fetch goes to."""
+        """Return the sessions of the node that this fetch goes to."""
         node = self.sessions.node(captured)
         return node.sessions.cache if node is not None else None
 
     def _ends(self, fetcher: FetcherState) -> dict[Key, int]:
-        """Where each log of which a fetcher knows ends, as far as it knows."""
+        """Return where each log that a fetcher knows ends, as far as it knows."""
         states = {key: fetcher.known.get(found) for key in fetcher.asked if (found := self._partition(key)) is not None}
         return {key: max(state.shown.end, 0) for key, state in states.items() if state is not None}
 

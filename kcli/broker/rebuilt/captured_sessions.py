@@ -77,7 +77,7 @@ class CapturedSessions:
         return slots.granted_at(place_of(captured), answered)
 
     def foresee(self, captured: Captured) -> None:
-        """Let the session that this fetch may get be of the shard whose turn it was, with the captured id."""
+        """Prepare the session that this fetch may get: of the shard whose turn it was, with the captured id."""
         node, turn = self.node(captured), self._turns.get(place_of(captured))
         if node is not None and turn is not None:
             node.sessions.cache.foresee(turn, captured.granted)
@@ -176,7 +176,7 @@ class CapturedSessions:
                 session.put(self.key(key), cached.position._replace(fetch_offset=end))
 
     def _members(self, label: str, captured: Captured) -> Iterable[Key]:
-        """The partitions that are in a session before this fetch: those that turn up in it and that no request adds."""
+        """Return the partitions in a session before this fetch: those that are in it and that no request adds."""
         added: set[Key] = set()
         for each in self._steps.get(label, ()):
             if each.ns < captured.ns or each.session_id != captured.session_id or each.session_epoch <= FULL_EPOCH:
@@ -189,7 +189,7 @@ class CapturedSessions:
                 yield from (key for key, _ in each.asked if key not in reported)
 
     def _most(self, captured: Captured) -> int:
-        """max.partition.fetch.bytes of the client, as far as its other fetches show it."""
+        """Return max.partition.fetch.bytes of the client, as far as its other fetches show it."""
         same = (each for steps in self._steps.values() for each in steps if each.client_id == captured.client_id)
         return next((asked[2] for each in same for _, asked in each.asked), DEFAULT_BYTES)
 

@@ -118,7 +118,7 @@ class RebuiltBroker(Broker):
             self._fill(partition, each)
 
     def _count(self, seen: SeenTopic) -> int:
-        """How many partitions a topic has: up to the highest index seen, as far as that is likely."""
+        """Return how many partitions a topic has: up to the highest index seen, as far as that is likely."""
         likely = [index for index in seen.partitions if 0 <= index < len(seen.partitions) + self._unseen]
         count = max(likely, default=-1) + 1
         self._unseen -= count - len(likely)

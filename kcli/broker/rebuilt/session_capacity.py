@@ -68,7 +68,7 @@ class SessionSlots:
             self._end(named, place.ns)
 
     def _end(self, session: int, ns: int) -> None:
-        """A session was there until then, at least."""
+        """Note that a session lived until then, at least."""
         if session:
             since, until = self._lives.get(session, (0, 0))
             self._lives[session] = (since, max(until, ns))
@@ -171,7 +171,7 @@ class SessionSlots:
         return self.shards * max(map(self._most, range(self.shards)))
 
     def _most(self, shard: int) -> int:
-        """How many sessions of a shard were alive at once."""
+        """Return how many sessions of a shard were alive at once."""
         last, width = self.shards - 1, self.id_range
         lives = [life for session, life in self._lives.items() if min(session // width, last) == shard]
         ends = sorted([(since, 1) for since, _ in lives] + [(until, -1) for _, until in lives], key=later_first)

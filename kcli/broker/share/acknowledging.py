@@ -82,7 +82,7 @@ def acknowledge(
 
 
 def release(group: ShareGroup, member: str, partitions: Iterable[Key]) -> None:
-    """Let go of what a member acquired of partitions: its session ends."""
+    """Release what a member acquired of partitions: its session ends."""
     for key in partitions:
         if key in group.partitions:
             group.partitions[key].release_all(member)

@@ -94,7 +94,7 @@ class ShareGroup:
         return member, tells
 
     def leave(self, member_id: str) -> None:
-        """Let a member go. RefusedError: it is none."""
+        """Remove a member that leaves. Raises RefusedError if it is none."""
         self.remove(self._known(member_id))
 
     def _find(self, beat: ShareBeat) -> ShareMember:
@@ -117,7 +117,7 @@ class ShareGroup:
         return member
 
     def remove(self, member: ShareMember) -> None:
-        """Let a member go: others get its partitions."""
+        """Remove a member; others get its partitions."""
         if member.session is not None:
             member.session.cancel()
         if self.members.get(member.id) is member:

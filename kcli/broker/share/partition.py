@@ -90,7 +90,7 @@ class SharePartition:
     def acquire(
         self, member: str, batches: Iterable[tuple[int, int]], most: int, limits: ShareLimits, *, strict: bool = False
     ) -> list[Acquired]:
-        """Let a member have records of batches (first and last offset), up to about so many.
+        """Acquire records of batches (first and last offset) for a member, up to about `most`.
 
         strict: not one more; else the batch that goes beyond is taken whole.
         """
@@ -141,7 +141,7 @@ class SharePartition:
             each.lock = timer
 
     def _expire(self, records: list[InFlight], limits: ShareLimits) -> None:
-        """Let go of those records of a lock that no later one has, and that nothing was said of."""
+        """Release those records of a lock that no later one has, and that were not acknowledged."""
         now = self.clock.time() + PRECISION
         due = [each for each in records if each.lock is not None and each.lock.due <= now]
         for each in due:
@@ -187,7 +187,7 @@ class SharePartition:
             yield offset, some.types[at if len(some.types) > 1 else 0]
 
     def release_all(self, member: str) -> None:
-        """Let go of all that a member acquired: it is gone, and they do not count as delivered."""
+        """Release all that a member acquired: it is gone, and they do not count as delivered."""
         mine = [each for each in self.records.values() if each.member == member]
         for each in mine:
             each.stage, each.member, each.lock, each.count = Stage.AVAILABLE, "", None, each.count - 1

@@ -25,7 +25,7 @@ class ShareSession:
             self.partitions.pop(each, None)
 
     def rotate(self) -> None:
-        """Let others be first the next time."""
+        """Rotate the partitions, so that another one is first the next time."""
         first = next(iter(self.partitions), None)
         if first is not None:
             self.partitions[first] = self.partitions.pop(first)

@@ -152,7 +152,7 @@ class FilePool:
         self._held_bytes -= len(held.data) if held is not None else 0
 
     def _opened(self, path: Path) -> LogFile:
-        """The file; where the system grants no more, others are closed for it. OSError."""
+        """Open the file; where the system grants no more, others are closed for it. Raises OSError."""
         while True:
             try:
                 return LogFile(path)

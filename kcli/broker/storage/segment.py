@@ -169,14 +169,14 @@ class Segment:
         self.size = end
 
     def _fits(self) -> bool:
-        """Whether the last entry of the index names a batch."""
+        """Return whether the last entry of the index names a batch."""
         if not len(self.offsets):
             return True
         found = next(self._sound(self.offsets.positions[-1], self.size), None)
         return found is not None and found.base_offset <= self.base_offset + self.offsets.offsets[-1]
 
     def _sound(self, position: int, end: int) -> Iterator[Place]:
-        """The batches from a position on, up to the first whose offsets can't be this segment's."""
+        """Yield the batches from a position on, up to the first whose offsets can't be this segment's."""
         least = self.base_offset
         for each in walk(self.file(), position, end):
             if not least <= each.base_offset <= each.last_offset <= self.base_offset + FARTHEST:

@@ -85,7 +85,7 @@ class CaptureFile:
         return self.reported - before
 
     def use(self, count: int) -> None:
-        """Let go of so many bytes at the start of `data`."""
+        """Drop `count` bytes at the start of `data`."""
         self.start += count
         self.offset += count
 

@@ -57,7 +57,7 @@ def rows(path: str, start: int = 0, end: int | None = None) -> Iterator[Row]:
 
 
 def skip_to(file: CaptureFile, reader: Any, start: int) -> bool:
-    """Stand at the first packet at or behind `start`; False when there is none."""
+    """Skip to the first packet at or after `start`; return False if there is none."""
     while len(file.data) < HEADER and file.fill():
         pass
     reader.rows(file.data[:HEADER])

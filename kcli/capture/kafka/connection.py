@@ -91,7 +91,7 @@ class CapturedConnection(ConnectionState):
         self.pending.clear()
 
     def give_up(self) -> None:
-        """Let go of what is held, as more is held in all than may be: what waits stays without an answer."""
+        """Drop what is held, as more is held in all than may be: waiting requests stay unanswered."""
         if self.foreign is not None:
             return
         if self.trial is not None and self.trial.held:

@@ -93,7 +93,7 @@ class Exchange:
         return f"<Exchange {self.timestamp} {self.api} v{self.version}{client}: {self.outcome}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: what `line` has, cut to some thousand characters."""
+        """Show in notebooks what `line` has, cut to some thousand characters."""
         known, self.failures = self.failures, []
         header, request, response = self.texts()
         found, self.failures = self.failures, known

@@ -90,7 +90,7 @@ class SharedReading(Share):
             raise failure
 
     def open_rooms(self) -> None:
-        """Have room for the next stretch: of segments for the others, of lines for this process."""
+        """Open the rooms of the next stretch: of segments for the other processes, of lines for this one."""
         self.dealer.open([helper.room for helper in self.helpers])
         self.capture.engine.order.open(self.texts[self.dealt % AHEAD])
 

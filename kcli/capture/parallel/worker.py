@@ -36,7 +36,9 @@ class Share:
         capture.handover.secrets_met = self.exceed
 
     def take_share(self, count: int, dealer: SegmentDealer | None = None) -> None:
-        """Be one of `count` processes; to be called before anything is read. dealer: of whoever reads the files."""
+        """Take the share of one of `count` processes, before anything is read. dealer: of the process that reads the
+        files.
+        """
         self.capture.engine.share(count, dealer)
 
     def stretches(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
@@ -61,7 +63,9 @@ class Share:
             self.capture.engine.finish()
 
     def exceed(self) -> None:
-        """Have one process begin again: what a part of a key log decrypts may tell secrets of other connections."""
+        """Ask for a single process to begin again: what a part of a key log decrypts may tell secrets of other
+        connections.
+        """
         self.capture.engine.order.exceeded = True
 
     @property

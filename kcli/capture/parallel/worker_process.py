@@ -87,7 +87,7 @@ class Helper:
         return self.rooms[self.dealt % AHEAD]
 
     def deal(self, size: int, names: bytes, *, last: bool) -> None:
-        """Have it read what is in `room`. ValueError: the names have no room behind the segments."""
+        """Send the buffer in `room` to the worker. Raises ValueError if the names have no room after the segments."""
         memoryview(self.room)[size : size + len(names)] = names
         self.tell(Task.FINISH if last else Task.READ, size, len(names))
         self.dealt += 1
@@ -104,7 +104,7 @@ class Helper:
         return part_of(room, sizes, spent, exceeded=exceeded)
 
     def let_go(self) -> None:
-        """Let it use the memory of the oldest stretch again."""
+        """Free the memory of the oldest stretch for the worker."""
         self.taken += 1
         self.tell(Task.TAKEN)
 

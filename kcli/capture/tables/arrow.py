@@ -73,7 +73,7 @@ class ArrowSink(Sink, ColumnOwner):
         self.take_batch: Callable[[Any], Any] = self.ready.append
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """Have exchanges go to the core's columns where these tell what passes the filter."""
+        """Prepare the core's columns for exchanges where these tell what passes the filter."""
         self.capture, self.bodies, self.chosen = capture, capture.bodies, capture.chosen
         self.taker = self.new_taker()
         self.compiled = self.taker if self.chosen.is_plain else None

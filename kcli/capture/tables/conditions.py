@@ -106,7 +106,7 @@ class ConditionalFeed(ColumnOwner):
         put_exchange(self.compiled, item, self.decoder.engine.last_ns, ignored, self.field_names)
 
     def voice(self, link: bytes) -> int:
-        """Let the decoder know of a connection that is new to the core."""
+        """Tell the decoder of a connection that is new to the core."""
         self.sink.connection(link.decode())
         return 0
 

@@ -235,7 +235,7 @@ class TlsLayer:
         self.connection.pass_proxy_header(d, ns, header.size, f"PROXY protocol {header.version}: {says}")
 
     def name_client(self) -> None:
-        """Have the connection call its client what a load balancer calls it."""
+        """Name the connection's client as the load balancer does."""
         client = self.connection.client
         if self.proxied and client is not None:
             server = self.connection.ends[1 - client]

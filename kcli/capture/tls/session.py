@@ -271,7 +271,7 @@ class TlsSession:
             self.give_up()
 
     def give_up(self) -> None:
-        """Let go of the records that wait for keys."""
+        """Drop the records that wait for keys."""
         if not self.held:
             return
         if not self.data_bytes:

@@ -50,7 +50,7 @@ def dump_end(end: TlsEnd) -> dict[str, Any]:
 
 
 def restore(layer: TlsLayer, state: dict[str, Any] | None) -> None:
-    """Let a new layer go on from a state of `dump`; its connection is restored already."""
+    """Restore a state of `dump` in a new layer; its connection is restored already."""
     layer.early = None
     if state is None:
         layer.starts = [None, None]

@@ -207,7 +207,7 @@ async def run(broker: Broker, topics: list[tuple[str, int | None]], options: Ser
 
 
 def control(broker: Broker, port: int) -> AdminPort:
-    """Let programs control a broker that runs in this event loop."""
+    """Open the port by which programs control a broker that runs in this event loop."""
     from kcli.broker.embedded import EmbeddedBroker  # here, as few brokers have the port
 
     return EmbeddedBroker(broker).beside(asyncio.get_running_loop()).admin_port(port)

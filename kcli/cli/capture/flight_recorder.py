@@ -129,7 +129,7 @@ class FlightRecorder:
         self._save(self._path)
 
     def _new_file(self, time: int) -> int:
-        """A file that was not there: one that ended in the same second may have left its own."""
+        """Open a new file; one that ended in the same second may have its name."""
         while True:
             self._number += 1
             self._path = self.folder / f"kcli-{stamp(time)}-{self._number}.pcap"

@@ -144,7 +144,7 @@ class LiveView:
 
 
 def widen(pipe: int) -> None:
-    """Have the system take more of what goes through a pipe, where it can: less is copied twice."""
+    """Enlarge a pipe's buffer, where the system can: less is copied twice."""
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         with contextlib.suppress(OSError):
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)

@@ -37,7 +37,7 @@ def is_pipe(file: str) -> bool:
 
 
 def become_input(file: str) -> None:
-    """Have a pipe as standard input."""
+    """Make a pipe standard input."""
     handle = os.open(file, os.O_RDONLY)
     if handle != STDIN:
         os.dup2(handle, STDIN)

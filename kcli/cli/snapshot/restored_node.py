@@ -97,7 +97,7 @@ class RestoredNode:
     def put(
         self, name: str, write: Callable[[IO[bytes]], object] | None, directory: str | None, remove: list[Path]
     ) -> Iterator[str]:
-        """Have the snapshot of that name as the metadata log's only file; yield what was done.
+        """Make the snapshot of that name the metadata log's only file; yield what was done.
 
         write: writes it; None: it is there. It is complete, under another name, before anything is removed.
         """

@@ -36,7 +36,7 @@ class BackgroundWriter:
             raise self.failure
 
     def write(self, data: bytes) -> None:
-        """Have it written."""
+        """Write the data in the background."""
         self._pieces.put(data)
 
     def _run(self) -> None:

@@ -118,7 +118,7 @@ def print_note(*parts: str) -> None:
 
 
 def hold_notes() -> None:
-    """Have notes wait until `release_notes`."""
+    """Hold notes back until `release_notes`."""
     global held_notes
     held_notes = []
 

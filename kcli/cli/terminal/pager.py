@@ -184,6 +184,6 @@ def page() -> Iterator[None]:
 
 
 def when_paged(call: Callable[[], object]) -> None:
-    """Have a function called when a pager takes the terminal: who draws on it has to stop."""
+    """Register a function to call when a pager takes the terminal: other writers to it have to stop."""
     if current is not None:
         current.at_start.append(call)

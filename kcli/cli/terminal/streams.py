@@ -78,10 +78,11 @@ class Notes(io.FileIO):
 
 
 def mend_streams() -> None:
-    """Have all three streams: errors in writing standard output name it, those of standard error are passed over.
+    """Replace missing standard streams: errors in writing standard output name it, those of standard error are passed
+    over.
 
-    A closed one would be None, and its number go to the next file that is opened, which then got what was meant for
-    the stream. Closed input is empty; closed output refuses what is written, so that no data is lost in silence.
+    A closed one would be None, and its number go to the next file that is opened, which then got what was meant for the
+    stream. Closed input is empty; closed output refuses what is written, so that no data is lost in silence.
     """
     stand_in(STDIN, os.O_RDONLY)
     stand_in(STDOUT, os.O_RDONLY)

@@ -72,7 +72,7 @@ class Sender:
         return self.accumulator.next_wait(now) or (0.05 if self.leaders.is_busy else None)
 
     def _take_ready(self, now: float) -> dict[int, list[Waiting]]:
-        """At most one batch of each partition, by leader, for leaders with an open connection."""
+        """Take at most one batch of each partition, by leader, for leaders with an open connection."""
         by_node: dict[int, list[Waiting]] = {}
         sizes: dict[int, int] = {}
         for queue in self.accumulator.sendable(now):

@@ -162,7 +162,7 @@ def peek(source: ByteSource, size: int) -> bytes:
 
 
 def skip_blank(source: ByteSource) -> bool:
-    """Go past white space; whether anything is behind it."""
+    """Skip white space; return whether anything follows."""
     while chunk := peek(source, 4096):
         source.seek(source.tell() + len(chunk) - len(chunk.lstrip()))
         if chunk.strip():

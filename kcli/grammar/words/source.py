@@ -21,7 +21,7 @@ class ReadableStream(Protocol):
         """Return the offset of the next byte."""
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Go to an offset; the new one."""
+        """Seek to an offset, and return the new one."""
 
 
 class ByteSource(io.BytesIO):
@@ -107,7 +107,7 @@ class Window:
         return self.source.tell()
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Go to an offset; the new one."""
+        """Seek to an offset, and return the new one."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self.source.tell(), io.SEEK_END: self.source.limit}[whence]
         return self.source.seek(base + offset)
 

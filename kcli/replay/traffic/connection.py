@@ -142,7 +142,9 @@ class LiveConnection:
         return line.session.connection.exchange(frame, correlation, f"{exchange.api} v{version}", seconds=seconds)
 
     async def adopt(self, exchange: Exchange, session: Session) -> None:
-        """Have the broker give an id to each producer of a request that began before the capture. NetworkError."""
+        """Ask the broker for an id for each producer of a request that began before the capture.
+        Raises NetworkError.
+        """
         if exchange.api_key == INIT_PRODUCER_ID:
             return
         request = exchange.request

@@ -99,7 +99,7 @@ class ReplayedClients:
         self.feeds: dict[str, Feed[Step]] = {}
 
     def put(self, exchange: Exchange) -> None:
-        """Have a connection make an exchange again, when it is its turn."""
+        """Queue an exchange for its connection, which makes it when it is its turn."""
         name = exchange.connection
         feed = self.feeds.get(name)
         if feed is None:

@@ -44,7 +44,7 @@ class CapturedRhythm(Rhythm[Step]):
         step.leave(asyncio.get_running_loop().time())
 
     def done(self, step: Step) -> None:
-        """Let those go on that wait for a step."""
+        """End the wait of steps for this one."""
         step.end()
         self.ended(step)
 

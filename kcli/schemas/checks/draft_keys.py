@@ -26,7 +26,7 @@ class KeyFault(NamedTuple):
 
 
 def is_rpc(message: Message) -> bool:
-    """Is it a request or a response?"""
+    """Return whether a message is a request or a response."""
     return message.kind in ("request", "response")
 
 

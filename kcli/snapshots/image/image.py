@@ -106,7 +106,7 @@ class Image:
         return f"<Image up to offset {self.provenance.end_offset}: {shortened(', '.join(counts))}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: each kind of object with its count."""
+        """Show in notebooks each kind of object with its count."""
         from kcli.notebook import card
 
         return card(f"Metadata up to offset {self.provenance.end_offset}", self.counts())

@@ -228,7 +228,7 @@ class SnapshotFetch:
     # Turning
 
     def follow(self, partition: Mapping[str, Any]) -> Restart | None:
-        """Go to the leader that the answer names, or to the next controller."""
+        """Turn to the leader that the answer names, or to the next controller."""
         before, asked = self.leader, self.asked
         self.learn_leader(partition)
         if self.leader is not None and self.leader != before and self.leader in self.known:

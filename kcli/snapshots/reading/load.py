@@ -57,7 +57,7 @@ class Loader:
         self.changes: PartitionChanges | None = PartitionChanges(self.image.topics)
 
     def judged(self) -> Self:
-        """Have a controller's rules judge each record, too: what it refuses goes to `refusals`."""
+        """Judge each record by a controller's rules, too: those refused go to `refusals`."""
         from kcli.snapshots.image.controller import Controller
 
         def leave(topic: bytes) -> None:

@@ -179,7 +179,7 @@ class ConsumerGroup:
         return made
 
     def _replace(self, former: ConsumerMember, beat: Beat) -> ConsumerMember:
-        """Let a static member that comes again take the place of its former self."""
+        """Replace a static member that has come again."""
         former.close()
         made = ConsumerMember(beat.member_id, beat.instance_id, assigned=former.assigned)
         made.subscription, made.matched = former.subscription, former.matched
@@ -200,7 +200,7 @@ class ConsumerGroup:
         return self.members.get(self.static.get(instance_id, ""))
 
     def remove(self, member: ConsumerMember) -> None:
-        """Let a member go: its partitions are free."""
+        """Remove a member, and free its partitions."""
         member.close()
         if self.members.get(member.id) is not member:
             return
