@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.errors import InputError
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
@@ -34,6 +35,14 @@ class Entry:
     redone: list[int] = field(default_factory=list)
     forgotten: list[dict[str, Any]] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        """InputError: a path leads out of the output folder, where files are moved and removed."""
+        named = [path for where in self.files for path in (where["path"], where["table"], where["day"] or "")]
+        if (self.run and not self.folder.startswith(f"{HOME}/")) or not all(
+            map(is_below, (self.folder, *self.drop, *self.carry, *named))
+        ):
+            raise InputError(f"the entry of run {self.run} names a file elsewhere")
+
     @property
     def clock(self) -> int:
         """Return the time (ns) up to which packets were read, by this run or before it."""
@@ -61,6 +70,11 @@ class Entry:
     def as_dict(self) -> dict[str, Any]:
         """The entry as the journal's JSON has it."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+def is_below(path: str) -> bool:
+    """Return whether a path stays below the folder that it is of."""
+    return not path.startswith("/") and ".." not in path.split("/") and "://" not in path
 
 
 def published(run: int, where: dict[str, Any]) -> str:

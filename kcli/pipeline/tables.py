@@ -208,3 +208,4 @@ state          string   JSON: what the next run goes on from
 """),
     dated=False,
 )
+SHOWN = TABLES | {RUNS.name: RUNS}  # to readers of an output folder

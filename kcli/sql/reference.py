@@ -10,6 +10,7 @@ from kcli.tables.captured import PARQUET_COLUMNS
 from kcli.tables.definition import Column, Table
 
 SQL, PIPELINE, PARQUET = "`kcli sql`", "`kcli pipeline run`", "`decode pcap --format parquet`"
+LISTED = TABLES | {pipeline.RUNS.name: pipeline.RUNS}
 HEAD = """\
 # Tables
 
@@ -25,14 +26,14 @@ own where it has it. `kcli sql` gives every row its `file`.
 
 def document() -> str:
     """Return the page, in Markdown."""
-    listed = "\n".join(f"- [`{name}`](#{name}): {table.text}" for name, table in TABLES.items())
-    return "\n".join([HEAD + listed + "\n", *map(describe, TABLES.values())])
+    listed = "\n".join(f"- [`{name}`](#{name}): {table.text}" for name, table in LISTED.items())
+    return "\n".join([HEAD + listed + "\n", *map(describe, LISTED.values())])
 
 
 def describe(table: Table) -> str:
     """Return the section of a table."""
     found = places_of(table.name)
-    dated = table.name in pipeline.TABLES and pipeline.TABLES[table.name].dated
+    dated = table.name in pipeline.SHOWN and pipeline.SHOWN[table.name].dated
     partitioned = " The pipeline partitions it by the day of `timestamp` (UTC)." if dated else ""
     rows = "\n".join(row_of(column, found) for column in table.columns)
     head = f"## {table.name}\n\n{table.text}\n\nIn {', '.join(found)}.{partitioned}\n\n"
@@ -41,9 +42,9 @@ def describe(table: Table) -> str:
 
 def places_of(table: str) -> Mapping[str, frozenset[str]]:
     """Return the columns that a table has at each place that has it."""
-    found = {SQL: frozenset(TABLES[table].names)}
-    if table in pipeline.TABLES:
-        found[PIPELINE] = frozenset(pipeline.TABLES[table].names)
+    found = {SQL: frozenset(LISTED[table].names)}
+    if table in pipeline.SHOWN:
+        found[PIPELINE] = frozenset(pipeline.SHOWN[table].names)
     if table in ("exchanges", "events"):
         found[PARQUET] = frozenset(column.name for column in PARQUET_COLUMNS)
     return found

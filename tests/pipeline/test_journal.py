@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,6 +77,21 @@ def test_what_is_no_entry_is_one_line(output: Path) -> None:
     (output / "_kcli" / "journal").mkdir(parents=True)
     (output / "_kcli" / "journal" / "00000001.json").write_text('{"no": 1}')
     with pytest.raises(InputError, match=r"00000001.json: not a journal entry of kcli pipeline"):
+        Journal(str(output))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"folder": "../out"}, {"folder": ""}, {"drop": ["../../x"]}, {"carry": ["/etc/x"]}, {"files": [{}]},
+        {"files": [{"path": "a", "table": "../x", "day": None}]}, {"files": 7},
+    ],
+)  # fmt: skip
+def test_an_entry_names_no_file_elsewhere(said: dict[str, Any], output: Path) -> None:
+    (output / "_kcli" / "journal").mkdir(parents=True)
+    entry = {"run": 1, "folder": "_kcli/runs/x"} | said
+    (output / "_kcli" / "journal" / "00000001.json").write_text(json.dumps(entry))
+    with pytest.raises(InputError, match="not a journal entry of kcli pipeline"):
         Journal(str(output))
 
 

@@ -236,11 +236,11 @@ def tables(name: str | None) -> None:
     kcli pipeline tables exchanges
     """
     from kcli.cli.terminal.columns import print_rows
-    from kcli.pipeline.tables import TABLES
+    from kcli.pipeline.tables import SHOWN
 
     if name is None:
-        print_rows(("table", "rows"), [(each.name, each.text) for each in TABLES.values()])
+        print_rows(("table", "rows"), [(each.name, each.text) for each in SHOWN.values()])
         return
-    if name not in TABLES:
-        raise UsageError(f"{name}: no such table (there are: {', '.join(TABLES)})")
-    print_rows(("column", "type", ""), [(column.name, column.kind, column.text) for column in TABLES[name].columns])
+    if name not in SHOWN:
+        raise UsageError(f"{name}: no such table (there are: {', '.join(SHOWN)})")
+    print_rows(("column", "type", ""), [(column.name, column.kind, column.text) for column in SHOWN[name].columns])

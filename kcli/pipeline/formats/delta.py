@@ -55,11 +55,12 @@ class DeltaRuns:
 
     def read(self) -> list[Entry]:
         """Read the table `runs`. InputError: it is none of kcli's."""
-        found = (row for file in self.runs.listed() for row in rows_in(Place(file.uri)))
-        self.rows = sorted(found, key=lambda row: int(row["run"]))
-        if self.rows:
-            self.versions = loads(self.rows[-1]["versions"], what="versions of tables")
-        return [entry_of(row, self.runs.place.uri) for row in self.rows]
+        found = [row for file in self.runs.listed() for row in rows_in(Place(file.uri))]
+        made = [(entry_of(row, self.runs.place.uri), row) for row in found]
+        made.sort(key=lambda each: each[0].run)
+        self.rows = [row for _, row in made]
+        self.versions = versions_of(self.rows[-1], self.runs.place.uri) if made else {}
+        return [entry for entry, _ in made]
 
     def tried(self) -> int:
         """Return the greatest number that any table has a commit of."""
@@ -123,6 +124,14 @@ def entry_of(row: Mapping[str, Any], uri: str) -> Entry:
     return entry
 
 
+def versions_of(row: Mapping[str, Any], uri: str) -> dict[str, int]:
+    """Return the versions of the tables that a row says; a table that only a later kcli knows is left out."""
+    said = loads(row["versions"], what="the versions of a run")
+    if not isinstance(said, dict) or not all(isinstance(each, int) and 0 <= each < 1 << 63 for each in said.values()):
+        raise InputError("not the runs of kcli pipeline: no versions of tables", file=uri)
+    return {name: version for name, version in said.items() if name in TABLES}
+
+
 def write_rows(place: Place, rows: list[dict[str, Any]]) -> None:
     """Write a file of `runs`."""
     import pyarrow
@@ -134,8 +143,12 @@ def write_rows(place: Place, rows: list[dict[str, Any]]) -> None:
 
 def rows_in(place: Place) -> list[dict[str, Any]]:
     """Return the rows of a file of `runs`."""
+    import pyarrow
     import pyarrow.parquet
 
-    with place.open() as file:
-        rows: list[dict[str, Any]] = pyarrow.parquet.read_table(file).to_pylist()
+    try:
+        with place.open() as file:
+            rows: list[dict[str, Any]] = pyarrow.parquet.read_table(file, schema=schema_of(RUNS.columns)).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(f"not the runs of kcli pipeline: {error}", file=place.uri) from None
     return rows

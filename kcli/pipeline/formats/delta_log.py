@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from kcli.errors import InputError, UsageError
+from kcli.pipeline.entry import is_below
 from kcli.pipeline.formats.delta_stats import stats_of
 from kcli.pipeline.holding import HeldError
 from kcli.pipeline.schemas import STRICT
@@ -50,13 +51,18 @@ class DeltaLog:
 
     @property
     def files(self) -> dict[str, int]:
-        """Return its files by path below its folder, with their sizes."""
+        """Return its files by path below its folder, with their sizes. InputError: one lies elsewhere."""
         if self.handle is None:
             return {}
         import pyarrow
 
-        actions = pyarrow.table(self.handle.get_add_actions(flatten=True))
-        return dict(zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
+        with told(self.place.uri):
+            actions = pyarrow.table(self.handle.get_add_actions(flatten=True))
+        made = dict(zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
+        for path in made:
+            if not is_below(path):
+                raise InputError(f"its log names a file elsewhere: {path}", file=self.place.uri)
+        return made
 
     def listed(self) -> list[StoredFile]:
         """Return its files, by name."""

@@ -75,5 +75,5 @@ def entry_in(uri: str) -> Entry:
     """Return the entry in a file. InputError: it is none."""
     try:
         return Entry(**loads(Place(uri).read(), what="a journal entry"))
-    except (TypeError, InputError) as error:
+    except (TypeError, KeyError, AttributeError, InputError) as error:
         raise InputError(f"not a journal entry of kcli pipeline: {error}", file=uri) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
@@ -15,10 +16,12 @@ import pytest
 from deltalake import DeltaTable
 
 from kcli.cli.report.command import write_tables
-from kcli.errors import UsageError
+from kcli.errors import InputError, UsageError
+from kcli.jsontext import dumps
 from kcli.pipeline.context import Options
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.formats import delta
+from kcli.pipeline.formats.delta import row_of
 from kcli.pipeline.formats.delta_log import DeltaLog
 from kcli.pipeline.formats.runs import format_of
 from kcli.pipeline.holding import HeldError
@@ -84,8 +87,8 @@ def newest(output: Path) -> dict[str, int]:
 
 
 def test_both_formats_hold_the_same_rows(samples: Path, tmp_path: Path, output: Path) -> None:
-    parts = [[path] for path in rotated(samples, tmp_path, 2, "java44-consume-classic.pcap")]
-    parts.insert(1, [samples / "old-librdkafka-on-3.9.pcap"])
+    halves = rotated(samples, tmp_path, 2, "java44-consume-classic.pcap")
+    parts = [[halves[0], samples / "old-librdkafka-on-3.9.pcap"], [halves[1]]]
     plain = tmp_path / "plain"
     for paths in parts:
         for folder, kind in ((output, "delta"), (plain, "parquet")):
@@ -103,7 +106,7 @@ def test_both_formats_hold_the_same_rows(samples: Path, tmp_path: Path, output: 
     assert sql(output, asked) == sql(plain, asked)
     assert sql(output / "clients", "FROM clients") == sql(output, "FROM clients") != []
     runs = sql(output, "SELECT run, captures, kcli, versions FROM runs ORDER BY run")
-    assert [row["run"] for row in runs] == [1, 2, 3]
+    assert [row["run"] for row in runs] == [1, 2]
     for table, version in json.loads(runs[-1]["versions"]).items():
         assert DeltaTable(output / table).version() == version
 
@@ -193,21 +196,39 @@ def test_of_two_runs_at_once_one_is_refused(output: Path) -> None:
 
 @pytest.mark.usefixtures("few")
 def test_a_reader_that_is_open_goes_on(output: Path) -> None:
-    """A table that is open in Arrow, over a run that replaces files and one that compacts them, until a vacuum."""
+    """A table that is open in Arrow and DuckDB, over a run that replaces files and one that compacts them."""
+    import duckdb
+
     from kcli.pipeline.upkeep import compact, vacuum
 
     commit_one(output)
     held = DeltaTable(output / "clients").to_pyarrow_dataset()
+    asked = duckdb.from_arrow(held).aggregate("count(*)")
+    before = sorted(map(str, held.to_table().to_pylist()))
     commit_one(output)
     compact(str(output))
-    assert held.count_rows() == 2
     assert vacuum(str(output)) == []
-    assert held.count_rows() == 2
+    assert sorted(map(str, held.to_table().to_pylist())) == before
+    assert asked.fetchall() == [(2,)]
     removed = vacuum(str(output), 0)
     assert len(removed) >= 9
     assert [each.run for each in Journal(str(output)).history] == [1, 2, 3]
     assert len(list((output / "runs").glob("*.parquet"))) == 1
     assert counts(output) == newest(output) == dict.fromkeys(OF_RUNS, 3)
+
+
+@pytest.mark.usefixtures("few")
+def test_runs_that_are_none_of_kclis_are_one_line(output: Path) -> None:
+    for said in ({"state": "{}"}, {"state": "7"}, {"versions": "[]"}, {"inputs": "x"}):
+        journal = Journal(str(output), "delta")
+        entry = written(journal)
+        row = row_of(entry, {}) | {"state": dumps({"folder": entry.folder})} | said
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(delta, "row_of", lambda *_, row=row: row)
+            journal.commit(entry)
+        with pytest.raises(InputError, match="not the runs of kcli pipeline"):
+            Journal(str(output))
+        shutil.rmtree(output)
 
 
 def test_a_later_column_is_null_in_older_rows(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:

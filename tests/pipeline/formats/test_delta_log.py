@@ -83,6 +83,16 @@ def test_what_is_no_log_is_one_line(tmp_path: Path) -> None:
         DeltaLog(Place(str(tmp_path)), EXCHANGES)
 
 
+@pytest.mark.parametrize("path", ["../x.parquet", "/etc/passwd", "s3://bucket/x.parquet"])
+def test_a_log_names_no_file_elsewhere(path: str, tmp_path: Path) -> None:
+    log = DeltaLog(Place(str(tmp_path)), TABLES["clients"])
+    log.make()
+    added = {"path": path, "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}
+    (tmp_path / "_delta_log" / f"{1:020}.json").write_text(json.dumps({"add": added}))
+    with pytest.raises(InputError, match="its log names a file elsewhere"):
+        DeltaLog(Place(str(tmp_path)), TABLES["clients"]).listed()
+
+
 def test_where_tables_may_lie() -> None:
     assert location(Place("/a b/c")) == ("/a b/c", None)
     place = Place("s3://fleet/out/t?endpoint_override=127.0.0.1:9&scheme=http&region=eu-1")
