@@ -1,4 +1,4 @@
-"""What library calls take as files: a path, an open binary file, or several of these."""
+"""Files as library calls take them: a path, an open binary file, or several of these."""
 
 from __future__ import annotations
 

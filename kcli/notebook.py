@@ -1,4 +1,4 @@
-"""How values show themselves: short text for `repr`, small tables for notebooks (`_repr_html_`).
+"""Values in notebooks and prompts: short text for `repr`, small tables (`_repr_html_`).
 
 What comes out of bytes is escaped, and cut: a value of any size shows in a few lines.
 """

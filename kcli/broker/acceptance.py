@@ -1,4 +1,4 @@
-"""Whether a broker would take a request, and with which error: the rules of `broker serve`, without a broker.
+"""The verdict of a broker on a request, and its error: the rules of `broker serve`, without a broker.
 
 A broker closes the connection where it can't read a request, or has not that version of it (RequestContext,
 SocketServer); only ApiVersions is answered then. What depends on a broker's topics, groups and logs is not asked.

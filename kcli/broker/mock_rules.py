@@ -1,4 +1,4 @@
-"""What a broker answers where it has no handler of its own, or is told what to say: rules in JSON, and defaults.
+"""Rules in JSON and defaults that answer where the broker has no handler of its own, or is given an answer.
 
 A rule is an object:
 

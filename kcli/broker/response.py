@@ -1,4 +1,4 @@
-"""What a handler returns: a value for the codec, or a body that is encoded already and has records from files in it."""
+"""Results of a handler: a value for the codec, or an encoded body with records from files in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which segments may go: retention.ms, retention.bytes and cleanup.policy (Kafka's UnifiedLog.deleteOldSegments)."""
+"""Deletion of segments: retention.ms, retention.bytes and cleanup.policy (Kafka's UnifiedLog.deleteOldSegments)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who speaks which versions in a capture, and what a release of Kafka would say to that.
+"""Requests by client, API and version in a capture, judged by what a release of Kafka accepts.
 
 Kafka 4.0 dropped what clients before 2.1 speak (KIP-896). A request below the versions that a release accepts is
 refused, and so is an API that it no longer has. One above them is not, where the client asks what the broker speaks

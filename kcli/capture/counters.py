@@ -1,4 +1,4 @@
-"""What came out of a capture, counted, and whether every captured byte of TCP's is accounted for."""
+"""Counts of a capture's contents, and whether every captured byte of TCP's is accounted for."""
 
 from __future__ import annotations
 

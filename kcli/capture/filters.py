@@ -1,4 +1,4 @@
-"""Which exchanges of a capture are wanted: by API, client, topic, time, or because something failed."""
+"""Filters of a capture's exchanges: by API, client, topic, time or errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes between the core and the slower way, which reads connections that are odd.
+"""The handover between the core and the slower way, which reads connections that are odd.
 
 The core hands a connection over with all that it knows of it (`restore`), gives its bytes to the reader that it gets,
 and takes it back once it is `steady` again (`release`).

@@ -1,4 +1,4 @@
-"""What takes the contents of a capture: a `Sink`, which a `kcli.capture.decoder.CaptureDecoder` fills."""
+"""The taker of a capture's contents: a `Sink`, which a `kcli.capture.decoder.CaptureDecoder` fills."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcli completion`: the script that teaches a shell kcli's words; and what it offers where a value is awaited."""
+"""`kcli completion`: prints a shell completion script, and completes values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcli redact`: a capture that may leave the house."""
+"""`kcli redact`: anonymizes captures for sharing."""
 
 from __future__ import annotations
 

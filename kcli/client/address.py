@@ -1,4 +1,4 @@
-"""Where a broker is: HOST:PORT, an IPv6 host in brackets."""
+"""The address of a broker: HOST:PORT, an IPv6 host in brackets."""
 
 from __future__ import annotations
 

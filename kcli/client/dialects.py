@@ -1,4 +1,4 @@
-"""How a client and a broker agree on a dialect.
+"""The agreement of client and broker on a dialect.
 
 A dialect may use versions whose numbers Apache Kafka has given to other messages, so versions alone don't show it. The
 client names its dialect behind its own version (ApiVersions v3 on); a broker that has it answers with a feature of that

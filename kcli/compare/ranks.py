@@ -1,4 +1,4 @@
-"""Whether two samples differ: a rank test, and the noise that each has by itself.
+"""A rank test of two samples, and the noise that each has by itself.
 
 The test is Mann and Whitney's: it asks nothing of how values are spread, and single outliers do not move it. Blocks of
 time that follow each other are alike, though, so that it alone calls any drift a change: a change must also be larger

@@ -1,1 +1,1 @@
-"""What the bytes mean: construct grammars made from tables, and their translation to the compiled core."""
+"""The meaning of bytes: construct grammars made from tables, and their translation to the compiled core."""

@@ -1,5 +1,5 @@
-"""What members of a group say to each other: messages in bytes fields of JoinGroup, SyncGroup and DescribeGroups, and
-of the groups that a coordinator keeps in `__consumer_offsets`.
+"""Messages between members of a group: bytes fields of JoinGroup, SyncGroup and DescribeGroups, and of the groups that
+a coordinator keeps in `__consumer_offsets`.
 
 Brokers pass them on unread. What they are depends on the protocol type: ConsumerProtocol of consumers, with the data of
 Kafka Streams in "userData" (StreamsPartitionAssignor); ConnectProtocol and IncrementalCooperativeConnectProtocol of

@@ -1,4 +1,4 @@
-"""What Kafka's Java client writes for a message's values: the rules of the code that Kafka generates for each message.
+"""The bytes that Kafka's Java client writes for a message's values: the rules of the generated code of each message.
 
 A tagged field is sent only where it is not at its default. A field that the version lacks is left out where it is
 ignorable or at its default; else the client fails (MessageDataGenerator: UnsupportedVersionException). Strings have at

@@ -1,4 +1,4 @@
-"""What of a message could be read before an error: the spans of its fields, as JSON in the form of whole messages."""
+"""The readable part of a message before an error: the spans of its fields, as JSON in the form of whole messages."""
 
 from __future__ import annotations
 

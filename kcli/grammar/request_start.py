@@ -1,4 +1,4 @@
-"""What stands at fixed places at the start of a frame: its length, and of a request API key, version and client id."""
+"""The fields at fixed places at the start of a frame: its length, and of a request API key, version and client id."""
 
 from __future__ import annotations
 

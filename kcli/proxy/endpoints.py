@@ -1,4 +1,4 @@
-"""Where responses have brokers' addresses: by a rule over the message tables, so that a new message needs no code.
+"""The brokers' addresses in responses: by a rule over the message tables, so that a new message needs no code.
 
 An endpoint is a struct with a broker's id (an int32 named nodeId, brokerId, leaderId, ...), a `host` and a `port`.
 """

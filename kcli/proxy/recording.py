@@ -1,4 +1,4 @@
-"""What crosses the proxy, as a capture that grows: packets as they would have been between clients and brokers.
+"""Traffic of the proxy as a growing capture: packets as they would have been between clients and brokers.
 
 Addresses are the client's and the broker's own, bytes those that each of them sent: what the proxy rewrites is recorded
 as the broker said it.

@@ -1,4 +1,4 @@
-"""Whether a broker takes record batches, by Kafka's rules, and with which error code it refuses them.
+"""Acceptance of record batches by Kafka's rules, and the error codes of their refusal.
 
 The rules, in the order in which a broker asks them (Kafka 4.4: ProduceRequest.validateRecords, UnifiedLog's
 analyzeAndValidateRecords, LogValidator, ByteBufferLogInputStream, DefaultRecordBatch):

@@ -1,4 +1,4 @@
-"""What a broker sends for one partition of a fetch with down-conversion: exactly the size that it states first.
+"""The bytes that a broker sends for one partition of a fetch with down-conversion: exactly the size stated first.
 
 Kafka's LazyDownConversionRecords names max(bytes before, bytes of the first batch after conversion); what is longer is
 cut anywhere, what is shorter is filled with overflow messages, which a consumer takes for a batch that is not all there

@@ -1,4 +1,4 @@
-"""What is wrong with record batches for whoever reads them, whether they come from a producer or a log."""
+"""Faults of record batches, whether they come from a producer or a log."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Captures that may leave the house: names, addresses and data replaced, with sizes, times and errors as they were."""
+"""Anonymized captures for sharing: names, addresses and data replaced, with sizes, times and errors as they were."""

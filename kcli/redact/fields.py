@@ -1,4 +1,4 @@
-"""What each field of Kafka's messages is to who hides names: a rule over the tables, so that a new message is safe.
+"""Rules of redaction for each field of Kafka's messages, over the tables, so that a new message is safe.
 
 Numbers stay. A string is a name and is replaced by one of its shape, unless its field is listed here as something else;
 words that are Kafka's own (states, assignors, features, names of configs) stay in the fields that have such words.

@@ -1,4 +1,4 @@
-"""What clients log in with, without what is secret: of PLAIN and SCRAM the user's name stays, as another name.
+"""Logins of clients without secrets: of PLAIN and SCRAM the user's name stays, as a pseudonym.
 
 The mechanism decides, not what a token looks like: of one that is not named here nothing stays.
 """

@@ -1,4 +1,4 @@
-"""What the reader of a connection writes by: into its packets, or, behind TLS, into packets made here, in the clear."""
+"""The packets that a connection's reader writes to: its own or, inside TLS, packets made here, in the clear."""
 
 from __future__ import annotations
 

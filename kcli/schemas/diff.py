@@ -1,4 +1,4 @@
-"""What changed: between two versions of a message, or between two releases. `sides` compares other sets of messages."""
+"""Changes between two versions of a message, or between two releases. `sides` compares other sets of messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known about a message: its name, versions and fields.
+"""The model of a message: its name, versions and fields.
 
 The terms are those of Kafka's own message definitions (KIP-482 and the README beside them in Apache Kafka).
 """

@@ -1,4 +1,4 @@
-"""What is a secret in Kafka's messages: fields by message and path, and configs by name.
+"""Secrets in Kafka's messages: fields by message and path, and configs by name.
 
 A path names fields without indices: `resources.configs.value`. The rules for configs are those of Kafka's
 KafkaConfig.maybeSensitive and RecordRedactor; docs/reference/secrets.md has the table for readers.

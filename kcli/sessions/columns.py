@@ -1,4 +1,4 @@
-"""What the kernel selects of a Fetch: lists of paths, in the order of its rows' slots (core/sessions/interning.pxi)."""
+"""The kernel's selection of a Fetch: lists of paths, in the order of its rows' slots (core/sessions/interning.pxi)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which queries `kcli sql` answers: one SELECT, or the plan of one, that asks for nothing of the machine's own.
+"""The queries that `kcli sql` answers: one SELECT, or the plan of one, that asks for nothing of the machine's own.
 
 A query's tree is DuckDB's own (json_serialize_sql), so that no spelling of a name passes by. EXPLAIN is made anew
 around the SELECT that was checked: EXPLAIN ANALYZE runs whatever stands behind it.

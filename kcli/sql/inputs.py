@@ -1,4 +1,4 @@
-"""What is given to `kcli sql`, sorted: captures, log segments, snapshots and written tables."""
+"""Inputs of `kcli sql`, sorted: captures, log segments, snapshots and written tables."""
 
 from __future__ import annotations
 

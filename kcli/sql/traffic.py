@@ -1,4 +1,4 @@
-"""What `connections` is made of, in one pass over captures: exchanges, events, and what is known of each connection."""
+"""The source of `connections`, in one pass over captures: exchanges, events, and facts of each connection."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the tables hold: one definition for Parquet files, `kcli sql` and the pipeline."""
+"""The definition of each table: one for Parquet files, `kcli sql` and the pipeline."""

@@ -1,4 +1,4 @@
-"""What the core makes as columns, as Arrow arrays: without a Python object for a value.
+"""The core's columns as Arrow arrays: without a Python object for a value.
 
 They are made of buffers: `pyarrow.array` imports pandas, where it is installed, which takes longer than most captures;
 so do `take` and `cast` with pyarrow.compute.

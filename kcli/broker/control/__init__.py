@@ -1,1 +1,1 @@
-"""What a test does with an embedded broker: sees requests, waits for them, answers them itself, writes and reads."""
+"""Control of an embedded broker by tests: see requests, wait for them, answer them, write and read."""

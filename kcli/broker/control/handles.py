@@ -1,4 +1,4 @@
-"""What a program holds of a fault, a watch or the clock of an embedded broker."""
+"""Handles of faults, watches and the clock of an embedded broker."""
 
 from __future__ import annotations
 

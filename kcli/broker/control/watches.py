@@ -1,4 +1,4 @@
-"""What waits for requests: watches that count them, and interceptions that answer them."""
+"""Watches that count requests, and interceptions that answer them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the members of a generation are answered: the replies to JoinGroup and SyncGroup."""
+"""Replies to JoinGroup and SyncGroup."""
 
 from __future__ import annotations
 

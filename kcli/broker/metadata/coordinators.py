@@ -1,4 +1,4 @@
-"""Which node coordinates a group or a transactional id: the leader of the partition that keeps its state."""
+"""The coordinator of a group or a transactional id: the leader of the partition that keeps its state."""
 
 from __future__ import annotations
 

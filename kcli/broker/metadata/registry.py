@@ -1,4 +1,4 @@
-"""Where a request goes: the versions of each API that this broker serves (`kcli.broker.apis`), and their handlers.
+"""Routes of requests: the versions of each API that this broker serves (`kcli.broker.apis`), and their handlers.
 
 What else a dialect defines is served, too: a new version of an API by the API's handler, a new API by defaults; rules
 (`answers`) come before both.

@@ -1,4 +1,4 @@
-"""What happens to partitions after a write (Kafka's ReplicaManager): waiting fetches are notified, old segments go."""
+"""Work after a write to partitions (Kafka's ReplicaManager): waiting fetches are notified, old segments go."""
 
 from __future__ import annotations
 

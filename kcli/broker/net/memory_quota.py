@@ -1,4 +1,4 @@
-"""How much memory requests take that are not answered yet, in all connections of a broker together.
+"""The limit on memory of requests not answered yet, in all connections of a broker together.
 
 A client may send a frame of socket.request.max.bytes up to its last byte, on as many connections as it likes. Kafka's
 queued.max.request.bytes makes all others wait then; here the connection is closed that holds most.

@@ -1,4 +1,4 @@
-"""Which offsets a records field of an answer has, and the batch that it ends within.
+"""The offsets of a records field in a response, and the batch that it ends within.
 
 An answer has no more room than its limits give it: the bytes of a partition end wherever that is.
 """

@@ -1,4 +1,4 @@
-"""How many fetch sessions a captured broker had room for, by which fetches were granted one.
+"""The number of fetch sessions that a captured broker had room for, by which fetches were granted one.
 
 A cache that refused or evicted anybody was full. What it held then is what was alive at once at the most: from the
 grant of each session to the last fetch that it went on with. Slots are spread evenly over shards, and a session's id

@@ -1,4 +1,4 @@
-"""Whose turn it was: which shard of the session cache each fetch that asked for a session was sent to.
+"""The turns of shards: the shard of the session cache that each fetch which asked for a session was sent to.
 
 New sessions go to the shards in turn, one after the other, and who is refused takes a turn, too (Kafka's
 FetchSessionCache). The id of a session that was granted says which shard it is in. Answers leave a busy broker in

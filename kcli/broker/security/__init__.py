@@ -1,1 +1,1 @@
-"""Who may connect to the embedded broker, as whom, and what they may do: TLS, SASL, ACLs, quotas."""
+"""Security of the embedded broker: TLS, SASL, ACLs, quotas."""

@@ -1,4 +1,4 @@
-"""What each API needs a client to be allowed, as Kafka's KafkaApis and ControllerApis ask of their authorizer.
+"""The permissions that each API needs, as Kafka's KafkaApis and ControllerApis ask of their authorizer.
 
 A request asks for the cluster as a whole, for each topic, for the group or the transactional id that it names; what
 depends on more than that is asked where the API is served.

@@ -1,4 +1,4 @@
-"""How a login fails."""
+"""Failures of a login."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a broker is protected: what its listeners speak, who may log in, who may do what."""
+"""Protection of a broker: the protocol of its listeners, logins, permissions."""
 
 from __future__ import annotations
 

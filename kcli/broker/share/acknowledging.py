@@ -1,4 +1,4 @@
-"""What members say of records, in ShareFetch and ShareAcknowledge alike, and the partitions that it is about."""
+"""Acknowledgements of records, in ShareFetch and ShareAcknowledge alike, and their partitions."""
 
 from __future__ import annotations
 

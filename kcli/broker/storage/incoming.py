@@ -1,4 +1,4 @@
-"""What a producer sent, checked and made ready to be written: batches whose offsets are still to be assigned.
+"""Batches from producers, checked and ready to be written: their offsets are still to be assigned.
 
 The rules for magic 2 are in `kcli.records.acceptance`. Of magic 0 and 1 the checksums hold, a compressed set unfolds,
 and sizes stay within max.message.bytes. They are stored as magic 2, as Kafka 3 does, unless the topic has an older

@@ -1,4 +1,4 @@
-"""What a log knows of its producers: sequences of the idempotent, open transactions, and which were aborted.
+"""The state of a log's producers: sequences of the idempotent, open transactions, and aborted ones.
 
 Rules (KIP-98; Kafka's ProducerStateManager and ProducerAppendInfo):
 

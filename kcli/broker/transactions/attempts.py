@@ -1,4 +1,4 @@
-"""What requests to the transaction coordinator are answered with when they fail."""
+"""Errors of requests to the transaction coordinator."""
 
 from __future__ import annotations
 

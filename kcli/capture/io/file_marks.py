@@ -1,4 +1,4 @@
-"""Which file each row of a record batch is of, while several captures are read as one."""
+"""The file of each row of a record batch, while several captures are read as one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bytes look like that are not what was asked for: a capture given to `decode request`, hex text, a message."""
+"""Recognizes other input than was asked for: a capture given to `decode request`, hex text, a message."""
 
 from __future__ import annotations
 

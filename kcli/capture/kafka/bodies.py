@@ -1,4 +1,4 @@
-"""What the grammar says of a capture's frames: values, JSON text, and whether bytes fit a message at all."""
+"""Frames of a capture by the grammar: values, JSON text, and whether bytes fit a message at all."""
 
 from __future__ import annotations
 

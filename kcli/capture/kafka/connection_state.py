@@ -1,4 +1,4 @@
-"""What is under way on a connection: its streams, the requests that wait, what is known of it; and what it puts out.
+"""The state of a connection: its streams, waiting requests, what is known of it; and its output.
 
 The compiled engine reads connections by itself while nothing odd happens: it takes a state over, and hands it back.
 """

@@ -1,4 +1,4 @@
-"""What missing bytes do to frames: they damage the frame that they fall into; its length says where the next starts.
+"""Damage by missing bytes: to the frame that they fall into; its length says where the next starts.
 
 Where the loss goes beyond that frame, or its length is unknown, the stream is searched for the next frame.
 """

@@ -1,4 +1,4 @@
-"""Whether a connection is Kafka's at all. The rules, in prose:
+"""Decides whether a connection is Kafka's at all. The rules, in prose:
 
 - What comes out of a connection is held back until something proves that it is Kafka's: a request and its response that
   both decode to their last bytes, or requests that do, two more than there is against it. From then on nothing is held

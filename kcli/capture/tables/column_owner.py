@@ -1,4 +1,4 @@
-"""What the core asks of the owner of its columns, for an owner that wants exchanges alone."""
+"""The core's questions to the owner of its columns, answered for an owner that wants exchanges alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which topics, partitions and groups a message names: in its value, or by what stands before each in its JSON text.
+"""The topics, partitions and groups that a message names: in its value, or by what precedes each in its JSON text.
 
 Kafka's definitions mark a field that is a topic's name (`entityType`). The tables don't have that mark, so the field's
 name decides, and for `name` that of its array.

@@ -1,4 +1,4 @@
-"""What a handshake says in the clear, or under keys that are known: version, suite, names, resumption, alerts."""
+"""The handshake in the clear, or under keys that are known: version, suite, names, resumption, alerts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands between TCP and a connection: it finds out whether TLS is spoken, and takes it off."""
+"""The layer between TCP and a connection: it finds out whether TLS is spoken, and takes it off."""
 
 from __future__ import annotations
 

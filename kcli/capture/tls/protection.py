@@ -1,5 +1,6 @@
-"""Which keys open the next record of a direction: those of now, of the next epoch, or, behind a loss, of a number that
-has to be searched."""
+"""Keys for the next record of a direction: the current ones, the next epoch's or, after a loss, those of a number that
+has to be searched.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Behind what is missing: the next record that opens after a loss, and the keys of a connection whose handshake was not
-seen whole."""
+"""Recovery after a loss: the next record that opens, and the keys of a connection whose handshake was not captured
+whole.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was wrong with batches that were decoded, as warnings and as the command's error."""
+"""Faults of decoded batches, as warnings and as the command's error."""
 
 from __future__ import annotations
 

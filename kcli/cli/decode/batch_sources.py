@@ -1,4 +1,4 @@
-"""Where `kcli decode batch` and `kcli decode segment` read batches from: a file, a pipe, bytes in memory."""
+"""Inputs of `kcli decode batch` and `kcli decode segment`: a file, a pipe, bytes in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which command decodes a file: `kcli decode FILE` chooses by what the file is."""
+"""`kcli decode FILE`: the kind of the file chooses the command."""
 
 from __future__ import annotations
 

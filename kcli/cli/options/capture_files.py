@@ -1,4 +1,4 @@
-"""Which captures are meant by the files and directories that a command is given."""
+"""The captures in the files and directories that a command is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where exchanges come from: captures, or the lines of `kcli decode pcap --format jsonl` (edited or not)."""
+"""Sources of exchanges: captures, or the lines of `kcli decode pcap --format jsonl` (edited or not)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether files are of the kind that a command reads: one of another kind is refused by what it is."""
+"""Checks of the kind of a file: one of another kind than the command reads is refused by what it is."""
 
 from __future__ import annotations
 

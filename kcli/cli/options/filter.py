@@ -1,4 +1,4 @@
-"""Which exchanges of captures a command takes: the options, their filter, and what to say where nothing fits."""
+"""Options that choose exchanges of captures, their filter, and the hint where nothing fits."""
 
 from __future__ import annotations
 

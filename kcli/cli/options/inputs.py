@@ -1,4 +1,4 @@
-"""What commands read: files or standard input, raw or as hex or base64 text; and the options that say so."""
+"""Inputs of commands: files or standard input, raw or as hex or base64 text; and their options."""
 
 from __future__ import annotations
 

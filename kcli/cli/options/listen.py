@@ -1,4 +1,4 @@
-"""Where a command listens: HOST:PORT."""
+"""The address on which a command listens: HOST:PORT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where `kcli records` finds records: captures, log segments, standard input; each with where it was seen."""
+"""Sources of `kcli records`: captures, log segments, standard input; each record with its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcli replay`: all traffic of captures run again, and what is answered laid beside what was."""
+"""`kcli replay`: replays captured traffic and compares the responses."""
 
 from __future__ import annotations
 

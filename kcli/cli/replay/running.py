@@ -1,4 +1,4 @@
-"""How a replay runs: at a cluster or a broker in this process, with its progress on a terminal, until Ctrl-C."""
+"""Runs a replay: at a cluster or a broker in this process, with its progress on a terminal, until Ctrl-C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which messages a command about definitions means: by the name of a message or API, or a folder of definitions."""
+"""The messages that a command about definitions means: by the name of a message or API, or a folder of definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kcli schema` shows of messages: rows for people, objects for scripts."""
+"""Views of messages for `kcli schema`: rows for people, objects for scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which fetch sessions and findings `kcli fetch-session explain` and `lint` show: all are followed."""
+"""The fetch sessions and findings that `kcli fetch-session explain` and `lint` show: all are followed."""
 
 from __future__ import annotations
 

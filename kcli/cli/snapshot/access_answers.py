@@ -1,4 +1,4 @@
-"""What one node of a live quorum answers about who may do what, and how much of it, held to the image of the log.
+"""Compares a live node's answers about ACLs, quotas, SCRAM users and features with the image of the log.
 
 ACLs (DescribeAcls), client quotas (DescribeClientQuotas), SCRAM credentials (DescribeUserScramCredentials: users and
 iterations, never a secret) and features (ApiVersions). A node that refuses the question shows nothing: without an

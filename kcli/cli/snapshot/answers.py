@@ -1,4 +1,4 @@
-"""What one node of a live quorum answers about the metadata, held to the image that the leader's log makes.
+"""Compares a live node's answers about the metadata with the image that the leader's log makes.
 
 Topics with their partitions (Metadata) and the configs of topics (DescribeConfigs), as each broker has them; of
 controllers the second alone. What differs is a Change from what the node has to what the log says.

@@ -1,4 +1,4 @@
-"""What `kcli snapshot verify` finds in files, and in the folders of metadata logs."""
+"""Findings of `kcli snapshot verify` in files, and in the folders of metadata logs."""
 
 from __future__ import annotations
 

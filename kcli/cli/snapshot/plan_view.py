@@ -1,4 +1,4 @@
-"""What `kcli snapshot plan` found, as lines to read."""
+"""The answer of `kcli snapshot plan` as lines to read."""
 
 from __future__ import annotations
 

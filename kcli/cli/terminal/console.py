@@ -1,4 +1,4 @@
-"""What commands say: the terminal's console, progress and warnings on stderr."""
+"""Output of commands: the terminal's console, progress and warnings on stderr."""
 
 from __future__ import annotations
 

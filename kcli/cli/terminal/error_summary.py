@@ -1,4 +1,4 @@
-"""What could not be read: each problem one line on standard error, the last of them as the command's own error."""
+"""Errors of reading: each one line on standard error, the last of them as the command's own error."""
 
 from __future__ import annotations
 

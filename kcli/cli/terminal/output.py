@@ -1,4 +1,4 @@
-"""Where data goes: standard output, or a file that is replaced when all of it is written; never an input."""
+"""Output of data: standard output, or a file that is replaced when all of it is written; never an input."""
 
 from __future__ import annotations
 

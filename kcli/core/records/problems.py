@@ -1,4 +1,4 @@
-"""What can be wrong with the records of a batch: the kernels' codes, where it is, and what is said about it."""
+"""Faults of a batch's records: the kernels' codes, their place, and their texts."""
 
 from __future__ import annotations
 

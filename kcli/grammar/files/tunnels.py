@@ -1,4 +1,4 @@
-"""What stands before IP, as grammar: link layers, tags, labels and tunnels, each header as its specification has it.
+"""Grammars of the headers before IP: link layers, tags, labels and tunnels, each as its specification has it.
 
 Link layers, PKTAP and PFLOG among them: the LINKTYPE_ registry of tcpdump.org. 802.2 with SNAP (RFC 1042), 802.1BR,
 802.1ah; PPP (RFC 1661, 1662), PPPoE (RFC 2516); MPLS (RFC 3032, 4385); GRE (RFC 2784, 2890, 2637); ERSPAN

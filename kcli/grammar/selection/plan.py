@@ -1,4 +1,4 @@
-"""What a selection reads: the columns of its paths, level by level, laid out over a message's grammar.
+"""The plan of a selection: the columns of its paths, level by level, laid out over a message's grammar.
 
 A path names fields as errors do, without indices: `topics[].partitions[].fetchOffset`. Each `[]` begins a level, which
 has a row for every entry of that array in the whole message; the message itself is level "" with one row.

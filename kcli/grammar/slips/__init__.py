@@ -1,1 +1,1 @@
-"""What people do wrong when they write Kafka's bytes: candidates, what makes one likely, and hints that name it."""
+"""Common slips in writing Kafka's bytes: candidates, what makes one likely, and hints that name it."""

@@ -1,4 +1,4 @@
-"""What people do wrong with lengths and counts, each as a function that says which bytes would be right there."""
+"""Slips with lengths and counts, each as a function that gives the right bytes."""
 
 from __future__ import annotations
 

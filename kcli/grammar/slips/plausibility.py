@@ -1,4 +1,4 @@
-"""How unlikely the values of a message are: bytes read at the wrong place make odd names, codes and numbers."""
+"""The plausibility of a message's values: bytes read at the wrong place make odd names, codes and numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people do wrong at a field, each as a function that says which bytes would be right there.
+"""Slips at a field, each as a function that gives the right bytes.
 
 A repair takes bytes out of the message at a field and puts others in. Whether the message then reads to its end, and
 likely so, is for `search` to judge.

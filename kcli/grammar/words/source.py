@@ -1,4 +1,4 @@
-"""What a grammar's words read from: a buffer with a limit, or a stream read piece by piece."""
+"""Sources of a grammar's words: a buffer with a limit, or a stream read piece by piece."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What people do wrong when they write record batches: in the checksum, the header, the records."""
+"""Common slips in writing record batches: in the checksum, the header, the records."""

@@ -1,4 +1,4 @@
-"""What may be wrong with the header of a batch: its length, magic, counts, codec, or a field of another size."""
+"""Slips in the header of a batch: its length, magic, counts, codec, or a field of another size."""
 
 from __future__ import annotations
 

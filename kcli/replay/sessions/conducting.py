@@ -1,4 +1,4 @@
-"""When each fetch of a replay is sent: at its captured time or, with brokers rebuilt from the capture, in its order.
+"""The time of each fetch of a replay: as captured or, with brokers rebuilt from the capture, in its order.
 
 Against live brokers time is all there is. The captured brokers themselves, rebuilt, can do better: every request begins
 and every answer is made in the order in which the capture shows them, one after the other, each as of its captured

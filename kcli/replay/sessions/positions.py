@@ -1,4 +1,4 @@
-"""Where a replay fetches from in the live topics (`--offsets`).
+"""The positions from which a replay fetches in the live topics (`--offsets`).
 
 captured   the captured offset, kept where the live partition has it, else clamped to its beginning or end; one that was
            out of range in the capture stays what it was

@@ -1,4 +1,4 @@
-"""In which order captured logs took what was written to them: by the offsets that answers to Produce name.
+"""The order in which captured logs took writes: by the offsets in responses to Produce.
 
 Of two requests on their way at once, the times of a capture do not tell which one a partition took first; the offsets
 in their answers do. The mark that ends a transaction stands where none of the captured batches does.

@@ -1,4 +1,4 @@
-"""Which exchanges of a capture a replay makes again, and what of their order it keeps."""
+"""The exchanges of a capture that a replay makes again, and the part of their order that it keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where each captured request leads on the live cluster: to the coordinator or the leader of what it names."""
+"""The destination of each captured request on the live cluster: a coordinator, or a leader."""
 
 from __future__ import annotations
 

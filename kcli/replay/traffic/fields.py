@@ -1,4 +1,4 @@
-"""What each field of Kafka's messages is to a replay: a rule over the tables, so that a new message is covered.
+"""Rules of a replay for each field of Kafka's messages, over the tables, so that a new message is covered.
 
 Ids that a broker gives out (topic, producer and member ids, epochs, generations, offsets) are others on
 another cluster; names of topics, groups and transactions are others where the user wants it. All else stays.

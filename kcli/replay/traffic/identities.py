@@ -1,4 +1,4 @@
-"""What a live broker calls the things of a capture: pairs of values, learnt from answers to the same request."""
+"""Live ids and names for captured ones: pairs of values, learned from responses to the same request."""
 
 from __future__ import annotations
 

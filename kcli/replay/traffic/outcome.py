@@ -1,4 +1,4 @@
-"""What a replay came to, by API: captured and live exchanges side by side, in memory that does not grow."""
+"""The outcome of a replay, by API: captured and live exchanges side by side, in memory that does not grow."""
 
 from __future__ import annotations
 

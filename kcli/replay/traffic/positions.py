@@ -1,4 +1,4 @@
-"""Where the fetches of a replay go on: behind what live answers brought, as a consumer's do.
+"""The positions of a replay's fetches: after the records of live responses, as a consumer's.
 
 A live answer may bring more than the captured one: a fetch at the captured offset would read that again. So a partition
 is fetched where its latest live records end, unless the captured client went elsewhere itself; in a fetch session also

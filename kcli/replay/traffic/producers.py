@@ -1,4 +1,4 @@
-"""How the batches of captured idempotent producers are numbered on the live cluster."""
+"""The numbers of captured idempotent producers' batches on the live cluster."""
 
 from __future__ import annotations
 

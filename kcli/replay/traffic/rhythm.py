@@ -1,4 +1,4 @@
-"""When a replay sends: in the captured rhythm and order, and not too far ahead of what is still to be answered."""
+"""The rhythm of a replay: captured times and order, and not too far ahead of waiting responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What captures need of a cluster before they can run again: a first reading of them."""
+"""A first reading of captures: what a cluster needs for their replay."""
 
 from __future__ import annotations
 

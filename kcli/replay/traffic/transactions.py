@@ -1,4 +1,4 @@
-"""What newer versions do by themselves in a transaction, said to a broker of older ones in so many words (KIP-890).
+"""The steps that newer versions of transactions take by themselves, sent one by one to an older broker (KIP-890).
 
 From Produce v12 and TxnOffsetCommit v5 on, the broker itself adds partitions and groups to a transaction. In older
 versions a client has to: AddPartitionsToTxn and AddOffsetsToTxn come before.

@@ -1,4 +1,4 @@
-"""How a message may change: versions that a release has spoken stay as they are, whatever a newer definition says.
+"""Rules of a message's evolution: versions in a release stay as they are, whatever a newer definition says.
 
 Names don't count, a new tagged field may join a flexible version, and old versions may end (KIP-482, KIP-896); types,
 nullability, tags and their defaults, order and flexibility of a released version are settled once and for all.

@@ -1,5 +1,5 @@
-"""What Kafka's message generator refuses in a definition, rule by rule (MessageSpec, StructSpec, FieldSpec,
-StructRegistry, MessageDataGenerator of org.apache.kafka:generator 3.9.1).
+"""Rules of Kafka's message generator for definitions, one by one (MessageSpec, StructSpec, FieldSpec, StructRegistry,
+MessageDataGenerator of org.apache.kafka:generator 3.9.1).
 
 The rules look at the JSON as it is written, so that each finding knows the object it is about, and so its line.
 """

@@ -1,4 +1,4 @@
-"""What a definition says of its fields besides their bytes: what they are for, and how Kafka's own code treats them.
+"""Notes of a definition on its fields besides their bytes: their purpose, and how Kafka's own code treats them.
 
 The tables keep these notes in a file of their own, which only `kcli schema show --format json` and `schema doc` read:
 the facts, not the sentences of Kafka's sources. A draft's sentences are shown as its definition has them.

@@ -1,4 +1,4 @@
-"""What each record of a metadata log changes: a loader that reports it while it builds the image."""
+"""The changes of each record of a metadata log: a loader that reports them while it builds the image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a metadata log grows, and when its next snapshot and its retention come if it goes on like that.
+"""The growth of a metadata log, and the time of its next snapshot and retention at that rate.
 
 A controller takes a snapshot when so many bytes were written since the last one, or when that is so old and there is
 anything new (`SnapshotGenerator`). It deletes its oldest snapshot, and the log before the next one, when that is too

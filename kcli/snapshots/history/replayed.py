@@ -1,4 +1,4 @@
-"""Whether snapshots follow from each other and the log between them (`kcli snapshot verify --replay`).
+"""Checks that snapshots follow from each other and the log between them (`kcli snapshot verify --replay`).
 
 A snapshot and the log behind it make the next snapshot: the same objects, whatever the order of the records. Where the
 log begins at 0, the first one follows from it alone. Snapshots of one id, from several nodes, hold the same.

@@ -1,4 +1,4 @@
-"""What a metadata log does over time: records by type, the state of partitions, brokers that come and go, leaders."""
+"""A metadata log over time: records by type, the state of partitions, brokers that come and go, leaders."""
 
 from __future__ import annotations
 

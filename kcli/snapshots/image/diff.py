@@ -1,4 +1,4 @@
-"""What changed between two metadata images, object by object."""
+"""The changes between two metadata images, object by object."""
 
 from __future__ import annotations
 

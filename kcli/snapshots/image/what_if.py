@@ -1,4 +1,4 @@
-"""What becomes of partitions when brokers go (`kcli snapshot image --without`): offline, too few in sync, next leaders.
+"""Partitions without some brokers (`kcli snapshot image --without`): offline, too few in sync, next leaders.
 
 As a controller does when it fences a broker: it leaves the ISR, but the last one stays in it; with eligible leader
 replicas (KIP-966) it becomes one where the ISR falls below min.insync.replicas, and none stays. The next leader is the

@@ -1,4 +1,4 @@
-"""Whether the nodes of a quorum hold the same metadata (`kcli snapshot drift`).
+"""Compares the metadata of a quorum's nodes (`kcli snapshot drift`).
 
 Nodes are compared at one offset, the highest that all of them can show. What a node has not replicated yet is lag; what
 it has replicated, and holds otherwise, is drift.

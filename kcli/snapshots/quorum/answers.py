@@ -1,4 +1,4 @@
-"""What the controllers of a live quorum answer, each on its own port, and what is wrong with the quorum by that."""
+"""Answers of a live quorum's controllers, each on its own port, and the findings that follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who can be elected of a quorum's nodes, if just these are started as they are.
+"""The nodes of a quorum that can be elected, if just these are started as they are.
 
 A voter gives its vote to one whose log is not behind its own, by the last epoch and then by the end (KIP-595); it is
 asked by the voters that the candidate knows, under its node id and directory id (KIP-853), in the candidate's cluster.

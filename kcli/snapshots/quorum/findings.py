@@ -1,4 +1,4 @@
-"""What is wrong with the nodes of a quorum, and what to do: the findings of `kcli snapshot doctor`."""
+"""Findings of `kcli snapshot doctor` on the nodes of a quorum, with advice."""
 
 from __future__ import annotations
 

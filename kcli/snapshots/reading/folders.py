@@ -1,4 +1,4 @@
-"""What the folder of a node can show: which states, which changes, and when they were."""
+"""The folder of a node: the states, changes and times that it can show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What another metadata.version does not allow of an image: features, records, and what they would lose (KIP-778).
+"""Parts of an image that another metadata.version does not allow: features, records, and what they lose (KIP-778).
 
 Levels are those of Kafka 4.4's `MetadataVersion` and `Feature`; what a level can't hold is what its image writer
 reports as lost (`ImageWriterOptions.handleLoss`).

@@ -1,4 +1,4 @@
-"""What one pass over a snapshot or metadata log segment finds, for the rules of `verify` to judge.
+"""Evidence of one pass over a snapshot or metadata log segment, for the rules of `verify` to judge.
 
 Lists are bounded (`Noted`), so that a file with a million faults costs no more memory than a sound one.
 """

@@ -1,4 +1,4 @@
-"""What `verify` reports, and the registry of its rules.
+"""Findings of `verify`, and the registry of its rules.
 
 A rule is a function that yields findings on the evidence, registered under a name. An error is what Kafka would refuse,
 misread, or load as something other than was written. A note is unusual but valid.

@@ -1,4 +1,4 @@
-"""What the loss of one file of a metadata log would take of the state that the log leads to."""
+"""The loss of one file of a metadata log: the part of the state that goes with it."""
 
 from __future__ import annotations
 

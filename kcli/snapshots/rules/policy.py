@@ -1,4 +1,4 @@
-"""When to take a snapshot, how far the log may begin, which snapshots may go: KIP-630's rules as plain functions.
+"""KIP-630's rules as plain functions: when to take a snapshot, how far the log may begin, which snapshots may go.
 
 Offsets follow Apache Kafka: a snapshot's id holds its end offset E, so it includes E - 1. The KIP's draft wrote the
 last offset included; "a snapshot includes X - 1" is then E >= X, and "below LBO - 1" is E < LBO.

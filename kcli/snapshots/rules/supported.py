@@ -1,4 +1,4 @@
-"""Which finalized features and levels each release of Kafka supports (`Feature`, `MetadataVersion`)."""
+"""The finalized features and levels that each release of Kafka supports (`Feature`, `MetadataVersion`)."""
 
 from __future__ import annotations
 

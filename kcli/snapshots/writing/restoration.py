@@ -1,4 +1,4 @@
-"""Whether a metadata image is fit to start a new quorum with, and that image with the new quorum's voters.
+"""The fitness of a metadata image to start a new quorum, and that image with the new quorum's voters.
 
 A controller that finds a snapshot and no log begins its log where the snapshot ends (KIP-630). Who votes is said by
 `controller.quorum.voters` while kraft.version is 0, and by the VotersRecord from kraft.version 1 on (KIP-853): there

@@ -1,4 +1,4 @@
-"""What `decode pcap` says at the end: how much there was, what was odd, and whether every byte is accounted for."""
+"""The last lines of `decode pcap`: totals, oddities, and whether every byte is accounted for."""
 
 from __future__ import annotations
 

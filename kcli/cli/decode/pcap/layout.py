@@ -1,4 +1,4 @@
-"""How wide the columns of `decode pcap`'s table are, and where its text is broken."""
+"""The widths of columns in `decode pcap`'s table, and where its text is broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an exchange says, in a few words: by the API's own summary, or by the values that stand out."""
+"""Summaries of exchanges in a few words: by the API's own summary, or by the values that stand out."""
 
 from __future__ import annotations
 
