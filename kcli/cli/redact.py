@@ -46,7 +46,7 @@ SHORTEST_KEY = 16  # bytes
 @quiet_option("No progress, no closing summary.")
 @reading_options
 def redact(files: tuple[str, ...], **options: Any) -> None:
-    """Write captures without names, addresses, data and secrets: a capture that may leave the house.
+    """Anonymize captures for sharing: write them without names, addresses, data and secrets.
 
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. Names become others of the
     same shape, keys and values of records become as many letters; sizes, counts, times, offsets, errors, versions and

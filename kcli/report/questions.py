@@ -148,8 +148,8 @@ FROM calls GROUP BY connection ORDER BY bytes DESC, connection LIMIT {SHORT}
     ),
     ReportQuestion(
         "pairs",
-        "Who asks what of whom",
-        "By client, broker and API: what is behind the sums above.",
+        "Requests by client and broker",
+        "By client, broker and API: the parts of the sums above.",
         f"""
 SELECT client_id, server, api, min(api_version) AS min_version, max(api_version) AS max_version, {FIGURES}
 FROM calls GROUP BY client_id, server, api ORDER BY exchanges DESC, client_id, server, api LIMIT {LONG}

@@ -33,15 +33,15 @@ class Coordinators:
         return found.partitions[partition_for(key, len(found.partitions))].leader
 
     def group_refusal(self, node_id: int, group_id: str) -> int:
-        """Return the error code for who asks this node about a group; 0: it is the coordinator."""
+        """Return the error code of a request to this node about a group; 0: it is the coordinator."""
         return self.refusal(node_id, CONSUMER_OFFSETS, group_id)
 
     def transaction_refusal(self, node_id: int, name: str) -> int:
-        """Return the error code for who asks this node about a transactional id; 0: it is the coordinator."""
+        """Return the error code of a request to this node about a transactional id; 0: it is the coordinator."""
         return self.refusal(node_id, TRANSACTION_STATE, name)
 
     def refusal(self, node_id: int, topic: str, key: str) -> int:
-        """Return the error code for who asks this node about a key; 0: it is the coordinator."""
+        """Return the error code of a request to this node about a key; 0: it is the coordinator."""
         if self.shared or self.controller.node_ids == [node_id]:
             return 0
         leader = self.node(topic, key)

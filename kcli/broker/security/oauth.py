@@ -55,7 +55,7 @@ class TokenRules:
         return name, until
 
     def signed(self, token: str) -> Mapping[str, Any]:
-        """Return the claims of a token whose signature is right; its time is looked at by who asks."""
+        """Return the claims of a token whose signature is right; the caller checks its time."""
         import jwt
 
         assert self.keys is not None

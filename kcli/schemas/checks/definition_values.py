@@ -58,7 +58,7 @@ WORDS: dict[type, str] = {
 
 
 def fits(value: Any, kind: type) -> bool:
-    """Return whether Jackson makes that of it: null is none, numbers and truths may be text and the other way."""
+    """Return whether Jackson would coerce the value to this type: null to any, numbers and booleans to text and back."""
     if value is None:
         return True
     if kind is list:
