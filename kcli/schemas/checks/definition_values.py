@@ -58,7 +58,7 @@ WORDS: dict[type, str] = {
 
 
 def fits(value: Any, kind: type) -> bool:
-    """Return whether Jackson would coerce the value to this type: null to any, numbers and booleans to text and back."""
+    """Return whether Jackson would coerce the value to this type: null to any; numbers, booleans to text and back."""
     if value is None:
         return True
     if kind is list:
