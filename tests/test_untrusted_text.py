@@ -150,6 +150,7 @@ CASES: dict[str, list[str]] = {
         "127.0.0.1:{port} --duration 1 --client-config request.timeout.ms=1000", "{name} --duration 1",
     ],
     "stats": ["{capture} --by client --by topic --by group", "{garbage}", "{name}", "{capture} --client {name}"],
+    "top": ["{name}", "--proxy --bootstrap {name}", "--proxy --listen {name}", "-i {name} {capture}"],
 }  # fmt: skip
 NEEDED = {"pipeline": "pyspark", "report": "duckdb"}
 

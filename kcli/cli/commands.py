@@ -87,6 +87,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "watch": "snapshot.watch:watch",
     },
     "stats": "stats.command:stats",
+    "top": "top.command:top",
 }
 
 # What `--help` of a group says of its members, so that it need not import them.
@@ -159,6 +160,7 @@ HELP = {
     "snapshot verify": "Check snapshots, log segments or a whole directory against Kafka's rules.",
     "snapshot watch": "Follow a live quorum's metadata: each change when it is committed.",
     "stats": "Count exchanges of captures by API, client, topic and more: sizes, latencies, errors.",
+    "top": "Show who asks what now, how long it takes, and what is wrong, on the whole terminal.",
     "decode": "Read the bytes of Kafka: FILE as what it is, or captures, messages, batches, segments by name.",
     "encode": "Write the bytes of Kafka from JSON.",
     "fetch-session": "Fetch sessions (KIP-227) in captures: explained, judged and replayed.",
@@ -178,7 +180,7 @@ GROUPS = {
         "audit",
         "fetch-session",
     ),
-    "Capture live": ("capture", "proxy"),
+    "Capture live": ("capture", "proxy", "top"),
     "Talk to a cluster": ("send", "produce", "replay"),
     "Metadata of a cluster": ("snapshot",),
     "Bytes and protocol": ("encode", "check", "diff", "schema", "down-convert"),

@@ -32,13 +32,17 @@ class LiveInput(Stream):
     def __init__(self, pipe: Any = None) -> None:
         super().__init__(StandardInput() if pipe is None else pipe)
         self.name = name_of(STDIN) if pipe is None else self.name
-        self.began = False
+        self.began, self.over = pipe is not None, False
         self.descriptor = -1  # nothing tells whether something has come
         with contextlib.suppress(OSError, AttributeError):
             self.descriptor = (sys.stdin if pipe is None else pipe).fileno()
 
     def readinto(self, room: Any) -> int | None:  # type: ignore[override]
-        """See io.RawIOBase. The first bytes may have been looked at before, and are waited for."""
+        """Read what has come, see io.RawIOBase. What was looked at before is waited for; once it is `over`, that is the
+        end.
+        """
+        if self.over:
+            return 0
         if self.began and self.descriptor >= 0 and not select.select([self.descriptor], [], [], IDLE_S)[0]:
             return None
         self.began = True

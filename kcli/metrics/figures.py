@@ -62,6 +62,11 @@ class Load(Figures):
             self.seconds += own_ms / 1000
             self.slots[bisect_left(BOUNDS, own_ms / 1000)] += 1
 
+    @property
+    def errors_by_name(self) -> dict[str, int]:
+        """Errors by name, the most frequent first."""
+        return dict(sorted(self.names.items(), key=lambda each: (-each[1], each[0])))
+
     def join(self, other: Load) -> None:
         """Count what another has counted, too."""
         self.merge(other)
@@ -131,9 +136,10 @@ class LiveFigures:
         self.seen: dict[str, float] = {}  # when a client last asked anything
         self.events: Counter[str] = Counter()
         self.findings: Sequence[Finding] = ()
+        self.judged = False  # at least once
         self.started = clock()
         self.settled: float | None = None
-        self.last_ns = 0  # when the latest exchange was complete
+        self.first_ns = self.last_ns = 0  # when the first exchange was complete, and the latest
         self._waiting: dict[str, list[Any]] = {}
 
     # --- called by the thread that reads
@@ -165,7 +171,7 @@ class LiveFigures:
     def judge(self, findings: Sequence[Finding], topics: Iterable[tuple[str, str]] = ()) -> None:
         """Take the findings that there are now, and topics' names by their ids."""
         with self.lock:
-            self.findings = tuple(findings)
+            self.findings, self.judged = tuple(findings), True
             self._name_topics(topics)
 
     def _name_topics(self, named: Iterable[tuple[str, str]]) -> None:
@@ -223,6 +229,7 @@ class LiveFigures:
                 if named:
                     self.errors_by.at(api, client, broker).update(named)
                 self.seen[client] = now
+                self.first_ns = min(self.first_ns or end, end)
                 self.last_ns = max(self.last_ns, end)
         return answers
 
@@ -307,6 +314,10 @@ class LiveFigures:
     def latest_seconds(self) -> float:
         """Return how long the time of the latest figures is."""
         return max(min(WINDOW_S, self.clock() - self.started), 0.001)
+
+    def total_seconds(self) -> float:
+        """Return how long the time of all figures is, by the times of packets."""
+        return max((self.last_ns - self.first_ns) / 1e9, 0.001)
 
     def lags(self) -> dict[tuple[str, str, str], int]:
         """Return the records that consumers are behind by (group, client, topic); group "": not known."""

@@ -85,6 +85,7 @@ PINNED = """
     snapshot watch
     sql
     stats
+    top
 """
 
 

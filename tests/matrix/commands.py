@@ -20,6 +20,7 @@ NOT_RUN = {
     "capture": "captures until it is interrupted",
     "pipeline run": "starts Spark",
     "proxy": "serves until it is interrupted",
+    "top": "shows traffic on a terminal until it is ended",
 }
 
 # Values of an option whose type does not say them, by its metavar, else by its name; OUT and OTHER are files to write.

@@ -42,13 +42,15 @@ class StatisticsColumn(NamedTuple):
         return min(self.size, self.enough)
 
 
-def table_lines(names: Sequence[str], rows: Sequence[Row], room: int | None) -> Iterator[str]:
-    """Yield headings and a line for each row. room: cells that a line has at most; None: as many as it takes."""
+def table_lines(names: Sequence[str], rows: Sequence[Row], room: int | None, *, below: bool = True) -> Iterator[str]:
+    """Yield headings and a line for each row. room: cells that a line has at most; None: as many as it takes.
+    below: errors by name that have no column have a line of their own.
+    """
     groups = [group_column(name, rows) for name in names]
     figures = figure_columns(rows)
     if room is not None:
         groups, figures = fitted(groups, figures, room)
-    yield from lines_of([*groups, *figures], rows, room)
+    yield from lines_of([*groups, *figures], rows, room, below)
 
 
 def group_column(name: str, rows: Sequence[Row]) -> StatisticsColumn:
@@ -114,6 +116,9 @@ SHOWN = (
     ShownFigure("p95_ms", "p95 ms", time_text, 8),
     ShownFigure("p99_ms", "p99 ms", time_text, 1),
     ShownFigure("max_ms", "max ms", time_text),
+    ShownFigure("lag", "lag", count_text, optional=True),
+    ShownFigure("idle", "idle/s", rate_text, 6, True),
+    ShownFigure("replication", "repl/s", rate_text, 6, True),
     ShownFigure("per_second", "/s", rate_text, 4, True),
     ShownFigure("records_per_request", "rec/req", rate_text, 5, True),
     ShownFigure("empty_share", "empty", share_text, 5, True),
@@ -153,10 +158,10 @@ def cut_column(column: StatisticsColumn, size: int) -> StatisticsColumn:
     return column._replace(title=cut(column.title, size), cells=[shorter(cell, size) for cell in column.cells])
 
 
-def lines_of(columns: list[StatisticsColumn], rows: Sequence[Row], room: int | None) -> Iterator[str]:
+def lines_of(columns: list[StatisticsColumn], rows: Sequence[Row], room: int | None, below: bool) -> Iterator[str]:
     """Yield headings and rows; errors by name are below a row where they have no column."""
     sizes = [column.size for column in columns]
-    below = all(column.title != BY_NAME for column in columns)
+    below = below and all(column.title != BY_NAME for column in columns)
     for row in range(-1, len(rows)):
         cells = [
             pad(legible(column.title if row < 0 else column.cells[row]), size, right=column.right)

@@ -29,6 +29,7 @@ ELSEWHERE = {
     "replay",
     "fetch-session replay",
     "snapshot extract",
+    "top",
     "redact",
 }
 

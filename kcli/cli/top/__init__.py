@@ -1,0 +1,1 @@
+"""`kcli top`: who asks what now, and what is wrong."""

@@ -1,0 +1,149 @@
+"""`kcli top`: who asks what, how long it takes and what is wrong, on the whole terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from kcli.cli.options.capture_files import captures_in
+from kcli.cli.options.client import client_options
+from kcli.cli.options.inputs import check_files, port_option, quiet_option, reading_options
+from kcli.cli.options.listen import listen_address
+from kcli.errors import UsageError
+from kcli.extras import require
+
+TICK_S = 0.25  # keys are waited for
+DRAW_S = 1.0  # between two screens without a key
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="[FILE|DIR...]")
+@click.option("-i", "--interface", metavar="IFACE", help="Capture there, as kcli capture does.  [default: any]")
+@click.option(
+    "--proxy", is_flag=True, help="Stand before a cluster, as kcli proxy does: --bootstrap, --config, --listen."
+)
+@client_options
+@click.option("--listen", metavar="HOST:PORT", help="Where clients connect to the proxy; any free port by default.")
+@port_option
+@quiet_option("Nothing else is said anyway.", used=False)
+@reading_options
+def top(files: tuple[str, ...], **options: Any) -> None:
+    """Show clients, brokers, topics, groups and APIs by rate, latency, errors and lag, and what is wrong.
+
+    Of live traffic by default (`kcli capture`), of a proxy's (--proxy), or of captures: FILE, DIR with captures in it,
+    - for a stream of packets that still comes. Figures are of the latest ten seconds, of a FILE since its start.
+    Latency is without the wait that a Fetch asks for; Fetches without news and those of brokers are folded. A row
+    opens to its exchanges, an exchange to its bytes; ? shows the keys. It needs a terminal.
+
+    \b
+    kcli top
+    kcli top -i eth0 --port 9092
+    kcli top --proxy --bootstrap kafka:9092 --listen 127.0.0.1:9192
+    kcli top night.pcap
+    ssh broker tcpdump -i any -U -w - port 9092 | kcli top -
+    """
+    words = feeding_words(files, options)
+    if files:
+        check_files(files)
+    require("kcli top", "sql")
+    from kcli.cli.top.terminal import Terminal
+
+    with Terminal() as terminal:
+        run(terminal, files, words, options)
+
+
+def feeding_words(files: Sequence[str], options: dict[str, Any]) -> list[str]:
+    """Return the command line of what feeds the screen; none where it reads files.
+
+    UsageError: the options don't go together.
+    """
+    of_proxy = options["bootstrap"], options["settings"], options["listen"]
+    if options["proxy"] and (files or options["interface"]):
+        raise UsageError("--proxy: what is seen is the proxy's; leave out FILE and --interface")
+    if files and options["interface"]:
+        raise UsageError("-i: what is captured, or FILE; not both")
+    if not options["proxy"]:
+        if any(of_proxy):
+            raise UsageError("--bootstrap, --config, --listen: --proxy is missing")
+        ports = [word for port in options["ports"] for word in ("--port", str(port))]
+        return [] if files else ["capture", "-i", options["interface"] or "any", *ports]
+    if options["listen"]:
+        listen_address("--listen", options["listen"])
+    given = [("--bootstrap", options["bootstrap"]), *(("--config", each) for each in options["settings"])]
+    given.append(("--listen", options["listen"]))
+    return ["proxy", *(word for name, value in given if value for word in (name, value))]
+
+
+def run(terminal: Any, files: Sequence[str], words: Sequence[str], options: dict[str, Any]) -> None:
+    """Read, and show, until somebody ends it."""
+    from kcli.cli.top.exchanges import exchanges_of
+    from kcli.cli.top.packets import RecentPackets
+    from kcli.cli.top.sources import Reader, fed
+    from kcli.cli.top.view import View
+    from kcli.diagnose.following import LiveInput
+    from kcli.metrics.figures import LiveFigures
+
+    figures, feeder, recent = LiveFigures(), None, None
+    read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
+    if words and words[0] == "proxy":
+        read["ports"] = ()
+    with contextlib.ExitStack() as stack:
+        given: list[Any] = []
+        if words:
+            feeder, stream, recent = stack.enter_context(fed(words))
+            given.append(stream)
+        elif tuple(files) == ("-",):
+            recent = RecentPackets(open(0, "rb", buffering=0, closefd=False))  # noqa: SIM115
+            given.append(LiveInput(recent))
+        else:
+            given.extend(captures_in(tuple(files)))
+        reader = Reader(figures, given, read)
+        reader.start()
+        stack.callback(reader.stop)
+        paths = [each for each in given if isinstance(each, str)]
+        view = View(
+            figures,
+            source_text(files, words),
+            lambda wanted: exchanges_of(paths, None if recent is None else recent.recent(), wanted, read),
+            whole=bool(paths),
+        )
+        show(terminal, view, reader, feeder)
+
+
+def show(terminal: Any, view: Any, reader: Any, feeder: Any) -> None:
+    """Draw the screen and follow keys, until "q". KcliError: what reads has failed."""
+    due = 0.0
+    while True:
+        if feeder is not None:
+            feeder.check()
+            view.source = feeder_text(view.source, feeder.lines)
+        if reader.failure is not None:
+            raise reader.failure
+        view.over = not reader.is_alive()
+        if time.monotonic() >= due:
+            view.refresh()
+            terminal.draw(view.screen(*terminal.size()))
+            due = time.monotonic() + DRAW_S
+        for key in terminal.pressed(TICK_S):
+            if not view.key(key):
+                return
+            due = 0.0
+
+
+def source_text(files: Sequence[str], words: Sequence[str]) -> str:
+    """Name what is read."""
+    if not words:
+        return "standard input" if tuple(files) == ("-",) else ", ".join(files)
+    return "kcli proxy" if words[0] == "proxy" else " ".join(words)
+
+
+def feeder_text(known: str, lines: Callable[[], list[str]]) -> str:
+    """Return the source with the address of the proxy, once it has said that."""
+    if known != "kcli proxy":
+        return known
+    said = [line for line in lines() if line.startswith("bootstrap.servers=")]
+    return said[0] if said else known

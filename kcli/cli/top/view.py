@@ -1,0 +1,259 @@
+"""What `kcli top` shows, as lines, and what keys do to it; it knows no terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.cli.diagnose.text import COLOURS, counted_by_severity
+from kcli.cli.stats.table import table_lines
+from kcli.cli.terminal.cells import cut, width
+from kcli.cli.top.exchanges import Wanted, bytes_of, table_of, wanted_by
+from kcli.cli.top.rows import SORTS, TABS, Line, lines_of, sorted_lines
+from kcli.counting import counted
+from kcli.metrics.figures import IDLE, REPLICATION, WINDOW_S, LiveFigures
+
+MOST_FINDINGS = 3  # shown in full
+HELP = (
+    "1-5, Tab   clients, brokers, topics, groups, APIs",
+    "s, r       sort by another figure; the other way round",
+    "/          only rows whose names have a text; Esc shows all again",
+    "i          fold or unfold Fetches without news, and those of brokers",
+    "w          the latest seconds, or all since the start",
+    "p          stand still, and go on",
+    "f          all findings",
+    "up, down   choose a row (or k, j); Page Up and Down",
+    "Enter      the exchanges of a row; then the bytes of one; Esc goes back",
+    "q          end",
+)
+KEYS = "Enter open  1-5 Tab  s sort  r reverse  / filter  i fold  w time  f findings  ? q"
+BACK_KEYS = "Enter open  Esc back  q end"
+
+
+class Shown(NamedTuple):
+    """A line of the screen. colour: of click's; chosen: it is the row under the cursor."""
+
+    text: str
+    colour: str | None = None
+    bold: bool = False
+    chosen: bool = False
+
+
+@dataclass
+class Page:
+    """What is opened above the rows: lines, and the exchanges that they are of, where one can be opened."""
+
+    title: str
+    make: Callable[[int], list[str]]
+    exchanges: Sequence[Exchange] = ()
+    headings: int = 0
+    cursor: int = 0
+
+
+@dataclass
+class View:
+    """The state of the screen. source: names what is read; open: gives the exchanges of a row."""
+
+    figures: LiveFigures
+    source: str
+    open: Callable[[Wanted], list[Exchange]]
+    whole: bool = False
+    tab: int = 0
+    sort: str = SORTS[0]
+    reverse: bool = False
+    wanted: str = ""
+    typing: bool = False
+    folded: bool = True
+    paused: bool = False
+    over: bool = False
+    cursor: int = 0
+    pages: list[Page] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    height: int = 24
+
+    # --- what is shown
+
+    def refresh(self) -> None:
+        """Take the figures as they are now, unless it stands still."""
+        if self.paused:
+            return
+        with self.figures.lock:
+            counts = self.figures.total if self.whole else self.figures.latest()
+            seconds = self.figures.total_seconds() if self.whole else self.figures.latest_seconds()
+            lines = lines_of(self.figures, counts, TABS[self.tab], seconds, folded=self.folded)
+            self.totals = lines_of(self.figures, counts, TABS[1], seconds, folded=True)
+            self.findings = tuple(self.figures.findings)
+            self.judged = self.figures.judged
+        self.lines = sorted_lines(lines, self.sort, reverse=self.reverse, wanted=self.wanted)
+        self.cursor = max(0, min(self.cursor, len(self.lines) - 1))
+
+    def screen(self, columns: int, rows: int) -> list[Shown]:
+        """Return the lines of a screen of that size."""
+        self.height = rows
+        made = [*self.page_lines(columns, rows)] if self.pages else [*self.row_lines(columns, rows)]
+        return [each._replace(text=cut(each.text, columns)) for each in made[:rows]]
+
+    def row_lines(self, columns: int, rows: int) -> Iterator[Shown]:
+        """Yield the screen of rows."""
+        head = [Shown(self.headline(columns), bold=True), *self.finding_lines(columns), Shown(self.tab_line())]
+        yield from head
+        room = max(rows - len(head) - 3, 1)  # headings, what is folded, keys
+        first = max(0, min(self.cursor - room + 1, len(self.lines) - room)) if self.cursor >= room else 0
+        tab = TABS[self.tab]
+        shown = self.lines[first : first + room]
+        table = [*table_lines((tab.column,), [line.as_row(tab.column) for line in shown], columns - 2, below=False)]
+        yield Shown(f"  {table[0]}", bold=True)
+        for place, text in enumerate(table[1:]):
+            chosen = first + place == self.cursor
+            colour = "red" if shown[place].load.errors else None
+            yield Shown(f"{'>' if chosen else ' '} {text}", colour, chosen=chosen)
+        if not shown:
+            yield Shown("  nothing yet" if not self.wanted else f"  no name has {self.wanted!r}")
+        for _ in range(room - max(len(shown), 1)):
+            yield Shown("")
+        yield Shown(self.folded_text(columns))
+        yield Shown(f"filter: {self.wanted}_" if self.typing else KEYS)
+
+    def page_lines(self, columns: int, rows: int) -> Iterator[Shown]:
+        """Yield the screen of what is opened."""
+        page = self.pages[-1]
+        yield Shown(page.title, bold=True)
+        lines = page.make(columns - 2)
+        head, body = lines[: page.headings], lines[page.headings :]
+        room = max(rows - 2 - len(head), 1)
+        page.cursor = max(0, min(page.cursor, len(body) - 1))
+        yield from (Shown(f"  {text}", bold=True) for text in head)
+        first = max(0, min(page.cursor - room + 1 if page.exchanges else page.cursor, len(body) - room))
+        for place, text in enumerate(body[first : first + room]):
+            chosen = bool(page.exchanges) and first + place == page.cursor
+            yield Shown(f"{'>' if chosen else ' '} {text}", chosen=chosen)
+        for _ in range(room - len(body[first : first + room])):
+            yield Shown("")
+        yield Shown(BACK_KEYS)
+
+    def headline(self, columns: int) -> str:
+        """Say what is read, and how much of it there is."""
+        seconds = self.figures.total_seconds() if self.whole else self.figures.latest_seconds()
+        count = sum(line.load.exchanges for line in self.totals)
+        state = "paused  " if self.paused else "ended  " if self.over else ""
+        span = f"all {seconds:,.1f} s" if self.whole else f"latest {WINDOW_S:.0f} s"
+        right = f"{state}{span}: {count / seconds:,.1f}/s to {counted(len(self.totals), 'broker')}"
+        left = cut(f"kcli top  {self.source}", max(columns - width(right) - 2, 9))
+        return f"{left}{' ' * max(columns - width(left) - width(right), 2)}{right}"
+
+    def finding_lines(self, columns: int) -> Iterator[Shown]:
+        """Yield the gravest findings."""
+        for each in self.findings[:MOST_FINDINGS]:
+            word = each.severity.upper() if each.severity == "critical" else each.severity
+            yield Shown(cut(f"{word:8}  {each.finding}  {each.text}", columns), COLOURS[each.severity])
+        if len(self.findings) > MOST_FINDINGS:
+            yield Shown(f"{counted_by_severity(self.findings)}: f shows all")
+        if not self.findings:
+            yield Shown("nothing is wrong" if self.judged else "findings: not judged yet")
+
+    def tab_line(self) -> str:
+        """Name the tabs, and how rows are chosen and sorted."""
+        tabs = " ".join(f"[{tab.title}]" if place == self.tab else tab.title for place, tab in enumerate(TABS))
+        order = f"{self.sort}{' reversed' if self.reverse else ''}"
+        return f"{tabs}   by {order}" + (f"   with {self.wanted!r}" if self.wanted else "")
+
+    def folded_text(self, columns: int) -> str:
+        """Say what is folded."""
+        rates = {kind: sum(line.values.get(kind) or 0 for line in self.totals) for kind in (IDLE, REPLICATION)}
+        if not self.folded or not any(rates.values()):
+            return ""
+        return cut(
+            f"folded: {rates[IDLE]:,.1f} Fetches/s without news, {rates[REPLICATION]:,.1f} of brokers (i unfolds)",
+            columns,
+        )
+
+    # --- what keys do
+
+    def key(self, key: str) -> bool:
+        """Follow a key: a character, or "up", "down", "page up", "enter", "escape", ...; False: the end."""
+        if self.typing:
+            self.type(key)
+        elif key in ("q", "interrupt"):
+            return False
+        elif key in ("up", "down", "page up", "page down", "home", "end", "k", "j"):
+            self.move(key)
+        elif key == "enter":
+            self.enter()
+        elif key in ("escape", "backspace") and (self.pages or self.wanted):
+            if self.pages:
+                self.pages.pop()
+            else:
+                self.wanted = ""
+        elif key == "?":
+            self.pages.append(Page("keys", lambda _columns: [*HELP]))
+        elif key == "f":
+            self.pages.append(Page("findings", self.findings_text))
+        elif not self.pages:
+            self.choose(key)
+        if key == "interrupt":
+            return False
+        self.refresh()
+        return True
+
+    def type(self, key: str) -> None:
+        """Take a character of the filter."""
+        if key in ("enter", "escape", "interrupt"):
+            self.typing = False
+            self.wanted = "" if key == "escape" else self.wanted
+        elif key == "backspace":
+            self.wanted = self.wanted[:-1]
+        elif len(key) == 1 and key.isprintable():
+            self.wanted += key
+
+    def choose(self, key: str) -> None:
+        """Change what rows are shown, and how."""
+        if key in ("tab", "back tab") or (key.isdecimal() and 0 < int(key) <= len(TABS)):
+            step = {"tab": self.tab + 1, "back tab": self.tab - 1}.get(key)
+            self.tab = int(key) - 1 if step is None else step % len(TABS)
+            self.cursor = 0
+        elif key in ("s", "S"):
+            step = 1 if key == "s" else -1
+            self.sort = SORTS[(SORTS.index(self.sort) + step) % len(SORTS)]
+        elif key == "/":
+            self.typing, self.wanted = True, ""
+        else:
+            name = {"r": "reverse", "i": "folded", "w": "whole", "p": "paused"}.get(key)
+            if name is not None:
+                setattr(self, name, not getattr(self, name))
+
+    def move(self, key: str) -> None:
+        """Move the cursor."""
+        page = max(self.height - 8, 1)
+        step = {"up": -1, "k": -1, "down": 1, "j": 1, "page up": -page, "page down": page}.get(key)
+        target: Page | View = self.pages[-1] if self.pages else self
+        target.cursor = (0 if key == "home" else 1 << 30) if step is None else max(0, target.cursor + step)
+
+    def enter(self) -> None:
+        """Open the exchanges of the row, or the bytes of the exchange."""
+        if not self.pages:
+            if self.lines:
+                self.open_row(self.lines[self.cursor].name)
+        elif self.pages[-1].exchanges:
+            page = self.pages[-1]
+            one = page.exchanges[min(page.cursor, len(page.exchanges) - 1)]
+            lines = bytes_of(one)
+            self.pages.append(Page(f"{one.api} v{one.version}, {one.outcome}", lambda _columns: lines))
+
+    def open_row(self, name: str) -> None:
+        """Open the latest exchanges of a row."""
+        column = TABS[self.tab].column
+        with self.figures.lock:
+            wanted = wanted_by(self.figures, column, name)
+        found = self.open(wanted)
+        title = f"{column} {name}: the latest {len(found)} exchanges"
+        last = max(len(found) - 1, 0)
+        self.pages.append(Page(title, lambda columns: table_of(found, columns), found, headings=1, cursor=last))
+
+    def findings_text(self, columns: int) -> list[str]:
+        """Return all findings in full."""
+        from kcli.cli.diagnose.text import finding_lines
+
+        lines = [line for each in self.findings for line in finding_lines(each, columns, colour=False, whole=True)]
+        return lines or ["nothing is wrong" if self.judged else "not judged yet"]
