@@ -30,6 +30,7 @@ NO_VERBS = """
     Others Records Rows Rule Rules Seconds Several So Some Something Text Texts That The Their These They This Those To
     Topics Two Until Up Values Versions What Whatever When Where Whether Which Who Whom Whose Why With Without Words
     """
+CLAUSES = "How What Whatever When Where Whether Which Who Whom Whose Why"
 PACKAGES = sorted({path.parent for path in (ROOT / "kcli").rglob("__init__.py")})
 MODULES = sorted(path for path in (ROOT / "kcli").rglob("*.py*") if path.suffix in (".py", ".pyx"))
 SOURCES = sorted(
@@ -80,6 +81,17 @@ def test_a_module_says_what_it_is_and_packages_what_they_offer() -> None:
         if "__all__" in names and path.name != "__init__.py" and name not in VOCABULARIES:
             offering.append(name)
     assert not silent and not offering
+
+
+def test_docstrings_name_a_thing_and_not_by_a_clause() -> None:
+    found = []
+    for path in MODULES:
+        inside = path.relative_to(ROOT / "kcli")
+        if path.suffix == ".py" and inside.parts[0] not in NOUNS_YET:
+            things = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Module | ast.ClassDef)]
+            found += [f"{inside}: {text[:60]}" for each in things
+                      if (text := ast.get_docstring(each)) and text.split()[0] in CLAUSES.split()]  # fmt: skip
+    assert not found, "\n".join(found)
 
 
 def test_docstrings_of_functions_begin_with_a_verb() -> None:

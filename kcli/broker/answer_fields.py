@@ -79,7 +79,7 @@ def without_borrowed(answer: Any) -> Any:
 
 
 class Places:
-    """Where an answer in one version takes values of the request."""
+    """The values of the request that an answer in one version takes."""
 
     def __init__(self, request: Shape, version: int) -> None:
         self.request, self.version = request, version

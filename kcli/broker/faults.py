@@ -49,7 +49,7 @@ BETWEEN_PIECES = 0.001
 
 @dataclass
 class Rule:
-    """Which requests (apis: keys, empty for all; partition -1: all), and what happens. Times in ms, sizes in
+    """A fault rule: its requests (apis: keys, empty for all; partition -1: all), and its effects. Times in ms, sizes in
     bytes.
     """
 
@@ -99,7 +99,7 @@ class Rule:
 
 
 class Api(Protocol):
-    """What a request asks for."""
+    """The API of a request."""
 
     @property
     def key(self) -> int:
@@ -126,7 +126,7 @@ class Asked(Protocol):
 
 
 class Sink(Protocol):
-    """Where a response goes: a connection."""
+    """The connection that a response goes to."""
 
     half_closed: asyncio.Event
     writer: ResponseWriter
@@ -137,7 +137,7 @@ class Sink(Protocol):
 
 
 class Plan:
-    """What happens to one request, by all the rules that apply to it."""
+    """The plan for one request, by all the rules that apply to it."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.delay = sum(each.delay for each in rules) / 1000

@@ -44,7 +44,9 @@ class LogOwner(Protocol):
 
 
 class Shown(NamedTuple):
-    """What fetchers see of a log: high watermark, last stable offset, first offset, and the end, for followers."""
+    """The offsets of a log that fetchers see: high watermark, last stable offset, first offset, and the end, for
+    followers.
+    """
 
     high: int
     stable: int

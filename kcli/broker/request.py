@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Client(Protocol):
-    """Who sent a request. dialect: the one both sides agreed on; software: what the client called itself.
+    """The sender of a request. dialect: the one both sides agreed on; software: what the client called itself.
 
     login: how it logs in, None where nobody has to.
     """
@@ -123,7 +123,7 @@ class AnswerRules(Protocol):
 
 
 class Services(Protocol):
-    """What a broker provides to the handlers of all its nodes."""
+    """The services of a broker to the handlers of all its nodes."""
 
     @property
     def configs(self) -> Configs:

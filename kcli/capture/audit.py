@@ -144,7 +144,9 @@ def counts(exchange: Exchange) -> bool:
 
 @dataclass(slots=True)
 class Talk:
-    """What ApiVersions said on one connection: the client's software, and the newest version offered of each API."""
+    """The profile of a connection by its ApiVersions: the client's software, and the newest version offered of each
+    API.
+    """
 
     software: str | None = None
     version: str | None = None
@@ -181,7 +183,7 @@ def merge(clients: Iterable[Client]) -> list[Client]:
 
 
 class Judge:
-    """What a release accepts of what clients used; UsageError: the tables lack the release.
+    """Judges clients by what a release accepts; raises UsageError if the tables lack the release.
 
     Clients of one program use the same versions as often as each other, so what is said of one serves the next.
     """

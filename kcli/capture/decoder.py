@@ -25,7 +25,7 @@ S = TypeVar("S", bound=Sink)
 
 @dataclass(frozen=True, slots=True)
 class DecodeOptions:
-    """How captures are read.
+    """The options of reading captures.
 
     ports: of servers; connections without one are left out. dialect: of message definitions laid over Kafka's own.
     records: what lines show of records fields. names: values too show a topic's name beside its id, as `_topicName`.

@@ -168,8 +168,9 @@ class Figures:
 
 
 class TcpFigures(NamedTuple):
-    """What TCP says of connections. round_trip_ms: the least of their handshakes, None where none was seen.
-    retransmissions: segments with bytes that had come before. opened: how many handshakes were seen."""
+    """Figures of TCP for connections. round_trip_ms: the least of their handshakes, None where none was seen.
+    retransmissions: segments with bytes that had come before. opened: how many handshakes were seen.
+    """
 
     round_trip_ms: float | None
     retransmissions: int

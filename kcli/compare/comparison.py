@@ -69,8 +69,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What only one side has. kind: error, version (of requests), client, software, topic, compression, offer or
-    finding. verdict: "new" or "gone". grave: a finding of a warning or worse that was not there before."""
+    """A thing that only one side has. kind: error, version (of requests), client, software, topic, compression, offer
+    or finding. verdict: "new" or "gone". grave: a finding of a warning or worse that was not there before.
+    """
 
     verdict: str
     kind: str

@@ -24,7 +24,7 @@ MOST_AWAITED = 1 << 16  # requests that are remembered until their responses com
 
 
 class Services(Protocol):
-    """What the proxy provides to its connections."""
+    """The services of the proxy to its connections."""
 
     @property
     def gate(self) -> Gate:
@@ -66,7 +66,7 @@ class Services(Protocol):
 
 
 class Route(Protocol):
-    """Where a listener's connections lead."""
+    """The destination of a listener's connections."""
 
     async def dial(self, make: Callable[[], Side]) -> Address:
         """Connect to the broker; the address that was reached. NetworkError."""

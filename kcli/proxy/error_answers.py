@@ -22,7 +22,7 @@ ERROR = "rrorCode"  # errorCode, partitionErrorCode, ...
 
 
 class Place(NamedTuple):
-    """What an error is about: topic "" is the whole message, partition -1 a topic as a whole."""
+    """The place of an error: topic "" is the whole message, partition -1 a topic as a whole."""
 
     topic: str = ""
     partition: int = -1

@@ -18,7 +18,9 @@ WILDCARDS = ("", "0.0.0.0", "::")
 
 
 class BrokerRoute:
-    """Where a listener's connections lead: to the first of some addresses that takes them. config: TLS, timeouts."""
+    """The destination of a listener's connections: the first of some addresses that takes them.
+    config: TLS, timeouts.
+    """
 
     def __init__(self, addresses: Sequence[Address], config: ClientConfig) -> None:
         self.addresses, self.config = tuple(addresses), config
@@ -39,7 +41,7 @@ class BrokerRoute:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the proxy listens, and what it says of that.
+    """The addresses of the proxy, and those that it advertises.
 
     host, port: of the first listener; a broker has the port behind it by as many as its id, or with port 0 a free one.
     mapped: where brokers are that have another place, by id. advertised: the host that clients are told; "": that of

@@ -48,8 +48,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class LineForm:
-    """What lines say. full: of each batch its records, too; payloads: what an exact encode needs; positions: where each
-    batch stands. record: decodes records further; secrets: show them."""
+    """The form of lines. full: of each batch its records, too; payloads: what an exact encode needs; positions: where
+    each batch stands. record: decodes records further; secrets: show them.
+    """
 
     full: bool
     record: Hook | None = None

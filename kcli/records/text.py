@@ -20,7 +20,7 @@ Hook = Callable[[bytes | None, bytes | None], bytes]
 
 @dataclass(slots=True)
 class Findings:
-    """What was wrong in the bytes that were read: positions are those of the source."""
+    """Faults of the bytes that were read: positions are those of the source."""
 
     batches: int = 0
     records: int = 0

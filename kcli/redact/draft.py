@@ -31,7 +31,7 @@ class DraftPacket(NamedTuple):
 
 
 class Extents:
-    """Where the bytes of one direction of a connection stand in the draft; places in the direction do not wrap.
+    """The places in the draft of the bytes of one direction of a connection; places in the direction do not wrap.
 
     settled: bytes before it have been decided upon. What is repeated gets the same bytes.
     """

@@ -24,7 +24,7 @@ KINDS = ("topics", "groups", "clients", "transactions", "principals", "hosts", "
 
 
 class Rule(NamedTuple):
-    """How a field is replaced.
+    """The rule of redaction for a field.
 
     way: "name", "host", "principal" (TYPE:NAME), "resource" (a name, or a broker's number), "coordinator" (a group, a
     transactional id, or group:topic id:partition), "address", "uuid"; "text" and "nothing": only its size stays;

@@ -41,7 +41,9 @@ KIND_OF_KEY = {0: "groups", 1: "transactions"}  # FindCoordinator's keyType
 
 
 class Around(NamedTuple):
-    """What is around a message. request: of what an envelope answers, that inside; login: of a request's connection."""
+    """The surroundings of a message. request: of what an envelope answers, that inside; login: of a request's
+    connection.
+    """
 
     request: bytes = b""
     login: Login | None = None

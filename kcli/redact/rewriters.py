@@ -38,7 +38,7 @@ UNKNOWN = "_unknownTaggedFields[].tag"
 
 
 class Frames(Protocol):
-    """What redacts field by field, where a rewriter asks what stands for a field (`kcli.redact.messages`)."""
+    """The redactor of fields, for a rewriter that asks for the replacement of one (`kcli.redact.messages`)."""
 
     names: Pseudonyms
     keep: frozenset[str]

@@ -17,7 +17,7 @@ from kcli.errors import UsageError
 
 
 class TimedStep(Protocol):
-    """What a client did at once. seconds: since the first step of all, as captured."""
+    """A step of a client. seconds: since the first step of all, as captured."""
 
     @property
     def seconds(self) -> float: ...

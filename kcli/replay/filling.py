@@ -49,7 +49,7 @@ class Piece(NamedTuple):
 
 @dataclass
 class Filled:
-    """What was written. left: partitions that were not empty, or would need too many made-up records."""
+    """The outcome of filling topics. left: partitions that were not empty, or would need too many made-up records."""
 
     partitions: int = 0
     records: int = 0

@@ -30,7 +30,7 @@ IDEMPOTENT = ("producerId", "producerEpoch", "baseSequence")
 
 
 class Numbered(NamedTuple):
-    """How an idempotent producer numbers a batch (KIP-98)."""
+    """The numbers of an idempotent producer's batch (KIP-98)."""
 
     producer: int
     epoch: int

@@ -21,7 +21,7 @@ STEPS = (
 
 
 class Engine(Protocol):
-    """What runs SQL over the tables."""
+    """An engine that runs SQL over the tables."""
 
     def define(self, name: str, sql: str) -> None:
         """Define the query as a view of that name, unless the name is taken."""

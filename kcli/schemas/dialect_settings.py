@@ -29,7 +29,7 @@ class SettingFault(NamedTuple):
 
 @dataclass(slots=True)
 class Settings:
-    """What makes sense in a file: api_keys by API, errors by code; faults: what does not."""
+    """The settings of a file that make sense: api_keys by API, errors by code; faults: the others."""
 
     source: str = ""
     api_keys: dict[str, int] = field(default_factory=dict)

@@ -34,7 +34,7 @@ LARGEST = 1 << 20
 
 @dataclass(slots=True)
 class Dialect:
-    """What a directory of definitions says.
+    """The contents of a directory of definitions.
 
     settings  the file dialect.json, "" without one
     api_keys  "IncrementalFetch" -> key, as set by dialect.json or the user

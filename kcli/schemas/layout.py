@@ -12,7 +12,7 @@ ALIKE = {"records": "bytes"}
 
 @dataclass(frozen=True, slots=True)
 class MessageLayout:
-    """What follows what, and which tags there are; names and defaults don't count."""
+    """The order of a message's values, and its tags; names and defaults don't count."""
 
     flexible: bool
     plain: tuple[Slot, ...]

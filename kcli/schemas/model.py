@@ -73,7 +73,7 @@ class Field(NamedTuple):
 
 
 class Releases(NamedTuple):
-    """What a run of releases, `since` to `until` (both included), says of a message.
+    """The facts of a message in a run of releases, `since` to `until` (both included).
 
     versions   its valid versions
     unstable   the newest version is enabled only where unstable.api.versions.enable is set

@@ -133,7 +133,7 @@ class DraftClient:
 
 @dataclass(slots=True)
 class Registered:
-    """What a broker keeps of one fetcher."""
+    """The state of one fetcher at a broker."""
 
     uuid: int
     positions: dict[Partition, Position]

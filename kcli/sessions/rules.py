@@ -62,7 +62,7 @@ from kcli.sessions.values import Result
 
 
 class Kind(Enum):
-    """What a request is, by its epoch."""
+    """The kind of a request, by its epoch."""
 
     FULL = auto()
     FINAL = auto()
@@ -80,7 +80,7 @@ class SessionState(Enum):
 
 
 class Came(Enum):
-    """What became of a client's request."""
+    """The outcome of a client's request."""
 
     GRANTED = auto()
     NOT_GRANTED = auto()
@@ -94,7 +94,7 @@ class Came(Enum):
 
 
 class Found(Enum):
-    """What a broker's cache holds under the session id of a request."""
+    """The session in a broker's cache under the id of a request."""
 
     NOTHING = auto()
     CURRENT = auto()
@@ -104,7 +104,7 @@ class Found(Enum):
 
 
 class Action(Enum):
-    """What a broker does with a request."""
+    """The action of a broker on a request."""
 
     OPEN = auto()
     REPLACE = auto()
@@ -124,7 +124,7 @@ def kind_of(epoch: int) -> Kind:
 
 @dataclass(slots=True)
 class Reported:
-    """What a broker last reported to a session about one partition."""
+    """The last report of a broker to a session about one partition."""
 
     high_watermark: int
     log_start_offset: int

@@ -21,7 +21,7 @@ SILENT = 1000  # names kept of partitions that delivered nothing, once their ses
 
 
 class Change:
-    """When a session's set of partitions changed (ns), by how many, and how many there were then."""
+    """A change of a session's set of partitions: its time (ns), by how many, and how many there were then."""
 
     __slots__ = ("added", "forgotten", "ns", "partitions")
 

@@ -11,7 +11,7 @@ Partition = tuple[str, int]
 
 
 class Position(NamedTuple):
-    """What a fetcher requests of one partition. Offsets are -1 where the fetcher does not send them.
+    """A fetcher's request of one partition. Offsets are -1 where the fetcher does not send them.
 
     remote_max_bytes: how much of it may come from remote storage (KIP-1018); -1: as much as max_bytes
     """

@@ -37,7 +37,8 @@ NEEDED = frozenset({*FACTS, "undecodable"}) - {"noted_exchanges"}  # whose table
 
 
 class Facts:
-    """What the pipeline's workers leave of captures for the tables across connections, in a folder until `close`.
+    """The facts of captures that the pipeline's workers leave for the tables across connections, in a folder until
+    `close`.
 
     options: ports, dialect, secrets and memory, of DecodeOptions.
     """

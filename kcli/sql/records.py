@@ -47,9 +47,10 @@ SEEN = ("topic", "topic_id", "partition", "api", "client_id", "connection", "fil
 
 
 class Place:
-    """Where batches were seen: values of the columns that a record has from there.
+    """The place of batches: values of the columns that a record has from there.
 
-    message: a number of the exchange; None: in no message."""
+    message: a number of the exchange; None: in no message.
+    """
 
     __slots__ = ("count", "message", "values")
 

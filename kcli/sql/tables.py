@@ -63,7 +63,9 @@ def lenient(source: Source) -> Source:
 
 
 class Across:
-    """What the pipeline's tables of the same captures share; made, and imported, when a query first needs it."""
+    """The shared parts of the pipeline's tables of the same captures; made, and imported, when a
+    query first needs it.
+    """
 
     def __init__(self, inputs: Inputs, options: dict[str, Any]) -> None:
         self.paths, self.options = inputs.captures, options

@@ -24,7 +24,7 @@ WAITS = ("max_wait_ms", "rebalance_timeout_ms", "throttle_ms")
 
 
 class ExchangeArrays:
-    """What the columns of exchanges are made of: `ExchangeRows.take_columns` gives it.
+    """The source of the columns of exchanges: `ExchangeRows.take_columns` gives it.
 
     name_of: an API's name by its key. files: gives a column of the file of so many rows. fields: of messages, by
     name, that were asked for.

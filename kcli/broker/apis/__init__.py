@@ -20,7 +20,7 @@ __all__ = ["APIS", "DRAFTS", "Implemented"]
 
 
 class Implemented(NamedTuple):
-    """Where a handler is, and the versions that it serves. field: of a draft's response, "" for Apache's."""
+    """A handler's place, and the versions that it serves. field: of a draft's response, "" for Apache's."""
 
     module: str
     versions: Range

@@ -30,7 +30,7 @@ BY_DEFAULT = 500  # records, where a version does not say
 
 
 class Found(NamedTuple):
-    """What a partition gives: records with what of them was acquired, or an error."""
+    """The result of a partition: records, and which of them were acquired, or an error."""
 
     records: Slice | None = None
     acquired: tuple[Acquired, ...] = ()

@@ -19,7 +19,9 @@ Callback = Callable[[ClientRequest], Mapping[str, Any] | Awaitable[Mapping[str, 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which requests: apis, by key, empty for all; client: its client.id, "" for any; topic: "" for any, or none."""
+    """A choice of requests. apis: by key, empty for all; client: its client.id, "" for any; topic:
+    "" for any, or none.
+    """
 
     apis: frozenset[int] = frozenset()
     client: str = ""
@@ -63,7 +65,7 @@ class Watch:
 
 @dataclass(slots=True, eq=False)
 class Interception(Watch):
-    """Lets a program answer the requests of a filter. count: so many at most, 0 for all."""
+    """Answers the requests of a filter with a program's function. count: so many at most, 0 for all."""
 
     callback: Callback = lambda request: None
     count: int = 0

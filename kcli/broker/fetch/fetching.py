@@ -22,7 +22,7 @@ MANY = 1000
 
 
 class Conversation(Protocol):
-    """What a fetch is part of: a session, a session of the draft, or nothing."""
+    """The session of a fetch: one of Kafka's, one of the draft, or none."""
 
     def candidates(self) -> Iterable[tuple[Key, Position]]:
         """Return the partitions to read, in the order in which to fill the response."""

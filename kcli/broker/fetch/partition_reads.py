@@ -34,8 +34,9 @@ NO_ID = "A" * 22
 
 
 class PartitionRead(NamedTuple):
-    """What one partition says. diverging: (epoch, end offset) that the fetcher has to go back to; snapshot: what it has
-    to fetch first, where the log no longer has what it asks for (KIP-630)."""
+    """The result of one partition. diverging: (epoch, end offset) that the fetcher has to go back to; snapshot: what it
+    has to fetch first, where the log no longer has what it asks for (KIP-630).
+    """
 
     result: Result
     records: Lazy | None = None

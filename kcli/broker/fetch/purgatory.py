@@ -14,9 +14,10 @@ from kcli.broker.partition import Partition
 
 
 class CapturedMoment(NamedTuple):
-    """What a fetch that waits for its captured answer goes on with: the partitions that the answer is about, and a
-    function that brings a partition into the state that the fetcher saw then. throttle_ms: other than 0, a quota was
-    used up; lacks: called where records that it would read are missing."""
+    """The rest of a fetch that waits for its captured response: the partitions of the response, and a function that
+    brings a partition into the state that the fetcher saw then. throttle_ms: other than 0, a quota was used up; lacks:
+    called where records that it would read are missing.
+    """
 
     partitions: Sequence[Partition]
     restore: Callable[[Partition], None]

@@ -23,7 +23,7 @@ from kcli.schemas.ranges import NONE, Range
 
 
 class Route(NamedTuple):
-    """Where a request goes: its API in that version, and the handler of it."""
+    """The route of a request: its API in that version, and the handler of it."""
 
     api: ApiVersion
     handle: Handler

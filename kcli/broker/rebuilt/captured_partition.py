@@ -35,8 +35,9 @@ class PartitionState(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """What a fetcher asked of a partition: its leader epoch (-1: none), offset (-1: not known) and max bytes (0: not
-    known)."""
+    """A fetcher's request of a partition: its leader epoch (-1: none), offset (-1: unknown) and max
+    bytes (0: unknown).
+    """
 
     epoch: int = -1
     offset: int = -1

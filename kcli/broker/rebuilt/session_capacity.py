@@ -24,7 +24,9 @@ AROUND_NS = 10**9
 
 
 class Place(NamedTuple):
-    """Where a fetch was said: its connection ("server-client"), correlation id, and when (ns) it was asked."""
+    """The place of a fetch in a capture: its connection ("server-client"), correlation id, and time of the request
+    (ns).
+    """
 
     connection: str
     correlation_id: int

@@ -28,20 +28,20 @@ class Resource(IntEnum):
 
 
 class Operation(IntEnum):
-    """What somebody does with a resource."""
+    """The operation of a client on a resource."""
 
     UNKNOWN, ANY, ALL, READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, CLUSTER_ACTION = range(10)
     DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE, CREATE_TOKENS, DESCRIBE_TOKENS, TWO_PHASE_COMMIT = range(10, 16)
 
 
 class Pattern(IntEnum):
-    """How a name stands for resources. MATCH: in filters, every pattern that takes this name."""
+    """The pattern by which a name stands for resources. MATCH: in filters, every pattern that takes this name."""
 
     UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = range(5)
 
 
 class Permission(IntEnum):
-    """What an ACL says."""
+    """The permission of an ACL."""
 
     UNKNOWN, ANY, DENY, ALLOW = range(4)
 
@@ -81,7 +81,7 @@ class Acl(NamedTuple):
 
 
 class AclFilter(NamedTuple):
-    """Which ACLs are meant: None and ANY take everything."""
+    """A filter of ACLs: None and ANY take everything."""
 
     kind: int
     name: str | None

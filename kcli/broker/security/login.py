@@ -64,7 +64,7 @@ class PlainServer:
 
 
 class Logins:
-    """What all logins of a broker share. users: passwords by name; scram: credentials by user and mechanism."""
+    """The shared state of a broker's logins. users: passwords by name; scram: credentials by user and mechanism."""
 
     def __init__(
         self, configs: Configs, users: Mapping[str, str], scram: Mapping[tuple[str, int], Credential], clock: Clock
@@ -104,7 +104,7 @@ def mechanisms_of(configs: Configs, users: Mapping[str, str]) -> tuple[str, ...]
 
 
 class Step(NamedTuple):
-    """How a message of a mechanism is answered. lifetime_ms: of the session, 0: it does not end."""
+    """The answer to a message of a mechanism. lifetime_ms: of the session, 0: it does not end."""
 
     error: int = 0
     text: str | None = None

@@ -37,7 +37,7 @@ MOST_WHOLE = {SENT: (1 << 63) - 1, FETCHED: (1 << 63) - 1, CONNECTED: (1 << 31) 
 
 
 class Rate:
-    """How much comes in a second, over so many windows. seconds: of one window."""
+    """The rate of amounts in a second, over some windows. seconds: of one window."""
 
     def __init__(self, windows: int, seconds: float) -> None:
         self.windows, self.seconds = max(windows, 1), seconds

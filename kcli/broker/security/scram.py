@@ -20,7 +20,7 @@ LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
 
 
 class Credential(NamedTuple):
-    """What a broker keeps of a user's password for one mechanism."""
+    """A user's credential for one mechanism, as a broker keeps it."""
 
     salt: bytes
     stored_key: bytes

@@ -21,7 +21,7 @@ CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required"
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What a broker is given besides its configs. users: passwords by name.
+    """The protection of a broker, besides its configs. users: passwords by name.
 
     tls_cert, tls_key, tls_client_ca: files in PEM: the listeners' certificates and key (None: in the same file), and
     who signs clients' certificates; with these clients have to show one, unless `ssl.client.auth` says otherwise.

@@ -20,7 +20,7 @@ GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 
 
 class Stage(IntEnum):
-    """Where a record stands (Kafka's RecordState, in its numbers)."""
+    """The stage of a record (Kafka's RecordState, in its numbers)."""
 
     AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = 0, 1, 2, 4
 
@@ -34,7 +34,7 @@ class Acquired(NamedTuple):
 
 
 class Acknowledgement(NamedTuple):
-    """What a member says of records. types: one for all of them, or one for each."""
+    """A member's acknowledgement of records. types: one for all of them, or one for each."""
 
     first: int
     last: int

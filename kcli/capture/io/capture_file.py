@@ -117,7 +117,7 @@ def is_piped(path: str | Stream) -> bool:
 
 
 class StandardInput(io.RawIOBase):
-    """What is left of standard input, at whose beginning somebody may have looked."""
+    """The rest of standard input, whose beginning may have been looked at."""
 
     def readable(self) -> bool:
         return True

@@ -9,7 +9,7 @@ from kcli.tables.arrays import Among, texts
 
 
 class FileMarks:
-    """Where among the rows of a batch to come the files changed. Files go by their numbers, the first one's is 0."""
+    """The rows of a batch to come at which the file changes. Files go by their numbers, the first one's is 0."""
 
     def __init__(self) -> None:
         self.marks: list[tuple[int, int]] = [(0, 0)]  # (row, the file's number from there on)

@@ -19,7 +19,7 @@ S = TypeVar("S")
 
 
 class PacketReader(Protocol):
-    """Where one file stands: kcli.core.capture.packets.PacketReader, or the tests' oracle."""
+    """The reader of one file's packets: kcli.core.capture.packets.PacketReader, or the tests' oracle."""
 
     problem: str | None
 

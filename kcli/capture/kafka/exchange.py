@@ -20,7 +20,7 @@ MaybeNone: TypeAlias = Any  # None is so rare that type checkers don't ask for a
 
 
 class Timing(NamedTuple):
-    """What is known of an exchange's times (ns) beside those at which its messages were whole.
+    """The times (ns) of an exchange beside those at which its messages were whole.
 
     began, answering: when the first bytes of request and response came; None: not known, or no response. pause: from
     the answer before on this connection to `began`; -1: other requests were in flight, or none came before.

@@ -20,7 +20,7 @@ Group = tuple[tuple[Any, ...] | None, Figures]
 
 
 class Made(NamedTuple):
-    """What a process has counted."""
+    """The counts of a process."""
 
     groups: list[Group]
     tcp: dict[str, TcpFigures]

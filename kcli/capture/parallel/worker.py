@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Counts(NamedTuple):
-    """What a process has counted of its connections. passed: exchanges that the filter wanted."""
+    """The counts of a process for its connections. passed: exchanges that the filter wanted."""
 
     tally: Tally
     passed: int

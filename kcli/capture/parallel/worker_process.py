@@ -31,7 +31,7 @@ SIZES = struct.Struct("=3q?q?")  # bytes of text, marks, names; whether they are
 
 
 class Task(enum.IntEnum):
-    """What the first process tells another one."""
+    """The messages of the first process to another one."""
 
     READ = 0  # a stretch
     FINISH = 1  # the last one
@@ -48,7 +48,7 @@ class Stretch(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What a process made of a stretch, as `LineOrder.take` gives it.
+    """The output of a process for a stretch, as `LineOrder.take` gives it.
 
     spent: processor time of the process until then, ns. exceeded: it holds more than its part of all.
     """
@@ -137,7 +137,7 @@ class Helper:
 
 
 class Desk:
-    """Where another process finds its stretches, and puts what it makes of them.
+    """The place where another process takes its stretches, and puts its output.
 
     rooms: memory that both see, of segments; texts: of what is made of them. file: of what has no room there.
     messages, sizes, results: pipes.

@@ -37,7 +37,7 @@ Topic = str | tuple[str]  # a name; an id where there is no name
 
 
 class Named(NamedTuple):
-    """What a message names, each once. A partition is (topic, index); index None: the topic as a whole."""
+    """The names in a message, each once. A partition is (topic, index); index None: the topic as a whole."""
 
     topics: dict[Topic, None]
     partitions: dict[tuple[Topic, int | None], None]
@@ -45,7 +45,7 @@ class Named(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """What stands before a topic, a partition's index and a group in a message's JSON text; None: it names none.
+    """The text before a topic, a partition's index and a group in a message's JSON; None: it names none.
 
     is_id: the topic's id, not its name. refused: where that stands in the text, only the values tell.
     """
@@ -90,7 +90,7 @@ class Node(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """What in a message's value is worth a look. indexes: it names partitions, not only topics."""
+    """The fields of a message's value that are worth a look. indexes: it names partitions, not only topics."""
 
     nodes: tuple[Node, ...]
     indexes: bool

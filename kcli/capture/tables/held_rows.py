@@ -13,7 +13,7 @@ from kcli.tables.rows import Rows
 
 
 class HeldRows:
-    """What `ExchangeRows.take_columns` gives, until the core takes more rows."""
+    """The rows of `ExchangeRows.take_columns`, until the core takes more."""
 
     def __init__(self, taken: dict[str, Any], bodies: Bodies) -> None:
         self.taken, self.bodies = taken, bodies

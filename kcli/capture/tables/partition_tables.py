@@ -49,7 +49,7 @@ class Exchanges:
 
 
 class PartitionArrays:
-    """What the columns of some rows are made of."""
+    """The source of the columns of some rows."""
 
     def __init__(self, rows: Rows, exchanges: Exchanges) -> None:
         self.rows, self.exchanges = rows, exchanges

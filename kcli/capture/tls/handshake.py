@@ -70,7 +70,7 @@ class Messages:
 
 @dataclass(slots=True)
 class Handshake:
-    """What was agreed on, as far as it was seen.
+    """The agreement of a handshake, as far as it was captured.
 
     version: 0x0303 is TLS 1.2; 0: no ServerHello was seen. ticket: that the client offers. certified: the server sent a
     certificate, so that nothing was resumed.

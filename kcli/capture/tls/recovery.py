@@ -21,7 +21,7 @@ MOST_GUESSED = 4  # records of a direction without a handshake that are tried ag
 
 
 class Session(Protocol):
-    """What a session lends: its connection, its two ends, what its handshake agreed on, and the keys there are.
+    """The part of a session that recovery uses: its connection, its two ends, its handshake, and the known keys.
 
     opened: how often records were. data_bytes: that were handed on.
     """

@@ -45,7 +45,7 @@ NAMES = {
 
 
 class Suite(NamedTuple):
-    """What a suite protects records with.
+    """A cipher suite.
 
     cipher: "GCM", "CCM", "CCM_8", "CHACHA20" or "CBC". key_size, mac_size: bytes; mac_size is 0 but for CBC. mac: its
     hash. hash: that of the key schedule.

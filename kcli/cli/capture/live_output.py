@@ -21,7 +21,7 @@ from kcli.cli.terminal.streams import BUFFER, NamedFile
 
 
 class GrowingFile(NamedFile):
-    """What was in the file before stays until the first byte is written."""
+    """A file whose old contents stay until the first byte is written."""
 
     began = False
 

@@ -54,7 +54,7 @@ class SendOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Talk:
-    """How to talk to a broker: as which client, to which node (None: the bootstrap one), in which dialect.
+    """The way to talk to a broker: as which client, to which node (None: the bootstrap one), in which dialect.
 
     show: makes an answer's line; note: says something odd.
     """

@@ -19,7 +19,7 @@ LOOKED_AT = 4096  # bytes
 
 
 class OpenSource:
-    """Where batches are read from: `read` for positions, or in order where `seekable` is False."""
+    """A source of batches: `read` for positions, or in order where `seekable` is False."""
 
     def __init__(self, read: ReadInto, size: int | None, seekable: bool) -> None:
         self.read, self.size, self.seekable = read, size, seekable

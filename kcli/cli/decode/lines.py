@@ -29,7 +29,7 @@ Finish = Callable[[InputError, bytes, int, dict[str, Any]], InputError]
 
 
 class Plan(NamedTuple):
-    """How the messages of one API and version become text: codecs, and what stands around the two texts.
+    """The plan for turning messages of one API and version into text: codecs, and the text around the two texts.
 
     trim: bytes at the end of the header's text that `between` has again. None for a body: it depends on the bytes.
     """

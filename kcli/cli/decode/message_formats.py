@@ -28,7 +28,7 @@ EMPTY_SECTION = b"\0"  # a tag section too many: AlterUserScramCredentials of li
 
 
 class Shape(NamedTuple):
-    """How the parts of a frame are read: header and body codec, and the JSON around them."""
+    """The shape of a frame: header and body codec, and the JSON around them."""
 
     header: MessageCodec
     body: Callable[[int], MessageCodec]
@@ -141,7 +141,7 @@ def records_hook(
 
 
 class Wrong:
-    """What is wrong with a message that decodes: bytes behind it, and batches in its records."""
+    """Faults of a message that decodes: bytes after it, and batches in its records."""
 
     def __init__(self, options: dict[str, Any], codec: MessageCodec) -> None:
         self.codec = codec

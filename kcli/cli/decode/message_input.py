@@ -19,7 +19,7 @@ READ_AHEAD = 1 << 16  # bytes of a message, to tell whether a length stands in f
 
 
 class Frame(NamedTuple):
-    """Where a message's frame lies in the input: `start` to `end`, without the length prefix."""
+    """The place of a message's frame in the input: `start` to `end`, without the length prefix."""
 
     start: int
     end: int

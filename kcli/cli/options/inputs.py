@@ -45,7 +45,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 
 
 class Memory(Size):
-    """What a reader of captures may hold: below `least` no capture is read as anybody wants it, a unit is missing."""
+    """The memory for a reader of captures: below `least` captures can't be read usefully, and a unit is missing."""
 
     least = 64 << 10
 

@@ -128,7 +128,7 @@ def with_payloads(rows: Iterator[Row], decoder: PayloadDecoder) -> Iterator[Row]
 
 
 class RecordChoice:
-    """Which records are wanted, how many of them there were, and which topics there are."""
+    """The choice of records, how many were chosen, and the topics met."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.topic, self.partition, self.key = options["topic"], options["partition"], options["key"]

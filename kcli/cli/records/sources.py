@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class Problems:
-    """What could not be read: the first of it, and how much there is."""
+    """Errors of reading: the first, and how many there are."""
 
     failures: list[InputError] = field(default_factory=list)
     count: int = 0

@@ -147,7 +147,7 @@ def partings_of(nodes: Sequence[FolderNode]) -> dict[str, Parting]:
 
 @dataclass(slots=True)
 class View:
-    """What was found, as lines of text and as rows of JSON."""
+    """The comparison of nodes, as lines of text and as rows of JSON."""
 
     nodes: Sequence[FolderNode]
     compared: Sequence[Comparison]

@@ -74,8 +74,9 @@ class LiveNode:
 
 @dataclass(slots=True)
 class LiveView:
-    """What the nodes answer, as lines of text and as rows of JSON. offset: the end of the log beside them; quorum: as
-    its leader describes it; unseen: values of configs in the log that no question is about."""
+    """The nodes' answers, as lines of text and as rows of JSON. offset: the end of the log beside them; quorum: as its
+    leader describes it; unseen: values of configs in the log that no question is about.
+    """
 
     nodes: list[LiveNode]
     offset: int

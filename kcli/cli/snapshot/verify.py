@@ -71,7 +71,7 @@ def verify(paths: tuple[str, ...], form: str, replay: bool, quiet: bool, dialect
 
 @dataclass(slots=True)
 class Verdict:
-    """What the findings on a path add up to; unread: files that could not be read."""
+    """The sum of the findings on a path; unread: files that could not be read."""
 
     errors: int = 0
     notes: int = 0

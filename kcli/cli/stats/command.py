@@ -148,7 +148,7 @@ def reader_of(source: CaptureDecoder[StatisticsSink], jobs: int) -> Callable[[Ca
 
 
 class Statistics(NamedTuple):
-    """What is shown. columns: of groups; figures: names of those of each row; left: rows beyond the limit."""
+    """The figures to show. columns: of groups; figures: names of those of each row; left: rows beyond the limit."""
 
     columns: tuple[str, ...]
     figures: tuple[str, ...]

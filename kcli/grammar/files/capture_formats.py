@@ -42,7 +42,7 @@ Grammar = Any  # a Construct; its stubs are generic in two ways that mean nothin
 
 
 class ByteOrder(NamedTuple):
-    """What depends on the byte order of the machine that captured."""
+    """The parts that depend on the byte order of the machine that captured."""
 
     u16: Grammar
     u32: Grammar

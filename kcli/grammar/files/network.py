@@ -65,7 +65,7 @@ class TcpSegment(NamedTuple):
 
 
 class NoSegment(str):
-    """Why a packet is no TCP segment: "other", "cut", "fragment" or "link".
+    """The reason why a packet is no TCP segment: "other", "cut", "fragment" or "link".
 
     unread: what it is, as a number of `tunnels`.
     """
@@ -363,7 +363,7 @@ def ip6_packet(layers: Layers) -> Layer | None:
 
 
 class Pieces(NamedTuple):
-    """How a packet of IP was cut up: whether it is a fragment, and one that is not the first."""
+    """The fragmentation of an IP packet: whether it is a fragment, and one that is not the first."""
 
     is_fragment: bool
     is_later: bool

@@ -27,7 +27,7 @@ NUMBERS = ("bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float
 
 
 class Place(NamedTuple):
-    """Where a column is: level and slot, and what it holds (a word's type, "count", "present" or "missing")."""
+    """The place of a column: level and slot, and its content (a word's type, "count", "present" or "missing")."""
 
     level: int
     slot: int
@@ -47,7 +47,7 @@ class Level:
 
 
 class Branch:
-    """What is selected at one word of the grammar and below it.
+    """The selection at one word of the grammar and below it.
 
     slot: of its value, or of the count of an array; present: of a 1 where it was there; below: by field; -1: none.
     level: of the rows that it fills. element: of an array.
@@ -60,7 +60,7 @@ class Branch:
 
 
 class SelectionPlan:
-    """Where the columns of some fields of one message version are. what: the message, for errors.
+    """The plan of the columns of some fields of one message version. what: the message, for errors.
 
     A path's names may be alternatives (`topic|name`), of which the first that the version has counts; with `?` at its
     end it may be missing in the version. `_tags` is the number of tagged fields that a struct has, and

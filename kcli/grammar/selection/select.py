@@ -23,7 +23,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 class Codec(Protocol):
-    """What is asked of a `MessageCodec`."""
+    """The part of a `MessageCodec` that a selection uses."""
 
     @property
     def what(self) -> str:

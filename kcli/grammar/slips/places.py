@@ -54,7 +54,7 @@ class Walk(NamedTuple):
 
 
 class Layout:
-    """How a frame is read: header and body of one version."""
+    """The layout of a frame: header and body of one version."""
 
     def __init__(self, header: MessageCodec, body: MessageCodec) -> None:
         self.header, self.body = header, body

@@ -12,7 +12,7 @@ ENDLESS = 1 << 62
 
 
 class ReadableStream(Protocol):
-    """What construct asks of a stream that it parses."""
+    """The part of a stream that construct uses for parsing."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Read up to `size` bytes; without one, all that are left."""

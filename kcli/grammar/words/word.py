@@ -22,7 +22,7 @@ GrammarError.__bases__ = (KcliError, ConstructError)
 
 
 class JsonForm(NamedTuple):
-    """How JSON is made: records by size, "raw" with base64, or with what `hook` makes of them."""
+    """The form of JSON: records by size, "raw" with base64, or with what `hook` makes of them."""
 
     records: str = "none"
     hook: Callable[[memoryview], bytes] | None = None

@@ -131,7 +131,7 @@ def oddness(records: list[ReadRecord]) -> float:
 
 
 class Where(NamedTuple):
-    """Which numbers are written in another form, and the byte of the first."""
+    """The numbers that are written in another form, and the byte of the first."""
 
     numbers: str
     at: int

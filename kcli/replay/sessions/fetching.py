@@ -43,8 +43,9 @@ CARRIED_BYTES = (1 << 20) + 1
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """Where and how all fetchers of a run act. full: no sessions, whatever the capture had. done: called after each
-    step. brokers: the brokers rebuilt from the capture, where these answer."""
+    """The surroundings of all fetchers of a run. full: no sessions, whatever the capture had. done: called after each
+    step. brokers: the brokers rebuilt from the capture, where these answer.
+    """
 
     target: Target
     positions: Positions

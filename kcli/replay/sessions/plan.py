@@ -43,7 +43,7 @@ class ReplayStep:
 
 @dataclass
 class Fetcher:
-    """What one client fetches, in order.
+    """The fetches of one client, in order.
 
     label: its client id and its connections in the capture. carried: partitions that were in its session before the
     capture began: the responses have them, and no request in the capture adds them; or a request adds nothing for a

@@ -39,7 +39,7 @@ class Write:
 
 
 class Append(NamedTuple):
-    """What a partition took at once, at offsets from `start` to below `end`."""
+    """An append to a partition, at offsets from `start` to below `end`."""
 
     start: int
     end: int
@@ -50,7 +50,7 @@ START = attrgetter("start")
 
 
 class Log:
-    """What a captured partition took, by offset.
+    """The appends of a captured partition, by offset.
 
     marks: what of it ends transactions. ends: of which the offset is not known yet, in the order of their answers.
     """

@@ -38,7 +38,7 @@ UNKNOWN_ID = "UNKNOWN_TOPIC_ID"
 
 
 class Shared(Learnt, Protocol):
-    """What all connections of one client share."""
+    """The shared state of one client's connections."""
 
     config: ClientConfig
     dialect: str | None

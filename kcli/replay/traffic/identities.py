@@ -14,7 +14,7 @@ MOST_SHIFTS = 1000  # changes of a partition's offsets that are remembered
 
 
 class Scope(NamedTuple):
-    """Where a value stands: ids mean something only together with these (all as captured)."""
+    """The scope of a value: ids mean something only together with these (all as captured)."""
 
     group: str = ""
     member: str = ""

@@ -65,7 +65,7 @@ class Latencies:
 
 @dataclass
 class Pace:
-    """How fast requests were sent. asked: seconds that they take in the rhythm that was asked for; None: there is none.
+    """The pace of sent requests. asked: seconds that they take in the rhythm that was asked for; None: there is none.
 
     late: of each request, by how many milliseconds it was sent behind its moment.
     """

@@ -53,7 +53,7 @@ class TrafficOptions(ReplayOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What a replay of captures is made with. outcome: takes what comes; done: called after each step of each client.
+    """The setting of a replay. outcome: takes what comes; done: called after each step of each client.
 
     recorder: gets what is said. history: has the records that topics are filled with before.
     """

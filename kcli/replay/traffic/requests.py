@@ -21,7 +21,7 @@ MAGIC_2_SINCE = 3  # Produce takes batches of magic 2 alone
 
 
 class Learnt(Protocol):
-    """What is known of the live cluster."""
+    """The knowledge of the live cluster."""
 
     suffix: str
     mapper: Mapper

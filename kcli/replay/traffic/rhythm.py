@@ -54,7 +54,7 @@ class CapturedRhythm(Rhythm[Step]):
 
 
 class Room:
-    """How far reading may be ahead of sending. clients: how many share it."""
+    """The room for reading ahead of sending. clients: how many share it."""
 
     def __init__(self, clients: int = 1) -> None:
         self.most = MOST_STEPS * clients

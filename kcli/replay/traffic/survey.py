@@ -35,7 +35,7 @@ OF_LEADERS = frozenset([PRODUCE, SHARE_FETCH, SHARE_ACKNOWLEDGE])
 
 
 class Route(NamedTuple):
-    """What a connection is for, by its first request that says so: a coordinator's key, or a partition.
+    """The purpose of a connection, by its first request that shows it: a coordinator's key, or a partition.
 
     kind: as FindCoordinator's keyType, -1 for a partition. name: the key, or the captured topic by name or id.
     """

@@ -38,7 +38,9 @@ def release_of(path: Path) -> tuple[str, str]:
 
 @dataclass(slots=True)
 class Definitions:
-    """What the jars of one release define: messages by kind and name, notes about their fields, and error codes."""
+    """The definitions in the jars of one release: messages by kind and name, notes about their
+    fields, and error codes.
+    """
 
     messages: dict[tuple[str, str], Message] = field(default_factory=dict)
     notes: dict[str, Notes] = field(default_factory=dict)

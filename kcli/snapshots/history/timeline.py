@@ -49,7 +49,7 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class LeaderMoves:
-    """How often a partition got another leader, or none, and when it did last, ms."""
+    """The moves of a partition's leader: how many, and the time of the last, ms."""
 
     count: int
     last_ms: int | None

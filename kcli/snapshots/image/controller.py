@@ -45,7 +45,7 @@ def refuses(*names: str) -> Callable[[Rule], Rule]:
 
 
 class Controller:
-    """What a controller keeps beside the image. It is asked of each record before the image takes it.
+    """The state of a controller beside the image. It is asked of each record before the image takes it.
 
     names: {topic name: topic id}, in which a name stays whose id went on under another one
     directories: {directory id: broker}; rules: the contents of the ACLs, whatever ids they have

@@ -57,10 +57,11 @@ def common_offset(nodes: Sequence[FolderNode], before: float) -> int | None:
 
 
 class Parting(NamedTuple):
-    """Where two logs go apart: the first offset of the batches that differ, and of which epochs they are.
+    """The place where two logs diverge: the first offset of the batches that differ, and their epochs.
 
     Of two epochs, the older one's records were never committed: that node drops them when it follows the leader. Of one
-    epoch, one of the two is damaged."""
+    epoch, one of the two is damaged.
+    """
 
     offset: int
     epochs: tuple[int, int]

@@ -64,7 +64,7 @@ def pieces_of(exchanges: Iterable[Answered]) -> Iterator[Piece]:
 
 @dataclass(slots=True)
 class Assembly:
-    """Which bytes of a file are there: `covered`, as sorted, disjoint (start, end)."""
+    """The bytes of a file that are there: `covered`, as sorted, disjoint (start, end)."""
 
     size: int
     covered: list[tuple[int, int]] = field(default_factory=list)

@@ -19,7 +19,7 @@ META = "meta.properties"
 
 
 class Identity(NamedTuple):
-    """Who a node is by its meta.properties; None: it does not say."""
+    """A node's identity by its meta.properties; None: it does not say."""
 
     node_id: int | None = None
     directory_id: str | None = None

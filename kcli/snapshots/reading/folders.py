@@ -17,8 +17,9 @@ from kcli.snapshots.reading.log_batches import last_batch, log_batches
 
 
 class FolderNode:
-    """What a node's folder can show. name: as it was given; end: the offset behind its last record; epoch: of that one;
-    starts: the ends of its snapshots; log: from where to where its log reaches, None without one."""
+    """A node's folder, and the states it can show. name: as it was given; end: the offset behind its last record;
+    epoch: of that one; starts: the ends of its snapshots; log: from where to where its log reaches, None without one.
+    """
 
     def __init__(self, name: str, folder: Path, dialect: str | None = None) -> None:
         self.name, self.folder, self.dialect = name, folder, dialect

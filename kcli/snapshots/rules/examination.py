@@ -20,7 +20,9 @@ TOPIC, PARTITION, CONFIG = 2, 3, 4
 
 
 class Asked(NamedTuple):
-    """What is asked of a log's segments. ends: offsets where snapshots end; times: those that their headers say, ms."""
+    """The offsets and times to look up in a log's segments. ends: offsets where snapshots end; times: those that their
+    headers say, ms.
+    """
 
     ends: Collection[int]
     times: Collection[int]

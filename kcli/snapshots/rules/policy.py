@@ -112,7 +112,7 @@ def vote(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: int, e
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """What the loss of one broker costs the metadata log, in bytes.
+    """The cost of one broker's loss for the metadata log, in bytes.
 
     changed         written into each log, where every partition's ISR change is a record
     changed_sent    the same, replicated to every other broker

@@ -46,7 +46,7 @@ class Obstacle:
 
 
 class Preflight:
-    """What nodes of a release make of records, by their type and version. release: "3.7"."""
+    """Records as nodes of a release read them, by their type and version. release: "3.7"."""
 
     def __init__(self, release: str, dialect: str | None = None) -> None:
         self.release, self.decoder = release, Decoder(dialect)

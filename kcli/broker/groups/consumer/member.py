@@ -14,7 +14,7 @@ LEFT_FOR_NOW = -2
 
 
 class MemberState(IntEnum):
-    """Where a member stands (Kafka's MemberState)."""
+    """The state of a member (Kafka's MemberState)."""
 
     STABLE = 0
     UNREVOKED = 1  # it has yet to give partitions back
@@ -23,7 +23,9 @@ class MemberState(IntEnum):
 
 @dataclass(slots=True)
 class Subscription:
-    """What a member asked for. names: topics; pattern: a regular expression of RE2's; assignor: "": the group's."""
+    """The subscription of a member. names: topics; pattern: a regular expression of RE2's;
+    assignor: "": the group's.
+    """
 
     names: frozenset[str] = frozenset()
     pattern: str = ""

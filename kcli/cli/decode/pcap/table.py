@@ -22,7 +22,7 @@ MOST_SPEAKERS = 1 << 14  # remembered
 
 
 class Said(NamedTuple):
-    """What an exchange says, in words. failed: the answer has an error; fits: the bodies pass a filter."""
+    """An exchange in words. failed: the answer has an error; fits: the bodies pass a filter."""
 
     text: str
     failed: bool = False
