@@ -1,4 +1,4 @@
-"""What `kcli top` reads: files, a stream, or a `kcli capture` or `kcli proxy` of its own."""
+"""Sources of `kcli top`: files, a stream, or a `kcli capture` or `kcli proxy` of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kcli top` shows, as lines, and what keys do to it; it knows no terminal."""
+"""The view of `kcli top`, as lines, and its keys; it knows no terminal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Shown(NamedTuple):
 
 @dataclass
 class Page:
-    """What is opened above the rows: lines, and the exchanges that they are of, where one can be opened."""
+    """A panel above the rows: lines, and the exchanges that they are of, where one can be opened."""
 
     title: str
     make: Callable[[int], list[str]]
