@@ -16,7 +16,7 @@ EXTRAS = {
     "report": ("duckdb", "jinja2", "numpy", "pyarrow"),
     "tls": ("cryptography",),
     "sql": ("duckdb", "numpy", "pyarrow"),
-    "spark": ("deltalake", "jinja2", "numpy", "pandas", "pyarrow", "pyspark"),
+    "spark": ("deltalake", "duckdb", "jinja2", "numpy", "pandas", "pyarrow", "pyspark"),
 }
 # Packages whose modules have other names.
 MODULES = {"grpcio-tools": "grpc_tools", "protobuf": "google.protobuf"}

@@ -1,8 +1,8 @@
 """What is wrong in captures, who, why and what to do: rules over the tables, causes before consequences."""
 
 from kcli.diagnose.diagnosis import Diagnosis, Scope, diagnose
-from kcli.diagnose.rule import Rule
 from kcli.diagnose.scope import Unjudged
 from kcli.finding import CRITICAL, INFO, WARNING, Finding
+from kcli.rules.rule import Rule
 
 __all__ = ["CRITICAL", "INFO", "WARNING", "Diagnosis", "Finding", "Rule", "Scope", "Unjudged", "diagnose"]

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kcli.capture.nothing import NothingReadError, nothing_in
-from kcli.diagnose.facts.source import FactSource
+from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.overview import Overview, overview_of
-from kcli.diagnose.precedence import without_consequences
-from kcli.diagnose.rule import Rule, finding_of
-from kcli.diagnose.rules import RULES
 from kcli.diagnose.scope import Unjudged, unjudged_parts
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
-from kcli.finding import INFO, SEVERITIES, Finding
-
-# Topic ids that stand in place of names.
-NAMELESS = """
-SELECT DISTINCT topic_id FROM (SELECT topic, topic_id FROM fetched UNION SELECT topic, topic FROM produced) AS t
-WHERE topic = topic_id AND topic_id NOT IN (SELECT topic FROM topic_by_id) AND length(topic_id) = 22
-"""
+from kcli.finding import INFO, Finding
+from kcli.rules import RULES
+from kcli.rules.judgement import judge as judged_by_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,40 +107,12 @@ def read_facts(
 def judge(store: FactStore, paths: Sequence[str], scope: Scope, damage: InputError | None) -> Diagnosis:
     """Ask all rules."""
     files = shlex.quote(paths[0]) + (" ..." if len(paths) > 1 else "")
-    every = [each for rule in rules_to_ask(store) for each in findings_of(rule, store, files)]
-    forget_ids(every, {row["topic_id"] for row in store.ask(NAMELESS)})
-    kept, explained = without_consequences(every, RULES)
+    kept, explained = judged_by_rules(store, files)
     groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
     wanted = [each for each in kept if scope.wants(each, groups)]
-    wanted.sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
     size = overview_of(store)
     judged = size.exchanges > 0 or bool(wanted)
     found = Diagnosis(wanted, explained, len(RULES), unjudged_parts(store), judged, size, damage)
     if found.is_grave and isinstance(damage, NothingReadError):
         found.damage = None
     return found
-
-
-def rules_to_ask(store: FactStore) -> list[Rule]:
-    """Return the rules that may find something, by the signs of the capture."""
-    conditions = ", ".join(f"({rule.when}) AS rule_{number}" for number, rule in enumerate(RULES))
-    [holds] = store.ask(f"SELECT {conditions} FROM signs")
-    return [rule for rule, held in zip(RULES, holds.values(), strict=True) if held]
-
-
-def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:
-    """Leave topics out of subjects that are known by their ids alone: these are no names."""
-    for each in found:
-        for kind in ("topic", "partition"):
-            given = each.subject.get(kind) or []
-            names = given if isinstance(given, list) else [given]
-            known = [name for name in names if (name if kind == "topic" else name.rpartition("-")[0]) not in ids]
-            if len(known) < len(names):
-                each.subject |= {kind: known}
-        each.subject = {kind: value for kind, value in each.subject.items() if value != []}
-
-
-def findings_of(rule: Rule, store: FactStore, files: str) -> list[Finding]:
-    """The findings of one rule, the heaviest first."""
-    found = [finding_of(rule, row, files) for row in store.ask(rule.sql)]
-    return [replace(each) for each in sorted(found, key=lambda each: -each.weight)]

@@ -11,11 +11,11 @@ from typing import Any
 
 from kcli.capture.io.capture_file import StandardInput
 from kcli.diagnose.diagnosis import Scope, judge
-from kcli.diagnose.facts.source import FactSource
-from kcli.diagnose.rule import Finding
+from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 from kcli.filelike import STDIN, Stream, name_of
+from kcli.rules.rule import Finding
 
 EVERY_S = 5.0  # between two judgements, or so many times as long as the last one took
 SHARE = 10

@@ -16,9 +16,9 @@ from operator import add
 from typing import Any, NamedTuple
 
 from kcli.capture.statistics import Figures, bucket_of
-from kcli.diagnose.prepared import WAITING_APIS
 from kcli.finding import Finding
 from kcli.metrics.bounded import Names, Series
+from kcli.rules.prepared import WAITING_APIS
 
 MOST_CLIENTS, MOST_BROKERS, MOST_TOPICS, MOST_GROUPS, MOST_ERRORS = 200, 100, 500, 200, 200
 MOST_SERIES = 5000  # of one kind

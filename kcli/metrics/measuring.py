@@ -56,7 +56,7 @@ class MeasuringFollower(Follower):
 
     def settle(self) -> None:
         """Have what was read counted."""
-        self.figures.settle(self.source.tcp.resent())
+        self.figures.settle(self.source.tcp.resent() if self.source.tcp else [])
 
     def judge(self) -> list[Finding]:
         """See Follower."""

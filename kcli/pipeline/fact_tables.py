@@ -1,16 +1,15 @@
 """The facts: rows of single connections, kept under _kcli, from which some tables are made over all runs.
 
-They are no tables for readers; their columns may change with any release of kcli. Others are made of captures for
-`kcli report` alone, which keeps none.
+They are no tables for readers; their columns may change with any release of kcli.
 """
 
 from __future__ import annotations
 
 from kcli.tables.definition import Table, define
 from kcli.tables.exchanges import WHO
+from kcli.tables.rule_facts import RULE_FACTS
 
 FACTS: dict[str, Table] = {}
-REPORT_FACTS: dict[str, Table] = {}
 
 define(
     FACTS,
@@ -53,11 +52,14 @@ retransmissions int64   segments with bytes that had come before, null where the
 define(
     FACTS,
     "logins",
-    "Who a connection logged in as.",
+    "Who a connection logged in as, step by step.",
     """
 connection     string   "server-client"
-principal      string   User:NAME; empty: refused
+principal      string?  User:NAME; empty: refused; null: this step says nothing of it
 completed_ns   int64    ns since 1970: when it was answered
+login          string?  User:NAME, as it tried to
+mechanism      string?  of SASL
+login_result   string?  accepted, unanswered, or the name of the error; null: that is not known yet
 """,
     dated=False,
 )
@@ -147,9 +149,9 @@ completed_ns   int64    ns since 1970: as in exchanges
     dated=False,
 )
 define(
-    REPORT_FACTS,
+    FACTS,
     "exchange_facts",
-    "What the report asks of exchanges.",
+    "What rules and the report ask of exchanges.",
     """
 timestamp      instant  when the request's last packet was captured
 connection     string   "server-client"
@@ -179,3 +181,4 @@ response       string   as JSON, of the same
 """,
     dated=False,
 )
+FACTS |= RULE_FACTS

@@ -10,24 +10,26 @@ from kcli.errors import UsageError
 from kcli.extras import require
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.derived.connection_table import traffic_query
+from kcli.pipeline.derived.file_views import view_of_files
 from kcli.pipeline.derived.incremental_tables import runs_of
+from kcli.pipeline.derived.judged_tables import put_judged
+from kcli.pipeline.derived.local_facts import LocalFacts
 from kcli.pipeline.derived.local_tables import (
-    LocalFacts,
     judged_clients,
     leader_changes,
     quorum,
     sessions_of,
-    view_of_files,
 )
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
+from kcli.rules.tables import READ as RULES_READ
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 
 MEMORY = "1GiB"  # for sorting; what is more goes to a temporary folder
-READ = (*FACTS, "undecodable")
-OF_CONNECTIONS = ("connection_sums", "client_uses", "logins", "undecodable")
+READ = tuple({*FACTS, *RULES_READ, "undecodable"})
+OF_CONNECTIONS = ("connection_sums", "client_uses", "logins", "tcp", "undecodable")
 
 
 class LocalEngine:
@@ -63,6 +65,7 @@ class LocalEngine:
             for table, query in derived_queries():
                 for batch in facts.batches(query):
                     writer.put_batch(table, -1, as_stored(batch, stored_schema(table)))
+            put_judged(writer, facts, views)
         return writer.close()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kcli.pipeline.fact_tables import FACTS, REPORT_FACTS
+from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.tables.definition import Table, schema_of
 
@@ -23,7 +23,7 @@ SPARK_TYPES = {
 @cache
 def arrow_schema(name: str) -> pyarrow.Schema:
     """The table's columns as they are written, the partition's date left out."""
-    return schema_of((TABLES | FACTS | REPORT_FACTS)[name].columns, strict=name in STRICT)
+    return schema_of((TABLES | FACTS)[name].columns, strict=name in STRICT)
 
 
 def spark_columns(table: Table) -> tuple[tuple[str, str], ...]:

@@ -16,6 +16,7 @@ from kcli.capture.tables.partition_tables import (
     RECORD_BATCHES,
     REMOTE_FETCHES,
 )
+from kcli.tables.call_views import CALL_TABLES
 from kcli.tables.captured import CAPTURED, PIPELINE_EXCHANGE_COLUMNS
 from kcli.tables.definition import Table, columns, define
 
@@ -143,6 +144,25 @@ requests       int64    that it took
 error_names    string   of the answers, with commas between; null without any
 complete       bool     all of it was received
 seconds        float64  from the first request to the last answer
+""",
+    dated=False,
+)
+TABLES |= CALL_TABLES
+define(
+    TABLES,
+    "findings",
+    "What is wrong, as `kcli diagnose` finds it; made anew by every run.",
+    """
+rank           int32    1: the most important
+finding        string   its id
+severity       string   critical, warning or info
+subject        string   JSON: who it is about, by kind: client, group, topic, partition, broker, ...
+evidence       string   JSON: figures by name
+text           string   what is wrong, in a line
+ruled_out      string?  what it is not
+advice         string   what to do
+see            string?  the command that shows more
+source         string   where the rule's limits come from
 """,
     dated=False,
 )

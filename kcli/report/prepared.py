@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.diagnose.prepared import WAITING
+from kcli.rules.prepared import WAITING
 from kcli.tables.connections import address_sql
 
 # What captures are made into (see `kcli.pipeline.rows.exchange_facts`), out of the pipeline's table.

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from kcli.pipeline.derived.local_tables import CHANGES, KNOWN, doubtful_clients, view_of, view_of_files
+from kcli.pipeline.derived.file_views import view_of, view_of_files
+from kcli.pipeline.derived.local_facts import KNOWN
+from kcli.pipeline.derived.local_tables import CHANGES, doubtful_clients
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
 from kcli.tables.arrays import batch_of_rows

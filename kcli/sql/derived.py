@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from datetime import datetime
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -20,7 +21,10 @@ from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.capture.sink import Sink
 from kcli.errors import InputError, all_of
 from kcli.filelike import name_of
-from kcli.pipeline.derived.local_tables import LocalFacts, judged_clients, leader_changes, quorum, sessions_of, view_of
+from kcli.pipeline.derived.file_views import view_of
+from kcli.pipeline.derived.judged_tables import finding_rows
+from kcli.pipeline.derived.local_facts import LocalFacts
+from kcli.pipeline.derived.local_tables import judged_clients, leader_changes, quorum, sessions_of
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.lineage import lineage_rows, open_rows
 from kcli.pipeline.packets.direct_decode import DirectDecode
@@ -28,12 +32,15 @@ from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.tables import TABLES
 from kcli.sql.scans import Source
 from kcli.tables.arrays import batch_of_rows
+from kcli.tables.call_views import CALL_VIEWS, call_view
 from kcli.tables.definition import schema_of
+from kcli.tables.rule_facts import RULE_FACTS
 
 Row = dict[str, Any]
 ROWS = 2000  # in a record batch, at most
 MEMORY = "512MiB"  # for sorting; what is more goes to the folder of the facts
-NEEDED = frozenset({*FACTS, "undecodable"}) - {"noted_exchanges"}  # whose tables are views over exchanges here
+# Without those whose tables are views over exchanges here.
+NEEDED = frozenset({*FACTS, "undecodable"}) - {*RULE_FACTS, "exchange_facts", "noted_exchanges"}
 
 
 class Facts:
@@ -43,8 +50,8 @@ class Facts:
     options: ports, dialect, secrets and memory, of DecodeOptions.
     """
 
-    def __init__(self, paths: Sequence[str], options: dict[str, Any]) -> None:
-        self.paths, self.options = paths, options
+    def __init__(self, paths: Sequence[str], options: dict[str, Any], needed: frozenset[str] = NEEDED) -> None:
+        self.paths, self.options, self.needed = paths, options, needed
         self.lock = Lock()
         self.lineage: list[tuple[Any, ...]] = []
         self.failures: list[InputError] = []
@@ -56,7 +63,7 @@ class Facts:
         files = tuple(StoredFile(path, size_of(path), 0) for path in self.paths)
         task = DirectDecode(files, (), open_file=CaptureFile)
         try:
-            decoded, read = task.decode(made.name, self.options | {"wanted": NEEDED})
+            decoded, read = task.decode(made.name, self.options | {"wanted": self.needed})
             self.lineage = [*lineage_rows(1, read, [decoded]), *open_rows(1, [decoded])]
             self.failures = [InputError(each.problem) for each in read if each.problem]
             if not decoded.exchanges and not self.failures:
@@ -74,10 +81,15 @@ class Facts:
 
     def rows(self, query: str) -> Iterator[Row]:
         """Yield the rows of a query over the facts by name, and over `known`."""
+        views = self.views()
+        with LocalFacts(views, self.folder.name, MEMORY) as facts:
+            yield from facts.rows(query)
+
+    def views(self) -> dict[str, str]:
+        """Return the SQL of each table."""
         with self.lock:
             folder = self.folder.name
-        with LocalFacts({table: view_of(table, folder) for table in NEEDED}, folder, MEMORY) as facts:
-            yield from facts.rows(query)
+        return {table: view_of(table, folder) for table in self.needed}
 
     def close(self) -> None:
         """Remove the folder."""
@@ -103,6 +115,17 @@ def size_of(path: str) -> int:
     return 0 if is_piped(path) else Path(path).stat().st_size
 
 
+def called(table: str, facts: Facts) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of one of CALL_VIEWS."""
+    for row in facts.rows(call_view(table)):
+        yield tuple(in_microseconds(value) for value in row.values())
+
+
+def in_microseconds(value: Any) -> Any:
+    """Return a moment as rows of tables have it, or another value as it is."""
+    return int(value.timestamp() * 1_000_000) if isinstance(value, datetime) else value
+
+
 DERIVED: dict[str, Callable[[Facts], Iterator[tuple[Any, ...]]]] = {
     "fetch_sessions": lambda facts: sessions_of(facts.rows, facts.options.get("dialect")),
     "clients": lambda facts: judged_clients(facts.rows),
@@ -110,17 +133,22 @@ DERIVED: dict[str, Callable[[Facts], Iterator[tuple[Any, ...]]]] = {
     "quorum": lambda facts: quorum(facts.rows),
     "lineage": Facts.lineage_rows,
 }
+# The same out of the facts that rules read.
+JUDGED: dict[str, Callable[[Facts], Iterator[tuple[Any, ...]]]] = {
+    **{table: partial(called, table) for table in CALL_VIEWS},
+    "findings": lambda facts: finding_rows(facts.views()),
+}
 
 
 def derived_source(table: str, facts: Facts) -> Source:
-    """Return the rows of one of DERIVED. Raises InputError after them for captures that are damaged."""
+    """Return the rows of one of DERIVED or JUDGED. Raises InputError after them for captures that are damaged."""
 
     def batches(_wanted: frozenset[str]) -> Iterator[Any]:
         import pyarrow
 
         schema = schema_of(TABLES[table].columns)
         names = ", ".join(dict.fromkeys(map(name_of, facts.paths)))
-        rows = DERIVED[table](facts)
+        rows = (DERIVED | JUDGED)[table](facts)
         while some := list(islice(rows, ROWS)):
             files = pyarrow.repeat(pyarrow.scalar(names, pyarrow.string()), len(some))
             yield batch_of_rows(some, schema).append_column("file", files)

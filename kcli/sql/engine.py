@@ -17,7 +17,7 @@ from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.sql.guard import BOUNDED, checked
 from kcli.sql.scans import Scan
-from kcli.tables.exchange_views import JSON_MACRO
+from kcli.tables.exchange_views import JSON_MACRO, MOMENT_MACRO
 
 MEMORY = "512MiB"  # for a query's own sums, sorts and joins; what is more goes to a temporary folder
 SPILL = "16GiB"  # in that folder
@@ -83,7 +83,7 @@ class Engine:
         run = self.connection.execute
         run("SET TimeZone = 'UTC'")
         run("SET enable_progress_bar = false")
-        for macro in (JSON_MACRO, *BOUNDED):
+        for macro in (JSON_MACRO, MOMENT_MACRO, *BOUNDED):
             run(f"CREATE MACRO {macro}")
         run("SET lock_configuration = true")
 

@@ -75,13 +75,14 @@ class Across:
         """Return the rows of one of PIPELINED."""
 
         def batches(wanted: frozenset[str]) -> Iterator[Any]:
-            from kcli.sql.derived import DERIVED, derived_source
+            from kcli.sql.derived import DERIVED, JUDGED, derived_source
             from kcli.sql.row_tables import row_source
 
             with self.lock:
-                facts, learnt = self.facts, self.learnt
-            source = derived_source(table, facts) if table in DERIVED else row_source(table, learnt, self.options)
-            return source(wanted)
+                facts, judged, learnt = self.facts, self.judged_facts, self.learnt
+            if table in DERIVED or table in JUDGED:
+                return derived_source(table, facts if table in DERIVED else judged)(wanted)
+            return row_source(table, learnt, self.options)(wanted)
 
         return batches
 
@@ -93,6 +94,14 @@ class Across:
         return Facts(self.paths, self.options)
 
     @cached_property
+    def judged_facts(self) -> Facts:
+        """Return those that rules read."""
+        from kcli.rules.tables import READ
+        from kcli.sql.derived import Facts
+
+        return Facts(self.paths, self.options, READ)
+
+    @cached_property
     def learnt(self) -> LearntNames:
         """The topic names that any of them says."""
         from kcli.sql.row_tables import LearntNames
@@ -101,8 +110,9 @@ class Across:
 
     def close(self) -> None:
         """Remove what was left in temporary folders."""
-        if "facts" in self.__dict__:
-            self.facts.close()
+        for name in ("facts", "judged_facts"):
+            if name in self.__dict__:
+                getattr(self, name).close()
 
 
 def sources_of(

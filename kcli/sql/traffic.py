@@ -9,47 +9,65 @@ from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.nothing import require_exchanges
 from kcli.capture.tables.arrow import ROWS, ArrowSink
 from kcli.capture.tables.columns import OF_EVENTS
-from kcli.pipeline.rows.logins import principal_of
-from kcli.schemas.apikeys import SASL_AUTHENTICATE
+from kcli.core.capture.tcp_facts import TcpFacts
+from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.rows.logins import login_step
+from kcli.pipeline.rows.tcp import tcp_batch
+from kcli.schemas.apikeys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kcli.sql.scans import Source
 from kcli.tables.captured import EVENT_COLUMNS
 from kcli.tables.definition import Column
 from kcli.tables.exchanges import EXCHANGE_COLUMNS
+from kcli.tables.rule_facts import RULE_FACTS
 
 # Of rows that say nothing else of their connection.
-PRINCIPAL = Column("principal", "string", "who it logged in as; empty: refused")
+LOGIN = tuple(each for each in FACTS["logins"].columns if each.name not in ("connection", "completed_ns"))
 ROUND_TRIP = Column("round_trip_ms", "float64", "of its handshake, null where that was not seen")
 RETRANSMISSIONS = Column("retransmissions", "int64", "segments of it with bytes that had come before")
-TCP = (ROUND_TRIP, RETRANSMISSIONS)
-SAID = (PRINCIPAL, *TCP)
+ENDS = (ROUND_TRIP, RETRANSMISSIONS)
+TCP = tuple(each for each in RULE_FACTS["tcp"].columns if each.name not in ("connection", "server", "client"))
+SAID = (*LOGIN, *ENDS, *TCP)
 TRAFFIC_COLUMNS = (*{each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values(), *SAID)
 
 
 class Traffic(ArrowSink):
     """Captures whose exchanges and events become record batches, with rows about their connections among them."""
 
-    forwarded = (SASL_AUTHENTICATE,)
+    forwarded = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 
     def __init__(self, wanted: frozenset[str]) -> None:
-        if any(each.name in wanted for each in TCP):
+        self.tcp = TcpFacts(full=self.put_tcp) if any(each.name in wanted for each in TCP) else None
+        self.servers: set[str] = set()
+        if self.tcp is not None or any(each.name in wanted for each in ENDS):
             self.connection_end = self.put_end
         own = OF_EVENTS | {each.name for each in SAID}
         super().__init__(TRAFFIC_COLUMNS, wanted - own)
 
     def put_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
         """Put what TCP says of a connection. round_trip: ns, -1: not known."""
+        self.servers.add(connection.partition("-")[0])
         known = round_trip / 1e6 if round_trip >= 0 else None
         self.put({"connection": connection, ROUND_TRIP.name: known, RETRANSMISSIONS.name: retransmissions})
         if len(self.rows) >= ROWS:
             self.flush()
 
     def more(self, link: bytes, *exchange: Any) -> None:
-        """Put what a SaslAuthenticate says of its connection's user: until an answer refuses it."""
+        """Put what a SaslHandshake or SaslAuthenticate says of its connection's login."""
         item = self.capture.handover.exchange_of(link, *exchange)
-        principal = principal_of(item)
-        if principal is not None:
-            completed = item.response_ns or item.request_ns
-            self.put({"connection": item.connection, PRINCIPAL.name: principal, "completed_ns": completed})
+        if item.request is not None and (item.response is not None or item.response_frame is None):
+            said = dict(zip(FACTS["logins"].names, (item.connection, *login_step(item)), strict=True))
+            self.put(said)
+
+    def count_tcp(self) -> None:
+        """Have TCP's connections counted, if they are wanted; to be called before anything is read."""
+        if self.tcp is not None:
+            self.capture.engine.count_tcp(self.tcp)
+
+    def put_tcp(self, last: bool = False) -> None:
+        """Make what TCP says of connections ready. last: also of those that are open."""
+        if self.tcp is not None:
+            ends, numbers = self.tcp.take(last)
+            self.take_batch(tcp_batch(ends, numbers, self.servers, frozenset(self.capture.options.ports)))
 
 
 def traffic_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
@@ -59,7 +77,12 @@ def traffic_source(paths: Sequence[str], options: dict[str, Any]) -> Source:
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
         source = CaptureDecoder(paths, Traffic(wanted), DecodeOptions(**options))
-        yield from source.sink.batches()
+        source.sink.count_tcp()
+        try:
+            yield from source.sink.batches()
+        finally:
+            source.sink.put_tcp(last=True)
+        yield from source.sink.taken_batches()
         require_exchanges(source)
 
     return batches

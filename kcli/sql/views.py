@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from kcli.sql.traffic import ENDS, LOGIN
 from kcli.tables.captured import CAPTURED
-from kcli.tables.connections import EXCHANGE, FILE, TLS, connections_query, traffic_part
+from kcli.tables.connections import EXCHANGE, FILE, TCP, TLS, connections_query, traffic_part
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 
 TRAFFIC = "_traffic"  # what they are made of: exchanges, events, and rows of kcli.sql.traffic
 WRITTEN = {name: f"_{name}" for name in ("connections", *EXCHANGE_VIEWS)}  # those that the pipeline has written
 EACH = traffic_part(
     f"{TRAFFIC} WHERE connection IS NOT NULL", "file", "timestamp", **EXCHANGE,
-    principal="principal", round_trip_ms="round_trip_ms", retransmissions="retransmissions",
-    tls=f"coalesce({TLS}, false)",
+    **{each.name: each.name for each in (*LOGIN, *ENDS)}, **TCP, tls=f"coalesce({TLS}, false)",
 )  # fmt: skip
 MADE = connections_query(EACH, file=FILE.sql, seen="min(timestamp)")
 

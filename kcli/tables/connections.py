@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kcli.tables.definition import Column
 
+NEVER = 1 << 62  # ns
 NO_TEXT, NO_NUMBER, NO_TIME = "CAST(NULL AS STRING)", "CAST(NULL AS BIGINT)", "CAST(NULL AS TIMESTAMP)"
 # What an exchange says; rows of something else have no request_bytes.
 IS_ASKED = "CASE WHEN request_bytes IS NOT NULL THEN"
@@ -16,13 +17,15 @@ TLS = "event = 'not-kafka' AND substring(reason, 1, 3) = 'TLS'"  # of an event: 
 class ConnectionColumn(Column):
     """sql: the column, over a connection's rows of traffic; of_ends: over the columns `server` and `client`.
 
-    unknown: what a row of traffic says that knows nothing of it, "": it says nothing; exchange: what an exchange says.
+    unknown: what a row of traffic says that knows nothing of it, "": it says nothing; exchange: what an exchange says;
+    tcp: what a row of the facts `tcp` says.
     """
 
     sql: str = ""
     unknown: str = ""
     exchange: str = ""
     of_ends: bool = False
+    tcp: str = ""
 
 
 def column(
@@ -37,11 +40,69 @@ def total(name: str, text: str, exchange: str) -> ConnectionColumn:
     return column(name, "int64", text, f"CAST(sum({name}) AS BIGINT)", "0", exchange)
 
 
+def counted(name: str, text: str, tcp: str) -> ConnectionColumn:
+    """Define a column that is a sum over what TCP says."""
+    sql = f"CAST(sum({name}) AS BIGINT)"
+    return ConnectionColumn(name, "int64", f"{text}; null: of a file of exchanges", True, sql, NO_NUMBER, tcp=tcp)
+
+
+def measured(name: str, text: str, tcp: str, sql: str) -> ConnectionColumn:
+    """Define a column of milliseconds out of what TCP says."""
+    return ConnectionColumn(name, "float64", text, True, sql, "CAST(NULL AS DOUBLE)", tcp=tcp)
+
+
+def said(name: str, kind: str, text: str, tcp: str) -> ConnectionColumn:
+    """Define a column of how TCP ended the connection."""
+    sql = f"min_by({name}, closed) FILTER (WHERE closed IS NOT NULL)"
+    return ConnectionColumn(name, kind, text, True, sql, NO_TEXT, tcp=tcp)
+
+
+def of_end(end: str, tcp: str) -> tuple[ConnectionColumn, ...]:
+    """Define the columns of what one end sent. tcp: what the columns of `tcp` about it begin with."""
+    other = "server" if end == "client" else "client"
+    samples = f"{end}_rtt_samples"
+    return (
+        counted(f"{end}_segments", f"TCP segments of the {end}", f"{tcp}segments"),
+        counted(f"{end}_bytes", "bytes of payload in them, repeated ones too", f"{tcp}bytes"),
+        counted(f"{end}_retransmissions", "of them sent again", f"{tcp}resent"),
+        counted(f"{end}_holes", "jumps over bytes that had not come", f"{tcp}holes"),
+        counted(f"{end}_out_of_order", "segments that filled such a hole within 3 ms", f"{tcp}out_of_order"),
+        counted(
+            f"{end}_duplicate_acks", f"acknowledgements that ask for the {other}'s bytes again", f"{tcp}duplicate_acks"
+        ),
+        counted(f"{end}_zero_windows", f"times that the {end} closed its window", f"{tcp}zero_windows"),
+        measured(
+            f"{end}_zero_window_ms", "how long it was closed", f"{tcp}zero_window_ms", f"sum({end}_zero_window_ms)"
+        ),
+        counted(samples, f"measured times from the {end}'s bytes to their acknowledgement", f"{tcp}rtt_samples"),
+        *(
+            measured(
+                f"{end}_rtt_{share}_ms", text, f"{tcp}rtt_{share}_ms",
+                # Of parts with as many samples the slower one.
+                f"max_by({end}_rtt_{share}_ms, {samples} + {end}_rtt_{share}_ms / 1000000000) "
+                f"FILTER (WHERE {end}_rtt_{share}_ms IS NOT NULL)",
+            )
+            for share, text in (("p50", "their median; null: none"), ("p99", "of 99 in 100"))
+        ),
+    )  # fmt: skip
+
+
+def first_of(*names: str) -> str:
+    """Write the SQL of the earliest of times in ns; null without any."""
+    return f"nullif(least({', '.join(f'coalesce({name}, {NEVER})' for name in names)}), {NEVER})"
+
+
+def instant_of(ns: str) -> str:
+    """Write the SQL of a moment out of ns since 1970."""
+    return f"timestamp_micros(CAST(floor(({ns}) / 1000) AS BIGINT))"
+
+
 def address_sql(end: str) -> str:
     """Return SQL for the address in a column with an end of a connection: without its port and brackets."""
     return f"translate(regexp_replace({end}, ':[0-9]+$', ''), '[]', '')"
 
 
+ENDINGS = ("c_fin_ns", "c_rst_ns", "s_fin_ns", "s_rst_ns")
 COLUMNS = (
     column("connection", "string", '"server-client", each as address:port', "connection"),
     column("server", "string", "the broker's end, address:port", "split_part(connection, '-', 1)"),
@@ -90,6 +151,47 @@ COLUMNS = (
     total("request_bytes", "of all requests, with headers and lengths", "coalesce(request_bytes, 0)"),
     total("response_bytes", "of all responses", "coalesce(response_bytes, 0)"),
     column("apis", "int64", "how many APIs were asked", "count(DISTINCT api_key)"),
+    column(
+        "login", "string?", "User:NAME, as it tried to log in, also where that was refused (as `principal`)",
+        "max_by(login, completed_ns) FILTER (WHERE login IS NOT NULL)", NO_TEXT,
+    ),
+    column(
+        "mechanism", "string?", "of SASL, as it asked for; null: it did not log in, or before the capture",
+        "max_by(mechanism, completed_ns) FILTER (WHERE mechanism IS NOT NULL)", NO_TEXT,
+    ),
+    column(
+        "login_result", "string?", "accepted, unanswered, or the name of the error; null: no end of a login was seen",
+        "max_by(login_result, completed_ns) FILTER (WHERE login_result IS NOT NULL)", NO_TEXT,
+    ),
+    *of_end("client", "c_"),
+    *of_end("server", "s_"),
+    measured(
+        "syn_ms", "from the SYN to the SYN-ACK: from where this was captured to the broker, and back", "syn_ms",
+        "min(syn_ms)",
+    ),
+    measured(
+        "ack_ms", "from the SYN-ACK to its acknowledgement: from there to the client, and back", "ack_ms",
+        "min(ack_ms)",
+    ),
+    ConnectionColumn(
+        "opened", "instant", "time of its SYN; null: before the capture", True, "min(opened)", NO_TIME,
+        tcp=instant_of("c_syn_ns"),
+    ),
+    ConnectionColumn(
+        "closed", "instant", "time of its first FIN or RST; null: none is in the capture", True, "min(closed)", NO_TIME,
+        tcp=instant_of(first_of(*ENDINGS)),
+    ),
+    said(
+        "closed_by", "string", "client or server: whose that was",
+        f"CASE WHEN {first_of(*ENDINGS)} IS NULL THEN NULL "
+        f"WHEN {first_of(*ENDINGS)} = {first_of(*ENDINGS[:2])} THEN 'client' ELSE 'server' END",
+    ),
+    ConnectionColumn(
+        "closed_how", "string", "FIN, RST, or end of capture; null: of a file of exchanges", True,
+        "coalesce(min_by(closed_how, closed) FILTER (WHERE closed IS NOT NULL), max(closed_how))", NO_TEXT,
+        tcp=f"CASE WHEN c_segments IS NULL THEN NULL WHEN {first_of(*ENDINGS)} IS NULL THEN 'end of capture' "
+        f"WHEN {first_of(*ENDINGS)} = {first_of(*ENDINGS[1::2])} THEN 'RST' ELSE 'FIN' END",
+    ),
 )  # fmt: skip
 FILE = column(
     "file", "string?", "the capture that completed its first request, or showed that it is TLS",
@@ -107,6 +209,8 @@ EXCHANGE = {
     "completed_ns": "completed_ns",
     **{each.name: each.exchange for each in COLUMNS if each.exchange},
 }
+
+TCP = {each.name: each.tcp for each in COLUMNS if each.tcp}
 
 
 def traffic_part(source: str, *others: str, **known: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kcli.tables.definition import Column
 
 JSON_MACRO = "get_json_object(text, path) AS json_extract_string(text, path)"  # what DuckDB has under another name
+MOMENT_MACRO = "timestamp_micros(us) AS make_timestamptz(us)"
 # Spark's names of what DuckDB calls otherwise.
 MACROS = (
     JSON_MACRO,
@@ -15,6 +16,7 @@ MACROS = (
     "unix_micros(moment) AS epoch_us(moment)",
     "split(text, pattern) AS string_split_regex(text, pattern)",
     "sort_array(list) AS list_sort(list)",
+    MOMENT_MACRO,
     "try_divide(a, b) AS CASE WHEN b = 0 THEN NULL ELSE a / b END",
 )
 THROTTLE_MS = "CAST(get_json_object(response, '$.throttleTimeMs') AS INT)"

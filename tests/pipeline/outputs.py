@@ -168,3 +168,17 @@ def filled(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
     least = {"string": "", "strings": [], "binary": b""}
     blank = {each.name: None if each.nullable else least.get(each.kind, 0) for each in TABLES[table].columns}
     return blank | dict(row)
+
+
+# What TCP says that takes more than one packet: a run that ends between these hides it.
+SPANNING = ("retransmissions", "holes", "out_of_order", "duplicate_acks", "zero_window", "rtt_")
+
+
+def settled(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without the columns about TCP that depend on where a run ends."""
+    return {name: value for name, value in row.items() if not spans(name)}
+
+
+def spans(column: str) -> bool:
+    end, _, what = column.partition("_")
+    return column in ("syn_ms", "ack_ms") or (end in ("client", "server") and what.startswith(SPANNING))

@@ -6,7 +6,8 @@ from kcli.pipeline.tables import TABLES
 
 PINNED = (
     "exchanges fetch_partitions produce_partitions record_batches fetch_sessions clients connections groups "
-    "throttling down_conversions leader_changes remote_fetches quorum undecodable lineage"
+    "throttling down_conversions leader_changes remote_fetches quorum transactions members metadata_partitions "
+    "findings undecodable lineage"
 )
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.errors import InputError
+from kcli.tables.connections import TCP
 from kcli.tables.exchanges import EXCHANGE_COLUMNS
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -26,7 +27,7 @@ def test_a_file_of_decode_pcap(samples: Path, tmp_path: Path, ask: Ask) -> None:
         assert ask(query, out) == ask(query, source)
         query = "SELECT * EXCLUDE (sender, captured) FROM events"
         assert ask(query, out) == ask(query, source)
-        packets_tell = "round_trip_ms, retransmissions"
+        packets_tell = ", ".join(("round_trip_ms", "retransmissions", *TCP))
         query = f"SELECT * EXCLUDE (client_id, file, {packets_tell}) FROM connections ORDER BY connection"
         assert ask(query, out) == ask(query, source)
 

@@ -192,7 +192,7 @@ cdef class CaptureEngine:
         restore_flows(self.streams, dumped, clock)
 
     cdef int packet(self, Packet* packet) except -1:
-        cdef Segment s
+        cdef Segment s, whole
         cdef int kind = dissect(packet, &s)
         if packet.ts < self.earliest or not self.earliest:
             self.earliest = packet.ts
@@ -204,11 +204,15 @@ cdef class CaptureEngine:
         if self.first_ns is None:
             self.first_ns = packet.ts
         if kind == KC_TCP:
-            if self.facts is not None:
-                self.facts.see(&s)
             if self.drafting is not None:
                 return self.drafting.receive_packet(self.streams, packet, &s)
-            return self.streams.receive(&s) if self.dealer is None else self.deal(&s)
+            if self.dealer is not None:
+                return self.deal(&s)
+            if self.facts is None:
+                return self.streams.receive(&s)
+            whole = s              # the streams take off what they know
+            self.streams.receive(&s)
+            return self.facts.see(&whole, self.streams.twin_of(&whole))
         self.others += kind == KC_NOT_TCP
         self.cuts += kind == KC_CUT
         self.fragments += kind == KC_FRAGMENT

@@ -166,6 +166,7 @@ cdef class Streams:
     cdef LineOrder order         # None: no other process shares the work
 
     cdef int receive(self, Segment* s) except -1
+    cdef int twin_of(self, Segment* s) noexcept
     cdef int pass_over(self, uint64_t ts) except -1
     cdef int close_all(self) except -1
     cdef uint64_t held(self) noexcept

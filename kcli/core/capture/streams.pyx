@@ -110,6 +110,11 @@ cdef class Streams:
             self.wait(flow, SECOND)
         return relieve(self) if self.held() > self.memory else 0
 
+    cdef int twin_of(self, Segment* s) noexcept:
+        """Which of the connections with the same two ends the segment that was received last belongs to."""
+        cdef Flow* flow = self.flows.recent
+        return flow.twin if flow != NULL and memcmp(&flow.ends, &s.ends, sizeof(Ends)) == 0 else 0
+
     cdef int pass_over(self, uint64_t ts) except -1:
         """The next segment of the capture, of a connection that is another process's."""
         self.segments += 1

@@ -57,6 +57,7 @@ cdef struct Talk:
     Talk* newer
     uint64_t hash
     Ends ends
+    int twin                   # connections of the same two ends before it, which go another way (Flow.twin)
     uint64_t first_ts, last_ts, established_ts
     uint32_t syn_seq
     int client                 # which end connected; -1: not seen
@@ -75,10 +76,11 @@ cdef class TcpFacts:
     cdef Talk* recent
     cdef Out numbers
     cdef list ends
+    cdef object full           # called when many rows are ready; None: nobody asks
 
-    cdef int see(self, const Segment* s) except -1
-    cdef Talk* find(self, const Segment* s) except NULL
-    cdef Talk* add(self, const Segment* s, uint64_t hash) except NULL
+    cdef int see(self, const Segment* s, int twin) except -1
+    cdef Talk* find(self, const Segment* s, int twin) except NULL
+    cdef Talk* add(self, const Segment* s, uint64_t hash, int twin) except NULL
     cdef int make_room(self) except -1
     cdef int drop(self, Talk* talk) except -1
     cdef int put(self, Talk* talk) except -1

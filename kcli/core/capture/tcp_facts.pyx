@@ -1,7 +1,8 @@
 """Facts about TCP connections, counted packet by packet: losses, windows, round trips, how each began and ended.
 
 It looks at every segment as it was captured, whether Kafka is in it or not, and reassembles nothing. Connections whose start was not seen
-count, too. Memory is bounded: when `most` connections are counted, those that are over become rows, and the oldest ones.
+count, too; those that only go another way (VLANs, tunnels) are told apart as `Streams` does. Memory is bounded: when `most` connections
+are counted, those that are over become rows, and the oldest ones.
 """
 
 cimport cython
@@ -21,6 +22,7 @@ cdef enum:
     TALK_WIDTH = 6
     SENDER_WIDTH = 28
     ALERT = 0x15            # the type of a TLS record
+    READY = 5000            # rows: so many are many
 
 # The columns of a row: TALK, then SENDER for its first end and for its second.
 TALK = ("first_ns", "last_ns", "client", "syns", "answered", "established_ns")
@@ -33,10 +35,10 @@ SENDER = (
 
 @cython.final
 cdef class TcpFacts:
-    """Counts connections. most: of them at a time."""
+    """Counts connections. most: of them at a time. full: called when many rows are ready, to `take` them."""
 
-    def __cinit__(self, size_t most=1 << 14):
-        self.most, self.slot_count, self.ends = most, SLOTS, []
+    def __cinit__(self, size_t most=1 << 14, full=None):
+        self.most, self.slot_count, self.ends, self.full = most, SLOTS, [], full
         self.slots = <Talk**>calloc(self.slot_count, sizeof(Talk*))
         if self.slots == NULL:
             raise MemoryError
@@ -50,13 +52,9 @@ cdef class TcpFacts:
         free(self.slots)
         out_free(&self.numbers)
 
-    def __len__(self):
-        """Rows that are ready."""
-        return len(self.ends)
-
     def take(self, bint last=False):
-        """Return the rows that are ready, and forget them: pairs of "address:port", and int64 rows of TALK and SENDER. last: end all
-        connections."""
+        """Return the rows that are ready, and forget them: of each its two ends, "address:port", with what stands behind the name of
+        a connection (as in `name_link`), and int64 rows of TALK and SENDER. last: end all connections."""
         while last and self.first != NULL:
             self.drop(self.first)
         ends, self.ends = self.ends, []
@@ -72,14 +70,14 @@ cdef class TcpFacts:
             talk = talk.newer
         return found
 
-    cdef int see(self, const Segment* s) except -1:
+    cdef int see(self, const Segment* s, int twin) except -1:
         """Count a segment."""
-        cdef Talk* talk = self.find(s)
+        cdef Talk* talk = self.find(s, twin)
         cdef Sender* own
         cdef Sender* other
         if s.flags & KC_SYN and not s.flags & KC_ACK and talk.by[s.sender].segments and (talk.client != s.sender or talk.syn_seq != s.seq):
             self.drop(talk)        # another connection of the same two ends
-            talk = self.find(s)
+            talk = self.find(s, twin)
         own, other = &talk.by[s.sender], &talk.by[1 - s.sender]
         if is_twice(own, s):
             return 0
@@ -95,21 +93,21 @@ cdef class TcpFacts:
         talk.last_ts = s.ts
         return 0
 
-    cdef Talk* find(self, const Segment* s) except NULL:
+    cdef Talk* find(self, const Segment* s, int twin) except NULL:
         cdef Talk* talk = self.recent
         cdef uint64_t hash
-        if talk != NULL and memcmp(&talk.ends, &s.ends, sizeof(Ends)) == 0:
+        if talk != NULL and talk.twin == twin and memcmp(&talk.ends, &s.ends, sizeof(Ends)) == 0:
             return talk
         hash = hash_ends(&s.ends)
         talk = self.slots[hash & (self.slot_count - 1)]
-        while talk != NULL and (talk.hash != hash or memcmp(&talk.ends, &s.ends, sizeof(Ends)) != 0):
+        while talk != NULL and (talk.hash != hash or talk.twin != twin or memcmp(&talk.ends, &s.ends, sizeof(Ends)) != 0):
             talk = talk.chain
         if talk == NULL:
-            talk = self.add(s, hash)
+            talk = self.add(s, hash, twin)
         self.recent = talk
         return talk
 
-    cdef Talk* add(self, const Segment* s, uint64_t hash) except NULL:
+    cdef Talk* add(self, const Segment* s, uint64_t hash, int twin) except NULL:
         cdef Talk* talk
         cdef Talk** slot = &self.slots[hash & (self.slot_count - 1)]
         cdef int d
@@ -118,7 +116,7 @@ cdef class TcpFacts:
         talk = <Talk*>calloc(1, sizeof(Talk))
         if talk == NULL:
             raise MemoryError
-        talk.hash, talk.ends, talk.client = hash, s.ends, -1
+        talk.hash, talk.ends, talk.twin, talk.client = hash, s.ends, twin, -1
         talk.first_ts = talk.last_ts = s.ts
         for d in range(2):
             talk.by[d].alert = talk.by[d].least_ns = -1
@@ -175,7 +173,9 @@ cdef class TcpFacts:
             raise MemoryError
         for d in range(2):
             put_sender(&self.numbers, &talk.by[d])
-        self.ends.append((end_text(talk, 0), end_text(talk, 1)))
+        self.ends.append((end_text(talk, 0), end_text(talk, 1), f"#{talk.twin + 1}" if talk.twin else ""))
+        if self.full is not None and len(self.ends) >= READY:
+            self.full()
         return 0
 
 

@@ -9,14 +9,16 @@ from kcli.pipeline.derived.incremental_tables import Gathered, copy_rows
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import Written
-from kcli.tables.connections import EXCHANGE, TLS, TRAFFIC, connections_query, traffic_part
+from kcli.tables.connections import EXCHANGE, TCP, TLS, TRAFFIC, connections_query, traffic_part
 
 SUMS = [each.name for each in FACTS["connection_sums"].columns if each.name in TRAFFIC]
+LOGINS = [each.name for each in FACTS["logins"].columns if each.name in TRAFFIC]
 # What the facts say, and `exchanges` of runs by an older kcli, which counted less.
 PARTS = {
     "connection_sums": traffic_part("{connection_sums}", **{name: name for name in SUMS}),
     "client_uses": traffic_part("{client_uses}", api_key="api_key"),
-    "logins": traffic_part("{logins}", principal="principal", completed_ns="completed_ns"),
+    "logins": traffic_part("{logins}", **{name: name for name in LOGINS}),
+    "tcp": traffic_part("{tcp}", **TCP),
     "undecodable": traffic_part(f"{{undecodable}} WHERE connection IS NOT NULL AND {TLS}", tls="true"),
     "exchanges": traffic_part("{exchanges}", **EXCHANGE),
 }

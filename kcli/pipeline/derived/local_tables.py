@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from kcli.capture.audit import Judge
 from kcli.pipeline.derived.aggregates import SNAPSHOT_KEYS, WHO_ASKED, client_rows, snapshots
 from kcli.pipeline.derived.incremental_tables import Row
 from kcli.pipeline.derived.leader_changes import CHANGE_KEYS
 from kcli.pipeline.derived.session_table import ORDER, sessions
-from kcli.pipeline.fact_tables import FACTS, REPORT_FACTS
-from kcli.pipeline.tables import TABLES
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_name
-from kcli.tables.definition import DUCKDB_TYPES
-from kcli.tables.exchange_views import MACROS
 
-ROWS = 2000  # of a query's answer at a time
 Ask = Callable[[str], Iterable[Row]]  # the rows of a query over the facts by name, and over `known`
 
-# The view `known`: the name that each topic id was first given.
-KNOWN = "SELECT topic_id, arg_min(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id"
 FETCHES = """
 SELECT *, NULL AS event FROM fetch_frames
 UNION ALL BY NAME
@@ -74,57 +64,6 @@ USED = "SELECT DISTINCT api_key, api_version FROM client_uses"
 WHO_USED = """
 WHERE (client_id, address) IN (SELECT (client_id, address) FROM client_uses WHERE (api_key, api_version) IN ({pairs}))
 """
-
-
-def view_of(table: str, folder: str | Path) -> str:
-    """Write the SQL of a table's Parquet files below a folder."""
-    return view_of_files(table, sorted(map(str, (Path(folder) / table).rglob("*.parquet"))))
-
-
-def view_of_files(table: str, files: Sequence[str]) -> str:
-    """Write the SQL of a table's Parquet files; an older file's missing columns are null, and no file is no row."""
-    columns = (TABLES | FACTS | REPORT_FACTS)[table].columns
-    empty = "SELECT " + ", ".join(f"NULL::{DUCKDB_TYPES[each.kind]} AS {each.name}" for each in columns) + " LIMIT 0"
-    if not files:
-        return empty
-    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    read = f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
-    return f"({empty}) UNION ALL BY NAME {read}"
-
-
-class LocalFacts:
-    """Facts of connections and events as DuckDB has them; leave its block when done."""
-
-    def __init__(self, views: Mapping[str, str], spill: str, memory: str) -> None:
-        """views: the SQL of each table. spill: a folder for what is more than memory."""
-        import duckdb
-
-        # Its library complains on stderr about objects that the collector never looked at (see kcli.sql.engine).
-        atexit.register(gc.unfreeze)
-        config: dict[str, Any] = {"memory_limit": memory, "temp_directory": spill}
-        self.connection = duckdb.connect(":memory:", config=config)
-        self.connection.execute("SET TimeZone = 'UTC'")
-        self.connection.execute("SET enable_progress_bar = false")
-        for macro in MACROS:
-            self.connection.execute(f"CREATE MACRO {macro}")
-        for table, sql in views.items():
-            self.connection.execute(f"CREATE VIEW {table} AS {sql}")
-        self.connection.execute(f"CREATE VIEW known AS {KNOWN}")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.connection.close()
-
-    def batches(self, query: str) -> Iterator[Any]:
-        """Yield the rows of a query as record batches."""
-        yield from self.connection.sql(query).to_arrow_reader(ROWS)
-
-    def rows(self, query: str) -> Iterator[Row]:
-        """Yield the rows of a query by column."""
-        for batch in self.batches(query):
-            yield from batch.to_pylist()
 
 
 def folded(

@@ -7,8 +7,11 @@ where secrets are. That of SCRAM says the name alone.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
+from kcli.schemas.apikeys import SASL_HANDSHAKE
+from kcli.schemas.errors import error_name
 
 REFUSED = ""  # in place of a name: who was logged in before is no more, and who is now is not said
 SCRAM = re.compile(
@@ -26,6 +29,27 @@ def name_of_login(token: bytes) -> str | None:
         return text.split("\0")[1] or None
     found = SCRAM.match(text)
     return found[1].replace("=2C", ",").replace("=3D", "=") if found else None
+
+
+def login_step(item: Exchange) -> tuple[str | None, int, str | None, str | None, str | None]:
+    """Return the columns of `logins` behind the connection, of a SaslHandshake or SaslAuthenticate."""
+    completed = item.response_ns or item.request_ns
+    asked, answered = item.request or {}, item.response
+    if item.api_key == SASL_HANDSHAKE:
+        refused = error_name(answered["errorCode"]) if answered and answered["errorCode"] else None
+        return None, completed, None, asked.get("mechanism"), refused
+    token = bytes(asked.get("authBytes") or b"")
+    name = name_of_login(token) if item.bodies.secrets or b"\0" not in token else None
+    return principal_of(item), completed, f"User:{name}" if name else None, None, result_of(answered)
+
+
+def result_of(answer: Any) -> str | None:
+    """Return what became of a login; None: it goes on (SCRAM's first answer)."""
+    if answer is None:
+        return "unanswered"
+    if answer["errorCode"]:
+        return error_name(answer["errorCode"])
+    return None if bytes(answer["authBytes"] or b"").startswith(b"r=") else "accepted"
 
 
 def principal_of(item: Exchange) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -15,19 +15,23 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sink import Item, Sink
 from kcli.capture.tables.columns import put_exchange
 from kcli.capture.tables.selected_fields import fields_of
+from kcli.core.capture.tcp_facts import TcpFacts
 from kcli.grammar.topics import naming_apis
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.rows.exchange_facts import FIELDS, TEXTS, fact_batch
 from kcli.pipeline.rows.fact_columns import FactColumns
 from kcli.pipeline.rows.fetch_frames import FRAMED, frame_batch
+from kcli.pipeline.rows.makers import SAID, UNSAID, makers_for
 from kcli.pipeline.rows.noted_exchanges import noted_batch
 from kcli.pipeline.rows.partition_columns import PartitionColumns
 from kcli.pipeline.rows.partitions import loaded
 from kcli.pipeline.rows.projections import layout
-from kcli.pipeline.rows.single_rows import MAKERS, Maker, Rows
+from kcli.pipeline.rows.single_rows import Rows
+from kcli.pipeline.rows.tcp import tcp_batch
 from kcli.pipeline.tables import TABLES
 from kcli.schemas.apikeys import API_VERSIONS
+from kcli.tables.arrays import strings
 from kcli.tables.exchanges import fields_of_columns
 
 AT_END = ": the capture ends"
@@ -54,13 +58,11 @@ class RowSource(Sink):
     """Makes rows of a capture's exchanges and events as they come out of its decoder, `capture`.
 
     What exchanges that are not chosen say of their client and of topic names counts all the same. direct: the engine
-    may give exchanges to the core's columns, not to `exchange`. makers: by API, what puts the rows that are about its
-    messages, and no columns.
+    may give exchanges to the core's columns, not to `exchange`.
     """
 
     direct = True
     learns = False
-    makers: Mapping[int, Maker] = MAKERS
 
     def __init__(
         self,
@@ -80,12 +82,17 @@ class RowSource(Sink):
         self.field_names = tuple(dict.fromkeys(names))
         self.counted = 0  # bytes of exchanges that the engine gave to the taker
         self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
+        self.says = SAID in wanted
+        self.rows = Rows(put, wanted, makers_for(wanted))
         # What is not chosen never becomes text, which learns names by itself.
-        self.rows = Rows(put, wanted, self.makers)
         read = DecodeOptions(chosen=chosen, **{"names": not chosen.takes_all} | options)
         self.capture = CaptureDecoder(paths, self, read)
         self.engine, self.new_reader, self.tally = self.capture.engine, self.capture.new_reader, self.capture.tally
         self.end_ns = 0  # when the whole capture ends, which the packets of some connections don't show
+        self.servers: set[str] = set()  # of exchanges
+        self.tcp = TcpFacts(full=self.put_tcp) if "tcp" in wanted else None
+        if self.tcp is not None:
+            self.engine.count_tcp(self.tcp)
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
         """Have exchanges go to the core's columns where no more is chosen than a time."""
@@ -96,7 +103,7 @@ class RowSource(Sink):
         whole = "exchanges" in wanted
         self.taker = ExchangeRows(
             self,
-            forwarded=self.makers,
+            forwarded=self.rows.makers,
             framed=FRAMED if "fetch_frames" in wanted else (),
             headed=whole,
             texts=None if whole else TEXTS,
@@ -141,8 +148,13 @@ class RowSource(Sink):
         return loaded(self.capture.handover.exchange_of(link, *exchange))
 
     def more(self, link: bytes, *exchange: Any) -> None:
-        """Put the rows of an exchange that are no columns."""
-        self.rows.more(self.capture.handover.exchange_of(link, *exchange))
+        """Put the rows of an exchange that are no columns; of what was said before, that it was said again."""
+        key, _version, ns, request, answered, response, *_ = exchange
+        says = self.says and key not in UNSAID
+        if not says or self.rows.sayings.is_new(key, link, request, response):
+            self.rows.more(self.capture.handover.exchange_of(link, *exchange))
+        if says:
+            self.rows.note(link, request, ns, answered)
 
     def flush(self, last: bool = False) -> None:
         """Put the rows that are columns. last: also what later rows might still add to."""
@@ -161,11 +173,25 @@ class RowSource(Sink):
                 batch = make(columns) if table in wanted else None
                 if batch is not None:
                     self.put_batch(table, -1, batch, False)
+        called = self.rows.sayings.take()
+        if called is not None:
+            self.put_batch(SAID, -1, called, False)
+        if self.tcp is not None:
+            self.servers.update(strings(columns.taken["servers"]).to_pylist())
+            self.put_tcp(last)
         ended = columns.taken["ended"]
         if ended is not None:
             self.rows.uses.remember_all(ended["voices"])
             for table, batch in FactColumns(ended, self.rows.uses.voices, partitions.exchanges.topics).batches():
                 self.put_batch(table, -1, batch, False)
+
+    def put_tcp(self, last: bool = False) -> None:
+        """Put what TCP says of connections. last: also of those that are open."""
+        if self.tcp is not None:
+            ends, numbers = self.tcp.take(last)
+            if ends:
+                batch = tcp_batch(ends, numbers, self.servers, frozenset(self.capture.options.ports))
+                self.put_batch("tcp", -1, batch, False)
 
     def exchange(self, exchange: Exchange) -> None:
         """See Sink."""

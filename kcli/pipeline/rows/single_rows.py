@@ -10,8 +10,9 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.grammar.topics import NAME_FIELDS
 from kcli.pipeline.rows import facts
 from kcli.pipeline.rows.facts import ClientUses
-from kcli.pipeline.rows.logins import principal_of
-from kcli.schemas.apikeys import FETCH_SNAPSHOT, SASL_AUTHENTICATE
+from kcli.pipeline.rows.logins import login_step
+from kcli.pipeline.rows.sayings import Sayings
+from kcli.schemas.apikeys import FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
@@ -32,12 +33,23 @@ class Rows:
         self.makers = MAKERS if makers is None else makers
         self.wanted = wanted
         self.uses = ClientUses()
+        self.sayings = Sayings()
         self.known = 0
         self.exchanges = self.events = 0
 
     def put_to(self, put: Put) -> None:
         """From here on rows go elsewhere."""
         self.put = put
+
+    def say(self, table: str, row: tuple[Any, ...]) -> None:
+        """Put a row of a table of exchanges that say the same again and again (`kcli.tables.rule_facts.CALLS`)."""
+        self.put(*self.sayings.said(table, row))
+
+    def note(self, link: bytes, request: bytes, ns: int, answered: int | None) -> None:
+        """Put an exchange that said what was said last."""
+        found = self.sayings.note(link, request, ns, answered)
+        if found is not None:
+            self.put("called_links", found)
 
     def more(self, item: Exchange) -> None:
         """Put the rows of what this API is about, beside those that are columns; none where a body can't be decoded."""
@@ -89,14 +101,13 @@ def put_snapshot(rows: Rows, item: Exchange, who: tuple[Any, ...]) -> None:
 
 
 def put_login(rows: Rows, item: Exchange, _who: tuple[Any, ...]) -> None:
-    """Put who a SaslAuthenticate logs in as."""
-    principal = principal_of(item)
-    if principal is not None:
-        rows.put("logins", (item.connection, principal, item.response_ns or item.request_ns))
+    """Put what a SaslHandshake or SaslAuthenticate says of a login."""
+    rows.put("logins", (item.connection, *login_step(item)))
 
 
 Maker = Callable[[Rows, Exchange, tuple[Any, ...]], None]
 MAKERS: dict[int, Maker] = {
     FETCH_SNAPSHOT: put_snapshot,
+    SASL_HANDSHAKE: put_login,
     SASL_AUTHENTICATE: put_login,
 }

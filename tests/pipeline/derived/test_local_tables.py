@@ -15,17 +15,17 @@ pytest.importorskip("duckdb")
 
 import duckdb
 
+from kcli.pipeline.derived.file_views import view_of
 from kcli.pipeline.derived.leader_changes import CHANGE_KEYS, changes
+from kcli.pipeline.derived.local_facts import KNOWN
 from kcli.pipeline.derived.local_tables import (
-    KNOWN,
     doubtful_clients,
     judged_clients,
     leader_changes,
     quorum,
     sessions_of,
-    view_of,
 )
-from kcli.pipeline.fact_tables import FACTS, REPORT_FACTS
+from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter
 
@@ -63,12 +63,10 @@ def test_a_folder_without_facts_has_empty_tables(tmp_path: Path) -> None:
         assert [*made] == []
 
 
-@pytest.mark.parametrize("table", [*TABLES, *FACTS, *REPORT_FACTS])
+@pytest.mark.parametrize("table", [*TABLES, *FACTS])
 def test_an_empty_table_has_its_columns(table: str, tmp_path: Path) -> None:
     found = duckdb.connect(":memory:").execute(view_of(table, tmp_path))
-    assert [each[0] for each in found.description] == [
-        each.name for each in (TABLES | FACTS | REPORT_FACTS)[table].columns
-    ]
+    assert [each[0] for each in found.description] == [each.name for each in (TABLES | FACTS)[table].columns]
     assert found.fetchall() == []
 
 

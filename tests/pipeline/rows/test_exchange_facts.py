@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kcli.pipeline.fact_tables import REPORT_FACTS
+from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.rows.row_source import RowSource
 from kcli.pipeline.writing import TableWriter
 from tests.capture.messages import request, response
@@ -85,7 +85,7 @@ def test_odd_exchanges_have_the_same_rows(name: str, tmp_path: Path, monkeypatch
     make_all_odd(monkeypatch)
     theirs = facts(path, tmp_path / "theirs")
     assert ours == theirs
-    assert list(ours[0]) == REPORT_FACTS["exchange_facts"].names
+    assert list(ours[0]) == FACTS["exchange_facts"].names
 
 
 def test_addresses_are_those_of_other_tables(samples: Path, tmp_path: Path) -> None:

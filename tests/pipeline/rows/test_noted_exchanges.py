@@ -12,7 +12,7 @@ pytest.importorskip("duckdb")
 
 import duckdb
 
-from kcli.pipeline.derived.local_tables import view_of
+from kcli.pipeline.derived.file_views import view_of
 from kcli.pipeline.tables import TABLES
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, JSON_MACRO, exchange_view
 from tests.capture.messages import request, response

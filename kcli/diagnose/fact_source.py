@@ -1,0 +1,57 @@
+"""Captures into the tables that rules read, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Protocol
+
+from kcli.pipeline.rows.row_source import RowSource
+from kcli.rules.tables import READ
+
+
+class Store(Protocol):
+    """Takes rows."""
+
+    def put(self, table: str, row: tuple[Any, ...]) -> None: ...
+    def put_batch(self, table: str, batch: Any) -> None: ...
+    def flush(self) -> None: ...
+
+
+class FactSource(RowSource):
+    """Captures whose rows go to a store. options: of DecodeOptions."""
+
+    def __init__(self, paths: Sequence[str], store: Store, **options: Any) -> None:
+        self.store = store
+        super().__init__(self.put_row, READ, self.put_columns, paths, **options)
+
+    def put_row(self, table: str, row: tuple[Any, ...]) -> None:
+        """Give the store a row that is wanted."""
+        if table in READ:
+            self.store.put(table, row)
+
+    def put_columns(self, table: str, _day: int, batch: Any, _nameless: bool) -> None:
+        """Give the store rows that are columns already."""
+        if table in READ:
+            self.store.put_batch(table, batch)
+
+    def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
+        """Read the files piece by piece. InputError at the end for damaged files."""
+        try:
+            yield from super().read(moved)
+        finally:
+            self.put_all(last=True)
+            self.put_software()
+
+    def put_all(self, last: bool = False) -> None:
+        """Give the store what was read so far. last: also what more packets might add to."""
+        self.flush(last)
+        self.store.flush()
+
+    def put_software(self) -> None:
+        """Give the store what clients and brokers said of themselves in ApiVersions."""
+        voices = {(link.partition("-")[0], id(talk)): talk for link, talk in self.rows.uses.talks.items()}
+        for row in {(talk.software, talk.version) for talk in voices.values() if talk.software}:
+            self.store.put("software", row)
+        offered = {(server, *each) for (server, _), talk in voices.items() for each in talk.offered.items()}
+        for server, key, newest in sorted(offered):
+            self.store.put("offers", (server, self.bodies.name(key) or str(key), newest))

@@ -1,1 +1,0 @@
-"""The facts that rules read: one pass over captures, rows of tables in DuckDB."""

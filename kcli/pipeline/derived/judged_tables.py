@@ -1,0 +1,68 @@
+"""The tables of what requests say (`transactions`, `members`, `metadata_partitions`), and `findings`: what `kcli
+diagnose` finds, by the same rules over the facts that the workers left.
+They are made in DuckDB, in bounded memory, whichever engine the facts were made with; with Spark by the driver.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kcli.jsontext import dumps
+from kcli.pipeline.derived.file_views import view_of_files
+from kcli.pipeline.derived.incremental_tables import Gathered
+from kcli.pipeline.derived.local_facts import LocalFacts
+from kcli.pipeline.storage import Place
+from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
+from kcli.rules.judgement import judge
+from kcli.rules.tables import MEMORY, READ, RuleTables
+from kcli.tables.call_views import CALL_VIEWS, call_view
+
+FILES = "FILE..."  # in commands: the captures
+
+
+def finding_rows(views: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+    """Yield rows of `findings`. views: the SQL of each table of READ."""
+    with RuleTables(views) as tables:
+        found, _explained = judge(tables, FILES)
+    for rank, each in enumerate(found, start=1):
+        yield (
+            rank, each.finding, each.severity, dumps(each.subject), dumps(each.evidence), each.text,
+            each.ruled_out or None, each.advice, each.see or None, each.source,
+        )  # fmt: skip
+
+
+def put_judged(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str]) -> None:
+    """Write the tables. facts: over the views of `views`, the SQL of each table of READ."""
+    for table in CALL_VIEWS:
+        for batch in facts.batches(call_view(table)):
+            writer.put_batch(table, -1, as_stored(batch, stored_schema(table)))
+    for row in finding_rows(views):
+        writer.put("findings", row)
+
+
+def make_judged(gathered: Gathered) -> list[Written]:
+    """Make the tables anew, of the facts of all runs."""
+    writer = TableWriter(gathered.folder, "driver")
+    with tempfile.TemporaryDirectory(prefix="kcli-pipeline-") as folder:
+        views = views_of(gathered.files, folder)
+        with LocalFacts(views, folder, MEMORY) as facts:
+            put_judged(writer, facts, views)
+    return writer.close()
+
+
+def views_of(files: Callable[[str], list[str]], folder: str) -> dict[str, str]:
+    """Return the SQL of each table of READ. files: URIs by table; folder: takes copies of those that are elsewhere."""
+    return {table: view_of_files(table, [local_path(uri, folder) for uri in files(table)]) for table in READ}
+
+
+def local_path(uri: str, folder: str) -> str:
+    """Return the path of a file on this machine, or of a copy of it."""
+    place = Place(uri)
+    if not place.remote:
+        return str(place.path)
+    copy = Path(folder) / place.path.replace("/", "_")
+    copy.write_bytes(place.read())
+    return str(copy)

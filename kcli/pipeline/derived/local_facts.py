@@ -1,0 +1,49 @@
+"""Facts of connections and events in DuckDB."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+from kcli.tables.exchange_views import MACROS
+
+ROWS = 2000  # of a query's answer at a time
+# The view `known`: the name that each topic id was first given.
+KNOWN = "SELECT topic_id, arg_min(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id"
+
+
+class LocalFacts:
+    """Facts of connections and events as DuckDB has them; leave its block when done."""
+
+    def __init__(self, views: Mapping[str, str], spill: str, memory: str) -> None:
+        """views: the SQL of each table. spill: a folder for what is more than memory."""
+        import duckdb
+
+        # Its library complains on stderr about objects that the collector never looked at (see kcli.sql.engine).
+        atexit.register(gc.unfreeze)
+        config: dict[str, Any] = {"memory_limit": memory, "temp_directory": spill}
+        self.connection = duckdb.connect(":memory:", config=config)
+        self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection.execute("SET enable_progress_bar = false")
+        for macro in MACROS:
+            self.connection.execute(f"CREATE MACRO {macro}")
+        for table, sql in views.items():
+            self.connection.execute(f"CREATE VIEW {table} AS {sql}")
+        self.connection.execute(f"CREATE VIEW known AS {KNOWN}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.connection.close()
+
+    def batches(self, query: str) -> Iterator[Any]:
+        """Yield the rows of a query as record batches."""
+        yield from self.connection.sql(query).to_arrow_reader(ROWS)
+
+    def rows(self, query: str) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a query by column."""
+        for batch in self.batches(query):
+            yield from batch.to_pylist()

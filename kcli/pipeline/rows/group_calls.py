@@ -1,0 +1,107 @@
+"""Rows of `group_calls` and `commits`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.errors import InputError
+from kcli.grammar.group_data import open_data
+from kcli.pipeline.rows.single_rows import Rows
+from kcli.schemas.errors import error_name
+
+Who = tuple[Any, ...]
+
+
+def put_member_call(rows: Rows, item: Exchange, who: Who) -> None:
+    """Put a JoinGroup, SyncGroup, Heartbeat or a heartbeat of KIP-848."""
+    asked, answered = item.request or {}, item.response or {}
+    members = [asked.get("memberId") or answered.get("memberId")]
+    generation = first_of(asked, "generationId", "memberEpoch")
+    rows.say("group_calls", (
+        *who, completed(item), item.bodies.name(item.api_key), asked.get("groupId"), *members,
+        asked.get("groupInstanceId") or asked.get("instanceId"), generation,
+        first_of(answered, "generationId", "memberEpoch"), error_of(answered), asked.get("reason"),
+        protocols_of(asked), asked.get("sessionTimeoutMs"), first_of(asked, "rebalanceTimeoutMs"),
+        assignment_of(item), item.response is not None,
+    ))  # fmt: skip
+
+
+def put_leave(rows: Rows, item: Exchange, who: Who) -> None:
+    """Put a LeaveGroup, a row for each member that leaves."""
+    asked, answered = item.request or {}, item.response or {}
+    refused = {each.get("memberId"): each for each in answered.get("members") or ()}
+    for each in asked.get("members") or [asked]:
+        error = error_of(answered) or error_of(refused.get(each.get("memberId"), {}))
+        rows.say("group_calls", (
+            *who, completed(item), "LEAVE_GROUP", asked.get("groupId"), each.get("memberId"),
+            each.get("groupInstanceId"), None, None, error, each.get("reason"), None, None, None, None,
+            item.response is not None,
+        ))  # fmt: skip
+
+
+def put_commit(rows: Rows, item: Exchange, who: Who) -> None:
+    """Put an OffsetCommit, as a call of the member and by partition."""
+    asked, answered = item.request or {}, item.response or {}
+    errors = {
+        (topic.get("name") or topic.get("topicId"), each["partitionIndex"]): error_of(each)
+        for topic in answered.get("topics") or ()
+        for each in topic["partitions"]
+    }
+    found = [error for error in errors.values() if error]
+    rows.say("group_calls", (
+        *who, completed(item), item.bodies.name(item.api_key), asked.get("groupId"), asked.get("memberId") or None,
+        asked.get("groupInstanceId"), first_of(asked, "generationIdOrMemberEpoch", "generationId"), None,
+        found[0] if found else None, None, None, None, None, None, item.response is not None,
+    ))  # fmt: skip
+    for topic in asked.get("topics") or ():
+        name = topic.get("name") or topic.get("topicId")
+        for each in topic["partitions"]:
+            rows.say("commits", (
+                *who, completed(item), asked.get("groupId"), asked.get("memberId") or None,
+                topic.get("name") or topic.get("_topicName"), each["partitionIndex"], each["committedOffset"],
+                errors.get((name, each["partitionIndex"])),
+            ))  # fmt: skip
+
+
+def assignment_of(item: Exchange) -> list[str] | None:
+    """Return the partitions that an answer gives a member of consumers; None where it says nothing of that."""
+    given = (item.response or {}).get("assignment")
+    if isinstance(given, dict):  # of a heartbeat (KIP-848)
+        return partitions_of(given.get("topicPartitions") or (), "topicId")
+    if not given or (item.response or {}).get("protocolType") not in (None, "consumer"):
+        return None
+    try:
+        codec, start, _ = open_data("ConsumerProtocolAssignment", bytes(given), item.bodies.dialect)
+        return partitions_of(codec.read(bytes(given), start)[0]["assignedPartitions"], "topic")
+    except InputError:
+        return None
+
+
+def partitions_of(topics: Iterable[dict[str, Any]], name: str) -> list[str]:
+    """Name the partitions of topics, in order. name: the field of a topic's name or id."""
+    return sorted(f"{topic.get(name)}-{index}" for topic in topics for index in topic["partitions"])
+
+
+def completed(item: Exchange) -> int:
+    """When an exchange was complete (ns)."""
+    return item.response_ns or item.request_ns
+
+
+def error_of(answer: dict[str, Any]) -> str | None:
+    """The name of an answer's error; None without one."""
+    code = answer.get("errorCode")
+    return error_name(code) if code else None
+
+
+def first_of(message: dict[str, Any], *names: str) -> Any:
+    """The first of these fields that the message has."""
+    return next((message[name] for name in names if name in message), None)
+
+
+def protocols_of(asked: dict[str, Any]) -> str | None:
+    """Protocol type and names of the assignors of a JoinGroup."""
+    if "protocols" not in asked:
+        return None
+    return f"{asked.get('protocolType')}: {', '.join(str(each['name']) for each in asked['protocols'])}"

@@ -1,0 +1,40 @@
+"""Which exchanges are put row by row, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from kcli.pipeline.rows.group_calls import put_commit, put_leave, put_member_call
+from kcli.pipeline.rows.metadata_calls import MetadataRows
+from kcli.pipeline.rows.single_rows import MAKERS, Maker
+from kcli.pipeline.rows.transaction_calls import put_sasl_call, put_topic_changes, put_transaction_call
+from kcli.schemas import apikeys
+
+OF_MEMBERS = (
+    apikeys.JOIN_GROUP, apikeys.SYNC_GROUP, apikeys.HEARTBEAT, apikeys.CONSUMER_GROUP_HEARTBEAT,
+)  # fmt: skip
+OF_TRANSACTIONS = (
+    apikeys.INIT_PRODUCER_ID, apikeys.ADD_PARTITIONS_TO_TXN, apikeys.ADD_OFFSETS_TO_TXN, apikeys.END_TXN,
+    apikeys.TXN_OFFSET_COMMIT,
+)  # fmt: skip
+SAID = "called"  # the table of exchanges that say something
+UNSAID = (apikeys.FETCH_SNAPSHOT,)  # whose rows are no sayings
+
+
+def makers_for(wanted: Container[str]) -> dict[int, Maker]:
+    """Return what puts the rows of each API. wanted: names of tables."""
+    return MAKERS | said_makers() if SAID in wanted else dict(MAKERS)
+
+
+def said_makers() -> dict[int, Maker]:
+    """Return what puts what exchanges say (`kcli.pipeline.rows.sayings`)."""
+    of_metadata = MetadataRows().put
+    return {
+        **dict.fromkeys(OF_MEMBERS, put_member_call),
+        **dict.fromkeys(OF_TRANSACTIONS, put_transaction_call),
+        **dict.fromkeys((apikeys.METADATA, apikeys.FIND_COORDINATOR), of_metadata),
+        **dict.fromkeys((apikeys.SASL_HANDSHAKE, apikeys.SASL_AUTHENTICATE), put_sasl_call),
+        **dict.fromkeys((apikeys.CREATE_TOPICS, apikeys.DELETE_TOPICS), put_topic_changes),
+        apikeys.LEAVE_GROUP: put_leave,
+        apikeys.OFFSET_COMMIT: put_commit,
+    }

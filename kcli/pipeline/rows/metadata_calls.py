@@ -1,0 +1,96 @@
+"""Rows of `metadata_calls`, `metadata_topics`, `partition_states` and `advertised`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.pipeline.rows.group_calls import Who, completed, error_of
+from kcli.pipeline.rows.single_rows import Rows
+from kcli.schemas.apikeys import METADATA
+
+KEPT = 1 << 16  # partitions and brokers that are remembered
+NO_TOPIC = "A" * 22
+
+
+class MetadataRows:
+    """Puts rows of Metadata and FindCoordinator."""
+
+    def __init__(self) -> None:
+        self.partitions: dict[tuple[str, str, int], tuple[Any, ...]] = {}
+        self.brokers: set[tuple[str, int, str]] = set()
+
+    def put(self, rows: Rows, item: Exchange, who: Who) -> None:
+        """Put the rows of one exchange."""
+        if item.api_key == METADATA:
+            self.put_metadata(rows, item, who)
+        else:
+            self.put_coordinators(rows, item, who)
+
+    def put_metadata(self, rows: Rows, item: Exchange, who: Who) -> None:
+        """Put a Metadata request and what its answer says."""
+        asked = (item.request or {}).get("topics")
+        everything = asked is None or (asked == [] and item.api_version == 0)
+        topics = (item.response or {}).get("topics") or ()
+        rows.say("metadata_calls", (*who, completed(item), everything, len(topics), item.response_bytes))
+        named = {each.get("name") for each in asked or ()}
+        addresses = dict[int, str]()
+        for each in (item.response or {}).get("brokers") or ():
+            addresses[each["nodeId"]] = address_of(each["host"], each["port"])
+            self.put_broker(rows, item, each["nodeId"], addresses[each["nodeId"]])
+        for topic in topics:
+            error, name, topic_id = error_of(topic), topic.get("name"), topic.get("topicId")
+            if error:
+                told = name or topic_id
+                rows.say("metadata_topics", (*who, completed(item), told, error, told in named))
+            for each in topic.get("partitions") or ():
+                if name:
+                    self.put_partition(rows, item, name, state_of(each, topic_id, addresses))
+
+    def put_partition(self, rows: Rows, item: Exchange, topic: str, state: tuple[Any, ...]) -> None:
+        """Put a partition, if the server did not say the same before. state: see `state_of`."""
+        index, topic_id, *others = state
+        key = (item.link.server, topic, index)
+        if self.partitions.get(key) == state:
+            return
+        if len(self.partitions) < KEPT or key in self.partitions:
+            self.partitions[key] = state
+        rows.put("partition_states", (
+            item.request_ns // 1000, completed(item), item.link.server, topic, topic_id, index, *others,
+        ))  # fmt: skip
+
+    def put_coordinators(self, rows: Rows, item: Exchange, who: Who) -> None:
+        """Put the brokers that a FindCoordinator names."""
+        asked, answered = item.request or {}, item.response or {}
+        coordinators = answered.get("coordinators") or [answered]
+        errors = {each.get("key"): error_of(each) for each in coordinators}
+        for key in asked.get("coordinatorKeys") or [asked.get("key")]:
+            error = errors.get(key, errors.get(None)) or error_of(answered)
+            group = key if asked.get("keyType", 0) == 0 else None
+            rows.say("coordinator_asks", (*who, completed(item), group, key, error))
+        for each in coordinators:
+            if each.get("host") and each.get("nodeId", -1) >= 0 and not each.get("errorCode"):
+                self.put_broker(rows, item, each["nodeId"], address_of(each["host"], each["port"]))
+
+    def put_broker(self, rows: Rows, item: Exchange, node: int, address: str) -> None:
+        """Put where a broker is to be reached, if this was not said before."""
+        key = (item.link.server, node, address)
+        if key not in self.brokers and len(self.brokers) < KEPT:
+            self.brokers.add(key)
+            rows.put("advertised", (item.request_ns // 1000, *key, item.client_id))
+
+
+def address_of(host: str, port: int) -> str:
+    """Name an endpoint as connections have it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def state_of(partition: dict[str, Any], topic_id: str | None, addresses: Mapping[int, str]) -> tuple[Any, ...]:
+    """Return what an answer says of a partition: its index, the topic's id, then the columns from `leader` on."""
+    replicas, isr = partition.get("replicaNodes") or [], partition.get("isrNodes") or []
+    return (
+        partition["partitionIndex"], None if topic_id == NO_TOPIC else topic_id, partition["leaderId"],
+        partition.get("leaderEpoch"), addresses.get(partition["leaderId"]), ",".join(map(str, replicas)),
+        ",".join(map(str, isr)), len(replicas), len(isr), error_of(partition),
+    )  # fmt: skip

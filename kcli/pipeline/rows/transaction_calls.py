@@ -1,0 +1,80 @@
+"""Rows of `transaction_calls`, `sasl_calls` and `topic_changes`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.pipeline.rows.group_calls import Who, completed, error_of, first_of, partitions_of
+from kcli.pipeline.rows.logins import name_of_login
+from kcli.pipeline.rows.single_rows import Rows, put_login
+from kcli.schemas.apikeys import DELETE_TOPICS, SASL_AUTHENTICATE
+from kcli.schemas.errors import error_name
+
+ERRORS = ("errorCode", "partitionErrorCode")
+
+
+def put_transaction_call(rows: Rows, item: Exchange, who: Who) -> None:
+    """Put an InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit or EndTxn."""
+    asked, answered = item.request or {}, item.response or {}
+    for each in asked.get("transactions") or [asked]:
+        made = (
+            first_of(each, "transactionalId", "v3AndBelowTransactionalId"),
+            known(first_of(each, "producerId", "v3AndBelowProducerId"), answered.get("producerId")),
+            known(first_of(each, "producerEpoch", "v3AndBelowProducerEpoch"), answered.get("producerEpoch")),
+            asked.get("committed"), asked.get("transactionTimeoutMs"), partitions_added(each),
+            first_error(answered), item.response is not None,
+        )  # fmt: skip
+        rows.say("transaction_calls", (*who, completed(item), item.bodies.name(item.api_key), *made))
+
+
+def partitions_added(asked: dict[str, Any]) -> list[str] | None:
+    """Return the partitions that an AddPartitionsToTxn names; None of other requests."""
+    topics = first_of(asked, "topics", "v3AndBelowTopics")
+    if not topics or not all("partitions" in topic and "name" in topic for topic in topics):
+        return None
+    return partitions_of(
+        [topic for topic in topics if all(isinstance(each, int) for each in topic["partitions"])], "name"
+    )
+
+
+def known(asked: int | None, answered: int | None) -> int | None:
+    """A producer's id or epoch: as it says, or as it is told; None: neither."""
+    found = answered if asked in (None, -1) else asked
+    return None if found == -1 else found
+
+
+def first_error(value: Any) -> str | None:
+    """The first error in an answer, on any level."""
+    if isinstance(value, list):
+        return next((found for each in value if (found := first_error(each))), None)
+    if not isinstance(value, dict):
+        return None
+    own = next((error_name(value[name]) for name in ERRORS if value.get(name)), None)
+    return own or next((found for each in value.values() if (found := first_error(each))), None)
+
+
+def put_sasl_call(rows: Rows, item: Exchange, who: Who) -> None:
+    """Put a SaslHandshake or SaslAuthenticate. A user is named only where a message of SCRAM names it in the clear."""
+    asked, answered = item.request or {}, item.response or {}
+    user = None
+    put_login(rows, item, who)
+    if item.api_key == SASL_AUTHENTICATE:
+        token = bytes(asked.get("authBytes") or b"")
+        user = None if b"\0" in token and not item.bodies.secrets else name_of_login(token)
+    rows.say("sasl_calls", (
+        *who, completed(item), item.bodies.name(item.api_key), asked.get("mechanism"), user, error_of(answered),
+        answered.get("errorMessage"), answered.get("sessionLifetimeMs"), item.response is not None,
+    ))  # fmt: skip
+
+
+def put_topic_changes(rows: Rows, item: Exchange, who: Who) -> None:
+    """Put the topics of a CreateTopics or DeleteTopics."""
+    asked, answered = item.request or {}, item.response or {}
+    errors = {
+        each.get("name"): error_of(each)
+        for each in answered.get("topics" if item.api_key != DELETE_TOPICS else "responses") or ()
+    }
+    names = [each.get("name") if isinstance(each, dict) else each for each in asked.get("topics") or ()]
+    for name in [*names, *(asked.get("topicNames") or ())]:
+        rows.say("topic_changes", (*who, completed(item), item.bodies.name(item.api_key), name, errors.get(name)))

@@ -1,0 +1,33 @@
+"""A client wants a topic that does not exist."""
+
+from kcli.rules.rule import Rule
+
+RULE = Rule(
+    finding="unknown-topic",
+    title="topics that do not exist",
+    when="errors LIKE '%,UNKNOWN_TOPIC_OR_PARTITION,%' OR errors LIKE '%,INVALID_TOPIC_EXCEPTION,%'",
+    sql="""
+WITH refused AS (SELECT client_id, topic, completed_ns AS ns, error FROM metadata_topics
+                 WHERE error IN ('UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_TOPIC_EXCEPTION') AND topic IS NOT NULL
+                 UNION ALL SELECT client_id, topic, ns, error FROM fetched WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION'
+                 UNION ALL SELECT client_id, topic, ns, error FROM produced WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION'),
+     good AS (SELECT topic, completed_ns AS ns FROM metadata_partitions
+              UNION ALL SELECT topic, ns FROM fetched WHERE answered AND error IS NULL
+              UNION ALL SELECT topic, ns FROM produced WHERE answered AND error IS NULL)
+SELECT coalesce(r.client_id, '') AS client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS errors,
+       (max(ns) - min(ns)) / 1e9 AS seconds, count(*) / greatest((max(ns) - min(ns)) / 1e9, 1) AS per_second,
+              count(*) AS weight
+FROM refused r
+WHERE r.topic NOT IN (SELECT topic FROM good WHERE topic IS NOT NULL)
+GROUP BY 1, 2 HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 2
+""",
+    subject={"topic": "topic", "client": "client_id"},
+    evidence=("refused", "errors", "per_second", "seconds"),
+    says="{client_id} asks for {topic}, which does not exist: {refused} times in {seconds} s ({errors})",
+    ruled_out="a topic that is being made: it never came",
+    advice="create the topic {topic}, or correct its name in {client_id}; auto.create.topics.enable and "
+    "allow.auto.create.topics are off or not allowed here",
+    see="decode pcap {files} --topic {topic}",
+    source="auto.create.topics.enable",
+    explains={"errors-again": ("client",), "metadata-storm": ("client",)},
+)

@@ -1,0 +1,30 @@
+"""The controllers' quorum elects again and again."""
+
+from kcli.rules.rule import CRITICAL, Rule
+
+RULE = Rule(
+    finding="quorum-elections",
+    title="controllers that elect again and again",
+    severity=CRITICAL,
+    when="apis LIKE '%,VOTE,%'",
+    sql="""
+WITH votes AS (SELECT ns, server, client_id, ns - lag(ns) OVER (ORDER BY ns) AS gap_ns FROM calls WHERE api = 'VOTE'),
+     begun AS (SELECT count(*) AS begun, array_agg(DISTINCT client_id) AS leaders FROM calls
+            WHERE api = 'BEGIN_QUORUM_EPOCH')
+SELECT count(*) AS votes, sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) AS elections,
+       (max(ns) - min(ns)) / 1e9 AS seconds,
+       array_agg(DISTINCT server) AS servers, max(b.begun) AS begun, count(*) AS weight
+FROM votes CROSS JOIN begun b
+HAVING sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) >= 3
+""",
+    subject={"broker": "servers"},
+    evidence=("votes", "elections", "begun", "seconds", "servers"),
+    says="the controllers elect again and again: {elections} rounds with {votes} Vote requests in {seconds} s, "
+    "{begun} BeginQuorumEpoch",
+    ruled_out="the first election of a quorum that starts",
+    advice="the line between controllers, pauses of the leader (GC, disk), controller.quorum.fetch.timeout.ms and "
+    "controller.quorum.election.timeout.ms",
+    see="stats {files} --api Vote --by broker",
+    source="controller.quorum.fetch.timeout.ms 2000, controller.quorum.election.timeout.ms 1000; KIP-595",
+    explains={"leader-moves": ()},
+)

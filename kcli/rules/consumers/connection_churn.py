@@ -1,0 +1,29 @@
+"""A client starts anew for each piece of work."""
+
+from kcli.rules.rule import Rule
+
+RULE = Rule(
+    finding="connection-churn",
+    title="connections that are used once",
+    when="opened_connections >= 15",
+    sql="""
+WITH each AS (SELECT coalesce(client_id, '') AS client_id, connection, first_ns, last_ns, requests,
+       (last_ns - first_ns) / 1e9 AS lived
+              FROM conns WHERE requests > 0 AND opened AND NOT inner_client)
+SELECT client_id, count(*) AS connections, count(*) / greatest((max(first_ns) - min(first_ns)) / 1e9, 1) AS per_second,
+       sum(requests) / count(*) AS requests_per_connection, percentile_approx(lived, 0.5) AS median_seconds,
+       (max(first_ns) - min(first_ns)) / 1e9 AS seconds, count(*) AS weight
+FROM each GROUP BY client_id
+HAVING count(*) >= 15 AND (max(first_ns) - min(first_ns)) / 1e9 >= 5
+       AND count(*) / greatest((max(first_ns) - min(first_ns)) / 1e9, 1) >= 1
+   AND sum(requests) / count(*) <= 12 AND percentile_approx(lived, 0.5) <= 3
+""",
+    subject={"client": "client_id"},
+    evidence=("connections", "per_second", "requests_per_connection", "median_seconds", "seconds"),
+    says="{client_id}: {connections} connections in {seconds} s, each with {requests_per_connection} requests and over "
+    "after {median_seconds} s",
+    ruled_out="refused logins, brokers that close connections",
+    advice="keep one producer or consumer for the life of the process; a short script sends its messages with one",
+    see="stats {files} --by client --by connection",
+    source="connection-creation-rate",
+)

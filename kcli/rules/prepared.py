@@ -1,0 +1,202 @@
+"""Tables that rules share, made once out of the facts, in SQL that DuckDB and Spark both run.
+
+Where the two call a function by different names, Spark's is used; `store` teaches DuckDB those. Times are nanoseconds
+since 1970 (`ns`: of the request), seconds where a column says so.
+"""
+
+from __future__ import annotations
+
+from kcli.rules.signs import SIGNS
+from kcli.tables.call_views import call_view
+from kcli.tables.connections import address_sql
+from kcli.tables.rule_facts import CALLS, calls_query
+
+# Those whose answers wait for others, as their request asks.
+WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
+WAITING = "('" + "', '".join(WAITING_APIS) + "')"
+
+PREPARED: dict[str, str] = {
+    **{name: calls_query(table) for name, table in CALLS.items()},
+    "signs": SIGNS,
+    # Requests that only brokers and controllers send, fetches of followers, AddPartitionsToTxn in the versions that
+    # brokers send each other, and nothing but WriteTxnMarkers.
+    "inner_clients": """
+SELECT client_id, address
+FROM (SELECT coalesce(client_id, '') AS client_id, address, api_key IN (18, 27) AS quiet, api_key = 27 AS markers,
+             api_key IN (4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87)
+               OR coalesce(replica_id, -1) >= 0 OR (api_key = 24 AND api_version >= 4) AS inside
+      FROM exchange_facts) AS asked
+GROUP BY client_id, address
+HAVING max(CASE WHEN inside THEN 1 ELSE 0 END) = 1
+    OR (min(CASE WHEN quiet THEN 1 ELSE 0 END) = 1 AND max(CASE WHEN markers THEN 1 ELSE 0 END) = 1)
+""",
+    "calls": """
+SELECT unix_micros(f.timestamp) * 1000 AS ns, completed_ns, connection, server, f.address,
+       coalesce(f.client_id, '') AS client_id, correlation_id, api_version, coalesce(api, concat('API ', api_key))
+              AS api,
+       request_bytes, response_bytes, latency_ms, errors, cardinality(errors) > 0 AS failed, replica_id, session_id,
+       session_epoch, granted_id, max_wait_ms, min_bytes, isolation_level, acks, coalesce(throttle_ms, 0)
+              AS throttle_ms,
+       i.client_id IS NOT NULL AS inner_client
+FROM exchange_facts f
+LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i.client_id AND f.address = i.address
+""",
+    "span": """
+SELECT min(first_ns) AS first_ns, max(last_ns) AS last_ns, greatest((max(last_ns) - min(first_ns)) / 1e9, 0.001)
+       AS seconds
+FROM (SELECT min(ns) AS first_ns, max(completed_ns) AS last_ns FROM calls
+      UNION ALL SELECT min(first_ns), max(last_ns) FROM tcp) AS ends
+WHERE first_ns IS NOT NULL
+""",
+    "metadata_partitions": call_view("metadata_partitions"),
+    # The client of each connection; what is said of a client holds for all its addresses.
+    "links": """
+SELECT connection, min_by(client_id, ns) AS client_id, min(server) AS server, min(address) AS address, min(ns)
+       AS first_ns,
+       max(greatest(ns, coalesce(completed_ns, ns))) AS last_ns, count(*) AS requests, bool_or(inner_client)
+              AS inner_client,
+       sum(CASE WHEN response_bytes IS NULL AND NOT (api = 'PRODUCE' AND acks = 0) THEN 1 ELSE 0 END) AS unanswered,
+       sum(request_bytes) AS request_bytes, sum(coalesce(response_bytes, 0)) AS response_bytes
+FROM calls GROUP BY connection
+""",
+    "clients": """
+SELECT client_id, count(*) AS requests, min(ns) AS first_ns, max(completed_ns) AS last_ns,
+       greatest((max(completed_ns) - min(ns)) / 1e9, 0.001) AS seconds, count(DISTINCT connection) AS connections
+FROM calls WHERE NOT inner_client GROUP BY client_id
+""",
+    "nodes": """
+SELECT address AS server, min(node_id) AS node_id FROM advertised GROUP BY address HAVING count(DISTINCT node_id) = 1
+""",
+    "brokers": """
+SELECT s.server, split(concat_ws('|', CAST(n.node_id AS STRING), s.server), '[|]') AS broker,
+       CASE WHEN n.node_id IS NULL THEN s.server ELSE concat(n.node_id, ' (', s.server, ')') END AS broker_name
+FROM (SELECT server FROM calls UNION SELECT server FROM tcp UNION SELECT address FROM advertised) AS s
+LEFT JOIN nodes n ON s.server = n.server
+""",
+    "group_clients": """
+SELECT client_id, group_id, count(*) AS calls FROM group_calls WHERE client_id IS NOT NULL AND group_id IS NOT NULL
+GROUP BY client_id, group_id
+""",
+    "client_groups": """
+SELECT client_id, array_agg(DISTINCT group_id) AS groups FROM group_clients GROUP BY client_id
+""",
+    # A topic's name by its id: as messages say it, or else as a client commits by name what it has fetched by id, or
+    # as a batch (by its checksum) was written by name and read by id.
+    "named_topics": "SELECT topic_id, min_by(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id",
+    "topic_by_id": """
+WITH nameless AS (SELECT DISTINCT p.topic_id FROM (SELECT topic_id, topic FROM fetch_partitions
+       UNION SELECT topic_id, topic FROM produce_partitions) AS p
+                  WHERE topic IS NULL AND topic_id IS NOT NULL AND topic_id NOT IN (SELECT topic_id FROM named_topics)),
+     hints AS (SELECT f.topic_id, c.topic, count(*) AS hits
+               FROM (SELECT DISTINCT client_id, topic_id, partition, fetch_offset FROM fetch_partitions
+                      WHERE fetch_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)) AS f
+               JOIN (SELECT DISTINCT client_id, topic, partition, committed_offset FROM commits
+                      WHERE topic IS NOT NULL) AS c
+                 ON f.client_id = c.client_id AND f.partition = c.partition AND f.fetch_offset = c.committed_offset
+               GROUP BY f.topic_id, c.topic
+               UNION ALL
+               SELECT i.topic_id, n.topic, count(*) FROM (SELECT DISTINCT topic_id, partition, crc
+                      FROM record_batches WHERE topic IS NULL AND topic_id IN (SELECT topic_id FROM nameless)) AS i
+               JOIN (SELECT DISTINCT topic, partition, crc FROM record_batches WHERE topic IS NOT NULL) AS n
+                      ON i.partition = n.partition AND i.crc = n.crc
+               GROUP BY i.topic_id, n.topic),
+     summed AS (SELECT topic_id, topic, sum(hits) AS hits FROM hints GROUP BY topic_id, topic),
+     ranked AS (SELECT topic_id, max_by(topic, hits) AS topic, max(hits) AS most, sum(hits) AS hits FROM summed
+            GROUP BY topic_id)
+SELECT topic_id, topic FROM named_topics UNION ALL SELECT topic_id, topic FROM ranked WHERE most >= 2
+       AND most >= 0.7 * hits
+""",
+    "fetched": """
+SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, p.server, coalesce(p.client_id, '') AS client_id,
+       p.correlation_id,
+       coalesce(p.topic, t.topic, p.topic_id) AS topic, p.topic_id, p.partition, p.asked, p.answered, p.fetch_offset,
+              p.error,
+       p.high_watermark, p.last_stable_offset, p.log_start_offset, p.records_bytes, p.max_bytes, p.batches,
+              p.last_offset, p.api_version
+FROM fetch_partitions p LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id
+""",
+    "produced": """
+SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, p.server, coalesce(p.client_id, '') AS client_id,
+       p.correlation_id,
+       coalesce(p.topic, t.topic, p.topic_id) AS topic, p.partition, p.acks, p.answered, p.error, p.base_offset,
+              p.records_bytes, p.batches
+FROM produce_partitions p LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id
+""",
+    "batches": """
+SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, coalesce(p.client_id, '') AS client_id, p.correlation_id,
+       p.api,
+       coalesce(p.topic, t.topic, p.topic_id) AS topic, p.partition, p.base_offset, p.last_offset, p.magic,
+              p.compression,
+       p.timestamp_type, p.is_transactional, p.is_control, p.producer_id, p.producer_epoch, p.base_sequence,
+              p.max_timestamp,
+       p.count AS records, p.size_in_bytes, p.crc
+FROM record_batches p LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id
+""",
+    # Servers that followers fetch from: there an acks=all waits for others.
+    "replicated": "SELECT DISTINCT server FROM calls WHERE api = 'FETCH' AND replica_id >= 0",
+    # What an answer took beyond the wait that its request asks for; null: it can't be told.
+    "timed": f"""
+SELECT ns, completed_ns, connection, c.server, client_id, address, correlation_id, api, acks, inner_client, latency_ms,
+       CASE WHEN api IN {WAITING} THEN NULL
+            WHEN api = 'FETCH' THEN CASE WHEN max_wait_ms IS NULL THEN NULL
+                                         WHEN latency_ms > max_wait_ms THEN latency_ms - max_wait_ms END
+            ELSE latency_ms END AS own_ms,
+       api = 'PRODUCE' AND acks = -1 AND r.server IS NOT NULL AS awaits_replicas
+FROM calls c LEFT JOIN replicated r ON c.server = r.server
+WHERE latency_ms IS NOT NULL
+""",
+    # Connections of TCP, with the client that Kafka's requests name.
+    "conns": f"""
+SELECT t.*, l.client_id, l.requests, l.unanswered, coalesce(l.inner_client, false) AS inner_client,
+       {address_sql("t.client")} AS host, {address_sql("t.server")} AS broker_host, coalesce(l.request_bytes, 0)
+              AS request_bytes,
+       coalesce(l.response_bytes, 0) AS response_bytes
+FROM tcp t LEFT JOIN links l ON t.connection = l.connection
+""",
+    # Times when a broker went away: most of its connections ended within moments, and others were refused after that.
+    "outages": """
+WITH ends AS (SELECT server, connection, first_ns, client_id,
+                     least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns,
+                     least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS client_ns, s_rst_ns, last_ns
+              FROM conns WHERE accepted OR requests > 0),
+     by_server AS (SELECT *, server_ns - lag(server_ns) OVER (PARTITION BY server ORDER BY server_ns) AS since_ns
+                   FROM ends WHERE server_ns IS NOT NULL AND (client_ns IS NULL OR server_ns <= client_ns)),
+     numbered AS (SELECT *, sum(CASE WHEN since_ns IS NULL OR since_ns > 2000000000 THEN 1 ELSE 0 END)
+                              OVER (PARTITION BY server ORDER BY server_ns ROWS UNBOUNDED PRECEDING) AS island
+                                     FROM by_server),
+     islands AS (SELECT server, island, min(server_ns) AS gone_ns, max(server_ns) AS closed_ns, count(*) AS closed,
+                        count(DISTINCT client_id) AS closed_clients,
+                        sum(CASE WHEN s_rst_ns IS NOT NULL AND s_rst_ns < server_ns + 1000000000 THEN 1 ELSE 0 END)
+                               AS resets
+                 FROM numbered GROUP BY server, island),
+     alive AS (SELECT i.server, i.island, count(*) AS open FROM islands i JOIN ends e ON e.server = i.server
+                 AND e.first_ns < i.gone_ns AND coalesce(least(e.server_ns, e.client_ns), e.server_ns, e.client_ns,
+                        e.last_ns) >= i.gone_ns
+               GROUP BY i.server, i.island),
+     refused AS (SELECT i.server, i.island, count(*) AS refused, max(c.first_ns) AS last_refused_ns
+                 FROM islands i JOIN conns c ON c.server = i.server AND c.opened AND NOT c.accepted
+                   AND c.first_ns BETWEEN i.gone_ns AND i.gone_ns + 60000000000
+                 GROUP BY i.server, i.island),
+     again AS (SELECT i.server, i.island, min(e.first_ns) AS back_ns FROM islands i JOIN ends e ON e.server = i.server
+                 AND e.first_ns > i.closed_ns GROUP BY i.server, i.island),
+     pending AS (SELECT i.server, i.island, count(*) AS unanswered, sum(CASE WHEN c.api = 'FETCH' THEN 0 ELSE 1 END)
+            AS unanswered_others
+                 FROM islands i JOIN calls c ON c.server = i.server AND c.response_bytes IS NULL
+                   AND c.ns BETWEEN i.gone_ns - 35000000000 AND i.closed_ns + 1000000000 AND NOT (c.api = 'PRODUCE'
+                          AND acks = 0)
+                 GROUP BY i.server, i.island),
+     moved AS (SELECT server, ns, 1 AS handed FROM fetched
+            WHERE error IN ('NOT_LEADER_OR_FOLLOWER', 'FENCED_LEADER_EPOCH')
+               UNION ALL SELECT server, ns, 1 FROM produced WHERE error = 'NOT_LEADER_OR_FOLLOWER'),
+     handed AS (SELECT i.server, i.island, count(*) AS handed_over FROM islands i JOIN moved m ON m.server = i.server
+                  AND m.ns BETWEEN i.gone_ns - 20000000000 AND i.closed_ns + 500000000 GROUP BY i.server, i.island)
+SELECT i.server, gone_ns, closed_ns, closed, closed_clients, resets, open, refused, last_refused_ns,
+       CASE WHEN back_ns > coalesce(last_refused_ns, closed_ns) THEN back_ns END AS back_ns,
+       coalesce(unanswered, 0) AS unanswered, coalesce(unanswered_others, 0) AS unanswered_others,
+       coalesce(handed_over, 0) AS handed_over,
+       coalesce(handed_over, 0) = 0 AND (coalesce(unanswered, 0) >= 2 OR resets > 0) AS crashed
+FROM islands i JOIN alive USING (server, island) JOIN refused USING (server, island)
+LEFT JOIN again USING (server, island) LEFT JOIN pending USING (server, island) LEFT JOIN handed USING (server, island)
+WHERE closed >= 2 AND closed >= 0.6 * open
+""",
+}

@@ -1,0 +1,41 @@
+"""The clock of a producer is hours off."""
+
+from kcli.rules.rule import Rule
+
+RULE = Rule(
+    finding="clock-skew",
+    title="producers whose clock is off",
+    when="skewed_batches >= 5",
+    sql="""
+WITH stamped AS (SELECT client_id, topic, partition, max_timestamp / 1e3 - ns / 1e9 AS ahead FROM batches
+                 WHERE api = 'PRODUCE' AND max_timestamp > 0 AND timestamp_type != 'LogAppendTime' AND NOT is_control),
+     skewed AS (SELECT client_id, topic, count(*) AS batches, min(ahead) AS least, max(ahead) AS most,
+            percentile_approx(ahead, 0.5) AS ahead_seconds,
+                       percentile_approx(ahead, 0.1) AS p10, percentile_approx(ahead, 0.9) AS p90,
+                       array_agg(DISTINCT concat(topic, '-', partition)) AS partitions FROM stamped
+                              WHERE topic IS NOT NULL GROUP BY client_id, topic),
+     refused AS (SELECT client_id, topic, count(*) AS refused FROM produced WHERE error = 'INVALID_TIMESTAMP'
+            GROUP BY client_id, topic),
+     where_from AS (SELECT client_id, array_agg(DISTINCT address) AS hosts FROM calls GROUP BY client_id)
+SELECT s.client_id, s.topic, s.partitions, w.hosts, s.batches, s.ahead_seconds, s.least, s.most, coalesce(r.refused,
+       0) AS refused,
+       abs(s.ahead_seconds) / 3600.0 AS hours, CASE WHEN s.ahead_seconds > 0 THEN 'ahead' ELSE 'behind' END AS way,
+       (SELECT max(abs(o.ahead_seconds)) FROM skewed o WHERE o.client_id != s.client_id
+              AND abs(o.ahead_seconds) < 600) AS others_seconds,
+       CASE WHEN coalesce(r.refused, 0) > 0 THEN 'critical' ELSE 'warning' END AS severity, s.batches AS weight
+FROM skewed s LEFT JOIN refused r ON s.client_id = r.client_id AND s.topic = r.topic LEFT JOIN where_from w
+       ON s.client_id = w.client_id
+WHERE s.batches >= 5 AND abs(s.ahead_seconds) >= 600 AND s.p90 - s.p10 <= greatest(60, 0.02 * abs(s.ahead_seconds))
+""",
+    subject={"client": "client_id", "topic": "topic", "partition": "partitions", "host": "hosts"},
+    evidence=("batches", "ahead_seconds", "least", "most", "refused", "others_seconds"),
+    says="the clock of {client_id} is {hours} h {way}: so far are the timestamps of {batches} batches to {topic} "
+    "from the packets, all alike; "
+    "{refused} refused (INVALID_TIMESTAMP)",
+    ruled_out="old data sent late: that differs from batch to batch",
+    advice="NTP on the host of {client_id}; how the application sets timestamps (seconds, a local time zone?); "
+    "message.timestamp.after.max.ms",
+    see="sql \"SELECT client_id, max_timestamp, timestamp FROM record_batches WHERE topic = '{topic}'\" {files}",
+    source="message.timestamp.after.max.ms 3600000 (4.0); KIP-937",
+    explains={"errors-again": ("client",), "message-too-large": ("client",)},
+)

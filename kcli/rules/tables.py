@@ -1,0 +1,90 @@
+"""The tables that rules read, in DuckDB: each is made when a query reads it."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+from kcli.extras import require
+from kcli.rules.prepared import PREPARED
+from kcli.tables.exchange_views import MACROS
+from kcli.tables.rule_facts import RULE_FACTS
+
+MEMORY = "512MiB"  # what is more goes to a temporary folder
+# What captures give; all else is made of it (`prepared`).
+READ = frozenset({
+    "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "topic_names",
+    "logins", *RULE_FACTS,
+})  # fmt: skip
+SOURCES = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)")  # of a query
+
+
+class RuleTables:
+    """Answers queries over the tables; close it when done. UsageError: DuckDB is missing.
+
+    views: the SQL of each table that captures give, where a class that derives from this one has no other way to it.
+    """
+
+    def __init__(self, views: Mapping[str, str] | None = None) -> None:
+        require("kcli diagnose", "sql")
+        import duckdb
+
+        # Its library complains on stderr about objects that the collector never looked at (see kcli.sql.engine).
+        atexit.register(gc.unfreeze)
+        self.duckdb, self.views = duckdb, views or {}
+        self.folder = tempfile.TemporaryDirectory(prefix="kcli-diagnose-")
+        config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": self.folder.name, "threads": 1}
+        self.connection = duckdb.connect(":memory:", config=config)
+        self.execute("SET TimeZone = 'UTC'")
+        self.execute("SET enable_progress_bar = false")
+        for macro in MACROS:
+            self.execute(f"CREATE MACRO {macro}")
+        self.made: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.connection.close()
+        del self.connection
+        self.folder.cleanup()
+
+    def make(self, table: str) -> None:
+        """Make a table that queries may read, and those that it is made of, if it is one of these."""
+        if table in self.made or not (table in PREPARED or table in READ):
+            return
+        self.made.add(table)
+        if table in PREPARED:
+            self.provide(PREPARED[table])
+            self.execute(f"CREATE TABLE {table} AS {PREPARED[table]}")
+        else:
+            self.load(table)
+
+    def load(self, table: str) -> None:
+        """Make a table that captures give."""
+        self.execute(f"CREATE VIEW {table} AS {self.views[table]}")
+
+    def provide(self, sql: str) -> None:
+        """Make the tables that a query reads."""
+        for table in SOURCES.findall(sql):
+            self.make(table)
+
+    def ask(self, sql: str) -> Iterator[dict[str, Any]]:
+        """Return the rows of a query, by column."""
+        self.provide(sql)
+        made = self.execute(sql)
+        names = [each[0] for each in made.description]
+        return (dict(zip(names, row, strict=True)) for row in made.fetchall())
+
+    def execute(self, sql: str) -> Any:
+        """Run a statement. KeyboardInterrupt: Ctrl-C while DuckDB was busy."""
+        try:
+            return self.connection.execute(sql)
+        except (self.duckdb.InterruptException, RuntimeError) as error:
+            if isinstance(error, self.duckdb.InterruptException) or str(error) == "Query interrupted":
+                raise KeyboardInterrupt from None
+            raise

@@ -1,0 +1,171 @@
+"""The tables `transactions`, `members` and `metadata_partitions`, out of what requests say of them: each column once,
+with the SQL for it, which Spark and DuckDB both run."""
+
+from __future__ import annotations
+
+from kcli.tables.connections import address_sql, instant_of
+from kcli.tables.definition import Table
+from kcli.tables.exchange_views import ViewColumn, column
+from kcli.tables.rule_facts import CALLS, RULE_FACTS, calls_query
+
+FENCED = "('INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED')"
+# The server says so to who is no member any more.
+NO_MEMBER = "('UNKNOWN_MEMBER_ID', 'FENCED_INSTANCE_ID', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID')"
+STATE = ("topic_id", "leader", "leader_epoch", "leader_address", "replicas", "isr", "error")
+
+
+# Requests and batches of a transaction; behind an EndTxn that was answered well, another begins.
+STEPS = f"""
+(SELECT *, coalesce(sum(CASE WHEN ends THEN 1 ELSE 0 END) OVER (PARTITION BY producer_id, producer_epoch
+                    ORDER BY completed_ns, ns, api ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS number
+ FROM (SELECT unix_micros(timestamp) * 1000 AS ns, completed_ns, api, client_id, {address_sql("client")} AS address,
+              transactional_id, producer_id, producer_epoch, partitions, error, committed,
+              api = 'END_TXN' AND answered AND error IS NULL AS ends,
+              CAST(0 AS BIGINT) AS records, CAST(0 AS BIGINT) AS record_bytes, CAST(0 AS BIGINT) AS batches
+       FROM ({calls_query(CALLS["transaction_calls"])}) AS transaction_calls
+       WHERE api != 'INIT_PRODUCER_ID' AND transactional_id IS NOT NULL AND producer_id IS NOT NULL
+       UNION ALL
+       SELECT unix_micros(timestamp) * 1000, unix_micros(timestamp) * 1000, api, client_id, {address_sql("client")},
+              NULL, producer_id, producer_epoch,
+              split(concat_ws('-', coalesce(topic, named, topic_id), CAST(partition AS STRING)), '[|]'), NULL,
+              NULL, false, CAST(count AS BIGINT), CAST(size_in_bytes AS BIGINT), CAST(1 AS BIGINT)
+       FROM (SELECT b.*, k.topic AS named FROM record_batches b
+             LEFT JOIN known k ON b.topic_id = k.topic_id) AS produced
+       WHERE api = 'PRODUCE' AND is_transactional AND producer_id >= 0) AS given) AS steps
+GROUP BY producer_id, producer_epoch, number
+"""
+BEGINS = "FILTER (WHERE api != 'END_TXN')"
+ENDS = "FILTER (WHERE ends)"
+TRANSACTIONS: tuple[ViewColumn, ...] = (
+    column(
+        "transactional_id", "string?", "of its requests; null: none of these is in the capture",
+        "max(transactional_id)",
+    ),
+    column("producer_id", "int64", "the producer's id"),
+    column("producer_epoch", "int16", "its epoch", "CAST(producer_epoch AS SMALLINT)"),
+    column("client_id", "string?", "of its first request", "min_by(client_id, ns)"),
+    column("client_address", "string", "the client's address", "min_by(address, ns)"),
+    column(
+        "begun", "instant?", "its first AddPartitionsToTxn, Produce or offsets; null: before the capture",
+        instant_of(f"min(ns) {BEGINS}"),
+    ),
+    column(
+        "ended", "instant?", "when its EndTxn was answered; null: it was not",
+        instant_of(f"max(completed_ns) {ENDS}"),
+    ),
+    column(
+        "duration_ms", "float64?", "from the one to the other",
+        f"CAST(max(completed_ns) {ENDS} - min(ns) {BEGINS} AS DOUBLE) / 1000000",
+    ),
+    column(
+        "outcome", "string",
+        "committed, aborted, fenced (a producer with a newer epoch took over), or open: no end is in the capture",
+        f"CASE WHEN max(CASE WHEN ends AND committed THEN 1 ELSE 0 END) = 1 THEN 'committed' "
+        f"WHEN max(CASE WHEN ends THEN 1 ELSE 0 END) = 1 THEN 'aborted' "
+        f"WHEN max(CASE WHEN error IN {FENCED} THEN 1 ELSE 0 END) = 1 THEN 'fenced' ELSE 'open' END",
+    ),
+    column(
+        "partitions", "strings?", "topic-partition: added to it, or written to in it; null: none was seen",
+        "sort_array(array_distinct(flatten(array_agg(partitions) FILTER (WHERE partitions IS NOT NULL))))",
+    ),
+    column(
+        "commits_offsets", "bool", "offsets of a group are committed in it",
+        "max(CASE WHEN api IN ('ADD_OFFSETS_TO_TXN', 'TXN_OFFSET_COMMIT') THEN 1 ELSE 0 END) = 1",
+    ),
+    column("batches", "int32", "batches that were produced in it", "CAST(sum(batches) AS INT)"),
+    column("records", "int64", "records in them", "CAST(sum(records) AS BIGINT)"),
+    column("records_bytes", "int64", "bytes of the batches", "CAST(sum(record_bytes) AS BIGINT)"),
+    column(
+        "error", "string?", "the last error of its requests",
+        "max_by(error, completed_ns) FILTER (WHERE error IS NOT NULL)",
+    ),
+)  # fmt: skip
+
+IS_JOIN = "(api = 'JOIN_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0)) AND answered AND error IS NULL"
+IS_LEAVE = "(api = 'LEAVE_GROUP' AND error IS NULL) OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation < 0)"
+# A member's requests with the partitions that it was given last, by name where their topics' ids are known.
+MEMBER_CALLS = f"""
+(WITH calls AS (SELECT *, {address_sql("client")} AS address FROM ({calls_query(CALLS["group_calls"])}) AS group_calls
+                WHERE group_id IS NOT NULL AND member_id IS NOT NULL AND member_id != ''),
+      given AS (SELECT group_id, member_id, max_by(assignment, completed_ns) AS assignment FROM calls
+                WHERE assignment IS NOT NULL GROUP BY group_id, member_id),
+      entries AS (SELECT group_id, member_id, explode(assignment) AS entry FROM given),
+      named AS (SELECT group_id, member_id, sort_array(array_agg(
+                         concat(coalesce(k.topic, regexp_replace(entry, '-[0-9]+$', '')), '-',
+                                regexp_extract(entry, '-([0-9]+)$', 1)))) AS assignment
+                FROM entries LEFT JOIN known k ON regexp_replace(entry, '-[0-9]+$', '') = k.topic_id
+                GROUP BY group_id, member_id),
+      fetches AS (SELECT client_id, address, max(timestamp) AS last_fetch FROM exchange_facts
+                  WHERE api = 'FETCH' AND coalesce(replica_id, -1) < 0 GROUP BY client_id, address)
+ SELECT c.*, coalesce(n.assignment, g.assignment) AS holds, f.last_fetch
+ FROM calls c LEFT JOIN given g ON c.group_id = g.group_id AND c.member_id = g.member_id
+ LEFT JOIN named n ON c.group_id = n.group_id AND c.member_id = n.member_id
+ LEFT JOIN fetches f ON c.client_id = f.client_id AND c.address = f.address) AS asked
+GROUP BY group_id, member_id
+"""
+MEMBERS: tuple[ViewColumn, ...] = (
+    column("group_id", "string", "the group"),
+    column("member_id", "string", "the member"),
+    column("instance_id", "string?", "group.instance.id of a static member", "max(instance_id)"),
+    column("client_id", "string?", "of its first request", "min_by(client_id, completed_ns)"),
+    column("client_address", "string", "the client's address", "min_by(address, completed_ns)"),
+    column(
+        "joined_at", "instant?", "when it first joined; null: before the capture",
+        f"min(timestamp) FILTER (WHERE {IS_JOIN})",
+    ),
+    column("left_at", "instant?", "when it left last; null: it did not", f"max(timestamp) FILTER (WHERE {IS_LEAVE})"),
+    column(
+        "reason", "string?", "why it left, as it says; or else the last error that tells it that it is no member",
+        f"coalesce(max_by(reason, completed_ns) FILTER (WHERE ({IS_LEAVE}) AND reason IS NOT NULL), "
+        f"max_by(error, completed_ns) FILTER (WHERE error IN {NO_MEMBER}))",
+    ),
+    column("last_request", "instant", "its last request of the group", "max(timestamp)"),
+    column(
+        "last_fetch", "instant?", "the last Fetch of its client id from its address; null: none is in the capture",
+        "max(last_fetch)",
+    ),
+    column(
+        "joins", "int64", "JoinGroup requests that were answered well, and heartbeats with which it joined",
+        f"count(*) FILTER (WHERE {IS_JOIN})",
+    ),
+    column(
+        "generation", "int32?", "the latest that it was told; a member's epoch (KIP-848)", "max(answered_generation)"
+    ),
+    column("session_timeout_ms", "int32?", "of its JoinGroup", "max(session_timeout_ms)"),
+    column("rebalance_timeout_ms", "int32?", "of its JoinGroup: max.poll.interval.ms", "max(rebalance_timeout_ms)"),
+    column("assignment", "strings?", "topic-partition: what it was given last; null: nothing was seen", "max(holds)"),
+    column(
+        "with_errors", "int64", "its requests that were answered with an error",
+        "count(*) FILTER (WHERE error IS NOT NULL)",
+    ),
+)  # fmt: skip
+
+PARTITION_STATES = f"""
+(SELECT *, lag(state) OVER (PARTITION BY server, topic, partition ORDER BY completed_ns, timestamp) AS before
+ FROM (SELECT *, concat_ws('|', {", ".join(f"coalesce(CAST({each} AS STRING), '')" for each in STATE)}) AS state
+       FROM partition_states) AS states) AS told
+WHERE before IS NULL OR before != state
+"""
+METADATA_PARTITIONS: tuple[ViewColumn, ...] = tuple(
+    ViewColumn(each.name, each.kind, each.text, each.nullable, each.name)
+    for each in RULE_FACTS["partition_states"].columns
+)
+# By table: its columns, and what they are selected from: facts, `record_batches`, and `known`, topics by their ids.
+CALL_VIEWS = {
+    "transactions": (TRANSACTIONS, STEPS),
+    "members": (MEMBERS, MEMBER_CALLS),
+    "metadata_partitions": (METADATA_PARTITIONS, PARTITION_STATES),
+}
+TEXTS = {
+    "transactions": "Transactions of producers; brought up to date by every run.",
+    "members": "Members of groups, by the ids that they were given; brought up to date by every run.",
+    "metadata_partitions": "Partitions as Metadata answers tell of them, a row whenever a server tells otherwise than "
+    "before; brought up to date by every run.",
+}
+CALL_TABLES = {name: Table(name, TEXTS[name], columns, dated=False) for name, (columns, _) in CALL_VIEWS.items()}
+
+
+def call_view(table: str) -> str:
+    """Return the rows of a table."""
+    columns, rows = CALL_VIEWS[table]
+    return f"SELECT {', '.join(f'{each.sql} AS {each.name}' for each in columns)} FROM {rows}"

@@ -1,0 +1,290 @@
+"""The facts that rules, and the tables of members and transactions, are made of: what requests of groups,
+transactions, metadata and logins say, and what TCP says of connections."""
+
+from __future__ import annotations
+
+from kcli.tables.definition import Column, Table, define
+from kcli.tables.exchanges import WHO
+
+RULE_FACTS: dict[str, Table] = {}
+COMPLETED = "completed_ns   int64    ns since 1970: as in exchanges\n"
+
+define(
+    RULE_FACTS,
+    "group_calls",
+    "Requests of members of groups, each with its answer.",
+    WHO,
+    COMPLETED,
+    """
+api            string   the API's name
+group_id       string   the group
+member_id      string?  of the request, or else the one that the answer gives
+instance_id    string?  group.instance.id
+generation     int32?   of the request; a member's epoch (KIP-848)
+answered_generation int32? of the answer
+error          string?  name of the error in the answer
+reason         string?  why the member leaves or joins, as it says
+protocols      string?  protocol type and names of the assignors that a JoinGroup offers
+session_timeout_ms int32? of a JoinGroup
+rebalance_timeout_ms int32? of a JoinGroup: max.poll.interval.ms
+assignment     strings? topic-partition: what the answer gives the member; KIP-848: the topic's id in place of its name
+answered       bool     there is an answer
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "commits",
+    "Partitions of OffsetCommit.",
+    WHO,
+    COMPLETED,
+    """
+group_id       string   the group
+member_id      string?  of the request
+topic          string?  the topic's name
+partition      int32    the partition's index
+committed_offset int64  what is committed
+error          string?  name of the partition's error
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "metadata_calls",
+    "Metadata requests.",
+    WHO,
+    COMPLETED,
+    """
+all_topics     bool     it asks for all topics
+topics         int32    topics in the answer
+response_bytes int64?   of the answer
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "metadata_topics",
+    "Topics of Metadata answers with an error.",
+    WHO,
+    COMPLETED,
+    """
+topic          string?  the topic's name
+error          string   name of its error
+named          bool     the request named the topic
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "partition_states",
+    "Partitions as Metadata answers tell of them, a row whenever a server tells otherwise than before.",
+    """
+timestamp      instant  of the request
+completed_ns   int64    ns since 1970: as in exchanges
+server         string   who answered
+topic          string   the topic's name
+topic_id       string?  the topic's id
+partition      int32    the partition's index
+leader         int32    node id; -1: none
+leader_epoch   int32?   the leader's epoch
+leader_address string?  host:port of the leader, as the same answer advertises it
+replicas       string   node ids with commas between
+isr            string   node ids with commas between
+replica_count  int32    replicas
+isr_count      int32    replicas in sync
+error          string?  name of the partition's error
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "advertised",
+    "Brokers as Metadata and FindCoordinator answers name them, each once.",
+    """
+timestamp      instant  of the first request
+server         string   who answered
+node_id        int32    the broker
+address        string   host:port
+seen_by        string?  client id of the first request
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "coordinator_asks",
+    "FindCoordinator requests, a row for each key.",
+    WHO,
+    COMPLETED,
+    """
+group_id       string?  the group; null: another kind of key
+coordinator_key string? the key, whatever its kind
+error          string?  name of its error
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "transaction_calls",
+    "Requests of transactional and idempotent producers.",
+    WHO,
+    COMPLETED,
+    """
+api            string   the API's name
+transactional_id string? null: an idempotent producer
+producer_id    int64?   of the request, or else the one that the answer gives
+producer_epoch int32?   of the request, or else the one that the answer gives
+committed      bool?    of EndTxn
+timeout_ms     int32?   of InitProducerId
+partitions     strings? topic-partition: what it adds to the transaction
+error          string?  name of the error in the answer
+answered       bool     there is an answer
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "sasl_calls",
+    "SaslHandshake and SaslAuthenticate.",
+    WHO,
+    COMPLETED,
+    """
+api            string   the API's name
+mechanism      string?  of a SaslHandshake
+principal      string?  of a first message of SCRAM, which names it in the clear
+error          string?  name of the error in the answer
+message        string?  what the broker says of the error
+session_lifetime_ms int64? how long the login is good; null or 0: no limit
+answered       bool     there is an answer
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "topic_changes",
+    "Topics that CreateTopics and DeleteTopics name.",
+    WHO,
+    COMPLETED,
+    """
+api            string   the API's name
+topic          string?  the topic's name
+error          string?  name of the error in the answer
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "software",
+    "What clients called themselves in ApiVersions requests, each once.",
+    """
+software       string?  the client's name for itself (KIP-511)
+software_version string? its version
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "offers",
+    "APIs that brokers offered in answers to ApiVersions, each once.",
+    """
+server         string   the broker's end
+api            string   the API's name, or its number
+newest_version int32    the newest that it speaks
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "tcp",
+    "TCP connections: every one, whether Kafka is in it or not. Of the client's side (c_) and of the server's (s_).",
+    """
+connection     string   "server-client", each as address:port
+server         string   the end that was connected to; the lower port where that was not seen
+client         string   the other end
+first_ns       int64    ns since 1970: first packet
+last_ns        int64    ns since 1970: last packet
+opened         bool     its SYN is in the capture
+syns           int32    SYNs that the client sent for it
+accepted       bool     a SYN-ACK is in the capture
+syn_ms         float64? from the SYN to the SYN-ACK: between this capture and the server, and back
+ack_ms         float64? from the SYN-ACK to its acknowledgement: between this capture and the client, and back
+""",
+    "".join(
+        f"{side}{name} {kind} of the {who}: {says}\n"
+        for side, who in (("c_", "client"), ("s_", "server"))
+        for name, kind, says in (
+            ("segments", "int64", "segments"),
+            ("bytes", "int64", "bytes of payload, repeated ones too"),
+            ("data_segments", "int64", "segments with payload"),
+            ("resent", "int64", "segments that were sent again"),
+            ("holes", "int64", "jumps over bytes that had not come"),
+            ("out_of_order", "int64", "segments that filled such a hole within 3 ms"),
+            ("duplicate_acks", "int64", "acknowledgements that say the same again while bytes are under way"),
+            ("zero_windows", "int64", "times that it closed its window"),
+            ("zero_window_ms", "float64", "how long it was closed"),
+            ("syn_ns", "int64?", "time of its SYN"),
+            ("fin_ns", "int64?", "time of its FIN"),
+            ("rst_ns", "int64?", "time of its reset"),
+            ("resent_wait_ms", "float64", "the longest wait before it sent a segment again"),
+            ("unacked_ns", "int64?", "since when nothing of what it sends is acknowledged"),
+            ("unacked_silence_ms", "float64?", "how long the connection was silent before that"),
+            ("unacked_resent", "int64", "segments that it sent again since"),
+            ("alert", "int32?", "TLS alert in the clear: its description"),
+            ("alert_ns", "int64?", "time of that"),
+            ("first_bytes", "string", "its first 8 bytes in hexadecimal"),
+            ("first_size", "int64", "bytes of its first segment with payload"),
+            ("first_data_ns", "int64?", "time of that segment"),
+            ("last_ns", "int64?", "time of its last packet"),
+            ("rtt_samples", "int64", "measured times from its data to their acknowledgement"),
+            ("rtt_min_ms", "float64?", "the shortest of them"),
+            ("rtt_p50_ms", "float64?", "their median"),
+            ("rtt_p99_ms", "float64?", "of 99 in 100"),
+            ("sacks", "int64", "acknowledgements that tell of a hole (SACK)"),
+            ("repeats", "int64", "acknowledgements that tell of bytes that came twice (D-SACK)"),
+        )
+    ),
+    dated=False,
+)
+
+# The tables of exchanges are made of what is said, once for all that say the same, and the exchanges (see `sayings`).
+CALLS = {name: table for name, table in RULE_FACTS.items() if table.columns[: len(WHO)] == WHO}
+SAYING = Column("saying", "int64", "number of what an exchange says", False)
+OF_CLIENT = tuple(each for each in WHO if each.name in ("client_id", "api_version"))
+for name, table in CALLS.items():
+    said = (SAYING, *OF_CLIENT, *table.columns[len(WHO) + 1 :])
+    RULE_FACTS[f"{name}_said"] = Table(f"{name}_said", f"What is said. {table.text}", said, False)
+    del RULE_FACTS[name]
+define(
+    RULE_FACTS,
+    "called",
+    "Exchanges that say something, each a row.",
+    [SAYING],
+    """
+link           int64    number of its connection
+correlation_id int32    of request and response
+timestamp      instant  when the request's last packet was captured
+""",
+    COMPLETED,
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "called_links",
+    "Connections of those exchanges.",
+    """
+link           int64    its number
+connection     string   "server-client", each as address:port
+server         string   the broker's end
+client         string   the client's end
+""",
+    dated=False,
+)
+
+
+def calls_query(table: Table) -> str:
+    """Return the query of a table of exchanges."""
+    said = ", ".join(f"s.{each.name}" for each in table.columns[len(WHO) + 1 :])
+    return f"""
+SELECT c.timestamp, l.connection, l.server, l.client, s.client_id, c.correlation_id, s.api_version, c.completed_ns,
+       {said}
+FROM called c JOIN {table.name}_said s ON c.saying = s.saying JOIN called_links l ON c.link = l.link
+"""

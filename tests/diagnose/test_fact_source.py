@@ -1,0 +1,55 @@
+"""Facts out of captures, in one pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcli.diagnose.fact_source import FactSource
+from kcli.diagnose.store import FactStore
+from tests.diagnose.captured import DATA
+
+
+def stored(store: FactStore, *paths: Path) -> FactStore:
+    for _ in FactSource([*map(str, paths)], store).read():
+        pass
+    store.flush()
+    return store
+
+
+def test_rows_of_each_kind(samples: Path) -> None:
+    with FactStore() as store:
+        stored(store, samples / "java44-txn.pcap")
+        [calls] = store.ask("SELECT count(*) AS n, count(DISTINCT transactional_id) AS ids FROM transaction_calls")
+        assert calls["n"] > 3 and calls["ids"] >= 1
+        [asked] = store.ask("SELECT count(*) AS n FROM exchange_facts WHERE api = 'PRODUCE' AND acks = -1")
+        assert asked["n"] > 0
+        [brokers] = store.ask("SELECT count(*) AS n FROM advertised WHERE node_id >= 0 AND address LIKE '127.0.0.1:%'")
+        assert brokers["n"] >= 1
+
+
+def test_tcp_says_how_connections_begin_and_end() -> None:
+    with FactStore() as store:
+        stored(store, DATA / "expired-certificate-clinic.pcap.zst")
+        rows = [*store.ask("SELECT * FROM tcp WHERE c_alert IS NOT NULL")]
+        assert rows and {row["c_alert"] for row in rows} == {45}
+        assert all(row["opened"] and row["accepted"] and row["c_first_bytes"].startswith("1603") for row in rows)
+
+
+def test_tcp_measures_a_long_line_from_the_brokers_side() -> None:
+    with FactStore() as store:
+        stored(store, DATA / "slow-network-reports.pcap.zst")
+        rows = [*store.ask("SELECT syn_ms, ack_ms, s_rtt_min_ms FROM tcp WHERE client LIKE '10.99.1.2:%' AND accepted")]
+        assert rows and all(row["syn_ms"] < 5 and row["ack_ms"] == pytest.approx(141, abs=10) for row in rows)
+
+
+def test_tcp_counts_closed_windows_and_what_was_sent_into_silence() -> None:
+    with FactStore() as store:
+        stored(store, DATA / "slow-reader-catalog.pcap.zst")
+        [closed] = store.ask("SELECT sum(c_zero_windows) AS times, sum(c_zero_window_ms) AS ms FROM tcp")
+        assert closed["times"] > 10 and closed["ms"] > 1000
+    with FactStore() as store:
+        stored(store, DATA / "idle-connection-cut-barrier.pcap.zst")
+        [dead] = store.ask("SELECT max(c_unacked_resent) AS resent, max(c_unacked_silence_ms) AS silence FROM tcp")
+        assert dead["resent"] >= 2 and dead["silence"] > 3000

@@ -1,0 +1,32 @@
+"""Causes before consequences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kcli.rules.precedence import without_consequences
+from kcli.rules.rule import Finding, Rule
+
+
+def rule(name: str, explains: Mapping[str, Sequence[str]]) -> Rule:
+    return Rule(name, name, "true", "", {}, (), "", "", "", "", explains=explains)
+
+
+def finding(name: str, **subject: object) -> Finding:
+    return Finding(name, "warning", dict(subject), {}, "", "")
+
+
+def test_a_consequence_of_the_same_client_goes_and_anothers_stays() -> None:
+    login, own, other = finding("login", client="a"), finding("churn", client="a"), finding("churn", client=["b"])
+    kept, explained = without_consequences(
+        [login, own, other], [rule("login", {"churn": ("client",)}), rule("churn", {})]
+    )
+    assert kept == [login, other] and explained == [own] and own.explained_by == "login"
+
+
+def test_a_chain_has_one_beginning_and_two_that_explain_each_other_stand() -> None:
+    first, second, third = finding("x"), finding("y"), finding("z")
+    chain = [rule("x", {"y": ()}), rule("y", {"z": ()}), rule("z", {})]
+    assert without_consequences([third, second, first], chain)[0] == [first]
+    first, second = finding("x"), finding("y")
+    assert without_consequences([first, second], [rule("x", {"y": ()}), rule("y", {"x": ()})])[0] == [first, second]

@@ -1,0 +1,75 @@
+"""Rules as values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from string import Formatter
+
+import pytest
+
+from kcli.diagnose.store import FactStore
+from kcli.finding import SEVERITIES
+from kcli.rules import RULES
+from kcli.rules.judgement import rules_to_ask
+from kcli.rules.prepared import PREPARED
+from kcli.rules.rule import KINDS, Rule, finding_of, worded
+
+
+def test_no_two_rules_have_one_name_and_what_they_explain_is_there() -> None:
+    names = [each.finding for each in RULES]
+    assert len(set(names)) == len(names)
+    assert {other for each in RULES for other in each.explains} <= set(names)
+
+
+@pytest.fixture(scope="module")
+def empty() -> Iterator[FactStore]:
+    """A store without a row."""
+    with FactStore() as store:
+        for name in PREPARED:
+            store.make(name)
+        yield store
+
+
+def test_without_a_row_no_rule_is_asked(empty: FactStore) -> None:
+    assert not rules_to_ask(empty)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[each.finding for each in RULES])
+def test_a_rule_names_columns_that_its_query_has(rule: Rule, empty: FactStore) -> None:
+    """Over tables without a row, which every query has to bear."""
+    empty.provide(rule.sql)
+    made = empty.execute(rule.sql)
+    columns = {each[0] for each in made.description}
+    assert not made.fetchall()
+    texts = (rule.says, rule.advice, rule.ruled_out, rule.see)
+    asked = {name for text in texts for _, name, _, _ in Formatter().parse(text) if name} - {"files"}
+    assert asked | set(rule.subject.values()) | set(rule.evidence) <= columns
+    assert set(rule.subject) <= set(KINDS) and rule.severity in SEVERITIES
+    assert re.fullmatch("[a-z0-9-]+", rule.finding) and rule.advice and rule.source
+
+
+def test_a_finding_has_what_its_row_says_and_sorted_lists() -> None:
+    rule = Rule(
+        "f", "", "true", "", {"client": "who", "host": "none"}, ("n",), "{who}: {n}", "do {n}", "stats {files}", ""
+    )
+    found = finding_of(rule, {"who": ["b", "a"], "none": None, "n": 1234.5}, "x.pcap")
+    assert found.as_json() == {
+        "finding": "f", "severity": "warning", "subject": {"client": ["a", "b"]}, "evidence": {"n": 1234.5},
+        "text": "a, b: 1,234", "advice": "do 1,234", "see": "kcli stats x.pcap",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (0.0421, "0.042"),
+        (3.26, "3.3"),
+        (1234567, "1,234,567"),
+        (True, True),
+        ([*"abcdefgh"], "a, b, c, d, e, f, 2 more"),
+    ],
+)
+def test_values_in_words(value: object, text: object) -> None:
+    assert worded(value) == text
