@@ -136,7 +136,6 @@ def heartbeats(tmp_path: Path, groups: list[str]) -> Path:
     return path
 
 
-@pytest.mark.usefixtures("engine")
 def test_what_is_beyond_the_bound_is_one_row(tmp_path: Path) -> None:
     rows = counted(heartbeats(tmp_path, [f"g{number}" for number in range(10_003)]), "group")
     assert len(rows) == 10_001 and rows[-1].group is None

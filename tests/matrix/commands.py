@@ -87,13 +87,16 @@ LEFT_OUT = {"master", "sql", "py_files", "conf", "throughput"}
 TALL = {"repeat", "clients", "num_records", "record_size"}  # a high value only asks for much work
 MANY = 80  # combinations of choices for each input
 COSTLY = {
+    "compare": 1,
     "diagnose": 1,
     "fetch-session replay": 2,
     "produce": 1,
     "replay": 1,
-    "report": 2,
+    "report": 1,
+    "schema export": 1,
     "send": 2,
-    "sql": 4,
+    "sql": 2,
+    "stats": 8,
 }  # the same where each run takes long
 
 

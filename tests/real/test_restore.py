@@ -105,8 +105,9 @@ def test_three_controllers_on_other_ports(tmp_path: Path) -> None:
         before = fill(cluster)
         cluster.stop()
         snapshot = saved(cluster, tmp_path)
-        ports = free_ports(3)
-        cluster.ports["CONTROLLER"] = [next(ports) for _ in cluster.node_ids]
+        own = {port for ports in cluster.ports.values() for port in ports}  # free, too, while it is stopped
+        others = [port for port in free_ports(len(own) + len(cluster.node_ids)) if port not in own]
+        cluster.ports["CONTROLLER"] = others[: len(cluster.node_ids)]
         moved = ",".join(each.rpartition(":")[0] for each in cluster.voters.split(","))
         for node in cluster.node_ids:
             place = ("--to", metadata(cluster, node), "--node-id", node, "--cluster-id", cluster.cluster_id)

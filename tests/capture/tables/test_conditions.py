@@ -45,7 +45,6 @@ def said(capsys: Capture, *words: str) -> tuple[int, str]:
     return code, capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("form", ["jsonl", "table", "tree"])
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_decode_pcap_gives_the_same(path: Path, form: str, capsys: Capture) -> None:
@@ -62,7 +61,6 @@ def without_events(lines: str) -> str:
     return "".join(line for line in lines.splitlines(keepends=True) if not line.startswith('{"event"'))
 
 
-@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_parquet_stats_and_records_give_the_same(path: Path, tmp_path: Path, capsys: Capture) -> None:
     import pyarrow.parquet
@@ -77,7 +75,6 @@ def test_parquet_stats_and_records_give_the_same(path: Path, tmp_path: Path, cap
             assert said(capsys, *whole, "--where", text) == said(capsys, *whole, *plain), text
 
 
-@pytest.mark.usefixtures("engine")
 def test_conditions_and_plain_options_hold_together(capsys: Capture) -> None:
     path = str(SAMPLES / "java44-txn.pcap")
     for form in ("jsonl", "table"):
