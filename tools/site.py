@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kcli.cli.schema.doc import document
 from kcli.cli.schema.views import provenance
 from kcli.diagnose import INFO, Finding, Rule, diagnose
-from kcli.diagnose.rules import RULES
+from kcli.rules import RULES
 from kcli.schemas.catalog import catalog
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.model import Api, Message
