@@ -1,4 +1,4 @@
-"""What is wrong in captures, who, why and what to do: rules over the tables, causes before consequences."""
+"""Findings in captures: cause, victim, evidence and advice; rules over the tables, causes before consequences."""
 
 from kcli.diagnose.diagnosis import Diagnosis, Scope, diagnose
 from kcli.diagnose.scope import Unjudged

@@ -20,7 +20,7 @@ from kcli.rules.judgement import judge as judged_by_rules
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose findings are wanted; None: all. Facts of others still count, to compare with."""
+    """The choice of findings; None: all. Facts of others still count, to compare with."""
 
     group: str | None = None
     client: str | None = None
@@ -47,9 +47,10 @@ def kinds_match(subject: dict[str, Any], kinds: Sequence[str], names: set[str]) 
 
 @dataclass(slots=True)
 class Diagnosis:
-    """What was found, the most important first. checked: rules that were tried. unjudged: what no rule can judge.
-    judged: whether there was anything to judge. overview: what the captures hold. damage: of the files; where they have
-    no exchange and nothing is grave, what they have instead."""
+    """The findings, the most important first. checked: rules that were tried. unjudged: what no rule can judge. judged:
+    whether there was anything to judge. overview: what the captures hold. damage: of the files; where they have no
+    exchange and nothing is grave, what they have instead.
+    """
 
     findings: list[Finding]
     explained: list[Finding]

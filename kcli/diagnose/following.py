@@ -132,5 +132,5 @@ def news(judgements: Iterator[Sequence[Finding]]) -> Iterator[Finding]:
 
 
 def one_of(name: Any) -> str:
-    """A name, of several the first: more clients of one trouble are no other finding."""
+    """Return a name, of several the first: more clients of one trouble are no other finding."""
     return str(name[0] if isinstance(name, list) else name)

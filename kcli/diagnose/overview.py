@@ -1,4 +1,4 @@
-"""What captures hold, in a few figures: when, how many brokers and clients, and the busiest clients."""
+"""An overview of captures in a few figures: time, brokers and clients, and the busiest clients."""
 
 from __future__ import annotations
 

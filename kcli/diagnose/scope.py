@@ -1,4 +1,4 @@
-"""What of a capture no rule can judge, each with its remedy."""
+"""The parts of a capture that no rule can judge, each with its remedy."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class FactStore(RuleTables):
         self.execute(f"CREATE TABLE {table} ({columns})")
 
     def register(self, name: str, table: str) -> None:
-        """Let queries read the rows that are held of a table under that name."""
+        """Register the rows that are held of a table under that name, for queries."""
         import pyarrow
 
         self.connection.register(name, pyarrow.concat_tables(self.held[table]))

@@ -89,7 +89,7 @@ class TopicLoad(Load):
 
 
 class Position(NamedTuple):
-    """Where a consumer stands in a partition."""
+    """The position of a consumer in a partition."""
 
     client: str
     lag: int

@@ -55,7 +55,7 @@ class MeasuringFollower(Follower):
             self.settle()
 
     def settle(self) -> None:
-        """Have what was read counted."""
+        """Count what was read."""
         self.figures.settle(self.source.tcp.resent() if self.source.tcp else [])
 
     def judge(self) -> list[Finding]:

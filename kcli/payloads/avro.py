@@ -50,7 +50,7 @@ class AvroCodec:
     """Reads and writes values of one schema."""
 
     def __init__(self, schema: Schema, reader: Schema | None = None) -> None:
-        """reader: the schema whose fields the values shall have."""
+        """Compile a schema. reader: the schema whose fields the values shall have."""
         parsed = Parsed(schema)
         self.writer, self.names = parsed.schema, parsed.names
         self.reader = None if reader is None else Parsed(reader).schema

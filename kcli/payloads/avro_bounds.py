@@ -32,10 +32,11 @@ ENDLESS = Measure(0, math.inf, DEEPEST + 1)
 
 
 class Bounds:
-    """What is known of a schema's values.
+    """The bounds of a schema's values.
 
     risky: they need to be walked. plain: JSON has all of them as they are. logical, decimals: some are dates and the
-    like, or decimals in bytes."""
+    like, or decimals in bytes.
+    """
 
     def __init__(self, schema: Any, names: dict[str, Any]) -> None:
         self.schema, self.names = schema, names

@@ -40,7 +40,7 @@ class CapturedSchemas:
     """A source of schemas (see PayloadDecoder): captures, which are read when a schema is first asked for."""
 
     def __init__(self, paths: Sequence[str], options: DecodeOptions) -> None:
-        """options: ports, memory and key logs of them count."""
+        """Prepare to read schemas from captures. options: ports, memory and key logs of them count."""
         self.paths = paths
         self.options = DecodeOptions(memory=options.memory, key_logs=options.key_logs)
 

@@ -1,4 +1,4 @@
-"""What was decoded as columns of a table."""
+"""Decoded payloads as columns of a table."""
 
 from __future__ import annotations
 

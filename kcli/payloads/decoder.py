@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 
 class Source(Protocol):
-    """Where schemas come from."""
+    """A source of schemas."""
 
     def find(self, schema: SchemaId) -> Schema | None:
         """Return the schema of that name; None: it is not there. PayloadError."""
@@ -63,7 +63,7 @@ class Payload:
 
 
 class Rule(NamedTuple):
-    """How payloads of a topic are read. kind: of Connect's or MirrorMaker's topics, said or by its name."""
+    """The rule for a topic's payloads. kind: of Connect's or MirrorMaker's topics, said or by its name."""
 
     schema: Schema | None = None
     format: str | None = None
@@ -74,8 +74,9 @@ class PayloadDecoder:
     """Decodes payloads; what it has learnt of schemas is kept, within bounds."""
 
     def __init__(self, options: PayloadOptions, *more: Source) -> None:
-        """more: other sources of schemas. UsageError: a library is missing; an option that means nothing. InputError: a
-        file of schemas that can't be read."""
+        """Prepare to decode. more: other sources of schemas. Raises UsageError for a missing library or an option that
+        means nothing, InputError for a file of schemas that can't be read.
+        """
         require("decoding payloads", "payloads")
         self.options = options
         self.schemas = {
@@ -103,7 +104,7 @@ class PayloadDecoder:
         return Registry(self.options.registry, self.options.registry_config)
 
     def raise_failure(self) -> None:
-        """NetworkError: the registry could not be asked."""
+        """Raise NetworkError if the registry could not be asked."""
         failure: NetworkError | None = self.__dict__["registry"].failure if "registry" in self.__dict__ else None
         if failure is not None:
             raise failure

@@ -1,4 +1,4 @@
-"""What stands around values: Connect's `{"schema", "payload"}`, and Debezium's `{"before", "after", "op", ...}`."""
+"""Envelopes around values: Connect's `{"schema", "payload"}`, and Debezium's `{"before", "after", "op", ...}`."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class SchemaFiles:
     answers, one or a list of them, or the records of its topic."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        """InputError: a file that is named can't be read."""
+        """Read files of schemas. Raises InputError for one that can't be read."""
         self.entries = Entries()
         self.paths: dict[SchemaId | str, Path] = {}
         for name in names:

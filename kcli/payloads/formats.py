@@ -13,7 +13,10 @@ from kcli.payloads.schema import PayloadError
 
 
 class Format(NamedTuple):
-    """How bytes become a value of JSON, and back. PayloadError, ValueError, TypeError, struct.error: they don't."""
+    """A format that turns bytes into a value of JSON, and back.
+
+    Raises PayloadError, ValueError, TypeError or struct.error for bytes or values that don't fit.
+    """
 
     decode: Callable[[bytes], Any]
     encode: Callable[[Any], bytes]

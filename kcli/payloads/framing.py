@@ -1,4 +1,4 @@
-"""How serializers say which schema a payload has: Confluent's and Apicurio's bytes in front of it, and headers.
+"""The schema of a payload, as serializers name it: Confluent's and Apicurio's bytes in front of it, and headers.
 
 Confluent: 0, then the id as int32; or the header `__value_schema_id` with 0 and an id, or 1 and a GUID. Apicurio: 0,
 then the id as int64 (or as Confluent's int32); or headers `apicurio.value.globalId` and `contentId`, of int64.
@@ -24,9 +24,10 @@ class SchemaId(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """Where a payload begins, and whose schema it has. wide: Apicurio's manner, in the bytes or in headers.
+    """The place of a payload, and its schema. wide: Apicurio's manner, in the bytes or in headers.
 
-    message: the name of a Protobuf message, where a header says it. json: the header says that it is JSON."""
+    message: the name of a Protobuf message, where a header says it. json: the header says that it is JSON.
+    """
 
     schema: SchemaId
     start: int

@@ -87,7 +87,7 @@ class Exchanges:
             self.fail()
 
     def fail(self) -> None:
-        """Let go of all: what follows can't be read."""
+        """Drop all: what follows can't be read."""
         self.failed = True
         self.requests.clear()
         self.reading = {True: None, False: None}

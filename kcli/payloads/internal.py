@@ -40,7 +40,7 @@ VERSION = 0
 
 
 class Kind(NamedTuple):
-    """How the keys and the values of such a topic are read."""
+    """The reading of keys and values of such a topic."""
 
     key: Callable[[bytes], Any]
     value: Callable[[bytes], Any]
@@ -119,7 +119,7 @@ class Struct:
     """A struct of Kafka's first protocol: fields of int16, int32, int64 and strings, in order."""
 
     def __init__(self, *fields: str, versioned: bool = False) -> None:
-        """fields: "name type". versioned: an int16 stands in front of them."""
+        """Define a struct. fields: "name type". versioned: an int16 stands in front of them."""
         self.fields = [each.split() for each in (("version int16",) if versioned else ()) + fields]
         self.versioned = versioned
 

@@ -36,7 +36,7 @@ class JsonCodec:
         return dumps(value).encode("utf-8", "surrogatepass")
 
     def validate(self, value: Any) -> None:
-        """PayloadError: it is not as the schema says."""
+        """Raise PayloadError if a value is not as the schema says."""
         if self.validator is None:
             return
         try:

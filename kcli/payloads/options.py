@@ -1,4 +1,4 @@
-"""What is said about payloads: where schemas are, and which topics have which."""
+"""The options of payloads: the place of schemas, and the schemas of topics."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class ProtobufCodec:
         raise PayloadError(f"the schema has no message {name!r}")
 
     def all_messages(self) -> Iterator[Descriptor]:
-        """All of the file, those within others behind them."""
+        """Yield all messages of the file, those within others after them."""
         waiting = [*self.messages]
         while waiting:
             yield (kind := waiting.pop(0))

@@ -59,7 +59,7 @@ class Registry:
     """A registry. failure: what went wrong with it at last; then it is asked no more."""
 
     def __init__(self, url: str | None, given: tuple[str, ...] = ()) -> None:
-        """UsageError: no URL of a registry."""
+        """Prepare to ask a registry. Raises UsageError without its URL."""
         said = properties(given)
         parts = urlsplit((url or said.get(URL) or "").rstrip("/"))
         if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -41,7 +41,7 @@ class Rule:
 
 
 def finding_of(rule: Rule, row: Mapping[str, Any], files: str) -> Finding:
-    """The finding of a row of a rule's query."""
+    """Make the finding of a row of a rule's query."""
     row = {name: in_order(value) for name, value in row.items()}
     texts = Row({name: worded(value) for name, value in row.items()} | {"files": files})
     subject = {
@@ -62,7 +62,7 @@ def finding_of(rule: Rule, row: Mapping[str, Any], files: str) -> Finding:
 
 
 def in_order(value: Any) -> Any:
-    """A list sorted: an engine collects values in any order."""
+    """Sort a list: an engine collects values in any order."""
     return sorted(value, key=str) if isinstance(value, list) else value
 
 
@@ -74,7 +74,7 @@ class Row(dict[str, Any]):
 
 
 def worded(value: Any) -> Any:
-    """A value as texts show it: a list with commas, a number with the digits that count."""
+    """Return a value as texts show it: a list with commas, a number with the digits that count."""
     if value is None:
         return "-"
     if isinstance(value, (list, tuple)):
@@ -94,7 +94,7 @@ def worded(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: numbers rounded to what counts."""
+    """Return a value as JSON has it: numbers rounded to what counts."""
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a capture has, in one row: which rules need to be asked at all."""
+"""The contents of a capture, in one row: which rules need to be asked at all."""
 
 from __future__ import annotations
 
