@@ -37,6 +37,7 @@ def paint(text: str, colour: bool, **style: Any) -> str:
 
 
 def line_of(parts: tuple[str, ...]) -> str:
+    """Join the parts of a line; those that are not painted are made legible."""
     text = parts[0] if len(parts) == 1 else "".join(parts)
     if text.isprintable():
         return text
