@@ -87,7 +87,7 @@ CASES: dict[str, list[str]] = {
     "pipeline vacuum": ["{name}"],
     "produce": [
         "topic --num-records 1 " + LOGIN, "{name} {name} --bootstrap {name}",
-        "topic {lines} --key-separator {name} " + LOGIN,
+        "topic {lines} --key-separator {name} " + LOGIN, "topic {lines} --jsonl " + LOGIN,
     ],
     "proxy": [
         "--bootstrap {name}", "--bootstrap 127.0.0.1:1 --listen {name}", "--bootstrap 127.0.0.1:1 --metrics {name}",

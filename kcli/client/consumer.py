@@ -31,13 +31,15 @@ ISOLATION = {"read_uncommitted": 0, "read_committed": 1}
 
 
 class Fetched(NamedTuple):
-    """The part of a fetch response for one partition. records: whole batches; the last one may be cut off."""
+    """The part of a fetch response for one partition. records: whole batches; the last one may be cut off.
+    aborted: (first offset, producer id) of aborted transactions in them, where the client reads committed records."""
 
     topic: str
     partition: int
     records: bytes
     next_offset: int
     high_watermark: int
+    aborted: tuple[tuple[int, int], ...] = ()
 
 
 class Consumer:
@@ -166,7 +168,9 @@ class Consumer:
                 elif part["records"]:
                     after = next_offset(part["records"], self.positions[key])
                     self.positions[key] = after
-                    parts.append(Fetched(*key, part["records"], after, part["highWatermark"]))
+                    ended = part.get("abortedTransactions") or ()
+                    aborted = tuple(sorted((each["firstOffset"], each["producerId"]) for each in ended))
+                    parts.append(Fetched(*key, part["records"], after, part["highWatermark"], aborted))
         if moved:
             self.client.refresh_soon({topic for topic, _ in moved})
             await self._place(moved)

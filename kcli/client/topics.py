@@ -145,7 +145,10 @@ async def list_offsets(client: Client, partitions: Iterable[Key]) -> dict[Key, B
     return await client.retrying(work)
 
 
-async def ask_offsets(client: Client, partitions: Iterable[Key], when: int) -> dict[Key, int]:
+async def ask_offsets(client: Client, partitions: Iterable[Key], when: int, isolation: int = 0) -> dict[Key, int]:
+    """Return an offset of each partition: EARLIEST, LATEST, or of the first record as new as a time (ms), -1 for none.
+
+    isolation: 1 where the end is that of what is committed. Raises NetworkError, BrokerError."""
     by_node: dict[int, dict[str, list[dict[str, int]]]] = {}
     for topic, index in partitions:
         leader = client.leader(topic, index)
@@ -156,7 +159,8 @@ async def ask_offsets(client: Client, partitions: Iterable[Key], when: int) -> d
     for node, topics in by_node.items():
         listed = [{"name": name, "partitions": parts} for name, parts in topics.items()]
         version = (await client.session(node)).versions.best(LIST_OFFSETS, low=1)
-        answer = await client.call(LIST_OFFSETS, {"replicaId": -1, "topics": listed}, node=node, version=version)
+        body = {"replicaId": -1, "isolationLevel": isolation, "topics": listed}
+        answer = await client.call(LIST_OFFSETS, body, node=node, version=version)
         await take_offsets(client, answer, offsets)
     return offsets
 

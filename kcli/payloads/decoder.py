@@ -208,8 +208,8 @@ class PayloadDecoder:
                     return schema
         except PayloadError as error:
             return error
-        words = "is not there" if self.sources else "is not known (--schema-registry, --schemas, --value-schema)"
-        return PayloadError(f"schema {name.value} {words}")
+        words = "not there" if self.sources else "not known (--schema-registry, --schemas, --value-schema)"
+        return PayloadError(f"its schema is {words}")
 
     def codec(self, schema: Schema, reader: Schema | None = None) -> Codec:
         """Return the codec of a schema. PayloadError."""

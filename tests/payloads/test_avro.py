@@ -73,7 +73,7 @@ def test_a_readers_schema_has_the_last_word(tmp_path: Path) -> None:
     assert members(evolved, framed(7, avro(ORDER, VALUE))) == {
         "schemaId": 7, "format": "avro", "data": {"id": 7.0, "total": 5, "who": "anna"},
     }  # fmt: skip
-    assert members(evolved, framed(8, avro(ORDER, VALUE)))["reason"] == "schema 8 is not there"  # type: ignore[index]
+    assert members(evolved, framed(8, avro(ORDER, VALUE)))["reason"] == "its schema is not there"  # type: ignore[index]
     alone = local(tmp_path, ORDER)
     assert members(alone, framed(7, avro(ORDER, VALUE))) == {"schemaId": 7, "format": "avro", "data": VALUE}
     assert members(alone, avro(ORDER, VALUE)) == {"format": "avro", "data": VALUE}
@@ -160,6 +160,6 @@ def test_a_schema_of_strangers_has_a_size() -> None:
 def test_a_decoder_without_sources_names_the_id() -> None:
     decoder = PayloadDecoder(PayloadOptions(on=True))
     assert members(decoder, framed(7, b"abc")) == {
-        "schemaId": 7, "reason": "schema 7 is not known (--schema-registry, --schemas, --value-schema)",
+        "schemaId": 7, "reason": "its schema is not known (--schema-registry, --schemas, --value-schema)",
     }  # fmt: skip
     assert members(decoder, b"text") is None and members(decoder, b"\0\0\0\0\0\0\0\7") is None

@@ -6,15 +6,17 @@ import asyncio
 import random
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
+from kcli.cli.cluster.record_lines import NewRecord, records_in
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.inputs import check_files, format_option, quiet_option
+from kcli.cli.options.payloads import encoder_of, encoding_options
 from kcli.cli.terminal.console import is_terminal
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.client.cluster import Client
@@ -24,7 +26,6 @@ from kcli.client.properties import ClientConfig
 from kcli.errors import InputError, NetworkError, UsageError
 from kcli.jsontext import dumps
 
-Pair = tuple[bytes | None, bytes | None]
 WINDOW_SECONDS = 5.0
 MADE_UP = 1000
 LONGEST_LINE = 64 << 20
@@ -40,6 +41,7 @@ class ProduceOptions:
     record_size: int
     throughput: float
     key_separator: str | None
+    jsonl: bool
     partition: int | None
     acks: str | None
     compression: str | None
@@ -70,6 +72,8 @@ class ProduceOptions:
     help="Most records per second; -1: no limit.",
 )
 @click.option("--key-separator", metavar="TEXT", help="Split each line at the first TEXT into key and value.")
+@click.option("--jsonl", is_flag=True, help="Each line is a record, as `kcli records --format jsonl` prints it.")
+@encoding_options
 @click.option("--partition", type=click.IntRange(0), metavar="N", help="Send all records to this partition.")
 @click.option("--acks", type=click.Choice(["all", "0", "1"]), help="Short for --config acks=...")
 @click.option(
@@ -93,27 +97,40 @@ def produce(topic: str, file: str | None, **given: Any) -> None:
     Idempotent unless acks or the configuration say otherwise; linger.ms, batch.size, compression.type and the like are
     --config. It ends with rates and latency percentiles, as kafka-producer-perf-test prints them.
 
+    With --jsonl a line has key, value, headers, timestamp and partition, which --partition overrides; its topic does
+    not count. What _key and _value say is written by the schemas and formats that are given, else key and value as
+    they are.
+
     \b
     echo hello | kcli produce greetings --bootstrap localhost:9092
     kcli produce load --bootstrap localhost:9092 --num-records 100000 --record-size 100
+    kcli records night.pcap --topic orders --format jsonl | kcli produce orders-2 --jsonl --bootstrap localhost:9092
     """
-    options = ProduceOptions(**given)
+    names = {each.name for each in fields(ProduceOptions)}
+    options = ProduceOptions(**{name: value for name, value in given.items() if name in names})
+    encoder = encoder_of({name: value for name, value in given.items() if name not in names})
     short = (("acks", options.acks), ("compression.type", options.compression))
     settings = [f"{name}={value}" for name, value in short if value]
     config = configure(options.bootstrap, (*options.settings, *settings), quiet=options.quiet)
     if options.num_records is not None and file is not None:
         raise UsageError("--num-records generates records: no FILE expected")
+    if options.jsonl and (options.num_records is not None or options.key_separator is not None):
+        raise UsageError("--jsonl: lines that are records; no --num-records, no --key-separator")
+    if encoder is not None and not options.jsonl:
+        raise UsageError("schemas and formats of keys and values are for lines of JSON (--jsonl)")
     if options.throughput == 0:
         raise UsageError("--throughput 0: records a second, or -1 for no limit")
     check_files([file or "-"])
     if options.num_records is not None:
-        records: Iterable[Pair] = made_up(options.num_records, options.record_size)
+        records: Iterable[NewRecord] = made_up(options.num_records, options.record_size)
+    elif options.jsonl:
+        records = lines(file or "-", lambda stream, name: records_in(stream, name, topic, encoder))
     else:
-        records = lines(file or "-", options.key_separator)
+        records = lines(file or "-", lambda stream, name: pairs(stream, name, options.key_separator))
     asyncio.run(run(config, topic, records, options))
 
 
-async def run(config: ClientConfig, topic: str, records: Iterable[Pair], options: ProduceOptions) -> None:
+async def run(config: ClientConfig, topic: str, records: Iterable[NewRecord], options: ProduceOptions) -> None:
     async with Client(config) as client:
         producer = Producer(client, topic, discovery=options.discovery)
         start = time.perf_counter()
@@ -131,47 +148,47 @@ async def run(config: ClientConfig, topic: str, records: Iterable[Pair], options
             show(producer.statistics, time.perf_counter() - start, options.format_)
 
 
-def check_partition(partition: int | None, producer: Producer) -> None:
+def check_partition(partition: int | None, producer: Producer, said: str = "--partition") -> None:
     have = producer.partitioner.partitions
     if partition is not None and partition >= have:
-        raise NetworkError(f"--partition {partition}: topic {producer.topic} has {have} (0 to {have - 1})")
+        raise NetworkError(f"{said} {partition}: topic {producer.topic} has {have} (0 to {have - 1})")
 
 
-async def send_all(producer: Producer, records: Iterable[Pair], throughput: float, partition: int | None) -> None:
+async def send_all(producer: Producer, records: Iterable[NewRecord], throughput: float, partition: int | None) -> None:
     """Hand over every record, at the pace asked for."""
     loop = asyncio.get_running_loop()
     start = loop.time()
-    for number, (key, value) in enumerate(records):
+    for number, record in enumerate(records):
         if throughput > 0:
             ahead = start + number / throughput - loop.time()
             if ahead > 0.001:
                 await asyncio.sleep(ahead)
         elif not number & 0xFF:
             await asyncio.sleep(0)
-        await producer.send(key, value, partition)
+        where = record.partition if partition is None else partition
+        check_partition(where, producer, "partition")
+        await producer.send(record.key, record.value, where, timestamp=record.timestamp, headers=record.headers)
 
 
-def made_up(count: int, size: int) -> Iterator[Pair]:
+def made_up(count: int, size: int) -> Iterator[NewRecord]:
     """Yield values of capital letters, as kafka-producer-perf-test makes them; a thousand different ones, repeated."""
     chance = random.Random(0)
     letters = bytes(range(ord("A"), ord("Z") + 1))
     values = [bytes(chance.choices(letters, k=size)) for _ in range(min(MADE_UP, count))]
     for number in range(count):
-        yield None, values[number % len(values)]
+        yield NewRecord(None, values[number % len(values)])
 
 
-def lines(file: str, separator: str | None) -> Iterator[Pair]:
-    """Yield a record for each line. Raises InputError for a line without its separator, or longer than any record may
-    be.
-    """
+def lines(file: str, read: Callable[[BinaryIO, str], Iterator[NewRecord]]) -> Iterator[NewRecord]:
+    """Yield the records of a file, or of standard input. Raises InputError for a line that is none."""
     if file == "-":
-        yield from pairs(sys.stdin.buffer, "standard input", separator)
+        yield from read(sys.stdin.buffer, "standard input")
         return
     with Path(file).open("rb") as stream:
-        yield from pairs(stream, file, separator)
+        yield from read(stream, file)
 
 
-def pairs(stream: BinaryIO, name: str, separator: str | None) -> Iterator[Pair]:
+def pairs(stream: BinaryIO, name: str, separator: str | None) -> Iterator[NewRecord]:
     mark = separator.encode() if separator else None
     number = 0
     while line := stream.readline(LONGEST_LINE):
@@ -180,12 +197,12 @@ def pairs(stream: BinaryIO, name: str, separator: str | None) -> Iterator[Pair]:
             raise InputError(f"line {number}: longer than {LONGEST_LINE} bytes", file=name)
         value = line.removesuffix(b"\n")
         if mark is None:
-            yield None, value
+            yield NewRecord(None, value)
             continue
         key, found, value = value.partition(mark)
         if not found:
             raise InputError(f"line {number}: no {separator!r} in it (--key-separator)", file=name)
-        yield key, value
+        yield NewRecord(key, value)
 
 
 async def watch(statistics: Statistics) -> None:

@@ -114,7 +114,11 @@ def quiet_option(text: str, *, used: bool = True) -> Callable[[Command], Command
 
 
 def files_argument(
-    metavar: str, name: str = "files", expand: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None
+    metavar: str,
+    name: str = "files",
+    expand: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None,
+    *,
+    required: bool = True,
 ) -> Callable[[Command], Command]:
     """Add one file or more, as `name`. The command begins only if all of them exist. expand: directories.
 
@@ -128,7 +132,7 @@ def files_argument(
         files = without_pipes(files)
         return files if expand is None else expand(files)
 
-    return click.argument(name, nargs=-1, required=True, metavar=metavar, callback=check)
+    return click.argument(name, nargs=-1, required=required, metavar=metavar, callback=check)
 
 
 def check_files(files: Iterable[str]) -> None:

@@ -49,6 +49,18 @@ def payload_options(command: F) -> F:
     return command
 
 
+def encoding_options(command: F) -> F:
+    """Add the options of a command that writes payloads: all but those that are about reading alone."""
+    for option in reversed(OPTIONS[1:-1]):
+        command = option(command)
+    return command
+
+
+def encoder_of(options: dict[str, Any]) -> PayloadDecoder | None:
+    """Return what writes payloads by a command's options; None: they ask for nothing. UsageError, InputError."""
+    return decoder_of(options | {"payloads": False, "flatten": False, "secrets": True})
+
+
 def decoder_of(options: dict[str, Any], captures: Sequence[str] = ()) -> PayloadDecoder | None:
     """Return the decoder that a command's options ask for; None: they ask for none. UsageError, InputError.
 

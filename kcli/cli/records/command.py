@@ -23,7 +23,8 @@ from kcli.cli.options.inputs import (
     secrets_option,
 )
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
-from kcli.cli.records.formats import FORMATS, WRITERS, write_values
+from kcli.cli.records.formats import FORMATS, WRITERS, write_followed, write_values
+from kcli.cli.records.live import check_live, live_options, rows_of_topic
 from kcli.cli.records.sources import Problems, captures_of, inputs_of, record_rows
 from kcli.cli.terminal.console import is_terminal, terminal_room, warn
 from kcli.cli.terminal.error_summary import conclude
@@ -41,7 +42,8 @@ Row = dict[str, Any]
 
 
 @click.command(cls=FilterCommand)
-@files_argument("FILE|DIR...")
+@files_argument("[FILE|DIR]...", required=False)
+@live_options
 @click.option("--partition", type=click.IntRange(0, 2**31 - 1), metavar="P", help="Only this partition.")
 @click.option("--key", metavar="K", help="Only records with this key.")
 @click.option("--distinct", is_flag=True, help="Show each offset of a partition once, however often it was seen.")
@@ -63,6 +65,8 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     directory with captures or segments. A record that was sent and fetched stands once for each, unless --distinct. Its
     offset is the one that the answer gave; none where it gave none. `"aborted": true` stands where the Fetch said so.
     --since and --until: when it was asked for; in log segments, the record's own time. Exit code 1: no record matches.
+    With --bootstrap and --topic the records of a live topic, from its beginning to its present end; --since: from the
+    first record that is as new.
 
     \b
     Columns: topic[partition], offset, the record's timestamp (UTC), key, value, and
@@ -72,32 +76,40 @@ def records(files: tuple[str, ...], **options: Any) -> int:
     kcli records night.pcap --topic orders --values
     kcli records night.pcap --key customer-7 --format jsonl
     kcli records night.pcap --value-schema orders=order.avsc
+    kcli records --bootstrap localhost:9092 --topic orders --last 10
     kcli records data/orders-0 --format parquet -o orders.parquet
     """
     if options["values"] and options["format_"] == "parquet":
         raise UsageError("--values are lines of text: no --format parquet with them")
     if options["format_"] == "parquet" and options["output"] is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
+    live = check_live(files, options)
     chosen = replace(filter_of(options, files), topic=None)
     problems, choice, decoder = Problems(), RecordChoice(options), decoder_of(options, captures_of(files))
     with (
         open_output(options["output"], [*inputs_of(files), *options["key_logs"], *files_named(options)]) as out,
         reading(files, options["quiet"]) as moved,
     ):
-        found = record_rows(
-            files,
-            problems,
-            moved,
-            choice.topics,
-            options["topic"],
-            options["partition"],
-            DecodeOptions(**{name: options[name] for name in READ}, chosen=chosen),
-            options["quiet"],
-        )
-        rows = choice.wanted(found)
+        if live:
+            rows = choice.wanted(rows_of_topic(options, chosen, problems.add))
+        else:
+            found = record_rows(
+                files,
+                problems,
+                moved,
+                choice.topics,
+                options["topic"],
+                options["partition"],
+                DecodeOptions(**{name: options[name] for name in READ}, chosen=chosen),
+                options["quiet"],
+            )
+            rows = choice.wanted(found)
         if decoder is not None:
             rows = with_payloads(rows, decoder)
-        if options["values"]:
+        if options["follow"]:
+            form = "values" if options["values"] else options["format_"]
+            write_followed(rows, out, form, terminal_room(options["output"]))
+        elif options["values"]:
             write_values(rows, out)
         else:
             WRITERS[writer_of(options, decoder)](rows, out, terminal_room(options["output"]))

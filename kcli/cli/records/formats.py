@@ -158,6 +158,22 @@ def time_text(ms: int | None) -> str:
     return "-" if ms is None else date_text(ms).replace("T", " ")
 
 
+def write_followed(rows: Rows, out: BinaryIO, form: str, room: int | None) -> None:
+    """Write rows at once, as they come: in a format, or as "values"."""
+    lines = Lines(out)
+    if form == "table":
+        lines.line(line_of("topic[partition]", "offset", "time", "key", WIDE, "value"))
+    for row in rows:
+        if form == "jsonl":
+            write_jsonl(iter([row]), out, room)
+        elif form == "table":
+            line = table_line(row, WIDE, room)
+            lines.line(line if room is None else cut(line, room))
+        else:
+            lines.line(text_of(decoded(row, "value")) or "")
+        out.flush()
+
+
 def write_values(rows: Rows, out: BinaryIO) -> None:
     """Write each value alone on a line, as kcat does; nothing for null. Terminal control characters are escaped."""
     Lines(out).lines(text_of(decoded(row, "value")) or "" for row in rows)

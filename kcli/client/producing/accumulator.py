@@ -19,11 +19,12 @@ from dataclasses import dataclass, field
 
 from kcli.grammar.batches import HEADER_SIZE
 
-# A record's own bytes beside key and value: lengths, attributes, deltas; and a batch's header.
-RECORD_OVERHEAD, BATCH_OVERHEAD = 12, HEADER_SIZE
+# A record's own bytes beside key and value: lengths, attributes, deltas; a header's two lengths; and a batch's header.
+RECORD_OVERHEAD, HEADER_OVERHEAD, BATCH_OVERHEAD = 12, 4, HEADER_SIZE
 MAX_SEQUENCE = 0x7FFF_FFFF
 
-Row = tuple[int, bytes | None, bytes | None, tuple[()]]
+Headers = tuple[tuple[bytes, bytes | None], ...]
+Row = tuple[int, bytes | None, bytes | None, Headers]
 TopicPartition = tuple[str, int]
 
 
@@ -98,6 +99,8 @@ class Accumulator:
         if queue is None:
             queue = self.queues[partition] = Queue(partition)
         size = RECORD_OVERHEAD + len(row[1] or b"") + len(row[2] or b"")
+        if row[3]:
+            size += sum(len(name) + len(value or b"") + HEADER_OVERHEAD for name, value in row[3])
         last = queue.waiting[-1] if queue.waiting else None
         began = last is None or last.number >= 0 or last.size + size > self.batch_size
         if last is None or began:

@@ -12,7 +12,7 @@ import time
 from typing import Self
 
 from kcli.client.cluster import Client
-from kcli.client.producing.accumulator import Accumulator
+from kcli.client.producing.accumulator import Accumulator, Headers
 from kcli.client.producing.partitioner import Partitioner
 from kcli.client.producing.sender import Sender
 from kcli.client.producing.statistics import Statistics
@@ -77,8 +77,18 @@ class Producer:
             raise BrokerError(code, error_name(code), "no producer id")
         self.sender.producer_id = answer["producerId"], answer["producerEpoch"]
 
-    async def send(self, key: bytes | None, value: bytes | None, partition: int | None = None) -> None:
-        """Hand over a record. Waits while `buffer.memory` is full. Raises the error that ended the producer."""
+    async def send(
+        self,
+        key: bytes | None,
+        value: bytes | None,
+        partition: int | None = None,
+        *,
+        timestamp: int | None = None,
+        headers: Headers = (),
+    ) -> None:
+        """Hand over a record. timestamp: ms, None for now. Waits while `buffer.memory` is full. Raises the error that
+        ended the producer.
+        """
         if self.sender.error is not None:
             raise self.sender.error
         if self.accumulator.bytes >= self.buffer:
@@ -88,7 +98,7 @@ class Producer:
             raise InputError(f"a record of {size} bytes is more than max.request.size")
         index = self.partitioner.choose(key) if partition is None else partition
         ns = time.perf_counter_ns()
-        row = (time.time_ns() // 1_000_000, key, value, ())
+        row = (time.time_ns() // 1_000_000 if timestamp is None else timestamp, key, value, headers)
         began, full = self.accumulator.append((self.topic, index), row, ns, self._loop.time())
         if key is None and partition is None:
             self.partitioner.turn() if full else self.partitioner.given(len(value or b""))

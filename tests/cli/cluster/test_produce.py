@@ -58,7 +58,7 @@ def test_records_made_up(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -
     assert (row["records"], row["bytes"], row["failed"]) == (500, 10_000, 0)
     assert row["seconds"] > 0.09  # the last of them is due after 0.1 s
     values = [value for values in cluster.values.values() for value in values]
-    assert sorted(values, key=bytes) == sorted(value for _, value in made_up(500, 20))  # type: ignore[arg-type, type-var]
+    assert sorted(values, key=bytes) == sorted(each.value for each in made_up(500, 20))  # type: ignore[arg-type, type-var]
     assert all(value is not None and value.isalpha() and value.isupper() for value in values)
 
 
