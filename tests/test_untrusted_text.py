@@ -95,7 +95,7 @@ CASES: dict[str, list[str]] = {
     "records": [
         "{capture}", "{segment}", "{capture} --values", "{garbage}", "{name}", "{capture} --topic {name}",
         "{segment} --values", "{capture} --payloads", "{segment} --value-format json --key-format hex",
-        "{segment} --schemas {name}", "{segment} --value-schema {name}={name}",
+        "{segment} --schemas {name}", "{segment} --value-schema {name}={name}", "--bootstrap {name} --topic {name}",
     ],
     "redact": ["{capture} -o {out}/{name}", "{garbage} -o {out}/x", "{name} -o {out}/x"],
     "replay": [
