@@ -31,7 +31,7 @@ Offsets = Mapping[Partition, int]
 
 @dataclass(frozen=True, slots=True)
 class LiveChoice:
-    """Which records are read. topic: a name, a list or a pattern.
+    """Choose what is read of live topics. topic: a name, a list or a pattern.
 
     offset: the first one. since: ms, of the first record that is as new. last: so many of each partition. follow: go on
     behind the present end."""
