@@ -91,6 +91,8 @@ CASES: dict[str, list[str]] = {
     ],
     "proxy": [
         "--bootstrap {name}", "--bootstrap 127.0.0.1:1 --listen {name}", "--bootstrap 127.0.0.1:1 --metrics {name}",
+        "--bootstrap 127.0.0.1:1 --policy {name}", "--bootstrap 127.0.0.1:1 --allow-network {name}",
+        "--bootstrap 127.0.0.1:1 --allow-api {name}", "--bootstrap 127.0.0.1:1 --fault api=Fetch,delay=1,for={name}",
     ],
     "records": [
         "{capture}", "{segment}", "{capture} --values", "{garbage}", "{name}", "{capture} --topic {name}",

@@ -6,7 +6,8 @@ A rule is text, `key=value` with commas between, as in
     api=Fetch,delay=500,probability=0.1
 
 Which requests: api (names joined by +), topic, partition, client (client id), after (let so many pass first), count
-(then no more), every (one in n), probability. What happens to them, either
+(then no more), every (one in n), probability, for=TIME (90s, 10m: so long since the rule was read), until=TIME (ISO
+8601). What happens to them, either
 
     error=NAME       answered with this error, for the topic and partition where the rule names them; nothing is done
 
@@ -26,7 +27,9 @@ Random choices come from one seeded generator: the same requests with the same s
 from __future__ import annotations
 
 import asyncio
+import math
 import random
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +38,7 @@ from typing import Protocol
 from kcli.broker.net.response_writer import ResponseWriter
 from kcli.broker.request import Request
 from kcli.broker.response import Outcome, Piece
+from kcli.capture.kafka.clock import SECOND, parse_duration, parse_instant
 from kcli.errors import UsageError
 from kcli.schemas.catalog import catalog
 from kcli.schemas.lookup import Catalog
@@ -42,7 +46,7 @@ from kcli.schemas.lookup import Catalog
 FLAGS = ("ignore", "drop", "evict")
 NUMBERS = ("partition", "after", "count", "every", "delay", "close", "split", "move")
 NEXT_NODE, NOWHERE = -2, -1
-TEXTS = ("api", "topic", "client", "error", "probability")
+TEXTS = ("api", "topic", "client", "error", "probability", "for", "until")
 # Apart pieces leave in packets of their own.
 BETWEEN_PIECES = 0.001
 
@@ -69,6 +73,7 @@ class Rule:
     split: int = 0
     evict: bool = False
     move: int = NOWHERE
+    ends: float = field(default=math.inf, compare=False)  # seconds since 1970
     text: str = ""
     met: int = field(default=0, compare=False)
     applied: int = field(default=0, compare=False)
@@ -89,6 +94,8 @@ class Rule:
 
     def fires(self, chance: random.Random) -> bool:
         """Count one more request that the rule is about. Returns whether the rule applies to it."""
+        if self.ends != math.inf and time.time() >= self.ends:
+            return False
         self.met += 1
         if self.met <= self.after or (self.count and self.applied >= self.count):
             return False
@@ -280,6 +287,12 @@ def set_text(rule: Rule, text: str, name: str, value: str, tables: Catalog) -> N
             near = difflib.get_close_matches(value.upper(), list(codes), 1)
             raise UsageError(f"fault {text}: no such error {value}" + (f"; did you mean {near[0]}?" if near else ""))
         rule.error = codes[value.upper()]
+    elif name in ("for", "until"):
+        try:
+            when = time.time() + parse_duration(value, "s") / SECOND if name == "for" else parse_instant(value) / SECOND
+        except UsageError as error:
+            raise UsageError(f"fault {text}: {name}={value}: {error}") from None
+        rule.ends = min(rule.ends, when)
     elif name == "probability":
         try:
             rule.probability = float(value)

@@ -83,8 +83,9 @@ class Connection:
         self.broker = Side(self, self.response_buffer, self.take_responses)
         self.client.other, self.broker.other = self.broker, self.client
         self.requests = services.new_requests(self.awaited)
+        self.faulted = services.faults  # as it began: rules may change
         self.responses: ResponseStream
-        self.name = ""
+        self.name = self.host = ""
         self.stopping = False
         self.recording: Recording | None = None
         self._dialing: asyncio.Task[None] | None = None
@@ -99,7 +100,7 @@ class Connection:
         if side.peer is None:  # it has gone already
             side.abort()
             return
-        self.name = str(Address(*side.peer))
+        self.name, self.host = str(Address(*side.peer)), side.peer[0]
         self.responses = ResponseStream(
             self.awaited,
             self.services.rewriter,
@@ -147,7 +148,7 @@ class Connection:
             self.responses.give_up(f"more than {MOST_AWAITED:,} requests wait for their responses")
         if self.recording is not None:
             self.recording.data(0, data)
-        if self.services.faults:
+        if self.faulted:
             self._pass_responses(*self.responses.proceed())  # the proxy may have answered
         if self.stopping:
             self.stop()

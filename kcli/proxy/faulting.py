@@ -116,10 +116,15 @@ class FaultedRequests:
     """One connection's requests, under rules. awaited: as for `RequestStream`."""
 
     def __init__(
-        self, rules: FaultRules, awaited: deque[Awaited], names: TopicNames, dialect: str | None = None
+        self,
+        rules: FaultRules,
+        awaited: deque[Awaited],
+        names: TopicNames,
+        dialect: str | None = None,
+        allows: Callable[[int], bool] = lambda api_key: True,
     ) -> None:
         self.rules, self.awaited, self.names, self.dialect = rules, awaited, names, dialect
-        self._stream = RequestStream(awaited, dialect)
+        self._stream = RequestStream(awaited, dialect, allows)
         self._held = bytearray()
         self._passing = 0  # bytes of a request that passes unread, which are still to come
 

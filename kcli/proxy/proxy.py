@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Self
 
 from kcli.broker.net.listening import Gate, Listener, most_connections
@@ -13,10 +13,12 @@ from kcli.client.address import Address, parse_bootstrap
 from kcli.client.calls import call
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
+from kcli.counting import counted
 from kcli.errors import KcliError, NetworkError
 from kcli.proxy.connection import Connection
 from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
 from kcli.proxy.nodes import WILDCARDS, BrokerRoute, Nodes, Places
+from kcli.proxy.policy import OPEN, Policy
 from kcli.proxy.read_buffers import ReadBuffers
 from kcli.proxy.recording import Recorder
 from kcli.proxy.request_stream import Awaited, RequestStream
@@ -34,7 +36,7 @@ class Proxy:
     """Listens while it is open (`async with`). config: bootstrap.servers, TLS and timeouts towards the brokers.
 
     places: where it listens. tls: what it speaks with clients, None: plaintext.
-    faults: rules (`kcli.broker.faults`), and the seed of their random choices.
+    policy: who may use it, for what, and the fault rules; `change` takes another one.
     note: gets lines about brokers and connections. record: gets what crosses the proxy, as a pcapng file.
     """
 
@@ -45,8 +47,7 @@ class Proxy:
         places: Places = EVERYWHERE_FREE,
         dialect: str | None = None,
         tls: ssl.SSLContext | None = None,
-        faults: Iterable[str] = (),
-        seed: int | None = None,
+        policy: Policy = OPEN,
         note: Callable[[str], None] = lambda text: None,
         record: Callable[[bytes], None] | None = None,
     ) -> None:
@@ -57,7 +58,8 @@ class Proxy:
         self._note, self._noted = note, 0
         self.recorder = None if record is None else Recorder(record)
         self.nodes = Nodes(places, config, self._listen, self.note)
-        self.rules, self.names = FaultRules(faults, seed, self.note), TopicNames()
+        self.policy = policy
+        self.rules, self.names = FaultRules(policy.faults, policy.seed, self.note), TopicNames()
         self.rewriter = AddressRewriter(self.nodes.translate, self.note, dialect, self.names.learn)
 
     async def __aenter__(self) -> Self:
@@ -70,7 +72,7 @@ class Proxy:
     async def start(self) -> None:
         """Look for the brokers, and listen. NetworkError: none can be reached, or a port is taken."""
         bootstrap = parse_bootstrap(self.config["bootstrap.servers"])
-        self.gate = Gate(most_connections(0) // 2, self.note)
+        self.gate = Gate(self._limit(), self.note)
         found = await self._find_brokers(bootstrap)
         try:
             self.port = self.nodes.start(bootstrap)
@@ -81,6 +83,35 @@ class Proxy:
             self.nodes.translate(node, found[node], self.places.host)
         if self.recorder is not None:
             self.recorder.flush()  # the file's beginning: whoever reads it sees that clients may come
+
+    def change(self, policy: Policy, tls: ssl.SSLContext | None = None) -> None:
+        """Take another policy, and what is spoken with new clients from now on (None: as before). Open connections end
+        where it is not the policy that they began with: clients connect again. UsageError: a fault rule makes no sense.
+        """
+        rules = FaultRules(policy.faults, policy.seed, self.note)
+        changed, self.policy, self.rules = policy != self.policy, policy, rules
+        self.tls = tls or self.tls
+        for each in self.nodes:
+            each.tls = self.tls
+        self.gate.set_limit(self._limit())
+        for connection in tuple(self.connections) if changed else ():
+            connection.stop()
+
+    def _limit(self) -> int:
+        """Return how many connections may be open."""
+        possible = most_connections(0) // 2  # each has one to the broker, too
+        return possible if self.policy.connections is None else min(self.policy.connections, possible)
+
+    def admits(self, host: str) -> bool:
+        """Return whether a client of this address may connect now; else there is a line."""
+        if not self.policy.admits(host):
+            self.note(f"{host}: of no network that is allowed: closed")
+            return False
+        most = self.policy.per_address
+        if most is not None and sum(each.host == host for each in self.connections) >= most:
+            self.note(f"{host}: {counted(most, 'connection')} open already: closed")
+            return False
+        return True
 
     async def stop(self) -> None:
         """Accept nothing more; requests under way get their responses, for some seconds."""
@@ -110,8 +141,8 @@ class Proxy:
     def new_requests(self, awaited: deque[Awaited]) -> RequestStream | FaultedRequests:
         """Make the reader of one connection's requests."""
         if not self.faults:
-            return RequestStream(awaited, self.dialect)
-        return FaultedRequests(self.rules, awaited, self.names, self.dialect)
+            return RequestStream(awaited, self.dialect, self.policy.allows)
+        return FaultedRequests(self.rules, awaited, self.names, self.dialect, self.policy.allows)
 
     @property
     def bootstrap(self) -> str:
@@ -131,7 +162,9 @@ class Proxy:
         def made() -> asyncio.BaseProtocol:
             return Connection(self, route).client
 
-        return Listener(self.gate, made, at.host or None, at.port, tls=self.tls, failed=self._tell_failure)
+        return Listener(
+            self.gate, made, at.host or None, at.port, tls=self.tls, failed=self._tell_failure, admits=self.admits
+        )
 
     def _tell_failure(self, client: tuple[str, int], error: OSError) -> None:
         reason = error.reason if isinstance(error, ssl.SSLError) and error.reason else error.strerror or str(error)

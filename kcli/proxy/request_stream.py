@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kcli.broker.faults import Plan
@@ -44,10 +45,17 @@ TOKEN = Awaited(-1, -1, None)  # SASL without a request's header, as behind Sasl
 
 
 class RequestStream:
-    """One connection's requests. awaited: gets an entry for each that a broker answers, in order."""
+    """One connection's requests. awaited: gets an entry for each that a broker answers, in order. allows: tells which
+    APIs pass, by their keys.
+    """
 
-    def __init__(self, awaited: deque[Awaited], dialect: str | None = None) -> None:
-        self.awaited, self.dialect = awaited, dialect
+    def __init__(
+        self,
+        awaited: deque[Awaited],
+        dialect: str | None = None,
+        allows: Callable[[int], bool] = lambda api_key: True,
+    ) -> None:
+        self.awaited, self.dialect, self.allows = awaited, dialect, allows
         self._rest = b""  # a head that is not whole yet
         self._skip = 0  # bytes of a request that are still to come
 
@@ -61,7 +69,10 @@ class RequestStream:
         self._rest = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Read the heads in these bytes; all of them go to the broker. NetworkError: this is not Kafka's protocol."""
+        """Read the heads in these bytes; all of them go to the broker.
+
+        NetworkError: this is not Kafka's protocol, or a request is not allowed.
+        """
         self._read_heads(data)
         return data
 
@@ -93,6 +104,9 @@ class RequestStream:
         if not (api_key >= 0 and 0 <= version < LARGEST_VERSION and self._may_be_key(api_key)):
             self.awaited.append(TOKEN)
             return True
+        if not self.allows(api_key):
+            known = catalog(self.dialect).api(api_key)
+            raise NetworkError(f"{known.name if known else f'API {api_key}'} is not allowed here")
         if api_key == PRODUCE and version in catalog(self.dialect).apis[PRODUCE].versions:
             acks = acks_of(head, self.dialect)
             if acks is None and not whole:

@@ -8,7 +8,7 @@ async with proxied(nodes=3) as both:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from kcli.broker import Broker
@@ -16,6 +16,7 @@ from kcli.client.address import parse_bootstrap
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
 from kcli.proxy import Proxy
+from kcli.proxy.policy import Policy
 from kcli.proxy.response_stream import ResponseStream
 from tests.broker.talk import Talk
 
@@ -41,8 +42,11 @@ class Both:
 
 
 @contextlib.asynccontextmanager
-async def proxied(*, nodes: int = 1, broker: Broker | None = None, **options: Any) -> AsyncIterator[Both]:
+async def proxied(
+    *, nodes: int = 1, broker: Broker | None = None, faults: Iterable[str] = (), **options: Any
+) -> AsyncIterator[Both]:
     """options: of the proxy."""
+    options.setdefault("policy", Policy(faults=tuple(faults)))
     notes: list[str] = []
     made = broker or Broker(nodes=nodes)
     async with made:

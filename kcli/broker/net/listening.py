@@ -55,9 +55,17 @@ class Gate:
         """Count an accepted connection."""
         self.held += 1
 
+    def set_limit(self, limit: int) -> None:
+        """Change how many connections may be open. Those that are stay."""
+        self.limit = limit
+        self._resume_waiting()
+
     def leave(self) -> None:
         """Count a closed connection; waiting listeners resume."""
         self.held -= 1
+        self._resume_waiting()
+
+    def _resume_waiting(self) -> None:
         if not self.is_full and self._waiting:
             waiting, self._waiting = self._waiting, set()
             for each in waiting:
@@ -68,6 +76,7 @@ class Listener:
     """host: None for every address of the machine; port: 0 for a free one. OSError: it can't be listened on.
 
     tls: what connections begin with, None: nothing; failed: gets the client and why its handshake failed.
+    admits: whether clients of an address may connect; others are closed.
     """
 
     def __init__(
@@ -79,8 +88,9 @@ class Listener:
         *,
         tls: ssl.SSLContext | None = None,
         failed: Callable[[tuple[str, int], OSError], None] = lambda client, error: None,
+        admits: Callable[[str], bool] = lambda host: True,
     ) -> None:
-        self.gate, self.made, self.tls, self.failed = gate, made, tls, failed
+        self.gate, self.made, self.tls, self.failed, self.admits = gate, made, tls, failed, admits
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[object]] = set()
         self._retry: asyncio.TimerHandle | None = None
@@ -115,7 +125,7 @@ class Listener:
                 self.gate.wait(self)
                 return
             try:
-                accepted, _ = listening.accept()
+                accepted, client = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
@@ -124,6 +134,9 @@ class Listener:
                 self.pause()
                 self._retry = self._loop.call_later(RETRY_SECONDS, self.resume)
                 return
+            if not self.admits(client[0]):
+                accepted.close()
+                continue
             accepted.setblocking(False)
             self.gate.enter()
             task = self._loop.create_task(self._connect(accepted))

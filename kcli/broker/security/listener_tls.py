@@ -28,13 +28,19 @@ class Authority(NamedTuple):
     pair: str
 
 
-def server_context(pair: str, name: str) -> ssl.SSLContext:
-    """Make a context of TLS 1.2 and 1.3 with a key and certificates in PEM. name: where they are from. Raises
-    InputError if they don't fit.
+def server_context(pair: str, name: str, client_ca: str | None = None) -> ssl.SSLContext:
+    """Make a context of TLS 1.2 and 1.3 with a key and certificates in PEM. name: where they are from. client_ca: a
+    file of authorities, of which clients need a certificate. Raises InputError if they don't fit.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     load_pair(context, pair, None, name)
+    if client_ca is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+        try:
+            context.load_verify_locations(cadata=read_pair(client_ca, None))
+        except ssl.SSLError as error:
+            raise InputError(f"no certificates in PEM ({error.reason or error})", file=client_ca) from None
     return context
 
 

@@ -11,6 +11,7 @@ import ssl
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,10 +31,11 @@ from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.terminal.background_writer import BackgroundWriter, PausingWriter
 from kcli.cli.terminal.lines import print_note
 from kcli.client.address import Address
-from kcli.errors import UsageError
+from kcli.errors import KcliError, UsageError
 from kcli.extras import require
 from kcli.proxy import Proxy
 from kcli.proxy.nodes import Places
+from kcli.proxy.policy import Policy, apis_of, networks_of, read_policy
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -52,6 +54,36 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @click.option("--tls", is_flag=True, help="Speak TLS with clients, by a CA made for this run; its path is printed.")
 @click.option("--tls-cert", metavar="FILE", help="Speak TLS with clients, with this certificate (PEM, with its chain).")
 @click.option("--tls-key", metavar="FILE", help="The key of --tls-cert, where that file does not hold it.")
+@click.option(
+    "--tls-client-ca", metavar="FILE", help="Clients need a certificate that an authority of this file issued."
+)
+@click.option(
+    "--allow-network",
+    "networks",
+    multiple=True,
+    metavar="NETWORK",
+    help="Clients of these networks alone may connect, as 10.0.0.0/8; again for more.",
+)
+@click.option(
+    "--allow-api",
+    "allowed_apis",
+    multiple=True,
+    metavar="NAME,...",
+    help="Only requests of these APIs pass; !NAME,... all but these.",
+)
+@click.option("--max-connections", type=click.IntRange(1), metavar="N", help="So many connections at most.")
+@click.option(
+    "--max-connections-per-address",
+    type=click.IntRange(1),
+    metavar="N",
+    help="So many at most of one client's address.",
+)
+@click.option(
+    "--policy",
+    "policy_file",
+    metavar="FILE",
+    help="Networks, APIs, limits and fault rules in TOML; read again on SIGHUP, as are the files of TLS.",
+)
 @fault_options("Fault rule, as for kcli broker serve.")
 @click.option("-o", "--output", metavar="OUT", help="Save everything that passes in OUT, a pcapng file, as packets.")
 @findings_option
@@ -85,9 +117,11 @@ def proxy(
     host, port = listen_address("--listen", listen)
     places = Places(host, port, mapping(mapped), advertised_host(advertise))
     output, certificate, key = (options.pop(name) for name in ("output", "tls_cert", "tls_key"))
-    makes_authority, faults = options.pop("tls"), take_faults(options)
-    if key and not certificate:
-        raise UsageError("--tls-key: --tls-cert is missing")
+    files = TlsFiles(certificate, key, options.pop("tls_client_ca"), options.pop("tls"))
+    files.check()
+    policy_file = options.pop("policy_file")
+    policies = take_policies(policy_file, options)
+    policy = policies()
     view = None
     if options["format_"] or not (quiet or output == "-"):
         if output == "-":
@@ -96,7 +130,7 @@ def proxy(
     with contextlib.ExitStack() as stack:
         served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
         found = finder(options, view, told=findings, served=served) if findings or served else None
-        tls = stack.enter_context(listener_tls(certificate, key, places)) if makes_authority or certificate else None
+        tls = stack.enter_context(listener_tls(files, places))
         out = stack.enter_context(open_live_output(output)) if output else None
         serving = Serving([each for each in (view, found) if each is not None], out)
         made = Proxy(
@@ -104,11 +138,13 @@ def proxy(
             places=places,
             dialect=options["dialect"],
             tls=tls,
-            **faults,
+            policy=policy,
             note=ignore if quiet else tell,
             record=serving.record if serving.views or out else None,
         )
-        asyncio.run(serving.run(made))
+        rereads = certificate is not None or policy_file is not None
+        change = (lambda: made.change(policies(), files.context())) if rereads else None
+        asyncio.run(serving.run(made, change))
 
 
 def mapping(texts: tuple[str, ...]) -> dict[int, Address]:
@@ -133,14 +169,56 @@ def advertised_host(text: str) -> str:
     return bare
 
 
-@contextlib.contextmanager
-def listener_tls(certificate: str | None, key: str | None, places: Places) -> Iterator[ssl.SSLContext]:
-    """Yield the listeners' TLS: with that certificate, or one of a new CA, whose own is in a file meanwhile."""
-    require("TLS with clients", "tls")
-    from kcli.broker.security.listener_tls import made_authority, read_pair, server_context
+def take_policies(file: str | None, options: dict[str, Any]) -> Callable[[], Policy]:
+    """Take the options of a policy out. Return what makes it of them and the file, each time anew. UsageError."""
+    dialect, faults = options["dialect"], take_faults(options)
+    base = Policy(
+        networks_of(options.pop("networks")),
+        apis_of(options.pop("allowed_apis"), dialect),
+        options.pop("max_connections"),
+        options.pop("max_connections_per_address"),
+        tuple(faults["faults"]),
+        faults["seed"],
+    )
+    return lambda: base if file is None else read_policy(file, base, dialect)
 
-    if certificate is not None:
-        yield server_context(read_pair(certificate, key), certificate)
+
+@dataclass(frozen=True)
+class TlsFiles:
+    """What --tls-cert, --tls-key and --tls-client-ca name. makes_authority: --tls was given."""
+
+    certificate: str | None
+    key: str | None
+    client_ca: str | None
+    makes_authority: bool
+
+    def check(self) -> None:
+        """Raise UsageError where they don't go together."""
+        if self.key and not self.certificate:
+            raise UsageError("--tls-key: --tls-cert is missing")
+        if self.client_ca and not (self.certificate or self.makes_authority):
+            raise UsageError("--tls-client-ca: --tls or --tls-cert is missing")
+
+    def context(self) -> ssl.SSLContext | None:
+        """Return what the files say now; None: there is no certificate of one's own. InputError, OSError."""
+        if self.certificate is None:
+            return None
+        from kcli.broker.security.listener_tls import read_pair, server_context
+
+        return server_context(read_pair(self.certificate, self.key), self.certificate, self.client_ca)
+
+
+@contextlib.contextmanager
+def listener_tls(files: TlsFiles, places: Places) -> Iterator[ssl.SSLContext | None]:
+    """Make what the listeners speak: TLS with that certificate, or one of a CA whose own lies in a file for as long."""
+    if not files.makes_authority and not files.certificate:
+        yield None
+        return
+    require("TLS with clients", "tls")
+    from kcli.broker.security.listener_tls import made_authority, server_context
+
+    if files.certificate is not None:
+        yield files.context()
         return
     with tempfile.TemporaryDirectory(prefix="kcli-proxy-") as folder:
         hosts = {places.host, places.advertised, *(place.host for place in places.mapped.values())} - {""}
@@ -148,7 +226,7 @@ def listener_tls(certificate: str | None, key: str | None, places: Places) -> It
         path = Path(folder) / "ca.pem"
         path.write_text(authority.certificate)
         tell(f"ssl.truststore.location={path} (the CA that clients have to trust; ssl.ca.location of librdkafka)")
-        yield server_context(authority.pair, "the proxy's own certificate")
+        yield server_context(authority.pair, "the proxy's own certificate", files.client_ca)
 
 
 class Serving:
@@ -159,7 +237,7 @@ class Serving:
         self.stopped = asyncio.Event()
         self.writer: BackgroundWriter | None = None
 
-    async def run(self, made: Proxy) -> None:
+    async def run(self, made: Proxy, change: Callable[[], None] | None) -> None:
         """Serve until a signal says stop; a second one does not wait for requests under way.
 
         A full disk does not stop what passes, only its recording. OSError: nobody reads the pipe that it goes to.
@@ -174,6 +252,8 @@ class Serving:
                 self.writer = stack.enter_context(PausingWriter(self.out, failed, tell))
             await stack.enter_async_context(made)
             on_signals(self.stopped.set)
+            if change is not None:
+                asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload, change)
             tell(f"bootstrap.servers={made.bootstrap}")
             await self.stopped.wait()
             on_signals(made.abort)
@@ -184,6 +264,16 @@ class Serving:
             each.write(data)
         if self.writer is not None:
             self.writer.write(data)
+
+
+def reload(change: Callable[[], None]) -> None:
+    """Read the files of policy and TLS again; where one makes no sense all stays as it was."""
+    try:
+        change()
+    except (KcliError, OSError) as error:
+        tell(f"kcli: {error}: nothing has changed")
+    else:
+        tell("the policy was read again")
 
 
 def on_signals(call: Callable[[], None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import signal
 import socket
@@ -13,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from kcli.cli.cluster.proxy import advertised_host, mapping
 from kcli.cli.main import main
@@ -109,6 +113,65 @@ def test_tls_by_a_ca_of_its_own() -> None:
     assert not Path(path).exists()
 
 
+def certificate(name: str, issuer: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+    """A certificate and its key; issuer: of a client's, else it is an authority's own."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    own = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    by, signing = (own, key) if issuer is None else (issuer[0].subject, issuer[1])
+    now = datetime.datetime.now(datetime.UTC)
+    made = x509.CertificateBuilder().subject_name(own).issuer_name(by).public_key(key.public_key())
+    made = made.serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
+    made = made.not_valid_after(now + datetime.timedelta(days=1))
+    made = made.add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
+    return made.sign(signing, hashes.SHA256()), key
+
+
+def pem(made: tuple[Any, Any]) -> str:
+    form, none = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    return "".join([
+        made[1].private_bytes(serialization.Encoding.PEM, form, none).decode(),
+        made[0].public_bytes(serialization.Encoding.PEM).decode(),
+    ])  # fmt: skip
+
+
+def test_clients_need_a_certificate_and_a_policy_is_read_again(tmp_path: Path) -> None:
+    authority = certificate("an authority")
+    (tmp_path / "ca.pem").write_bytes(authority[0].public_bytes(serialization.Encoding.PEM))
+    (tmp_path / "good.pem").write_text(pem(certificate("client", authority)))
+    (tmp_path / "bad.pem").write_text(pem(certificate("stranger", certificate("another"))))
+    policy = tmp_path / "policy.toml"
+    policy.write_text('allow-apis = ["Metadata"]')
+    options = ["--tls", "--tls-client-ca", str(tmp_path / "ca.pem"), "--policy", str(policy)]
+    with served("--topic", "a") as broker, proxied("--bootstrap", broker.bootstrap, *options, quiet=False) as proxy:
+        trust = proxy.said["ssl.truststore.location"].partition(" (")[0]
+        config = ["--config", "security.protocol=SSL", "--config", f"ssl.truststore.location={trust}"]
+        known = [*config, "--config", f"ssl.keystore.location={tmp_path / 'good.pem'}"]
+        assert ask(proxy.bootstrap, "Metadata", '{"topics":null}', *known)["topics"]
+        for wrong in ([], ["--config", f"ssl.keystore.location={tmp_path / 'bad.pem'}"]):
+            assert code_of(proxy.bootstrap, "Metadata", *config, *wrong) == 4
+        assert code_of(proxy.bootstrap, "ListGroups", *known) == 4
+        policy.write_text("nonsense")
+        reread(proxy, f"kcli: {policy}: not TOML")
+        assert code_of(proxy.bootstrap, "ListGroups", *known) == 4
+        policy.write_text('allow-apis = ["Metadata,ListGroups"]')
+        reread(proxy, "the policy was read again")
+        assert code_of(proxy.bootstrap, "ListGroups", *known) == 0
+
+
+def code_of(bootstrap: str, api: str, *options: str) -> int:
+    text = '{"topics":null}' if api == "Metadata" else "{}"
+    command = [sys.executable, "-m", "kcli.cli", "send", "--api", api, "--bootstrap", bootstrap, *options]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False).returncode
+
+
+def reread(proxy: Proxied, said: str) -> None:
+    """Have the policy read again, and wait for that line."""
+    assert proxy.process.stderr is not None
+    proxy.process.send_signal(signal.SIGHUP)
+    while said not in (line := proxy.process.stderr.readline()):
+        assert line
+
+
 STRANGE = (
     b"GET / HTTP/1.1\r\n\r\n",
     b"\x16\x03\x01\2\0\1\0\1\xfc\3\3" + bytes(500),
@@ -159,6 +222,12 @@ def test_packets_on_standard_output() -> None:
         (["--bootstrap", "127.0.0.1:1", "--fault", "evict"], 2, "evict and move are for kcli broker serve"),
         (["--bootstrap", "127.0.0.1:1", "--tls-key", "x"], 2, "--tls-cert is missing"),
         (["--bootstrap", "127.0.0.1:1", "--tls-cert", "/no/such.pem"], 3, "/no/such.pem"),
+        (["--bootstrap", "127.0.0.1:1", "--tls-client-ca", "x"], 2, "--tls or --tls-cert is missing"),
+        (["--bootstrap", "127.0.0.1:1", "--tls", "--tls-client-ca", "/no/such.pem"], 3, "/no/such.pem"),
+        (["--bootstrap", "127.0.0.1:1", "--policy", "/no/such.toml"], 3, "/no/such.toml"),
+        (["--bootstrap", "127.0.0.1:1", "--allow-network", "x"], 2, "network x: ADDRESS/BITS expected"),
+        (["--bootstrap", "127.0.0.1:1", "--allow-api", "Fish"], 2, "Fish"),
+        (["--bootstrap", "127.0.0.1:1", "--fault", "delay=1,for=x"], 2, "for=x"),
         (["--bootstrap", "127.0.0.1:1", "-o", "/no/such/folder/x"], 3, "/no/such/folder/x"),
     ],
 )

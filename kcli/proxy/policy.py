@@ -1,0 +1,109 @@
+"""Who may use the proxy, and for what: networks, APIs, numbers of connections, fault rules; read from a file, too."""
+
+from __future__ import annotations
+
+import ipaddress
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kcli.capture.wanted import api_keys
+from kcli.errors import InputError, UsageError
+from kcli.schemas.apikeys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from kcli.schemas.catalog import catalog
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+ALWAYS = frozenset({API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE})  # without which nobody gets anywhere
+LONGEST_FILE = 1 << 20  # bytes
+
+
+@dataclass(frozen=True)
+class Policy:
+    """networks: of clients, none for all. apis: keys, none for all. connections, per_address: at most so many are open,
+    in all and of one address; None: any. faults: rules (`kcli.broker.faults`), and the seed of their random choices.
+    """
+
+    networks: tuple[Network, ...] = ()
+    apis: frozenset[int] = frozenset()
+    connections: int | None = None
+    per_address: int | None = None
+    faults: tuple[str, ...] = ()
+    seed: int | None = field(default=None, compare=False)
+
+    def admits(self, host: str) -> bool:
+        """Return whether clients of an address may connect."""
+        if not self.networks:
+            return True
+        address = ipaddress.ip_address(host.partition("%")[0])
+        mapped = getattr(address, "ipv4_mapped", None) or address
+        return any(mapped in each for each in self.networks)
+
+    def allows(self, api_key: int) -> bool:
+        """Return whether requests of an API pass."""
+        return not self.apis or api_key in self.apis
+
+
+OPEN = Policy()
+
+
+def networks_of(texts: Iterable[str]) -> tuple[Network, ...]:
+    """Return the networks "10.0.0.0/8", "fd00::/8"; an address is one, too. UsageError: one is none."""
+    made = []
+    for text in texts:
+        try:
+            made.append(ipaddress.ip_network(text.strip()))
+        except ValueError as error:
+            raise UsageError(f"network {text}: ADDRESS/BITS expected, as 10.0.0.0/8 ({error})") from None
+    return tuple(made)
+
+
+def apis_of(texts: Iterable[str], dialect: str | None = None) -> frozenset[int]:
+    """Return the APIs of lists as "Produce,Fetch" or "!DeleteTopics", with those that everybody needs. UsageError."""
+    found = api_keys([*texts], catalog(dialect))
+    return found | ALWAYS if found else found
+
+
+def number_of(value: Any, name: str) -> int:
+    if type(value) is not int or value < 1:
+        raise UsageError(f"{name}: a number from 1 on expected")
+    return value
+
+
+def texts_of(value: Any, name: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise UsageError(f'{name}: a list of texts expected, as ["..."]')
+    return value
+
+
+def read_policy(path: str, base: Policy, dialect: str | None = None) -> Policy:
+    """Read a policy from a file of TOML, which counts instead of `base` where it has a key. InputError, OSError."""
+    with Path(path).open("rb") as file:
+        data = file.read(LONGEST_FILE + 1)
+    if len(data) > LONGEST_FILE:
+        raise InputError(f"more than {LONGEST_FILE:,} bytes", file=path)
+    try:
+        given = tomllib.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not TOML: {error}", file=path) from None
+    try:
+        return replace(base, **policy_values(given, dialect))
+    except UsageError as error:
+        raise InputError(str(error), file=path) from None
+
+
+def policy_values(given: Mapping[str, Any], dialect: str | None) -> dict[str, Any]:
+    """Return the fields of a policy that a file has. UsageError: a key or a value makes no sense."""
+    readers: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
+        "allow-networks": ("networks", lambda value, name: networks_of(texts_of(value, name))),
+        "allow-apis": ("apis", lambda value, name: apis_of(texts_of(value, name), dialect)),
+        "max-connections": ("connections", number_of),
+        "max-connections-per-address": ("per_address", number_of),
+        "faults": ("faults", lambda value, name: tuple(texts_of(value, name))),
+        "seed": ("seed", number_of),
+    }
+    unknown = [name for name in given if name not in readers]
+    if unknown:
+        raise UsageError(f"{unknown[0]} is unknown; there are {', '.join(readers)}")
+    return {readers[name][0]: readers[name][1](value, name) for name, value in given.items()}
