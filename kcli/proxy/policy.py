@@ -1,4 +1,4 @@
-"""Who may use the proxy, and for what: networks, APIs, numbers of connections, fault rules; read from a file, too."""
+"""The policy of a proxy: allowed networks and APIs, limits of connections, fault rules; read from a file, too."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def take_policies(file: str | None, options: dict[str, Any]) -> Callable[[], Pol
 
 @dataclass(frozen=True)
 class TlsFiles:
-    """What --tls-cert, --tls-key and --tls-client-ca name. makes_authority: --tls was given."""
+    """The files of --tls-cert, --tls-key and --tls-client-ca. makes_authority: --tls was given."""
 
     certificate: str | None
     key: str | None
