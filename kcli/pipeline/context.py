@@ -82,13 +82,13 @@ class RunContext:
         return results
 
     def uri(self, path: str) -> str:
-        """The URI of a file of this run, by its path below `folder`."""
+        """Return the URI of a file of this run, by its path below `folder`."""
         return (Place(self.folder) / path).uri
 
     def files(self, table: str) -> list[str]:
-        """URIs of a table's files: those that earlier runs have written for good, and this run's."""
+        """Return URIs of a table's files: those that earlier runs have written for good, and this run's."""
         return self.journal.permanent(table) + self.own_files(table)
 
     def own_files(self, table: str) -> list[str]:
-        """URIs of the files that this run has written for a table."""
+        """Return URIs of the files that this run has written for a table."""
         return [self.uri(where["path"]) for where in self.entry.files if where["table"] == table]

@@ -36,7 +36,7 @@ class Entry:
     forgotten: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """InputError: a path leads out of the output folder, where files are moved and removed."""
+        """Raise InputError if a path leads out of the output folder, where files are moved and removed."""
         named = [path for where in self.files for path in (where["path"], where["table"], where["day"] or "")]
         if (self.run and not self.folder.startswith(f"{HOME}/")) or not all(
             map(is_below, (self.folder, *self.drop, *self.carry, *named))
@@ -68,7 +68,7 @@ class Entry:
         self.carry = [published(self.run, self.files[-1])]
 
     def as_dict(self) -> dict[str, Any]:
-        """The entry as the journal's JSON has it."""
+        """Return the entry as the journal's JSON has it."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -78,7 +78,7 @@ def is_below(path: str) -> bool:
 
 
 def published(run: int, where: dict[str, Any]) -> str:
-    """Where a file goes, below the output folder."""
+    """Return where a file goes, below the output folder."""
     name = where["path"].rpartition("/")[2]
     if where["table"] in FACTS:
         return f"{HOME}/facts/{where['table']}/{run:08d}-{name}"

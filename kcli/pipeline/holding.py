@@ -35,7 +35,7 @@ class HeldError(KcliError):
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds an output. since: UTC, ISO 8601.
+    """The holder of an output. since: UTC, ISO 8601.
 
     machine and boot: ids of the machine and of its last start; space: of the process ids (containers have their own);
     started: when the process did, in ticks since boot. Empty or 0 where the system has no such value.
@@ -51,7 +51,7 @@ class Holder:
 
     @classmethod
     def here(cls) -> Holder:
-        """This process."""
+        """Return this process as a holder."""
         since = datetime.now(UTC).isoformat(timespec="seconds")
         machine = first_line("/etc/machine-id")
         boot = first_line("/proc/sys/kernel/random/boot_id")
@@ -59,14 +59,14 @@ class Holder:
 
     @classmethod
     def read(cls, claim: Place) -> Holder:
-        """Of a claim. InputError: it is none."""
+        """Read the holder of a claim. Raises InputError if it is no claim."""
         try:
             return cls(**loads(claim.read(), what="a claim"))
         except TypeError as error:
             raise InputError(f"not a claim of kcli pipeline: {error}", file=claim.uri) from None
 
     def is_gone(self, here: Holder) -> bool:
-        """Whether it has ended for certain, as seen from `here`."""
+        """Return whether it has ended for certain, as seen from `here`."""
         if (self.host, self.machine) != (here.host, here.machine):
             return False
         if self.boot != here.boot:
@@ -92,7 +92,7 @@ def pid_space() -> str:
 
 
 def started(pid: int) -> int:
-    """When a process started, in ticks since boot (proc(5), stat, field 22); 0: there is none, or no /proc."""
+    """Return when a process started, in ticks since boot (proc(5), stat, field 22); 0: there is none, or no /proc."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     except (OSError, IndexError, ValueError):
@@ -100,7 +100,7 @@ def started(pid: int) -> int:
 
 
 def is_running(pid: int, since: int) -> bool:
-    """Whether the process that had this id then still has it."""
+    """Return whether the process that had this id then still has it."""
     if since:
         return started(pid) == since
     try:
@@ -157,7 +157,7 @@ def rival(claims: Place, mine: Place, here: Holder) -> str | None:
 
 
 def other_holders(claims: Place, mine: Place, here: Holder) -> dict[str, str]:
-    """Who else has a claim, by its name. Those that dead runs have left are removed."""
+    """Return the others with a claim, by its name. Claims that dead runs have left are removed."""
     found = {}
     for each in claims.listed():
         place = Place(each.uri)

@@ -1,4 +1,4 @@
-"""What an output folder holds, run by run; a run is there whole or not at all, and done once.
+"""The contents of an output folder, run by run; a run is there whole or not at all, and done once.
 
     DIR/_kcli/runs/00000001-x/...     files of a run that is under way; what a run that died has left is removed
     DIR/_kcli/facts/...               rows of connections from which some tables are made anew
@@ -24,7 +24,7 @@ STATES = 16  # runs whose open connections are kept, so that what came after the
 
 
 def fingerprint(file: StoredFile) -> str:
-    """Of a file's size and its first and last bytes: the same capture under another name has the same."""
+    """Hash a file's size and its first and last bytes: the same capture under another name has the same hash."""
     digest = hashlib.blake2b(str(file.size).encode(), digest_size=16)
     with Place(file.uri).open() as opened:
         digest.update(bytes(opened.read(min(PRINTED, file.size))))
@@ -42,7 +42,7 @@ class Journal:
     """
 
     def __init__(self, output: str, table_format: str | None = None) -> None:
-        """table_format: delta or parquet; None: that of the tables there."""
+        """Open the journal of an output folder. table_format: delta or parquet; None: that of the tables there."""
         self.output = Place(output).absolute
         self.home = self.output / HOME
         self.runs = runs_of(self.output, table_format)
@@ -56,7 +56,7 @@ class Journal:
         return self.history[-1].run if self.history else 0
 
     def recover(self) -> None:
-        """Have the tables as the last run says, and remove what an unfinished one has left."""
+        """Bring the tables to the state of the last run, and remove what an unfinished one has left."""
         if self.entries:
             self.publish(self.entries[-1])
         else:
@@ -85,11 +85,11 @@ class Journal:
         return all((self.output / path).exists() for path in entry.carry)
 
     def folder(self, entry: Entry) -> str:
-        """The URI of the folder of a run that is under way."""
+        """Return the URI of the folder of a run that is under way."""
         return (self.output / entry.folder).uri
 
     def fresh(self, files: Iterable[StoredFile]) -> list[tuple[StoredFile, str]]:
-        """Those of the files that no run has read, each once, with their fingerprints."""
+        """Return those of the files that no run has read, each once, with their fingerprints."""
         inputs = [each for entry in self.entries for each in (*entry.inputs, *entry.forgotten)]
         known = {each["uri"] for each in inputs}
         prints = {each["print"] for each in inputs}
@@ -116,7 +116,7 @@ class Journal:
         return [published(run, where) for run, where in files]
 
     def passed(self, table: str) -> list[str]:
-        """URIs of the published files of a table that the next run replaces."""
+        """Return URIs of the published files of a table that the next run replaces."""
         last = self.entries[-1:]
         names = [published(e.run, each) for e in last for each in e.files if each["passing"] and each["table"] == table]
         return [(self.output / name).uri for name in names]
@@ -132,7 +132,7 @@ class Journal:
         return [where for where in entry.files if entry is self.entries[-1] or not where["passing"]]
 
     def permanent(self, table: str) -> list[str]:
-        """URIs of the published files of a table that stay, whatever the next run brings."""
+        """Return URIs of the published files of a table that stay, whatever the next run brings."""
         return [
             (self.output / published(entry.run, where)).uri
             for entry in self.entries
@@ -147,7 +147,7 @@ class Journal:
                 yield entry, where
 
     def commit(self, entry: Entry) -> None:
-        """From here on the run is done."""
+        """Commit a run: from here on it is done."""
         self.entries.append(entry)
         self.history.append(entry)
         self.runs.commit(entry, self.publish)

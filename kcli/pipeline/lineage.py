@@ -28,7 +28,7 @@ def put_lineage(context: RunContext, scattered: Sequence[ShuffledRange], decoded
 
 
 def lineage_rows(run: int, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded]) -> list[tuple[Any, ...]]:
-    """Rows of files, one each, and of shares."""
+    """Return rows of files, one each, and of shares."""
     files: dict[str, list[ShuffledRange]] = {}
     for each in scattered:
         files.setdefault(each.taken.uri, []).append(each)

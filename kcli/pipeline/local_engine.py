@@ -39,7 +39,7 @@ class LocalEngine:
     local = True
 
     def __init__(self) -> None:
-        """UsageError: DuckDB is missing."""
+        """Check that DuckDB is there. Raises UsageError if it is missing."""
         require("kcli pipeline run --engine local", "report")
 
     def hand_out(self, tasks: Sequence[Any], work: Callable[[Any], Any], done: Callable[[int], None]) -> list[Any]:
@@ -70,13 +70,13 @@ class LocalEngine:
 
 
 def check_output(output: str) -> None:
-    """UsageError: DuckDB does not read what is written there."""
+    """Raise UsageError if DuckDB does not read what is written there."""
     if Place(output).remote:
         raise UsageError(f"{output}: --engine local writes to a folder of this machine (use --engine spark)")
 
 
 def refuse_older(context: RunContext) -> None:
-    """UsageError: a run by an older kcli has left no facts; only Spark makes do with its exchanges."""
+    """Raise UsageError for a run by an older kcli, which left no facts; only Spark makes do with its exchanges."""
     if runs_of(context.files("exchanges")) - runs_of(context.files("connection_sums")):
         raise UsageError(f"{context.options.output}: holds runs of an older kcli (use --engine spark)")
 

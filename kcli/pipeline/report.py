@@ -37,14 +37,15 @@ def opened(output: str) -> Journal:
 
 
 def stored_bytes(output: str) -> int:
-    """Of all tables. InputError: there are none."""
+    """Return the bytes of all tables. Raises InputError if there are none."""
     stored = opened(output).runs.stored()
     return sum(file.size for files in stored.values() for file in files)
 
 
 def open_tables(spark: SparkSession, output: str) -> int:
-    """The folder's tables as views by name, empty ones too; the number of runs in it. InputError: it is no such
-    folder."""
+    """Open the folder's tables as views by name, empty ones too; return the number of runs in it. Raises InputError if
+    it is no such folder.
+    """
     journal = opened(output)
     stored = journal.runs.stored()
     for table in TABLES.values():
@@ -58,7 +59,7 @@ def open_tables(spark: SparkSession, output: str) -> int:
 
 
 def ask(spark: SparkSession) -> Iterator[Answered]:
-    """Each question's answer, in order."""
+    """Yield each question's answer, in order."""
     for question in QUESTIONS:
         frame = spark.sql(question.sql)
         rows = [tuple(row) for row in frame.limit(MOST).collect()]
@@ -80,16 +81,16 @@ class SparkTables:
             frame.unpersist()
 
     def define(self, name: str, sql: str) -> None:
-        """Have the query as a view of that name."""
+        """Define the query as a view of that name."""
         self.spark.sql(sql).createOrReplaceTempView(name)
 
     def prepare(self, name: str, sql: str) -> None:
-        """Have the query's rows as a view of that name, kept for the queries to come."""
+        """Define the query as a view of that name, with its rows kept for the queries to come."""
         frame = self.spark.sql(sql).persist()
         frame.createOrReplaceTempView(name)
         self.prepared.append(frame)
 
     def run(self, sql: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
-        """The names of the columns, and the rows."""
+        """Run a query; return the names of the columns, and the rows."""
         frame = self.spark.sql(sql)
         return frame.columns, [tuple(row) for row in frame.collect()]

@@ -108,9 +108,9 @@ def changed_files(journal: Journal, files: Sequence[StoredFile]) -> tuple[list[M
 def run_files(
     engine: Engine, journal: Journal, task: Task, options: Options, progress: Progress = quiet, *, final: bool = False
 ) -> Summary:
-    """One run over these files: both stages, the tables across connections, and the journal's entry.
+    """Run the pipeline over these files: both stages, the tables across connections, and the journal's entry.
 
-    LateError: it has packets of connections that earlier runs have read further, unless it is final.
+    Raises LateError if it has packets of connections that earlier runs have read further, unless it is final.
     """
     files = [file for file, _ in task.files]
     entry = journal.begin(task.redone)

@@ -22,10 +22,10 @@ SPARK_TYPES = {
 
 @cache
 def arrow_schema(name: str) -> pyarrow.Schema:
-    """The table's columns as they are written, the partition's date left out."""
+    """Return the table's columns as they are written, the partition's date left out."""
     return schema_of((TABLES | FACTS)[name].columns, strict=name in STRICT)
 
 
 def spark_columns(table: Table) -> tuple[tuple[str, str], ...]:
-    """(name, type) of each column, as Spark's DDL has them."""
+    """Return (name, type) of each column, as Spark's DDL has them."""
     return tuple((column.name, SPARK_TYPES[column.kind]) for column in table.columns)

@@ -52,7 +52,7 @@ def session(
     settings: dict[str, str] | None = None,
     brief: bool = False,
 ) -> SparkSession:
-    """The session under way, or a new one. UsageError where Spark or Java are missing.
+    """Return the session under way, or a new one. Raises UsageError where Spark or Java are missing.
 
     master: as `spark-submit --master`; None: what spark-submit or SPARK_MASTER says, else local[*]. log: a file for
     what Spark and its workers write to standard error; None: it stays where it is. brief: there is little to do, so
@@ -90,12 +90,12 @@ def session(
 
 
 def log_beside(output: str) -> str | None:
-    """The file for Spark's own messages: below the output folder, or nowhere where that is remote."""
+    """Return the file for Spark's own messages: below the output folder, or nowhere where that is remote."""
     return "/dev/null" if "://" in output else str(Path(output) / "_kcli" / "spark.log")
 
 
 def submitted() -> bool:
-    """Whether spark-submit started this process, and has chosen the master."""
+    """Return whether spark-submit started this process, and has chosen the master."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
@@ -108,7 +108,7 @@ def check_java() -> None:
 
 @contextlib.contextmanager
 def stderr_to(log: str | None) -> Iterator[None]:
-    """What is started here inherits the log as its standard error: the JVM, and the workers it starts."""
+    """Redirect standard error to the log for what is started here: the JVM, and the workers it starts."""
     if log is None:
         yield
         return
@@ -131,7 +131,7 @@ def hand_out(
     work: Callable[[Any], Any],
     done: Callable[[int], None] = lambda count: None,
 ) -> list[Any]:
-    """work(task) of each task, each a Spark task of its own; results in the tasks' order. done: called with
+    """Run work(task) of each task, each a Spark task of its own; return results in the tasks' order. done: called with
     how many are ready.
 
     Tasks and results are pickled; they go as Arrow, one row each.
@@ -169,7 +169,7 @@ def hand_out(
 
 
 def tried(work: Callable[[Any], Any], task: Any) -> Any:
-    """What comes of a task, or what is wrong with its input: trying again would not help."""
+    """Return the result of a task, or the error of its input: trying again would not help."""
     from kcli.errors import InputError
 
     try:
@@ -179,7 +179,7 @@ def tried(work: Callable[[Any], Any], task: Any) -> Any:
 
 
 def collected(spark: SparkSession, frame: Any, done: Callable[[int], None]) -> Any:
-    """The frame's rows, while a thread reports how far it is."""
+    """Collect the frame's rows, while a thread reports how far it is."""
     import threading
 
     context = spark.sparkContext

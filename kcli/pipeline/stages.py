@@ -49,8 +49,9 @@ class Stages:
         return scattered, self.decode(scattered)
 
     def whole_tasks(self, files: Sequence[StoredFile]) -> int:
-        """How many tasks may as well read everything, each for its share of the connections; 0: packets are sorted
-        first. That pays where tasks are many, files are big, or one connection has most of the bytes."""
+        """Return how many tasks may as well read everything, each for its share of the connections; 0: packets are
+        sorted first. That pays where tasks are many, files are big, or one connection has most of the bytes.
+        """
         size = sum(file.size for file in files)
         if self.options.shares or self.options.range_bytes or self.options.window_bytes or size > WHOLE:
             return 0
@@ -60,7 +61,7 @@ class Stages:
         return self.context.cores if few and largest_share(files, self.context.cores) < EVEN / self.context.cores else 0
 
     def read_whole(self, files: Sequence[StoredFile], count: int) -> tuple[list[ShuffledRange], list[Decoded]]:
-        """Both stages at once, in so many tasks that read all files each."""
+        """Run both stages at once, in so many tasks that read all files each."""
         carried, clock = self.carried()
         options, folder = self.decoding_options(clock, clock), self.folder
         tasks = [DirectDecode(tuple(files), kept, share, count) for share, kept in enumerate(dealt(carried, count))]
@@ -75,7 +76,7 @@ class Stages:
         return scattered, decoded
 
     def scatter(self, files: Sequence[StoredFile]) -> list[ShuffledRange]:
-        """The first stage: every file in ranges, their packets by share."""
+        """Run the first stage: every file in ranges, their packets by share."""
         size = sum(file.size for file in files)
         range_bytes = self.options.range_bytes or self.task_bytes(size, RANGE_BYTES)
         ranges = [part for file in files for part in cut(file, range_bytes)]
@@ -89,7 +90,7 @@ class Stages:
         return sorted(results, key=lambda each: (each.taken.uri, each.taken.start))
 
     def scatter_ranges(self, ranges: Sequence[tuple[int, Range]]) -> list[ShuffledRange]:
-        """The same of numbered ranges."""
+        """Run the first stage over numbered ranges."""
         shares, staging, refer = self.shares, self.context.staging, self.refer
 
         def work(task: tuple[int, Range]) -> ShuffledRange:
@@ -98,11 +99,11 @@ class Stages:
         return self.context.hand_out("sorting packets by connection", ranges, work)
 
     def count_shares(self, size: int) -> int:
-        """How many shares the connections of so many bytes are dealt into."""
+        """Return how many shares the connections of so many bytes are dealt into."""
         return max(2 * self.context.cores, -(-size // SHARE_BYTES))
 
     def decode(self, scattered: Sequence[ShuffledRange]) -> list[Decoded]:
-        """The second stage: every share, and windows of connections that are too big for one."""
+        """Run the second stage: every share, and windows of connections that are too big for one."""
         carried, clock = self.carried()
         end = max((each.last_ns for each in scattered), default=0)
         options = self.decoding_options(max(end, clock), clock)
@@ -142,7 +143,7 @@ class Stages:
         return self.context.hand_out(what, tasks, work)
 
     def cut(self, shares: Sequence[Shard], options: dict[str, Any]) -> tuple[list[Shard], list[list[Window]]]:
-        """The shares as they are decoded, and the windows of each connection that is too big for a task."""
+        """Return the shares as they are decoded, and the windows of each connection that is too big for a task."""
         size = self.options.window_bytes or self.task_bytes(sum(share.size for share in shares), SHARE_BYTES)
         kept, windows = [], []
         for share in shares:
@@ -153,11 +154,11 @@ class Stages:
         return kept, windows
 
     def task_bytes(self, size: int, most: int) -> int:
-        """Of `size` bytes how many are for one task, where tasks can be of any size."""
+        """Return how many of `size` bytes are for one task, where tasks can be of any size."""
         return TASK_BYTES if size <= TASK_BYTES else max(TASK_BYTES, min(most, -(-size // (2 * self.context.cores))))
 
     def place(self, heavy: Heavy, aimed: Sequence[Window], options: dict[str, Any]) -> list[Window]:
-        """The windows of a connection, as they can be decoded; none where it is nowhere in step."""
+        """Return the windows of a connection, as they can be decoded; none where it is nowhere in step."""
         first = find(aimed[0], None, options) if len(aimed) > 1 else None
         if first is None:
             return []
@@ -193,5 +194,7 @@ class Stages:
 
 
 def memory_bytes() -> int:
-    """Of this machine. A capture that fits into half of it can be read again and again without a disk."""
+    """Return the memory of this machine, in bytes. A capture that fits into half of it can be read again and again
+    without a disk.
+    """
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -50,7 +50,7 @@ class Place:
         return self if "://" in self.uri else Place(self.path)
 
     def beside(self, path: str) -> str:
-        """The URI of another path in the same file system."""
+        """Return the URI of another path in the same file system."""
         if "://" not in self.uri:
             return path
         scheme = self.uri.partition("://")[0]
@@ -63,17 +63,17 @@ class Place:
         return self.path.rstrip("/").rpartition("/")[2]
 
     def info(self) -> Any:
-        """pyarrow's FileInfo."""
+        """Return pyarrow's FileInfo."""
         return self.fs.get_file_info(self.path)
 
     def exists(self) -> bool:
-        """Whether there is a file or folder."""
+        """Return whether there is a file or folder."""
         from pyarrow.fs import FileType
 
         return bool(self.info().type != FileType.NotFound)
 
     def listed(self, recursive: bool = True) -> list[StoredFile]:
-        """The files in a folder, by name; none where there is no such folder."""
+        """Return the files in a folder, by name; none where there is no such folder."""
         from pyarrow.fs import FileSelector
 
         infos = self.fs.get_file_info(FileSelector(self.path, allow_not_found=True, recursive=recursive))
@@ -84,7 +84,7 @@ class Place:
             raise InputError("the file's name is not UTF-8, which tables need to name it", file=name) from None
 
     def stored(self, info: Any) -> StoredFile:
-        """A file out of its FileInfo."""
+        """Return a file from its FileInfo."""
         changed = info.mtime.timestamp() if info.mtime is not None else 0.0
         return StoredFile(self.beside(info.path), info.size or 0, changed)
 
@@ -100,7 +100,7 @@ class Place:
         return Path(self.path).open("wb")
 
     def read(self) -> bytes:
-        """All bytes of the file. OSError."""
+        """Read all bytes of the file. Raises OSError."""
         with self.open() as file:
             return bytes(file.read())
 
@@ -141,7 +141,7 @@ class Place:
 
 
 def open_filesystem(uri: str) -> tuple[Any, str]:
-    """pyarrow's file system, and the path in it. UsageError."""
+    """Return pyarrow's file system, and the path in it. Raises UsageError."""
     require("kcli pipeline", "parquet")
     from pyarrow import ArrowException, fs
 
@@ -199,7 +199,9 @@ def matches(place: Place) -> list[Place]:
 
 
 def is_named_so(path: str, suffixes: tuple[str, ...]) -> bool:
-    """By its suffix; tcpdump numbers rotated files behind it (a.pcap0, a.pcap1), and either may be packed."""
+    """Return whether a file is meant, by its suffix; tcpdump numbers rotated files after it (a.pcap0, a.pcap1), and
+    either may be packed.
+    """
     name = path.rpartition("/")[2].lower()
     if name.startswith((".", "_")):
         return False

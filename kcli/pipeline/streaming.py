@@ -118,5 +118,5 @@ def stream(
 
 
 def is_busy(status: dict[str, Any]) -> bool:
-    """Whether the query is at work, or has not come to its first look yet."""
+    """Return whether the query is at work, or has not come to its first look yet."""
     return bool(status["isTriggerActive"]) or "nitializing" in status["message"]

@@ -24,7 +24,7 @@ TABLES: dict[str, Table] = {}
 
 
 def without_file(table: Table) -> Table:
-    """What a connection says came from many files."""
+    """Return a table without the column `file`: the facts of a connection come from many files."""
     return replace(table, columns=tuple(each for each in table.columns if each.name != "file"))
 
 

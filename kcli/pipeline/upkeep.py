@@ -52,7 +52,7 @@ def forget(
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """How many files there were, and are now."""
+    """The number of files before and after compacting."""
 
     before: int
     after: int

@@ -16,7 +16,7 @@ Report = Callable[[Summary], None]
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How to look for captures.
+    """The options of looking for captures.
 
     every: seconds between looks. settle: seconds after which a capture that no newer one follows is whole. idle: end
     when none came for so many seconds. series: a regular expression, what the names of one rotation have in common.

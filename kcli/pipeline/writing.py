@@ -39,7 +39,7 @@ class Written:
 
 
 def day_of(us: int) -> str:
-    """The UTC date of microseconds since 1970."""
+    """Return the UTC date of microseconds since 1970."""
     return f"{datetime.fromtimestamp(us // 1_000_000, UTC):%Y-%m-%d}"
 
 
@@ -68,8 +68,9 @@ class Sink:
             self.rows, self.weight = [], 0
 
     def add_batch(self, batch: Any) -> None:
-        """Rows that are columns already. Short ones wait for more; long ones are written now, as their texts may lie in
-        memory that is used again."""
+        """Add rows that are columns already. Short ones wait for more; long ones are written now, as their texts may
+        lie in memory that is used again.
+        """
         if not LONG.isdisjoint(self.schema.names):
             self.write([batch])
             return
@@ -84,7 +85,7 @@ class Sink:
         self.batches, self.waiting = [], 0
 
     def write(self, batches: list[Any]) -> None:
-        """One group of rows."""
+        """Write one group of rows."""
         import pyarrow
 
         rows = pyarrow.Table.from_batches(batches, self.schema)
@@ -101,7 +102,7 @@ class Sink:
 
 @cache
 def stored_schema(table: str) -> Any:
-    """The table's columns as record batches have them."""
+    """Return the table's columns as record batches have them."""
     return stored(arrow_schema(table))
 
 
@@ -146,7 +147,7 @@ def rewrite(uri: str, change: Callable[[Any], Any]) -> None:
 
 
 def with_column(rows: Any, name: str, values: Any) -> Any:
-    """Rows with other values in a column."""
+    """Return rows with other values in a column."""
     return rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), values)
 
 
@@ -165,11 +166,11 @@ class TableWriter:
         self.sink(table, number, False).add(row)
 
     def put_batch(self, table: str, number: int, batch: Any, nameless: bool = False) -> None:
-        """number: of the day since 1970."""
+        """Put rows that are columns. number: of the day since 1970."""
         self.sink(table, number, nameless).add_batch(batch)
 
     def sink(self, table: str, number: int, nameless: bool) -> Sink:
-        """The open file for rows of a table and day (since 1970; -1: not dated)."""
+        """Return the open file for rows of a table and day (since 1970; -1: not dated)."""
         return self.sinks.get((table, number, nameless)) or self.open(table, number, nameless)
 
     def open(self, table: str, number: int, nameless: bool) -> Sink:

@@ -1,4 +1,4 @@
-"""How each table across connections is made: sessions, leader changes, snapshots, clients, connections, groups."""
+"""Makes each table across connections: sessions, leader changes, snapshots, clients, connections, groups."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make_snapshots(gathered: Gathered, table: str) -> list[Written]:
 
 
 def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
-    """A row of `quorum` out of the answers that brought one snapshot over one connection."""
+    """Yield a row of `quorum` from the responses that brought one snapshot over one connection."""
     parts = list(rows)
     first = parts[0]
     errors = list(dict.fromkeys(part["error"] for part in parts if part["error"]))
@@ -45,7 +45,9 @@ def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
 
 
 def make_clients(gathered: Gathered, table: str) -> list[Written]:
-    """As `kcli audit` judges them, against the newest release: all anew, for a client is all of its connections."""
+    """Judge clients as `kcli audit` does, against the newest release: all anew, for a client is all of
+    its connections.
+    """
     frame = gathered.frame("client_uses")
     if frame is None:
         return []
@@ -65,7 +67,7 @@ def make_clients(gathered: Gathered, table: str) -> list[Written]:
 
 
 def client_rows(uses: Iterable[Row], connections: Mapping[tuple[Any, ...], int]) -> Iterator[tuple[Any, ...]]:
-    """connections: how many, by (client id, address, software, its version)."""
+    """Yield rows of clients. connections: how many, by (client id, address, software, its version)."""
     known = catalog()
     release = known.releases[-1]
     judge = Judge(known, release)

@@ -30,7 +30,7 @@ def traffic_query(sources: Iterable[str]) -> str:
 
 
 def make_connections(gathered: Gathered, table: str) -> list[Written]:
-    """All anew, in Spark's own SQL."""
+    """Make all connections anew, in Spark's own SQL."""
     found = {name: gathered.frame(name) for name in PARTS} | {"exchanges": gathered.unsummed("connection_sums")}
     frames: dict[str, Any] = {name: frame for name, frame in found.items() if frame is not None}
     if not frames:

@@ -51,23 +51,25 @@ class Gathered:
     dialect: str | None = None
 
     def frame(self, table: str) -> DataFrame | None:
-        """All rows of a table; None where it has no file."""
+        """Return all rows of a table; None where it has no file."""
         return self.read(table, self.files(table))
 
     def read(self, table: str, paths: Sequence[str]) -> DataFrame | None:
-        """The rows of these files of a table; None where there are none. What an earlier release has not written is
-        null."""
+        """Return the rows of these files of a table; None where there are none. Columns that an earlier release has not
+        written are null.
+        """
         schema = ", ".join(f"{name} {kind}" for name, kind in spark_columns((TABLES | FACTS)[table]))
         return self.spark.read.schema(schema).parquet(*map(spark_path, paths)) if paths else None
 
     def unsummed(self, facts: str) -> DataFrame | None:
-        """The rows of `exchanges` of runs by an older kcli, which left no such facts; None where there is no such
-        run."""
+        """Return the rows of `exchanges` of runs by an older kcli, which left no such facts; None where there is no
+        such run.
+        """
         numbers = runs_of(self.files(facts))
         return self.read("exchanges", [uri for uri in self.files("exchanges") if not runs_of([uri]) <= numbers])
 
     def only_fresh(self) -> Gathered | None:
-        """The same with only the new files; None if everything is made anew."""
+        """Return the same with only the new files; None if everything is made anew."""
         return None if self.fresh is None else replace(self, files=self.fresh)
 
 
@@ -77,7 +79,7 @@ def runs_of(uris: Iterable[str]) -> set[str]:
 
 
 def spark_path(uri: str) -> str:
-    """A path or URI as Hadoop's file systems name it."""
+    """Return a path or URI as Hadoop's file systems name it."""
     if uri.startswith("s3://"):
         return "s3a://" + uri.removeprefix("s3://").partition("?")[0]
     return uri if "://" in uri else f"file://{Path(uri).absolute()}"
@@ -93,8 +95,8 @@ def fold(
     *,
     narrow: Narrow = lambda frame: frame,
 ) -> list[Written]:
-    """make(rows of one key, in order) -> rows of the table, which has the keys among its columns; each key is in one
-    task, which need not hold all its rows.
+    """Fold the rows of one key, in order, to rows of the table by `make`; the table has the keys among its columns.
+    Each key is in one task, which need not hold all its rows.
 
     build: the rows, out of files gathered. narrow: leaves out what does not matter, knowing all rows of a key.
     """
@@ -113,12 +115,12 @@ def fold(
 
 
 def touched_keys(frame: DataFrame | None, keys: Sequence[str]) -> DataFrame | None:
-    """The keys in a frame, each under another name."""
+    """Return the keys in a frame, each under another name."""
     return None if frame is None else frame.select(*(frame[key].alias(f"touched_{key}") for key in keys)).distinct()
 
 
 def among(frame: DataFrame, touched: DataFrame | None, keys: Sequence[str], how: str) -> DataFrame:
-    """The rows of these keys ("left_semi"), or of all others ("left_anti"). Null is a key like any other."""
+    """Return the rows of these keys ("left_semi"), or of all others ("left_anti"). Null is a key like any other."""
     if touched is None:
         return frame.limit(0) if how == "left_semi" else frame
     return frame.join(touched, [frame[key].eqNullSafe(touched[f"touched_{key}"]) for key in keys], how)

@@ -35,7 +35,7 @@ def outcomes(gathered: Gathered) -> Any:
 
 
 def troubled(frame: Any) -> Any:
-    """The rows of keys that had an error."""
+    """Return the rows of keys that had an error."""
     from pyspark.sql import functions
 
     keys = frame.where("error != 0").select(*(frame[key].alias(f"troubled_{key}") for key in CHANGE_KEYS)).distinct()
@@ -44,9 +44,9 @@ def troubled(frame: Any) -> Any:
 
 
 def changes(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
-    """Rows of `leader_changes` out of one client's outcomes for one partition, in order of the first answer.
+    """Yield rows of `leader_changes` from one client's outcomes for one partition, in order of the first response.
 
-    A change begins with the first error and ends with the next answer without one, by whichever server.
+    A change begins with the first error and ends with the next response without one, by whichever server.
     """
     first: Row | None = None
     errors = 0

@@ -18,7 +18,7 @@ class LocalFacts:
     """Facts of connections and events as DuckDB has them; leave its block when done."""
 
     def __init__(self, views: Mapping[str, str], spill: str, memory: str) -> None:
-        """views: the SQL of each table. spill: a folder for what is more than memory."""
+        """Open DuckDB. views: the SQL of each table. spill: a folder for what is more than memory."""
         import duckdb
 
         # Its library complains on stderr about objects that the collector never looked at (see kcli.sql.engine).

@@ -69,38 +69,38 @@ WHERE (client_id, address) IN (SELECT (client_id, address) FROM client_uses WHER
 def folded(
     ask: Ask, query: str, keys: Sequence[str], order: Sequence[str], make: Callable[[Iterator[Row]], Iterable[Any]]
 ) -> Iterator[tuple[Any, ...]]:
-    """make(rows of one key, in order), for each key: as `incremental_tables.fold` does with Spark."""
+    """Fold the rows of each key, in order, by `make`: as `incremental_tables.fold` does with Spark."""
     by = ", ".join(f"{name} NULLS FIRST" for name in (*keys, *order))
     for _, rows in groupby(ask(f"SELECT * FROM ({query}) ORDER BY {by}"), key=itemgetter(*keys)):
         yield from make(rows)
 
 
 def sessions_of(ask: Ask, dialect: str | None) -> Iterator[tuple[Any, ...]]:
-    """Rows of `fetch_sessions`."""
+    """Yield rows of `fetch_sessions`."""
     names = {row["topic_id"]: row["topic"] for row in ask("SELECT * FROM known")}
     return folded(ask, FETCHES, ["server"], ORDER, partial(sessions, names=names, dialect=dialect))
 
 
 def leader_changes(ask: Ask) -> Iterator[tuple[Any, ...]]:
-    """Rows of `leader_changes`."""
+    """Yield rows of `leader_changes`."""
     for row in ask(CHANGES):
         yield tuple((row | {"error": error_name(row["error"])}).values())
 
 
 def quorum(ask: Ask) -> Iterator[tuple[Any, ...]]:
-    """Rows of `quorum`."""
+    """Yield rows of `quorum`."""
     return folded(ask, "FROM snapshot_parts", SNAPSHOT_KEYS, ["answered_ns"], snapshots)
 
 
 def judged_clients(ask: Ask, where: str = "") -> Iterator[tuple[Any, ...]]:
-    """Rows of `clients`. where: SQL, of which."""
+    """Yield rows of `clients`. where: SQL, of which."""
     found = ask(CONNECTIONS.format(where=where))
     connections = {tuple(row[name] for name in WHO_ASKED): row["connections"] for row in found}
     return client_rows(ask(USES.format(where=where)), connections)
 
 
 def doubtful_clients(ask: Ask) -> Iterator[tuple[Any, ...]]:
-    """The same, of those alone who used a version that the newest release does not take."""
+    """Yield rows of those clients alone who used a version that the newest release does not take."""
     known = catalog()
     accepts = Judge(known, known.releases[-1]).accepts
     pairs = [(row["api_key"], row["api_version"]) for row in ask(USED)]

@@ -28,7 +28,9 @@ def make_sessions(gathered: Gathered, table: str) -> list[Written]:
 
 
 def fetches(gathered: Gathered) -> Any:
-    """The rows that sessions are followed by: `fetch_frames` and the events of connections. None: there are none."""
+    """Return the rows by which sessions are followed: `fetch_frames` and the events of connections. None: there are
+    none.
+    """
     from functools import reduce
 
     from pyspark.sql import functions
@@ -58,7 +60,7 @@ def fetches(gathered: Gathered) -> Any:
 
 
 def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None = None) -> Iterable[tuple[Any, ...]]:
-    """Rows of `fetch_sessions` out of one server's rows of `fetches`, sorted by ORDER.
+    """Yield rows of `fetch_sessions` from one server's rows of `fetches`, sorted by ORDER.
 
     names: of topic ids. dialect: that the frames are decoded with.
     """
@@ -99,7 +101,7 @@ def feed(feeder: Any, row: Row, bodies: Any) -> None:
 
 
 def line_of(row: Row) -> Row:
-    """A row of `exchanges` as a line of `kcli decode pcap`."""
+    """Return a row of `exchanges` as a line of `kcli decode pcap`."""
     from kcli.jsontext import loads
 
     return {

@@ -12,7 +12,7 @@ from kcli.tables.exchange_views import exchange_view
 
 
 def make_view(gathered: Gathered, table: str) -> list[Written]:
-    """All anew, in Spark's own SQL. Runs by an older kcli, which noted none, left their `exchanges`."""
+    """Make all rows anew, in Spark's own SQL. Runs by an older kcli, which noted none, left their `exchanges`."""
     found = (gathered.frame("noted_exchanges"), gathered.unsummed("connection_sums"))
     frames = [frame.select(*FACTS["noted_exchanges"].names) for frame in found if frame is not None]
     if not frames:

@@ -36,7 +36,7 @@ class DeltaRuns:
     bare = False
 
     def __init__(self, output: Place) -> None:
-        """UsageError: deltalake is missing, or takes no such place."""
+        """Open the tables. Raises UsageError if deltalake is missing, or takes no such place."""
         require("tables as Delta tables", "delta")
         location(output)
         self.output = output

@@ -184,7 +184,7 @@ def location(place: Place) -> tuple[str, dict[str, str] | None]:
 
 @contextlib.contextmanager
 def told(uri: str) -> Iterator[None]:
-    """HeldError where a commit is refused, InputError for what else deltalake says."""
+    """Turn deltalake's errors into HeldError for a refused commit, and InputError for all others."""
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     try:

@@ -20,7 +20,7 @@ from kcli.pipeline.writing import TableWriter, Written
 
 @dataclass(slots=True)
 class Decoded:
-    """What became of a share.
+    """The outcome of a share.
 
     passing: files of rows about connections still open, which the next run replaces. unnamed: topic ids without a name.
     under_way: the connections still open, for the next run. carried: bytes kept for that, less those that an earlier
@@ -92,7 +92,7 @@ def decode(
 
 @cache
 def freeze() -> None:
-    """By now all modules are loaded: no need for the collector to look through them again and again."""
+    """Freeze loaded modules, so that the collector does not look through them again and again."""
     gc.freeze()
 
 
@@ -107,8 +107,9 @@ def begin(
 
 
 def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
-    """All packets were read: what is whole is counted, and rows of what is under way go where the next run replaces
-    them."""
+    """Conclude a share whose packets were all read: whole exchanges are counted, and rows of open ones go where the
+    next run replaces them.
+    """
     source.end_ns = max(source.end_ns, source.engine.last_ns, source.engine.latest)
     made.under_way = dump(source)
     source.flush(last=True)  # what TCP says of them so far
@@ -118,7 +119,7 @@ def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
 
 
 def sum_up(made: Decoded, source: RowSource) -> None:
-    """The counts of what is whole."""
+    """Sum the counts of what is whole."""
     engine, tally = source.engine, source.tally
     made.packets = engine.packets - engine.others - engine.cuts - engine.fragments - engine.unknown_links
     made.payload = engine.payload
@@ -131,7 +132,7 @@ def sum_up(made: Decoded, source: RowSource) -> None:
 
 
 def sum_up_open(made: Decoded, source: RowSource) -> None:
-    """The counts of what was ended, and may go on in a later run."""
+    """Sum the counts of what was ended, and may go on in a later run."""
     made.unnamed = set(map(uuid_text, source.bodies.names.missing()))
     made.open_rows = source.rows.exchanges - made.exchanges, source.rows.events - made.events
     tally = source.tally

@@ -69,7 +69,7 @@ class Captures:
         heapq.heapify(self.queue)
 
     def note(self, number: int, error: InputError | OSError) -> None:
-        """What is wrong with a file; the others are read all the same."""
+        """Note an error of a file; the others are read all the same."""
         made = self.scattered[number]
         why = problem_text(error, made.taken.uri)
         made.problem = f"{made.problem}; {why}" if made.problem else why
@@ -85,7 +85,7 @@ class Captures:
         self.engine.since(0, max((each.last_ns for each in self.scattered), default=0))
 
     def read(self, number: int, source: FileCursor, limit: int) -> None:
-        """A file up to a moment (ns)."""
+        """Read a file up to a moment (ns)."""
         failures: list[InputError] = []
         for after in run_source(source, self.engine, limit, self.scattered[number].events.append, failures, pass_over):
             if after is not None:
@@ -95,7 +95,7 @@ class Captures:
 
     @contextlib.contextmanager
     def counting(self, made: ShuffledRange) -> Iterator[None]:
-        """What goes through the engine is this file's."""
+        """Count what goes through the engine as this file's."""
         engine = self.engine
         before = [getattr(engine, name) for name in COUNTS]
         engine.since(made.first_ns, made.last_ns)

@@ -49,7 +49,7 @@ TALK = ("software", "version", "negotiates", "offered")
 
 
 def dump(source: Any) -> list[Carried]:
-    """The connections that are open in a source's engine."""
+    """Return the connections that are open in a source's engine."""
     talks: dict[str, Talk] = source.rows.uses.talks
     flows = [plain(each, talks) for each in source.engine.dump()]
     links = [b"" if link is None else link for link, _ in flows]
@@ -57,7 +57,7 @@ def dump(source: Any) -> list[Carried]:
 
 
 def plain(each: tuple[Any, ...], talks: dict[str, Talk]) -> tuple[bytes | None, Carried]:
-    """An open connection's text, None while it is not one of Kafka's, and how it stands."""
+    """Return an open connection's text, None while it is not one of Kafka's, and its state."""
     *flow, state, handshake = each
     if state is None or state[4] is None:
         return None, (*flow, state, None, handshake)
@@ -115,7 +115,7 @@ def restore_connection(connection: CapturedConnection, state: dict[str, Any], bo
 
 
 def plain_items(items: Sequence[Exchange | Event]) -> list[tuple[Any, ...]]:
-    """What is held back, in order: (link or None, values) of exchanges or events."""
+    """Return the held back items, in order: (link or None, values) of exchanges or events."""
     return [
         ((each.link.server, each.link.client), (*(getattr(each, name) for name in EXCHANGE), tuple(each.timing)))
         if isinstance(each, Exchange)
@@ -144,7 +144,7 @@ def untouched(before: Sequence[Carried], after: Sequence[Carried]) -> set[str]:
 
 
 def pack(carried: Sequence[Carried]) -> bytes:
-    """The connections as bytes, for a file in the output folder."""
+    """Pack the connections into bytes, for a file in the output folder."""
     return pickle.dumps(list(carried), protocol=4)
 
 
@@ -156,7 +156,7 @@ class PlainUnpickler(pickle.Unpickler):
 
 
 def unpack(data: bytes) -> list[Carried]:
-    """InputError: not the bytes of `pack`."""
+    """Unpack connections. Raises InputError for other bytes than those of `pack`."""
     try:
         return list(PlainUnpickler(io.BytesIO(data)).load())
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, IndexError) as error:

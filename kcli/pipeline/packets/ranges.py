@@ -53,7 +53,7 @@ def cut(file: StoredFile, range_bytes: int = RANGE_BYTES) -> list[Range]:
 
 
 def is_packed(place: Place) -> bool:
-    """Whether a file is compressed, by its first bytes. OSError."""
+    """Return whether a file is compressed, by its first bytes. Raises OSError."""
     with place.open() as opened:
         return bytes(opened.read(4)).startswith(PACKED)
 
@@ -103,7 +103,7 @@ class RangeEngine:
         return self.scatter.run(reader, data, limit)
 
     def finish(self) -> None:
-        """The range's packets are over."""
+        """Finish the range's packets."""
         self.scatter.finish()
 
 
@@ -112,7 +112,7 @@ class RangeSource:
     header."""
 
     def __init__(self, taken: Range, scatter: Scatter, found_secrets: Callable[[bytes], None] | None = None) -> None:
-        """found_secrets: takes parts of TLS key logs that stand in the range."""
+        """Open a range. found_secrets: takes parts of TLS key logs that stand in the range."""
         from kcli.core.capture.packets import PacketReader
 
         self.path = taken.uri
@@ -131,7 +131,7 @@ class RangeSource:
                 raise
 
     def check_start(self) -> None:
-        """InputError: the file is too short for a capture."""
+        """Raise InputError if the file is too short for a capture."""
         from kcli.core.capture.packets import PacketReader
 
         while len(self.file.data) < HEADER and self.file.fill():
@@ -143,7 +143,7 @@ class RangeSource:
         scatter.prime(self.reader, head)
 
     def opened(self) -> RangeFile:
-        """The file, at the next packet."""
+        """Return the file, at the next packet."""
         return self.file
 
     def close(self) -> None:
@@ -166,7 +166,7 @@ def read_all(file: Any, size: int) -> bytes:
 
 
 def find_begin(taken: Range, head: bytes) -> int:
-    """Where the first packet of a range begins; the range's end where there is none."""
+    """Return where the first packet of a range begins; the range's end where there is none."""
     from kcli.core.capture.packet_boundaries import Boundaries
 
     assert taken.end is not None
@@ -185,8 +185,9 @@ def find_begin(taken: Range, head: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Where a range's first packet began, and the one behind its last would begin; known, described: see
-    `kcli.core.capture.packet_shuffle.Scatter`."""
+    """The place where a range's first packet began, and where the one after its last would begin; known, described: see
+    `kcli.core.capture.packet_shuffle.Scatter`.
+    """
 
     taken: Range
     began: int

@@ -35,7 +35,7 @@ class Reading:
             pass
 
     def pieces(self, until: int = FOREVER) -> Iterator[None]:
-        """As `run`, a piece at a time."""
+        """Run a piece at a time."""
         for number, source, limit in by_time(self.queue, until):
             failures: list[InputError] = []
             for after in run_source(source, self.engine, limit, pass_over, failures, pass_over):  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ class SliceSource:
         self.reader: Any = None
 
     def look(self) -> int | None:
-        """Nanoseconds of the first packet; None: there is none."""
+        """Return the time (ns) of the first packet; None if there is none."""
         try:
             return self.begin()[1]
         finally:

@@ -85,7 +85,7 @@ class ResyncScanner(RowSource):
 
 
 def aim(heavy: Heavy, window_bytes: int) -> list[Window]:
-    """For each window of about so many bytes what may be read to find out how the connection stands there."""
+    """Return for each window of about `window_bytes` what may be read to find the connection's state there."""
     size = sum(each.bytes for each in heavy.staged)
     edges = [START, *moments(heavy.staged, max(1, -(-size // window_bytes)))]
     ends = [*edges[REACH:], *[FOREVER] * REACH]
@@ -93,7 +93,7 @@ def aim(heavy: Heavy, window_bytes: int) -> list[Window]:
 
 
 def find(window: Window, first: ResumePoint | None, options: dict[str, Any]) -> ResumePoint | None:
-    """An early moment of a window at which its connection is in step, and how it stands then; None: there is none.
+    """Return an early moment of a window at which its connection is in step, and its state then; None if there is none.
 
     first: as found in the first window; None: this is that one.
     """
@@ -115,7 +115,7 @@ def find(window: Window, first: ResumePoint | None, options: dict[str, Any]) -> 
 
 
 def resume_point(scanner: ResyncScanner, moment: int) -> ResumePoint | None:
-    """None where a request waits that came before one that was answered: its answer was missed."""
+    """Return the resume point; None where a request waits that came before an answered one: its response was missed."""
     flows = dump(scanner)
     if any(request[3] < scanner.asked for request in talk_of(flows[0])[4]["pending"]):
         return None
@@ -123,7 +123,7 @@ def resume_point(scanner: ResyncScanner, moment: int) -> ResumePoint | None:
 
 
 def place(heavy: Heavy, first: ResumePoint, found: Sequence[ResumePoint | None]) -> list[Window]:
-    """The windows, as they can be decoded. found: of each but the first as it was aimed at."""
+    """Return the windows, as they can be decoded. found: of each but the first as it was aimed at."""
     stands = [first]
     for each in found:
         if each is not None and each.ns > stands[-1].ns and is_same(first.flow, each.flow):
@@ -137,7 +137,7 @@ def place(heavy: Heavy, first: ResumePoint, found: Sequence[ResumePoint | None])
 
 
 def agrees(before: Decoded, window: Window) -> bool:
-    """Whether a window began as the one before it ended."""
+    """Return whether a window began as the one before it ended."""
     ended = [plainest(each) for each in before.under_way]
     return ended == list(window.carried) and before.last_ns == window.clock
 
@@ -157,7 +157,7 @@ def is_same(first: Carried, found: Carried) -> bool:
 
 
 def plainest(flow: Carried) -> Carried:
-    """Without its handshake, and without traces of a search for frames that is over."""
+    """Return a connection without its handshake, and without traces of a search for frames that is over."""
     *head, talk, said = flow[:8]
     if talk is None or talk[4] is None:
         return flow[:8]
@@ -167,7 +167,7 @@ def plainest(flow: Carried) -> Carried:
 
 
 def continued(before: ResumePoint, found: ResumePoint) -> ResumePoint:
-    """A resume point with what only the connection's start has, as it was known at the one before."""
+    """Return a resume point with what only the connection's start has, as it was known at the one before."""
     ends, client, _, _, _, old_sides, old_talk, said = before.flow
     _, _, last, reset, waits, sides, talk, _ = found.flow
     sides = tuple(continued_side(old, side) for old, side in zip(old_sides, sides, strict=True))

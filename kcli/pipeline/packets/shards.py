@@ -1,4 +1,4 @@
-"""What the tasks of the second stage decode: shares of the connections, and windows of a connection that is too big."""
+"""The tasks of the second stage: shares of the connections, and windows of a connection that is too big."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class Shard:
 
 
 def deal(scattered: Sequence[ShuffledRange], carried: Sequence[Carried], count: int) -> list[Shard]:
-    """The shares that have packets or connections, the biggest first. carried: open connections of all shares."""
+    """Return the shares that have packets or connections, the biggest first. carried: open connections
+    of all shares.
+    """
     made = []
     for number, kept in enumerate(dealt(carried, count)):
         staged = tuple(each for result in scattered for each in result.staged if each.share == number)
@@ -59,8 +61,9 @@ def dealt(carried: Sequence[Carried], count: int) -> list[tuple[Carried, ...]]:
 
 
 def split(share: Shard, window_bytes: int, clock: int) -> tuple[Shard, Heavy | None]:
-    """A share without the one connection that is bigger than a task should be, and that one; None where there is none.
-    clock: ns, of the end of the run before."""
+    """Split off the one connection of a share that is bigger than a task should be; None where there is none. clock:
+    ns, of the end of the run before.
+    """
     from kcli.core.capture.packet_shuffle import hash_of
 
     heavy, votes = heaviest(share.staged)
@@ -74,6 +77,7 @@ def split(share: Shard, window_bytes: int, clock: int) -> tuple[Shard, Heavy | N
 
 
 def heaviest(staged: Sequence[ShuffleFile]) -> tuple[int, int]:
-    """(hash of the connection that may have more bytes than all others, votes for it): it has at least so many bytes,
-    and at most half of all and half of those."""
+    """Return (hash of the connection that may have more bytes than all others, votes for it): it has at least so many
+    bytes, and at most half of all and half of those.
+    """
     return reduce(vote, ((each.heavy, each.votes) for each in staged), (0, 0))

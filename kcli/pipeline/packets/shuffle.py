@@ -28,7 +28,7 @@ COUNTS = (
 
 @dataclass(slots=True)
 class ShuffledRange:
-    """What became of a range. problem: what was wrong with the file, reported when all that could be read was."""
+    """The outcome of a range. problem: what was wrong with the file, reported when all that could be read was."""
 
     taken: Range
     began: int
@@ -50,7 +50,7 @@ class ShuffledRange:
     secrets: tuple[bytes, ...] = ()  # parts of TLS key logs that stand in the file
 
     def tcp_alone(self) -> ShuffledRange:
-        """Without what another task reports of the same range."""
+        """Return the result without what another task reports of the same range."""
         return ShuffledRange(
             self.taken, self.began, self.stopped, [], [], None, packets=self.tcp, tcp=self.tcp, payload=self.payload,
             first_ns=self.first_ns, last_ns=self.last_ns,
@@ -140,14 +140,14 @@ def read_range(
 
 
 def problem_text(error: InputError | OSError, uri: str) -> str:
-    """What is wrong with a file, in a line that names it."""
+    """Return an error of a file, in a line that names it."""
     if isinstance(error, InputError):
         return str(error) if error.file else f"{uri}: {error}"
     return f"{uri}: {error.strerror or error}"
 
 
 def gather_share(uris: Sequence[str], share: int, shares: int, folder: str) -> tuple[list[ShuffleFile], list[str]]:
-    """The packets of one share out of whole files, and what was wrong with those: for readers that cannot shuffle."""
+    """Return the packets of one share out of whole files, and the errors of those: for readers that cannot shuffle."""
     staged: list[ShuffleFile] = []
     problems: list[str] = []
     for number, uri in enumerate(uris):

@@ -43,7 +43,9 @@ class Origin:
 
     @classmethod
     def of(cls, uri: str) -> Origin | None:
-        """None where packets can't be found again by their place: compressed files, those of other machines, none."""
+        """Return the origin; None where packets can't be found again by their place: compressed files, those of other
+        machines.
+        """
         place = Place(uri)
         try:
             return None if place.remote or is_packed(place) else cls.marked(place.path)
@@ -52,12 +54,12 @@ class Origin:
 
     @classmethod
     def marked(cls, path: str) -> Origin:
-        """A capture on this machine as it is now. OSError."""
+        """Mark a capture on this machine as it is now. Raises OSError."""
         size = Path(path).stat().st_size
         return cls(path, size, fingerprint(StoredFile(path, size, 0)))
 
     def open(self) -> Any:
-        """InputError: it is not what it was, as happens where tcpdump writes a ring of files."""
+        """Open the capture. Raises InputError if it has changed, as happens where tcpdump writes a ring of files."""
         try:
             if fingerprint(StoredFile(self.path, self.size, 0)) != self.mark:
                 raise self.changed("it was written anew")
@@ -66,7 +68,7 @@ class Origin:
             raise self.changed(error.strerror or str(error)) from None
 
     def changed(self, why: str) -> InputError:
-        """The error for a capture that is not what it was."""
+        """Make the error for a capture that has changed."""
         return InputError(f"has changed while it was read: {why} (run again when it is left alone)", file=self.path)
 
 
@@ -98,12 +100,12 @@ class ShuffleFile:
         return self.slice(0)
 
     def slice(self, offset: int) -> Slice:
-        """From a place on."""
+        """Return the packets from an offset on."""
         return Slice(self.uri, self.link, offset, self.origin)
 
 
 def vote(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    """(connection, votes) of both together: the majority vote of Boyer and Moore, in pieces."""
+    """Return (connection, votes) of both together: the majority vote of Boyer and Moore, in pieces."""
     if one[0] == other[0]:
         return one[0], one[1] + other[1]
     more, less = (other, one) if other[1] > one[1] else (one, other)
@@ -120,7 +122,7 @@ class Slice:
     origin: Origin | None = None
 
     def open(self, new_reader: Callable[[], Any]) -> tuple[CaptureFile, Any]:
-        """Its packets, and a reader that knows their header. InputError, OSError."""
+        """Return its packets, and a reader that knows their header. Raises InputError, OSError."""
         from kcli.core.capture.packet_shuffle import pcap_header
 
         reader = new_reader()
@@ -152,7 +154,7 @@ class IndexedFile(CaptureFile):
         return self.offset
 
     def fill(self) -> bool:
-        """InputError: the capture is shorter than it was."""
+        """Read more bytes. Raises InputError if the capture is shorter than it was."""
         try:
             return super().fill()
         except EOFError as error:
@@ -164,13 +166,13 @@ class IndexedFile(CaptureFile):
 
 @contextlib.contextmanager
 def at_hand(slices: Sequence[Slice]) -> Iterator[list[Slice]]:
-    """The same files on this machine: those in an object store are copied here for the time being."""
+    """Yield the same files on this machine: those in an object store are copied here meanwhile."""
     with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
         yield [replace(each, uri=fetched(Place(each.uri), folder)) for each in slices]
 
 
 def fetched(place: Place, folder: str) -> str:
-    """Its local path."""
+    """Fetch a file, and return its local path."""
     if not place.remote:
         return place.path
     path = Path(folder) / place.name

@@ -1,4 +1,4 @@
-"""How the connections of captures share their packets, estimated from some stretches of them."""
+"""The skew of captures: how their connections share the packets, estimated from some stretches of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STRETCHES = 16  # of all files together, about
 
 
 def largest_share(files: Sequence[StoredFile], shares: int) -> float:
-    """Which part of TCP's packets, by their bytes, is in the largest of so many shares; 1.0 where that is not known."""
+    """Return the part of TCP's packets, by their bytes, in the largest of so many shares; 1.0 if unknown."""
     found = [0] * shares
 
     def note(share: int, _link: int, _first: int, _last: int, _packets: int, size: int, *_: Any) -> None:

@@ -69,12 +69,12 @@ class Heavy:
     clock: int = 0
 
     def windows(self, edges: Sequence[int]) -> list[Window]:
-        """Those between the edges (ns)."""
+        """Return the windows between the edges (ns)."""
         ends = [START, *edges, FOREVER]
         return [self.window(number, *pair) for number, pair in enumerate(pairwise(ends))]
 
     def window(self, number: int, after: int, until: int) -> Window:
-        """The window of this number, of the packets in (after, until] (ns)."""
+        """Return the window of this number, of the packets in (after, until] (ns)."""
         slices = tuple(each for file in self.staged for each in slice_of(file, after, until))
         size = sum(part.bytes for file in self.staged for part in file.parts if after < part.last_ns <= until)
         carried, clock = (self.carried, self.clock) if after == START else ((), 0)
@@ -97,7 +97,7 @@ def moments(staged: Sequence[ShuffleFile], count: int) -> list[int]:
 
 
 def slice_of(file: ShuffleFile, after: int, until: int) -> list[Slice]:
-    """One, or none where the file has no packet between the moments."""
+    """Return one slice, or none where the file has no packet between the moments."""
     rest = [number for number, part in enumerate(file.parts) if part.last_ns > after]
     if not rest or min(part.first_ns for part in file.parts[rest[0] :]) > until:
         return []

@@ -1,4 +1,4 @@
-"""What the core made as columns, on its way to Parquet: the rows of `exchanges`."""
+"""The core's columns on their way to Parquet: the rows of `exchanges`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ Dated = tuple[str, int, Any, bool]  # table, day since 1970, record batch, wheth
 
 
 class ExchangeColumns:
-    """What `ExchangeRows.take_columns` gives, as Arrow arrays. name_of: an API's name by its number. fields: of
-    messages, that `ExchangeRows` was asked for."""
+    """The columns of `ExchangeRows.take_columns`, as Arrow arrays. name_of: an API's name by its number. fields: of
+    messages, that `ExchangeRows` was asked for.
+    """
 
     def __init__(self, taken: dict[str, Any], name_of: Callable[[int], str | None], fields: Sequence[str] = ()) -> None:
         self.taken = taken
@@ -31,7 +32,7 @@ class ExchangeColumns:
         self.nameless[numpy.frombuffer(taken["nameless"], numpy.int32)] = True
 
     def batches(self) -> Iterator[Dated]:
-        """Of `exchanges`."""
+        """Yield the batches of `exchanges`."""
         yield from by_day("exchanges", self.batch, self.days, self.nameless)
 
     @cached_property
@@ -48,12 +49,12 @@ class ExchangeColumns:
         return self.arrays(*names_of(WHO))
 
     def arrays(self, *names: str) -> list[Any]:
-        """Columns of `exchanges` by name."""
+        """Return columns of `exchanges` by name."""
         return arrays_of(self.made, names, stored_schema("exchanges"))
 
 
 def by_day(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:
-    """The rows of a batch, a batch for each day; those that lack topic names apart."""
+    """Yield the rows of a batch, a batch for each day; those that lack topic names apart."""
 
     kinds = days * 2 + nameless
     if kinds.min() == kinds.max():

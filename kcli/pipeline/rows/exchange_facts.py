@@ -26,7 +26,7 @@ OF_EXCHANGES = (
 
 
 def fact_batch(columns: ExchangeColumns) -> Any:
-    """The rows of these exchanges, as a record batch."""
+    """Return the rows of these exchanges, as a record batch."""
     import pyarrow
 
     keys = columns.rows.key

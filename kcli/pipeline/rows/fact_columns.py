@@ -1,4 +1,4 @@
-"""What the core counted over single connections, as record batches of the facts about them."""
+"""The core's counts over single connections, as record batches of the facts about them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FactColumns:
         )
 
     def batches(self) -> Iterator[tuple[str, Any]]:
-        """(table, record batch) for each table that has rows."""
+        """Yield (table, record batch) for each table that has rows."""
         import pyarrow
 
         made = (
@@ -52,7 +52,7 @@ class FactColumns:
         )
 
     def used(self, rows: Rows) -> list[Any]:
-        """Which versions were used by whom."""
+        """Return which versions were used, and by which clients."""
         return [
             *self.who(rows), *self.said(rows.voice), integers(rows.key, "int16"), integers(rows.version, "int16"),
             integers(rows.count_, "int64"), integers(self.is_free(rows), "bool"),
@@ -65,7 +65,7 @@ class FactColumns:
         yield integers(numpy.array([talk.negotiates for talk in self.voices], bool)[numbers], "bool")
 
     def is_free(self, rows: Rows) -> Any:
-        """Whether another version than the newest one offered was used."""
+        """Return whether another version than the newest one offered was used."""
         used, index = numpy.unique(rows.voice, return_inverse=True)
         newest = numpy.full((len(used), KEYS + 1), -1)
         for row, number in enumerate(used.tolist()):
@@ -76,7 +76,7 @@ class FactColumns:
         return newest[index, keys] != rows.version
 
     def summed(self, rows: Rows) -> list[Any]:
-        """What each connection comes to."""
+        """Return the sums of each connection."""
         quiet, clientless = rows.requests == 0, rows.client < 0
         counts = (rows.requests, rows.unanswered, rows.failed, rows.request_bytes, rows.response_bytes)
         return [
@@ -89,7 +89,7 @@ class FactColumns:
         ]  # fmt: skip
 
     def came_of(self, rows: Rows) -> list[Any]:
-        """What came of asking for a partition: answers of one kind in a row."""
+        """Return the outcomes of asking for a partition: responses of one kind in a row."""
         connection, client_id, address = self.who(rows)
         return [
             connection, Among(self.servers, self.server_of[rows.link]).dictionary(), client_id, address,

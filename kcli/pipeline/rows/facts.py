@@ -14,7 +14,7 @@ REMEMBERED = 1 << 16  # connections, and what was said in answers to ApiVersions
 
 
 class ClientUses:
-    """What ApiVersions said on each connection (as `kcli audit` counts).
+    """The clients' versions by ApiVersions on each connection (as `kcli audit` counts).
 
     A voice is what client and broker of a connection have said of themselves; connections share them, by number.
     """
@@ -26,7 +26,7 @@ class ClientUses:
         self.heard: dict[tuple[int, bytes, bytes], int] = {}
 
     def learn(self, item: Exchange, voice: int) -> int:
-        """The voice after an ApiVersions on a connection that had `voice` before."""
+        """Return the voice after an ApiVersions on a connection that had `voice` before."""
         key = voice, item.request_frame[8:], (item.response_frame or b"")[4:]
         number = self.heard.get(key)
         if number is None:
@@ -56,7 +56,7 @@ class ClientUses:
             del self.talks[connection]
 
     def number(self, talk: Talk) -> int:
-        """The number of a voice, a new one where nobody had the same."""
+        """Return the number of a voice, a new one where none has the same."""
         number = self.numbers.setdefault(said(talk), len(self.voices))
         if number == len(self.voices):
             self.voices.append(talk)
@@ -68,7 +68,7 @@ def said(talk: Talk) -> tuple[Any, ...]:
 
 
 def snapshot_parts(item: Exchange) -> Iterator[tuple[Any, ...]]:
-    """Rows of `snapshot_parts`, behind who asked."""
+    """Yield rows of `snapshot_parts`, after the columns of the exchange."""
     asked = {
         (topic["name"], each["partition"]): each
         for topic in (item.request or {})["topics"]

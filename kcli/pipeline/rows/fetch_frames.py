@@ -20,7 +20,7 @@ FRAMED = (FETCH, LIST_OFFSETS, OFFSET_FETCH)  # API keys: fetches, and what lets
 
 
 def filled(response: bytes, cuts: bytes) -> bytes:
-    """The response at its full size, with zeroes for records."""
+    """Return the response at its full size, with zeroes for records."""
     if not cuts:
         return response
     parts: list[bytes] = []
@@ -32,7 +32,7 @@ def filled(response: bytes, cuts: bytes) -> bytes:
 
 
 def frame_batch(columns: ExchangeColumns) -> Any:
-    """The rows among these exchanges, as a record batch; None where there are none."""
+    """Return the rows among these exchanges, as a record batch; None where there are none."""
     import pyarrow
 
     rows, requests, responses, cuts = columns.taken["frames"]

@@ -1,4 +1,4 @@
-"""Where the fetches of a connection stand in partitions, over the edges of runs and of windows.
+"""The positions of a connection's fetches in partitions, over the edges of runs and of windows.
 
 The core follows each connection's positions, and gives them out as bytes: rows of (partition's key, effective offset,
 high watermark and log start offset as last seen). A run goes on with those of the run before. A window begins without:
@@ -53,7 +53,8 @@ def merged(before: bytes, after: bytes) -> bytes:
 
 
 def go_on(windows: Sequence[Decoded], uri_of: Any) -> list[Completion]:
-    """The files to complete of a connection's windows, in order; the last window's positions become those of all.
+    """Return the files to complete of a connection's windows, in order; the last window's positions become those of
+    all.
 
     uri_of: gives the URI of a file by its path in the run's folder.
     """
@@ -70,7 +71,7 @@ def go_on(windows: Sequence[Decoded], uri_of: Any) -> list[Completion]:
 
 
 def completed(rows: Any, known: dict[int, list[int]]) -> Any:
-    """Rows of `fetch_partitions`, with the positions that they lack. known: by the partition's key."""
+    """Complete rows of `fetch_partitions` with the positions that they lack. known: by the partition's key."""
     import pyarrow.compute
 
     columns = [rows.column(name).combine_chunks() for name in SEEN]
@@ -87,6 +88,6 @@ def completed(rows: Any, known: dict[int, list[int]]) -> Any:
 
 
 def key_of(topic_id: str | None, topic: str | None, partition: int) -> int:
-    """The partition's key in positions."""
+    """Return the partition's key in positions."""
     name = uuid_bytes(topic_id) if topic_id is not None else (topic or "").encode()
     return position_key(name, topic_id is not None, partition)

@@ -85,18 +85,18 @@ def partitions_of(topics: Iterable[dict[str, Any]], name: str) -> list[str]:
 
 
 def completed(item: Exchange) -> int:
-    """When an exchange was complete (ns)."""
+    """Return when an exchange was complete (ns)."""
     return item.response_ns or item.request_ns
 
 
 def error_of(answer: dict[str, Any]) -> str | None:
-    """The name of an answer's error; None without one."""
+    """Return the name of a response's error; None without one."""
     code = answer.get("errorCode")
     return error_name(code) if code else None
 
 
 def first_of(message: dict[str, Any], *names: str) -> Any:
-    """The first of these fields that the message has."""
+    """Return the first of these fields that the message has."""
     return next((message[name] for name in names if name in message), None)
 
 

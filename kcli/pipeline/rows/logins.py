@@ -1,4 +1,4 @@
-"""Who connections logged in as.
+"""The logins of connections.
 
 SaslAuthenticate says it (KIP-152). A message of PLAIN is a credential, name and password in one: its name is shown
 where secrets are. That of SCRAM says the name alone.
@@ -20,7 +20,9 @@ SCRAM = re.compile(
 
 
 def name_of_login(token: bytes) -> str | None:
-    """The user in a client's first token of PLAIN (RFC 4616) or SCRAM; None where it is another's, or a later one."""
+    """Return the user in a client's first token of PLAIN (RFC 4616) or SCRAM; None where it is another's, or a later
+    one.
+    """
     try:
         text = token.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Which exchanges are put row by row, and by what."""
+"""The exchanges that are put row by row, and the makers of their rows."""
 
 from __future__ import annotations
 

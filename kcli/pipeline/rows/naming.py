@@ -30,7 +30,7 @@ def texts_of(names: Names) -> dict[str, str]:
 
 
 def names_in(uri: str) -> Names:
-    """What a file of `topic_names` says, the first time for each topic id."""
+    """Return the names in a file of `topic_names`, each with the first time of its topic id."""
     import pyarrow.parquet
 
     with Place(uri).open() as file:
@@ -88,11 +88,13 @@ class TopicNames:
         self.known: Names = {}
 
     def read(self) -> Names:
-        """The first time each topic id had a name, over all runs."""
+        """Return the first time each topic id had a name, over all runs."""
         return self.named_in(self.context.files("topic_names"))
 
     def named_in(self, uris: Sequence[str]) -> Names:
-        """The first time each topic id had a name, in files of `topic_names`, each of which is read once a run."""
+        """Return the first time each topic id had a name, in files of `topic_names`, each of which is
+        read once a run.
+        """
         known: dict[str, tuple[str, int]] = {}
         for uri in uris:
             if uri not in self.heard:
@@ -118,8 +120,9 @@ class TopicNames:
 
 
 def to_name(decoded: Decoded, topics: set[str]) -> list[Written]:
-    """The files that have topic ids without a name, of which these have one now. What Kafka keeps for itself is not
-    looked for in rows: where such an id has a name all the same, all rows may lack it."""
+    """Return the files that have topic ids without a name, of which these have one now. Ids that Kafka keeps for itself
+    are not looked for in rows: where such an id has a name all the same, all rows may lack it.
+    """
     everywhere = not topics.isdisjoint(KEPT)
     files = [file for file in (*decoded.files, *decoded.passing) if file.table in NAMED]
     return [file for file in files if topics and (file.nameless or everywhere)]

@@ -21,7 +21,7 @@ BODIES = ("request", "response")
 
 
 def noted_batch(columns: ExchangeColumns) -> Any:
-    """The rows among these exchanges, as a record batch; None where there are none."""
+    """Return the rows among these exchanges, as a record batch; None where there are none."""
     import pyarrow
 
     waits, keys = columns.made.field("throttle_ms"), columns.rows.key
@@ -41,5 +41,5 @@ def noted_batch(columns: ExchangeColumns) -> Any:
 
 
 def wait_text(wait: int) -> bytes:
-    """A response that says nothing but how long to wait (ms)."""
+    """Return a response that has nothing but how long to wait (ms)."""
     return b'{"throttleTimeMs":%d}' % wait

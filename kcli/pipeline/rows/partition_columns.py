@@ -1,4 +1,4 @@
-"""What the core read of partitions as columns, as record batches of the tables about them."""
+"""The core's columns of partitions, as record batches of the tables about them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class PartitionColumns:
         self.exchanges = Exchanges(columns.taken, columns.who, columns.rows.version)
 
     def batches(self, wanted: Container[str]) -> Iterator[Dated]:
-        """For each table and day that has rows. wanted: names of tables."""
+        """Yield the batches of each table and day that has rows. wanted: names of tables."""
         for table, index, batch in self.tables(wanted):
             yield from by_day(table, batch, self.columns.days[index], self.columns.nameless[index])
 
     def tables(self, wanted: Container[str]) -> Iterator[tuple[str, Any, Any]]:
-        """(table, of each row the number of its exchange, record batch) for each wanted table that has rows."""
+        """Yield (table, of each row the number of its exchange, record batch) for each wanted table that has rows."""
         import pyarrow
 
         for name, table in PARTITION_TABLES.items():

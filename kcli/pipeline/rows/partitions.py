@@ -1,4 +1,4 @@
-"""What Fetch, Produce and ShareFetch say of each partition, of exchanges in which the core does not find it."""
+"""Partitions of Fetch, Produce and ShareFetch, in exchanges in which the core does not find them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Partition:
         return self.topic_id or self.topic, self.index
 
     def loaded(self, asked: dict[str, int], answered: dict[str, int]) -> tuple[Any, ...]:
-        """As the core's `Partitions.load` takes it. asked, answered: the column of each field."""
+        """Return the partition as the core's `Partitions.load` takes it. asked, answered: the column of each field."""
         return (
             None if self.topic is None else self.topic.encode("utf-8", "replace"),
             None if self.topic_id is None else uuid_bytes(self.topic_id),
@@ -41,7 +41,7 @@ class Partition:
 
 
 def numbers(said: dict[str, Any] | None, columns: dict[str, int], index: int) -> list[int | None] | None:
-    """A side's numbers by column; None: it says nothing."""
+    """Return a side's numbers by column; None if it has none."""
     if said is None:
         return None
     made: list[int | None] = [index, *[None] * (COLUMNS - 1)]
@@ -55,7 +55,7 @@ def numbers(said: dict[str, Any] | None, columns: dict[str, int], index: int) ->
 
 
 def of_fetch(item: Exchange) -> list[Partition]:
-    """Every partition asked for, in order, then those answered without."""
+    """Return every partition asked for, in order, then those answered without."""
     found: dict[tuple[str | None, int], Partition] = {}
     for name, topic_id, each in partitions_in(item, item.request, "topics", "partitions"):
         partition = Partition(name, topic_id, each["partition"], asked=each)
@@ -69,7 +69,7 @@ def of_fetch(item: Exchange) -> list[Partition]:
 
 
 def of_produce(item: Exchange) -> list[Partition]:
-    """Every partition that was produced to, with its answer where there is one."""
+    """Return every partition that was produced to, with its response where there is one."""
     found: dict[tuple[str | None, int], Partition] = {}
     for name, topic_id, each in partitions_in(item, item.request, "topicData", "partitionData"):
         partition = Partition(name, topic_id, each["index"], asked=each, records=each.get("records"))
@@ -82,7 +82,7 @@ def of_produce(item: Exchange) -> list[Partition]:
 
 
 def of_share_fetch(item: Exchange) -> list[Partition]:
-    """Every partition that was answered about (KIP-932)."""
+    """Return every partition that was answered (KIP-932)."""
     return [
         Partition(name, topic_id, each["partitionIndex"], answered=each, records=each.get("records"))
         for name, topic_id, each in partitions_in(item, item.response, "responses", "partitions")
@@ -99,7 +99,9 @@ WALKS: dict[int, Walk] = {
 
 
 def loaded(item: Exchange) -> tuple[Any, ...] | None:
-    """The partitions of an exchange, as the core's `Partitions.load` takes them; None where it can't be decoded."""
+    """Return the partitions of an exchange, as the core's `Partitions.load` takes them; None where it
+    can't be decoded.
+    """
     if item.request is None or (item.response is None and item.response_frame is not None):
         return None
     walk, asked, answered, own = WALKS[item.api_key]

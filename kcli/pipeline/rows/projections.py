@@ -1,4 +1,4 @@
-"""What the core selects of Fetch and Produce for the tables: lists of paths for each side, in the order of its rows."""
+"""The core's selection of Fetch and Produce for the tables: lists of paths for each side, in the order of its rows."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ ENDPOINTS = ("nodeEndpoints[].nodeId?", "nodeEndpoints[].port?", "nodeEndpoints[
 
 
 class Paths(NamedTuple):
-    """What is selected of one side: of the message itself, its partitions, and a column of the core for each field of a
-    partition; records stand behind them, beside: what else stands in the message."""
+    """The selection of one side: of the message itself, its partitions, and a column of the core for each field of a
+    partition; records stand behind them, beside: what else stands in the message.
+    """
 
     own: tuple[str, ...]
     partitions: str
@@ -80,8 +81,9 @@ SIDES: dict[int, tuple[Paths, Paths]] = {
 
 
 def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
-    """Of Fetch or Produce; None where the core can't read that version: one of a dialect, perhaps, without what is
-    needed."""
+    """Return the layout of Fetch or Produce; None where the core can't read that version: one of a dialect, perhaps,
+    without what is needed.
+    """
     from kcli.core.columns.exchange_columns import Layout
 
     asked, answered = SIDES[api_key]
@@ -91,7 +93,7 @@ def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
 
 
 def side(message: MessageCodec, paths: Paths) -> Side | None:
-    """(selection, columns by slot, whether records stand behind them, whether topics go by ids)."""
+    """Return (selection, columns by slot, whether records follow them, whether topics go by ids)."""
     try:
         selection = message.select(paths.all)
     except UsageError:

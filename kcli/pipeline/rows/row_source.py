@@ -47,7 +47,7 @@ class Packets(Protocol):
 
 
 def ignored(*_batch: Any) -> None:
-    """Rows that are columns are not wanted, or taken where they are made."""
+    """Ignore rows that are columns: they are not wanted, or taken where they are made."""
 
 
 PutBatch = Callable[[str, int, Any, bool], None]
@@ -73,8 +73,9 @@ class RowSource(Sink):
         chosen: Filter = ALL,
         **options: Any,
     ) -> None:
-        """put_batch(table, day, batch, nameless): takes rows that are columns. paths: for `read`; whoever runs packets
-        needs none."""
+        """Prepare to make rows. put_batch(table, day, batch, nameless): takes rows that are columns. paths: for `read`;
+        whoever runs packets needs none.
+        """
         self.put_batch, self.wanted_tables = put_batch, wanted
         # The fields of messages that the core makes columns of.
         of_tables = {"exchange_facts": FIELDS, "noted_exchanges": ("throttle_ms",), "exchanges": EXCHANGE_FIELDS}
@@ -95,7 +96,7 @@ class RowSource(Sink):
             self.engine.count_tcp(self.tcp)
 
     def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """Have exchanges go to the core's columns where no more is chosen than a time."""
+        """Prepare the core's columns for exchanges where no more is chosen than a time."""
         from kcli.core.columns.exchange_columns import ExchangeRows
 
         self.bodies = capture.bodies
@@ -123,20 +124,20 @@ class RowSource(Sink):
     # Called by the core for exchanges that it makes columns of
 
     def layout(self, api_key: int, version: int) -> Any:
-        """Where the core finds the columns of a Fetch or Produce version; None: it can't read that version."""
+        """Return where the core finds the columns of a Fetch or Produce version; None if it can't read that version."""
         return layout(self.bodies, api_key, version)
 
     def fields(self, api_key: int, version: int) -> Any:
-        """The fields of this version that the core makes columns of."""
+        """Return the fields of this version that the core makes columns of."""
         return fields_of(self.bodies, api_key, version, self.field_names)
 
     def voice(self, link: bytes) -> int:
-        """Of a connection that is new to the core."""
+        """Return the voice of a connection that is new to the core."""
         talk = self.rows.uses.talks.get(link.decode())
         return 0 if talk is None else self.rows.uses.number(talk)
 
     def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
-        """The voice of a connection after this ApiVersions, when it had `voice` before."""
+        """Return the voice of a connection after this ApiVersions, when it had `voice` before."""
         return self.rows.uses.learn(self.capture.handover.exchange_of(link, *exchange), voice)
 
     def learn(self, link: bytes, *exchange: Any) -> None:
@@ -144,7 +145,7 @@ class RowSource(Sink):
         self.learn_from(self.capture.handover.exchange_of(link, *exchange))
 
     def partitions(self, link: bytes, *exchange: Any) -> Any:
-        """The partitions of an exchange in which the core does not find them."""
+        """Return the partitions of an exchange in which the core does not find them."""
         return loaded(self.capture.handover.exchange_of(link, *exchange))
 
     def more(self, link: bytes, *exchange: Any) -> None:
@@ -217,8 +218,9 @@ class RowSource(Sink):
         self.rows.learn(item, item.response_ns or item.request_ns)
 
     def run(self, opened: Opened, until: int = FOREVER, before_end: Callable[[], None] = lambda: None) -> None:
-        """Rows of packets up to a moment (ns). Where there are none behind that, connections still open are ended.
-        before_end: called when all packets were read, before that."""
+        """Make rows of packets up to a moment (ns). Where there are none after that, connections still open are ended.
+        before_end: called when all packets were read, before that.
+        """
         with contextlib.closing(opened(self.engine, self.new_reader)) as packets:
             packets.run(until)
         self.flush(last=True)

@@ -1,4 +1,4 @@
-"""What requests and their answers say, read once for all that say the same.
+"""Requests and their responses, read once for all that are the same.
 
 Heartbeats, Metadata, commits without news, transactions of the same partitions: byte for byte they repeat. What a maker
 puts of the first is kept under a number, and each exchange is a row of numbers; `kcli.tables.rule_facts.calls_query`

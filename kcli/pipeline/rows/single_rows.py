@@ -28,7 +28,7 @@ class Rows:
     """
 
     def __init__(self, put: Put, wanted: frozenset[str], makers: Mapping[int, Maker] | None = None) -> None:
-        """makers: by API; None: MAKERS."""
+        """Prepare to put rows. makers: by API; None: MAKERS."""
         self.put = put
         self.makers = MAKERS if makers is None else makers
         self.wanted = wanted
@@ -38,7 +38,7 @@ class Rows:
         self.exchanges = self.events = 0
 
     def put_to(self, put: Put) -> None:
-        """From here on rows go elsewhere."""
+        """Put rows elsewhere from here on."""
         self.put = put
 
     def say(self, table: str, row: tuple[Any, ...]) -> None:
@@ -66,7 +66,7 @@ class Rows:
                 self.put("topic_names", (topic_id, name, since))
 
     def event(self, item: Event, inside: bool = False) -> None:
-        """inside: its bytes are in an exchange, too."""
+        """Put a row of an event. inside: its bytes are in an exchange, too."""
         self.events += 1
         data = None if item.data is None or item.hidden else item.data[:DATA_BYTES]
         row = (item.ns // 1000, item.kind, item.connection, item.sender, item.file, item.offset, item.size)
@@ -75,13 +75,13 @@ class Rows:
 
 
 def who_of(item: Exchange) -> tuple[Any, ...]:
-    """The columns that all tables of exchanges begin with."""
+    """Return the columns that all tables of exchanges begin with."""
     ends = (item.connection, item.link.server, item.link.client)
     return (item.request_ns // 1000, *ends, item.client_id, item.correlation_id, item.api_version)
 
 
 def named(value: Any) -> Iterator[tuple[str, str]]:
-    """(id, name) of each topic that has both."""
+    """Yield (id, name) of each topic that has both."""
     if isinstance(value, list):
         for each in value:
             yield from named(each)

@@ -18,8 +18,9 @@ COUNTS = ("segments", "bytes", "data_segments", "resent", "holes", "out_of_order
 def tcp_batch(
     ends: Sequence[tuple[str, str, str]], data: bytes, servers: Container[str] = (), ports: Collection[int] = ()
 ) -> Any:
-    """A record batch of what `TcpFacts.take` gives. servers: ends that Kafka's requests were sent to. ports:
-    connections without one of them are left out, if there are any."""
+    """Return a record batch of what `TcpFacts.take` gives. servers: ends that Kafka's requests were sent to. ports:
+    connections without one of them are left out, if there are any.
+    """
     import numpy
     import pyarrow
 
@@ -62,8 +63,9 @@ def port_of(end: str) -> int:
 
 
 def guessed_client(ends: Sequence[tuple[str, str, str]], servers: Container[str]) -> Any:
-    """The end that connected, where that was not seen: it is no server, or has the higher port, as ephemeral ones "
-    "are."""
+    """Return the end that connected, where that was not captured: it is no server, or has the higher port, as ephemeral
+    ones are.
+    """
     import numpy
 
     def rank(end: str) -> tuple[bool, int]:
@@ -73,7 +75,7 @@ def guessed_client(ends: Sequence[tuple[str, str, str]], servers: Container[str]
 
 
 def columns_of(by: dict[str, Any], schema: Any) -> Iterator[Any]:
-    """The columns of one end, in the order of the table."""
+    """Yield the columns of one end, in the order of the table."""
     alive = by["unacked_ns"] > 0
     for name in COUNTS:
         yield integers(by[name], "int64")

@@ -39,13 +39,13 @@ def partitions_added(asked: dict[str, Any]) -> list[str] | None:
 
 
 def known(asked: int | None, answered: int | None) -> int | None:
-    """A producer's id or epoch: as it says, or as it is told; None: neither."""
+    """Return a producer's id or epoch, of the request or else of the response; None: neither."""
     found = answered if asked in (None, -1) else asked
     return None if found == -1 else found
 
 
 def first_error(value: Any) -> str | None:
-    """The first error in an answer, on any level."""
+    """Return the first error in a response, on any level."""
     if isinstance(value, list):
         return next((found for each in value if (found := first_error(each))), None)
     if not isinstance(value, dict):

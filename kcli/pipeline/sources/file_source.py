@@ -1,4 +1,4 @@
-"""What the data sources have in common: paths, options, columns, and rows as Arrow batches."""
+"""The common part of the data sources: paths, options, columns, and rows as Arrow batches."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ Column = tuple[str, str]  # name, Spark's type
 
 
 class Input(InputPartition):
-    """What one task reads."""
+    """The input of one task."""
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)
 
 
 def shows_secrets(options: Mapping[str, str]) -> bool:
-    """The option `secrets` = "true": else passwords, keys and tokens are left out."""
+    """Return the option `secrets` = "true": else passwords, keys and tokens are left out."""
     return options.get("secrets", "").lower() == "true"
 
 
 class KcliSource(DataSource):
-    """What the sources have in common: paths, options, columns. Subclasses say `columns`, `suffixes` and `reading`."""
+    """The common part of the sources: paths, options, columns. Subclasses say `columns`, `suffixes` and `reading`."""
 
     columns: Sequence[Column] = ()
     suffixes: tuple[str, ...] = CAPTURES
@@ -49,7 +49,7 @@ class KcliSource(DataSource):
         return ", ".join(f"`{name}` {kind}" for name, kind in self.chosen())
 
     def chosen(self) -> list[Column]:
-        """The columns that are asked for, all without the option."""
+        """Return the columns that are asked for, all without the option."""
         names = self.options.get("columns")
         if not names:
             return list(self.columns)
@@ -61,7 +61,7 @@ class KcliSource(DataSource):
         return [(name, known[name]) for name in wanted]
 
     def files(self) -> list[StoredFile]:
-        """The files behind the option `path`. UsageError: there is none. InputError: no such file."""
+        """Return the files of the option `path`. Raises UsageError without it, InputError: no such file."""
         path, paths = self.options.get("path"), self.options.get("paths")
         if not path and not paths:
             raise UsageError(f"{self.name()} needs a path: .load(path)")
@@ -74,11 +74,11 @@ class KcliSource(DataSource):
     # For subclasses
 
     def inputs(self) -> list[Any]:
-        """What each task gets."""
+        """Return the input of each task."""
         return list(self.files())
 
     def rows(self, task: Any, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-        """The rows of a task, all columns; a column that is not wanted may be None."""
+        """Yield the rows of a task, all columns; a column that is not wanted may be None."""
         raise NotImplementedError
 
 
@@ -118,7 +118,7 @@ class FileReader(DataSourceReader):
             yield self.batch(rows)
 
     def batch(self, rows: list[tuple[Any, ...]]) -> Any:
-        """These rows as an Arrow batch of the wanted columns."""
+        """Return these rows as an Arrow batch of the wanted columns."""
         import pyarrow
 
         names = [name for name, _ in self.source.columns]
@@ -139,7 +139,7 @@ class FilteringReader(FileReader):
 
 
 def arrow_type(kind: str) -> Any:
-    """Arrow's type of one of Spark's."""
+    """Return Arrow's type of one of Spark's."""
     import pyarrow
 
     if kind == "timestamp":

@@ -39,7 +39,7 @@ def is_there(found: Any, _nothing: Any) -> bool:
 
 
 def split(filters: Iterable[Any], columns: Sequence[str]) -> tuple[list[Test], list[Any]]:
-    """(those that can be judged here, those that Spark has to)."""
+    """Split filters into (those that can be judged here, those that Spark has to)."""
     tests: list[Test] = []
     rest: list[Any] = []
     for each in filters:
@@ -65,7 +65,7 @@ def test_of(each: Any, columns: Sequence[str]) -> Test | None:
 
 
 def plain(value: Any) -> Any:
-    """A time as the rows have it: microseconds since 1970."""
+    """Return a time as the rows have it: microseconds since 1970."""
     if isinstance(value, datetime):
         return round(value.timestamp() * 1_000_000)
     return value

@@ -41,7 +41,7 @@ class PacketSource(KcliSource):
             yield from self.packets(source, task, wanted)
 
     def packets(self, source: RangeSource, task: Range, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-        """Rows of a range's packets."""
+        """Yield rows of a range's packets."""
         file, reader = source.file, source.reader
         shown = "data" in wanted
         named = "connection" in wanted
@@ -62,14 +62,15 @@ class PacketSource(KcliSource):
                 return
 
     def damaged(self, uri: str, why: str) -> None:
-        """InputError, where the option `damage` = "fail" asks for one."""
+        """Raise InputError, where the option `damage` = "fail" asks for one."""
         if self.options.get("damage") == "fail":
             raise InputError(why, file=uri)
 
 
 def connection_text(key: bytes) -> str:
-    """ "address:port-address:port" of the core's key: two addresses of 16 bytes in the machine's words, two ports, 4
-    or 6."""
+    """Return "address:port-address:port" of the core's key: two addresses of 16 bytes in the machine's words, two
+    ports, 4 or 6.
+    """
     import struct
 
     a_high, a_low, b_high, b_low, a_port, b_port, version = struct.unpack_from("=QQQQHHH", key)
@@ -131,6 +132,6 @@ EXCHANGES = frozenset({"exchanges"})
 
 
 def rows_of(batch: Any) -> Iterator[tuple[Any, ...]]:
-    """The rows of a record batch, times in microseconds since 1970."""
+    """Return the rows of a record batch, times in microseconds since 1970."""
     times = batch.column("timestamp").view("int64")
     return zip(times.to_pylist(), *(each.to_pylist() for each in batch.columns[1:]), strict=True)

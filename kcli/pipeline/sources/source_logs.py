@@ -59,7 +59,7 @@ class SegmentSource(KcliSource):
                 yield (task.uri, topic, partition, record.offset, when, record.key, value, names, decoded, *head)
 
     def decoder(self, topic: str | None) -> Any:
-        """What turns key and value of a topic's records into JSON; None for ordinary topics."""
+        """Return the decoder of a topic's keys and values into JSON; None for ordinary topics."""
         from kcli.records.internal import TOPICS, record_members
 
         named = self.options.get("topic", topic)
@@ -75,7 +75,7 @@ class SegmentSource(KcliSource):
 
 
 def shown_value(value: bytes | None, secrets: bool) -> bytes | None:
-    """A record's value; for a secret its JSON form."""
+    """Return a record's value; for a secret its JSON form."""
     from kcli.records.secrets import is_secret_value
 
     if value is None or secrets or not is_secret_value(value):
@@ -84,12 +84,12 @@ def shown_value(value: bytes | None, secrets: bool) -> bytes | None:
 
 
 def folder_of(uri: str) -> str:
-    """The name of the folder that a file lies in."""
+    """Return the name of the folder that a file lies in."""
     return uri.partition("?")[0].rpartition("/")[0].rpartition("/")[2]
 
 
 def batches_of(uri: str, failing: bool) -> Iterator[Any]:
-    """The batches of a segment, read in pieces. Zeroes at its end are room not used yet."""
+    """Yield the batches of a segment, read in pieces. Zeroes at its end are room not used yet."""
     from kcli.records.batches import scan
 
     with Place(uri).open() as file:
