@@ -23,7 +23,7 @@ export CCACHE_NOHASHDIR := 1
 endif
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*/*.$(kind)))
 
-.PHONY: help demo test check suite unit real bench fuzz sanitized soak churn quorums layouts man tables metrics docs dist format clean
+.PHONY: help demo test check suite unit real bench fuzz sanitized soak churn quorums layouts man tables metrics docs sbom dist format clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -83,6 +83,10 @@ metrics: $(VENV)/built  ## Write the page of all metrics and the dashboard anew 
 
 docs: $(VENV)/built $(foreach extra,docs sql,$(VENV)/extra-$(extra))  ## The site in build/site: docs/, and pages made of the message tables and the rules of diagnose
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict --quiet
+
+sbom: $(VENV)/built $(VENV)/extra-dev $(VENV)/extra-release  ## What kcli stands on, as a CycloneDX file, build/sbom.json
+	@mkdir -p build
+	$(BIN)/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --output-reproducible --output-file build/sbom.json
 
 dist: $(VENV)/built $(VENV)/extra-dev  ## A wheel and an sdist in dist/
 	$(BIN)/python -m build --no-isolation

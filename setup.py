@@ -19,6 +19,7 @@ CORE = Path("kcli/core")
 HEADERS = sorted(CORE.glob("*/*.h"))
 COMPILE = ["-O3", "-fno-plt", "-fvisibility=hidden", "-Wno-unused-function"]
 CHECKS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+STRIP = ["-Wl,-S"]  # what debuggers read is two thirds of a module
 SANITIZE = ["-O1", "-g1", "-fno-omit-frame-pointer", "-Wno-unused-function", *CHECKS]
 DIRECTIVES = {
     "language_level": 3,
@@ -34,7 +35,7 @@ DIRECTIVES = {
 def extensions() -> list[Extension]:
     sanitized = "KCLI_SANITIZE" in os.environ
     options = SANITIZE if sanitized else COMPILE
-    linked = CHECKS if sanitized else []
+    linked = CHECKS if sanitized else STRIP
     return [
         Extension(
             ".".join(path.with_suffix("").parts),

@@ -1,0 +1,54 @@
+"""Extras, recipes and the container file name what pyproject.toml has."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kcli
+
+yaml = pytest.importorskip("yaml")
+
+ROOT = Path(__file__).parents[1]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+FOR_DEVELOPERS = {"all", "bench", "dev", "docs", "release"}
+
+
+def extras_in(text: str) -> set[str]:
+    return {name for found in re.findall(r"\[([a-z]+(?:,[a-z]+)*)\](?!\()", text) for name in found.split(",")}
+
+
+def test_all_is_every_extra_of_users() -> None:
+    (line,) = EXTRAS["all"]
+    assert extras_in(line) == EXTRAS.keys() - FOR_DEVELOPERS
+
+
+@pytest.mark.parametrize("name", ["Containerfile", "packaging/kcli-kafka.rb", "docs/how-to/install.md", "README.md"])
+def test_extras_that_are_named_exist(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8")
+    assert extras_in(text) and extras_in(text) <= EXTRAS.keys()
+
+
+def test_the_page_explains_every_extra_of_users() -> None:
+    page = (ROOT / "docs/how-to/install.md").read_text("utf-8")
+    rows = {name for row in re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert rows == EXTRAS.keys() - (FOR_DEVELOPERS - {"all"})
+
+
+def test_the_conda_recipe_needs_what_the_wheel_needs() -> None:
+    """isal is called python-isal on conda-forge."""
+    recipe = yaml.safe_load((ROOT / "packaging/conda-recipe.yaml").read_text("utf-8"))
+    assert recipe["context"]["version"] == kcli.__version__
+    needed = {f"python-{each}" if each.startswith("isal") else each for each in PROJECT["dependencies"]}
+    (python, *others) = recipe["requirements"]["run"]
+    assert python == f"python {PROJECT['requires-python']}"
+    assert {each.replace(" ", "") for each in others} == needed
+
+
+def test_the_formula_is_of_this_version() -> None:
+    assert f"/tags/v{kcli.__version__}.tar.gz" in (ROOT / "packaging/kcli-kafka.rb").read_text("utf-8")
