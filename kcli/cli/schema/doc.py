@@ -67,7 +67,7 @@ def fields_table(tables: Catalog, message: Message) -> Iterator[str]:
         return
     # Kafka's own messages are known by facts alone; a draft says what its fields are for.
     headings = HEADINGS if any(row[-1] for row in rows) else HEADINGS[:-1]
-    yield f"| {' | '.join(headings)} |"
+    yield f"| {' | '.join(headings)} |".replace("|  |", "| |")
     yield f"| {' | '.join('---' for _ in headings)} |"
     for row in rows:
         yield f"| {' | '.join(row[: len(headings)])} |"
