@@ -27,6 +27,7 @@ from kcli.pipeline.tables import RUNS, TABLES
 from kcli.tables.definition import schema_of
 from kcli.version import __version__
 
+MANY = 32  # files of `runs`: then they are made one
 KEPT = ("folder", "files", "carry", "forgotten")  # of an entry, in the column `state` beside what stats have
 
 
@@ -83,7 +84,9 @@ class DeltaRuns:
         """Commit to the tables, then to `runs`; what nobody but the next run reads is removed at once."""
         publish(entry)
         row = row_of(entry, {name: log.version for name, log in self.logs.items()})
-        rows, files = ([*self.rows, row], ()) if COMPACTED in entry.stats else ([row], self.runs.files)
+        files = self.runs.files
+        whole = COMPACTED in entry.stats or len(files) >= MANY
+        rows, files = ([*self.rows, row], {}) if whole else ([row], files)
         file = f"{entry.run:08d}-{os.urandom(4).hex()}.parquet"
         write_rows(self.runs.place / file, rows)
         self.runs.set_to([*files, file], entry.run)

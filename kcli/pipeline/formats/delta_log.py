@@ -20,6 +20,7 @@ from kcli.tables.parquet import LONG
 APP = "kcli"  # the id of the transactions, whose versions are the runs' numbers
 DATE = "date"  # the column that dated tables are partitioned by
 BOUNDED = ("timestamp", "string", "byte", "short", "integer", "long")  # types of columns with statistics
+EACH = {"delta.checkpointInterval": "25"}  # commits: whoever opens a table reads those since the last checkpoint
 STORES = ("s3://", "gs://")
 
 
@@ -80,7 +81,7 @@ class DeltaLog:
             if self.handle is None:
                 self.handle = DeltaTable.create(
                     self.uri, wanted, name=self.table.name, description=self.table.text, storage_options=self.options,
-                    partition_by=[DATE] if self.table.dated else None, configuration=skipping(bounded(wanted)),
+                    partition_by=[DATE] if self.table.dated else None, configuration=EACH | skipping(bounded(wanted)),
                 )  # fmt: skip
                 return
             there = {each.name: each for each in self.handle.schema().fields}
