@@ -42,8 +42,13 @@ def test_clients_are_judged_as_by_audit(samples: Path, ask: Callable[..., Any]) 
     assert sum(row["n"] for row in rows) == sums["n"]
 
 
-@pytest.mark.parametrize("times", [("--since", "+1"), ("--until", "+1"), ("--since", "+0.5", "--until", "+2")], ids=str)
-@pytest.mark.parametrize("name", ["java44-txn.pcap", "java44-consume-classic.pcap"])
+@pytest.mark.parametrize(
+    ("name", "times"),
+    [
+        ("java44-txn.pcap", ("--since", "+0.5", "--until", "+2")),
+        ("java44-consume-classic.pcap", ("--since", "+1")),
+    ],
+)
 def test_times_are_chosen_alike_of_odd_exchanges(
     name: str,
     times: tuple[str, ...],
