@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kcli.tables.arrays import Among, column_of, error_names, integers, strings
+from kcli.tables.arrays import Among, column_of, error_names, integers, rows_at, strings
 
 numpy = pytest.importorskip("numpy")
 pyarrow = pytest.importorskip("pyarrow")
@@ -53,3 +53,18 @@ def test_values_become_columns_of_any_type() -> None:
         assert (made.type, made.to_pylist()) == (kind, values)
     made = column_of([1_700_000_000_000_001, None], pyarrow.timestamp("us", "UTC"))
     assert made.to_pylist()[0].microsecond == 1 and made.null_count == 1
+
+
+@pytest.mark.parametrize("values", [[5, 6, 7, 8, 9], [5, None, 7, None, 9]], ids=["whole", "with nulls"])
+def test_rows_at_places_are_those_that_take_gives(values: list[int | None]) -> None:
+    texts_of = [None if value is None else f"t{value}" for value in values]
+    columns = [
+        pyarrow.array(values, pyarrow.int16()),
+        pyarrow.array(values, pyarrow.timestamp("us", "UTC")),
+        pyarrow.array(texts_of).dictionary_encode(),
+    ]
+    places = numpy.array([3, 0, 0, 1, 2])
+    for column in columns:
+        assert rows_at(column, places).equals(column.take(pyarrow.array(places)))
+        sliced = column.slice(1)
+        assert rows_at(sliced, places[1:]).equals(sliced.take(pyarrow.array(places[1:])))

@@ -16,7 +16,7 @@ from kcli.jsontext import loads
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import CODECS
 from kcli.schemas.errors import error_name
-from kcli.tables.arrays import integers, numbered
+from kcli.tables.arrays import integers, numbered, rows_at
 from kcli.tables.definition import Column, Table
 from kcli.tables.exchanges import WHO
 from kcli.tables.rows import Rows
@@ -55,18 +55,13 @@ class PartitionArrays:
         self.rows, self.exchanges = rows, exchanges
 
     @cached_property
-    def index(self) -> Any:
-        """The number of each row's exchange."""
-        return integers(self.rows.row, "int64")
-
-    @cached_property
     def flags(self) -> Any:
         """The attributes of batches whose bits mean what they mean in magic 2; 0 of others."""
         return self.rows.attributes * (self.rows.magic >= 2)
 
     def who(self, name: str) -> Any:
         """Return a column of the exchange."""
-        return self.exchanges.who[name].take(self.index)
+        return rows_at(self.exchanges.who[name], self.rows.row)
 
     def topic(self, numbers: Any) -> Any:
         """Return topic names or ids by number."""
