@@ -18,8 +18,8 @@ import fastavro
 from fastavro.schema import SchemaParseException
 
 from kcli.payloads.avro_bounds import Bounds
+from kcli.payloads.avro_json import turner
 from kcli.payloads.json_values import json_of
-from kcli.payloads.plain import json_form
 from kcli.payloads.schema import FAILURES, PayloadError, Schema
 
 WIDEST_DECIMAL = 1 << 16  # bytes of a payload with decimals in bytes: their time grows with the square
@@ -53,9 +53,12 @@ class AvroCodec:
         """Compile a schema. reader: the schema whose fields the values shall have."""
         parsed = Parsed(schema)
         self.writer, self.names = parsed.schema, parsed.names
-        self.reader = None if reader is None else Parsed(reader).schema
         self.bounds = Bounds(self.writer, self.names)
-        self.plain = self.bounds.plain and (self.reader is None or Bounds(self.reader, Parsed(reader).names).plain)  # type: ignore[arg-type]
+        if reader is None:
+            self.reader, self.turn = None, turner(self.writer, self.names)
+        else:
+            read = Parsed(reader)
+            self.reader, self.turn = read.schema, turner(read.schema, read.names)
         self.bare: AvroCodec | None = None
         self.schemas = schema, reader
 
@@ -65,8 +68,8 @@ class AvroCodec:
             self.bounds.check(data, start)
         if self.bounds.decimals and len(data) > WIDEST_DECIMAL:
             return self.without_logical_types().decode(data, start)
-        source = io.BytesIO(data + b"\0")  # which a number takes that is cut: fastavro does not look
-        source.seek(start)
+        # A number that is cut takes the byte behind it: fastavro does not look.
+        source = io.BytesIO(data[start:] + b"\0")
         try:
             value = fastavro.schemaless_reader(source, self.writer, self.reader)
         except (OverflowError, ArithmeticError):
@@ -75,12 +78,12 @@ class AvroCodec:
             return self.without_logical_types().decode(data, start)
         except WRONG as error:
             raise PayloadError(f"not of this schema: {reason_of(error)}") from None
-        left = len(data) - source.tell()
+        left = len(data) - start - source.tell()
         if left < 0:
             raise PayloadError("not of this schema: it ends too early")
         if left:
             raise PayloadError(f"not of this schema: {left} of {len(data) - start} bytes are left behind it")
-        return value if self.plain else json_form(value)
+        return value if self.turn is None else self.turn(value)
 
     def without_logical_types(self) -> AvroCodec:
         """Return a codec of the same schemas that shows dates and decimals as the numbers and bytes that they are."""

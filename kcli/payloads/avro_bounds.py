@@ -41,7 +41,7 @@ class Bounds:
     def __init__(self, schema: Any, names: dict[str, Any]) -> None:
         self.schema, self.names = schema, names
         self.known: dict[str, Measure | None] = {}
-        self.risky, self.plain, self.logical, self.decimals = False, True, False, False
+        self.risky = self.logical = self.decimals = False
         try:
             root = self.measure(schema)
         except RecursionError:
@@ -56,7 +56,7 @@ class Bounds:
             return self.named(schema) if schema in self.names else self.primitive(schema)
         kind = schema["type"]
         if "logicalType" in schema:
-            self.logical, self.plain = True, False
+            self.logical = True
             self.decimals = self.decimals or (schema["logicalType"] == "decimal" and kind == "bytes")
         if kind in ("record", "error"):
             return self.record(schema)
@@ -65,7 +65,6 @@ class Bounds:
         if kind == "map":
             return Measure(1, 1, 1 + self.inside(schema["values"], 1))
         if kind == "fixed":
-            self.plain = False
             return Measure(schema["size"], 1, 1)
         return self.primitive(kind) if isinstance(kind, str) and kind not in self.names else self.measure(kind)
 
@@ -104,7 +103,6 @@ class Bounds:
 
     def primitive(self, name: str) -> Measure:
         """Measure a primitive type."""
-        self.plain = self.plain and name not in ("bytes", "float", "double")
         return Measure(FIXED.get(name, 1), 1, 1)
 
     def check(self, data: bytes, start: int) -> None:

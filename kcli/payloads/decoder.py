@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -20,7 +19,7 @@ from kcli.payloads import internal
 from kcli.payloads.envelopes import flattened
 from kcli.payloads.files import SchemaFiles, local_schema
 from kcli.payloads.formats import FORMATS, decoded, encoded
-from kcli.payloads.framing import Frame, SchemaId, Which, frame_of, framed
+from kcli.payloads.framing import CONFLUENT, Frame, SchemaId, Which, frame_of, framed
 from kcli.payloads.options import PayloadOptions
 from kcli.payloads.schema import AVRO, PROTOBUF, Codec, PayloadError, Schema, codec_of
 from kcli.records.internal import TOPICS, coordinator_record, metadata_record
@@ -28,6 +27,7 @@ from kcli.records.internal import TOPICS, coordinator_record, metadata_record
 RECORDS = {kind: coordinator_record if kind != "metadata" else metadata_record for kind in TOPICS.values()}
 MOST_KNOWN = 10_000  # codecs, and reasons that there is none
 RAW = "raw"
+DIRECT = ("avro", "json")  # formats whose payloads begin behind the frame
 NO_HEADERS: Mapping[str, bytes] = {}
 
 Row = dict[str, Any]
@@ -43,8 +43,7 @@ class Source(Protocol):
         """Return the newest schema of a subject; None: it is not there. PayloadError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """A key or value. data: as JSON has it, where `reason` is None. hidden: parts of it are secrets, and not shown."""
 
     data: Any = None
@@ -91,6 +90,8 @@ class PayloadDecoder:
         self.sources += more
         if options.registry or options.registry_config:
             self.sources.append(self.registry)
+        # By topic and the bytes of a frame: how the payloads behind it are read.
+        self.known: dict[tuple[str | None, Which, bytes], tuple[Codec, str, SchemaId]] = {}
         self.rules: dict[tuple[str | None, Which], Rule] = {}
         # By the schemas' identities, which hold as long as they are kept.
         self.codecs: dict[tuple[int, int], tuple[Schema, Schema | None, Codec | PayloadError]] = {}
@@ -114,10 +115,16 @@ class PayloadDecoder:
     ) -> Payload | None:
         """Return what a key or value says; None: nothing says how it is to be read. Bytes that can't be read have a
         reason."""
+        if not headers and (known := self.known.get((topic, which, data[:CONFLUENT]))) is not None:
+            codec, form, name = known
+            try:
+                return Payload(codec.decode(data, CONFLUENT), form, name)
+            except PayloadError as error:
+                return Payload(None, form, name, error.text)
         rule = self.rules.get((topic, which)) or self.rule(topic, which)
         if rule.format == RAW:
             return None
-        payload = self.payload(rule, which, data, headers)
+        payload = self.payload(rule, topic, which, data, headers)
         if payload is not None and self.options.flatten and payload.reason is None:
             made = flattened(payload.data)
             return payload if made is payload.data else Payload(made, payload.format, payload.schema)
@@ -133,7 +140,9 @@ class PayloadDecoder:
         rule = self.rules[topic, which] = Rule(schema, None if form == kind else form, kind)
         return rule
 
-    def payload(self, rule: Rule, which: Which, data: bytes, headers: Mapping[str, bytes]) -> Payload | None:
+    def payload(
+        self, rule: Rule, topic: str | None, which: Which, data: bytes, headers: Mapping[str, bytes]
+    ) -> Payload | None:
         """Read a payload by a rule: its format, its kind of topic, its schema, or the schema that it names."""
         if rule.format is not None:
             try:
@@ -150,7 +159,20 @@ class PayloadDecoder:
         frame = frame_of(data, which, headers)
         if rule.schema is not None:
             return self.by_schema(rule.schema, frame, data)
-        return failed if frame is None else self.by_frame(frame, data)
+        if frame is None:
+            return failed
+        made = self.by_frame(frame, data)
+        direct = made.format in DIRECT and frame.start == CONFLUENT and rule.kind is None and not self.options.flatten
+        if direct and made.reason is None:
+            self.remember(topic, which, data, made)
+        return made
+
+    def remember(self, topic: str | None, which: Which, data: bytes, made: Payload) -> None:
+        """Keep the codec of payloads that begin like this one, for the next ones of the topic."""
+        if len(self.known) >= MOST_KNOWN:
+            self.known.clear()
+        assert made.schema is not None and made.format is not None
+        self.known[topic, which, data[:CONFLUENT]] = self.codec(self.writer(made.schema)), made.format, made.schema
 
     def by_frame(self, frame: Frame, data: bytes) -> Payload:
         """Read a payload by the schema that it names."""
