@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from kcli.capture.io.packet_writing import Direction, Endpoint, PacketStream, file_start
 
+RECORDED = "kcli proxy"  # the name of the interface
 FLUSH_SECONDS = 0.02  # packets wait for others
 MOST_WAITING = 1 << 18  # bytes that wait at most: more would cost new pages each time
 
@@ -19,7 +20,7 @@ MOST_WAITING = 1 << 18  # bytes that wait at most: more would cost new pages eac
 class Recorder:
     """write: gets the bytes of one pcapng file, in whole blocks, some at a time. interface: its name there."""
 
-    def __init__(self, write: Callable[[bytes], None], interface: str = "kcli proxy") -> None:
+    def __init__(self, write: Callable[[bytes], None], interface: str = RECORDED) -> None:
         self.write = write
         self._waiting: list[bytes] = [file_start(interface)]
         self._size = 0

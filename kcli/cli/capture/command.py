@@ -11,14 +11,14 @@ from typing import Any, BinaryIO
 
 import click
 
-from kcli.cli.capture.flight_recorder import MOST_MOMENTS, FlightRecorder
+from kcli.cli.capture.flight_recorder import FlightRecorder
 from kcli.cli.capture.live_findings import finder, findings_option
 from kcli.cli.capture.live_output import open_live_output
 from kcli.cli.capture.live_view import LiveView, view_options, view_words
 from kcli.cli.capture.packet_capture import PacketCapture, capture_words
-from kcli.cli.options.duration import Duration
+from kcli.cli.capture.ring import ring_options, take_ring, watch
 from kcli.cli.options.filter import FilterCommand
-from kcli.cli.options.inputs import Size, port_option, quiet_option
+from kcli.cli.options.inputs import key_log_option, port_option, quiet_option
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.terminal.lines import print_note
 from kcli.errors import InputError, UsageError
@@ -28,23 +28,23 @@ from kcli.errors import InputError, UsageError
 @click.option("-i", "--interface", metavar="IFACE", default="any", show_default=True, help="Where to capture.")
 @port_option
 @click.option(
+    "--host", "hosts", multiple=True, metavar="HOST", help="Only packets of this host or network; again for more."
+)
+@click.option(
     "-o", "--output", metavar="OUT", help="Save the packets in OUT, a pcap file; with --last or --size, a directory."
 )
 @click.option("--overwrite", is_flag=True, help="Replace OUT where it is there already.")
-@click.option("--last", type=Duration(), metavar="TIME", help="Keep only the packets of so long, as 10m.")
-@click.option("--size", type=Size(), metavar="SIZE", help="Keep only the latest packets, so many bytes, as 1GB.")
-@click.option("--when", metavar="EXPR", help="Save the packets around exchanges for which this SQL condition is true.")
+@ring_options
 @findings_option
 @metrics_option
+@key_log_option
 @view_options
 @quiet_option("No closing summary; rows only with --format.")
 def capture(
     interface: str,
+    hosts: tuple[str, ...],
     output: str | None,
     overwrite: bool,
-    last: float | None,
-    size: int | None,
-    when: str | None,
     findings: bool,
     metrics: str | None,
     **options: Any,
@@ -52,35 +52,35 @@ def capture(
     """Capture Kafka's traffic on an interface, until Ctrl-C, and show it as `kcli decode pcap` does.
 
     tcpdump or dumpcap captures; it needs the right to (root, or the capability CAP_NET_RAW). All TCP packets are
-    captured, or those of --port. With --last or --size OUT is a flight recorder: a directory of files, of which the
-    oldest are given up for new ones. With --when it saves what it holds around such an exchange, as long before as
-    after, in a directory of its own.
+    captured, or those of --port and --host. With --last or --size OUT is a flight recorder: a directory of files, of
+    which the oldest are given up for new ones. With --when it saves what it holds around such an exchange, as long
+    before as after, in a directory of its own.
 
     \b
     kcli capture -i eth0 --port 9092 --errors
     kcli capture --port 9092 -o recorder --last 10m --quiet
     """
     quiet = options.pop("quiet")
-    keeps = last is not None or size is not None
-    if keeps and output in (None, "-"):
-        raise UsageError("--last, --size: -o DIR is missing, the directory to keep packets in")
-    if when is not None and not keeps:
-        raise UsageError("--when: --last or --size is missing, which say how much is held")
-    if output and not keeps and not overwrite and Path(output).is_file() and Path(output).stat().st_size:
+    ring = take_ring(options, output)
+    if output and not ring.keeps and not overwrite and Path(output).is_file() and Path(output).stat().st_size:
         raise UsageError(f"-o {output}: is there already (--overwrite replaces it)")
     view = None
     if options["format_"] or not (quiet or output == "-"):
         if output == "-":
             raise UsageError("-o -: packets and rows can't both go to standard output (leave out --format)")
         view = LiveView(view_words(options) + ["--quiet"] * quiet)
-    packets = PacketCapture(capture_words(interface, options["ports"]))
+    packets = PacketCapture(
+        capture_words(interface, options["ports"], hosts), lambda count: tell_dropped(count, quiet, " so far")
+    )
     with contextlib.ExitStack() as stack:
         served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
         found = finder(options, view, told=findings, served=served) if findings or served else None
-        kept = FlightRecorder(Path(str(output)), last, size) if keeps else None
-        out = stack.enter_context(open_live_output(output)) if output and not keeps else None
-        watcher = watch(when, options, kept) if kept is not None and when is not None else None
+        kept = FlightRecorder(Path(str(output)), ring.last, ring.size) if ring.keeps else None
+        out = stack.enter_context(open_live_output(output)) if output and not ring.keeps else None
+        watcher = None
         if kept is not None:
+            if ring.when is not None:
+                watcher = watch(ring.when, options, kept.keep, lambda: kept.moments)
             kept.make_folder()
             stack.callback(kept.close)
         try:
@@ -89,27 +89,11 @@ def capture(
             tell_dropped(packets.dropped, quiet)
 
 
-def tell_dropped(count: int, quiet: bool) -> None:
+def tell_dropped(count: int, quiet: bool, when: str = "") -> None:
     """Write a line about packets that the kernel dropped."""
     if count and not quiet:
-        print_note(f"kcli: the kernel dropped {count:,} packets that came too fast (--port takes fewer)")
-
-
-def watch(when: str, options: dict[str, Any], kept: FlightRecorder) -> LiveView:
-    """Watch for exchanges around which packets are kept. Raises UsageError if `when` is no condition."""
-    chosen = {name: options[name] for name in ("ports", "dialect", "memory")}
-    unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
-    try:
-        words = view_words(unset | chosen | {"where": when, "format_": "jsonl"})
-    except UsageError as error:
-        raise UsageError(str(error).replace("--where", "--when")) from None
-
-    def found(line: bytes) -> None:
-        if line.startswith(b'{"timestamp"') and (folder := kept.keep()) is not None:
-            last = f"; no more are saved, this is number {MOST_MOMENTS}" if kept.moments == MOST_MOMENTS else ""
-            print_note(f"kcli: packets around an exchange of --when are saved in {folder}{last}")
-
-    return LiveView([*words, "--quiet"], found)
+        remedy = "--port and --host take fewer"
+        print_note(f"kcli: the kernel dropped {count:,} packets{when} that came too fast ({remedy})")
 
 
 async def run(

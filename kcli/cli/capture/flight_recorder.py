@@ -30,14 +30,14 @@ class Part(NamedTuple):
 
 
 class FlightRecorder:
-    """seconds: what is kept at least; size: bytes that are kept at most. None: any.
+    """seconds: what is kept at least; size: bytes that are kept at most. None: any. suffix: of its files' names.
 
     Its files are named by the time of their first packet: `kcli-20261121T091402Z-1.pcap`. `keep` saves those that are
     there, and those of as long again, in a directory of their own: `kcli-20261121T091402Z`.
     """
 
-    def __init__(self, folder: Path, seconds: float | None, size: int | None) -> None:
-        self.folder, self.seconds, self.size = folder, seconds, size
+    def __init__(self, folder: Path, seconds: float | None, size: int | None, suffix: str = "pcap") -> None:
+        self.folder, self.seconds, self.size, self.suffix = folder, seconds, size, suffix
         self.parts: deque[Part] = deque()
         self._file: NamedFile | None = None
         self._path = folder
@@ -132,7 +132,7 @@ class FlightRecorder:
         """Open a new file; one that ended in the same second may have its name."""
         while True:
             self._number += 1
-            self._path = self.folder / f"kcli-{stamp(time)}-{self._number}.pcap"
+            self._path = self.folder / f"kcli-{stamp(time)}-{self._number}.{self.suffix}"
             with contextlib.suppress(FileExistsError):
                 return open_private(self._path, os.O_WRONLY | os.O_EXCL)
 

@@ -37,7 +37,7 @@ def finder(
     is_event = told and view is not None and options["format_"] == "jsonl"
     if view is not None and is_event:
         view.shown = put_line
-    chosen = {name: options.get(name) for name in ("ports", "dialect", "memory")}
+    chosen = {name: options.get(name) for name in ("ports", "dialect", "memory", "key_logs")}
     unset = dict.fromkeys(options, None) | {"apis": (), "errors": False}
     words = [*view_words(unset | chosen | {"format_": "jsonl"}), "--follow", "--quiet"]
     if served is not None:

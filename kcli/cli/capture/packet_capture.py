@@ -8,7 +8,8 @@ import re
 import shutil
 import signal
 import struct
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from kcli.errors import NetworkError, UsageError
@@ -17,6 +18,9 @@ HEADER, RECORD = 24, struct.Struct("=IIII")  # of a pcap file, and of each packe
 BUFFER_MIB = 64  # that the kernel holds for packets which were not taken yet
 READ = 1 << 20
 DROPPED = re.compile(rb"(\d+) packets? dropped by kernel|dropped on interface .*: \d+/(\d+)")
+HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*(/\d{1,3})?|::[A-Fa-f0-9:.]*(/\d{1,3})?")
+ASK_S = 10.0  # between two times that tcpdump is asked how many packets were dropped
+MOST_SAID = 1 << 16  # bytes of what it says that are kept
 # What both say at the start and at the end, whatever happened between.
 USUAL = re.compile(r"Capturing on |File: |Packets |\d+ packets? |.*: (data link type|listening on) ")
 
@@ -28,14 +32,22 @@ class Piece(NamedTuple):
     time: int
 
 
-def capture_filter(ports: Sequence[int]) -> str:
-    """Return the filter of what is captured, in the language of pcap-filter(7)."""
-    return "tcp" + (f" and ({' or '.join(f'port {port}' for port in ports)})" if ports else "")
+def capture_filter(ports: Sequence[int], hosts: Sequence[str] = ()) -> str:
+    """Return the filter of what is captured, in the language of pcap-filter(7). UsageError: one is no host."""
+    choices = [[f"port {port}" for port in ports], [host_filter(host) for host in hosts]]
+    return " and ".join(["tcp", *(f"({' or '.join(each)})" for each in choices if each)])
 
 
-def capture_words(interface: str, ports: Sequence[int]) -> list[str]:
+def host_filter(host: str) -> str:
+    """Return what stands for a host's name or address, or for a network. UsageError: it is none."""
+    if not HOST.fullmatch(host):
+        raise UsageError(f"--host {host}: a name, an address, or a network (10.0.0.0/8) expected")
+    return f"{'net' if '/' in host else 'host'} {host}"
+
+
+def capture_words(interface: str, ports: Sequence[int], hosts: Sequence[str] = ()) -> list[str]:
     """Return the command line of the capturing program. Raises UsageError if there is none."""
-    wanted = capture_filter(ports)
+    wanted = capture_filter(ports, hosts)
     if found := shutil.which("tcpdump"):
         return [found, "-i", interface, "-n", "-U", "--immediate-mode", "-B", str(BUFFER_MIB << 10), "-w", "-", wanted]
     if found := shutil.which("dumpcap"):
@@ -73,10 +85,13 @@ class PieceReader:
 
 
 class PacketCapture:
-    """A running capture. words: its command line. dropped: packets that the kernel dropped, known at the end."""
+    """A running capture. words: its command line. dropped: packets that the kernel dropped. told: gets their number
+    when more were dropped while it runs (tcpdump says it when it is asked).
+    """
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words, self.dropped = words, 0
+    def __init__(self, words: Sequence[str], told: Callable[[int], None] = lambda count: None) -> None:
+        self.words, self.dropped, self.told = words, 0, told
+        self.is_tcpdump = Path(words[0]).name == "tcpdump"
         self.reader = PieceReader()
         self._stopped = False
 
@@ -90,7 +105,7 @@ class PacketCapture:
         assert output is not None and errors is not None
         if self._stopped:
             self._interrupt()
-        said = asyncio.ensure_future(errors.read())
+        said, asking = asyncio.ensure_future(self._listen(errors)), asyncio.ensure_future(self._ask())
         try:
             while data := await output.read(READ):
                 if (piece := self.reader.feed(data)) is not None:
@@ -100,11 +115,29 @@ class PacketCapture:
                 self.stop()
                 while await output.read(READ):
                     pass
+            asking.cancel()
             text = await said
             code = await self.process.wait()
-            self.dropped = sum(int(one or other) for one, other in DROPPED.findall(text))
         if code and not self._stopped:
             raise NetworkError(f"{self.words[0]}: {why_ended(text.decode(errors='replace'), code)}")
+
+    async def _listen(self, errors: asyncio.StreamReader) -> bytes:
+        """Return what it says, and count what was dropped."""
+        text = b""
+        while data := await errors.read(MOST_SAID):
+            text = (text + data)[-MOST_SAID:]
+            found = [int(one or other) for one, other in DROPPED.findall(text)]
+            before, self.dropped = self.dropped, found[-1] if found and self.is_tcpdump else sum(found)
+            if self.dropped > before and not self._stopped and not errors.at_eof():
+                self.told(self.dropped)
+        return text
+
+    async def _ask(self) -> None:
+        """Ask tcpdump from time to time how many packets were dropped."""
+        while self.is_tcpdump:
+            await asyncio.sleep(ASK_S)
+            with contextlib.suppress(ProcessLookupError):
+                self.process.send_signal(signal.SIGUSR1)
 
     def stop(self) -> None:
         """Capture no more."""

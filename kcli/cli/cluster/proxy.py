@@ -18,10 +18,13 @@ from typing import Any, BinaryIO
 
 import click
 
+from kcli.capture.io.packet_writing import file_start
 from kcli.cli.broker.serve import allow_files
+from kcli.cli.capture.flight_recorder import FlightRecorder
 from kcli.cli.capture.live_findings import finder, findings_option
 from kcli.cli.capture.live_output import open_live_output
 from kcli.cli.capture.live_view import LiveView, view_options, view_words
+from kcli.cli.capture.ring import RingFile, ring_options, take_ring, watch
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.filter import FilterCommand
@@ -36,6 +39,7 @@ from kcli.extras import require
 from kcli.proxy import Proxy
 from kcli.proxy.nodes import Places
 from kcli.proxy.policy import Policy, apis_of, networks_of, read_policy
+from kcli.proxy.recording import RECORDED
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -85,7 +89,13 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
     help="Networks, APIs, limits and fault rules in TOML; read again on SIGHUP, as are the files of TLS.",
 )
 @fault_options("Fault rule, as for kcli broker serve.")
-@click.option("-o", "--output", metavar="OUT", help="Save everything that passes in OUT, a pcapng file, as packets.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    help="Save everything that passes in OUT, a pcapng file, as packets; with --last or --size, a directory.",
+)
+@ring_options
 @findings_option
 @metrics_option
 @view_options
@@ -122,6 +132,7 @@ def proxy(
     policy_file = options.pop("policy_file")
     policies = take_policies(policy_file, options)
     policy = policies()
+    ring = take_ring(options, output)
     view = None
     if options["format_"] or not (quiet or output == "-"):
         if output == "-":
@@ -131,8 +142,16 @@ def proxy(
         served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
         found = finder(options, view, told=findings, served=served) if findings or served else None
         tls = stack.enter_context(listener_tls(files, places))
-        out = stack.enter_context(open_live_output(output)) if output else None
-        serving = Serving([each for each in (view, found) if each is not None], out)
+        out: Any = None
+        watcher = None
+        if output and ring.keeps:
+            kept = FlightRecorder(Path(output), ring.last, ring.size, "pcapng")
+            kept.make_folder()
+            out = stack.enter_context(contextlib.closing(RingFile(kept, file_start(RECORDED))))
+            watcher = watch(ring.when, options, out.keep, lambda: kept.moments) if ring.when is not None else None
+        elif output:
+            out = stack.enter_context(open_live_output(output))
+        serving = Serving([each for each in (view, found, watcher) if each is not None], out)
         made = Proxy(
             config,
             places=places,

@@ -26,6 +26,7 @@ ELSEWHERE = {
     "report",
     "pipeline run",
     "broker serve",
+    "capture",
     "replay",
     "fetch-session replay",
     "snapshot extract",

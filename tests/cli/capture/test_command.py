@@ -182,3 +182,13 @@ def test_one_that_may_not_capture(
     assert main(["capture"]) == 4
     (line,) = capfd.readouterr().err.splitlines()
     assert "no such device" in line
+
+
+def test_tls_is_read_with_a_key_log(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tool(tmp_path, "tcpdump", f'cat "{samples / "tls.pcap"}"')
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    keys = ["--key-log", str(samples / "tls.keys")]
+    assert main(["capture", "--format", "jsonl", "-q", *keys]) == 0
+    assert capfd.readouterr().out.count('"requestHeader"') == 38

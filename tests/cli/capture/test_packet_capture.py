@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.cli.capture import packet_capture
 from kcli.cli.capture.packet_capture import PacketCapture, Piece, PieceReader, capture_filter, capture_words
 from kcli.errors import NetworkError, UsageError
 
@@ -29,6 +30,11 @@ def test_pieces_are_whole_packets_wherever_the_stream_is_cut(samples: Path) -> N
 def test_what_is_captured() -> None:
     assert capture_filter([]) == "tcp"
     assert capture_filter([9092, 9093]) == "tcp and (port 9092 or port 9093)"
+    assert capture_filter([], ["10.0.0.7", "fd00::/8"]) == "tcp and (host 10.0.0.7 or net fd00::/8)"
+    assert capture_filter([1], ["kafka-1.example", "::1"]) == "tcp and (port 1) and (host kafka-1.example or host ::1)"
+    for host in ("", "a b", "a or udp", "-i", "a)", "10.0.0.0/8/8", "!a", "a\nb"):
+        with pytest.raises(UsageError, match="a name, an address, or a network"):
+            capture_filter([], [host])
 
 
 def test_tcpdump_or_dumpcap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,3 +139,20 @@ def test_whoever_takes_packets_fails(samples: Path, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left"):
         asyncio.run(take())
     assert packets.process.returncode == 0
+
+
+def test_what_is_dropped_meanwhile_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packet_capture, "ASK_S", 0.05)
+    dropped: list[int] = []
+    script = """
+n=0; trap 'n=$((n + 2)); echo "tcpdump: 9 packets captured, $n packets dropped by kernel" >&2' USR1
+trap 'exit 0' INT; while :; do sleep 0.02; done"""
+    packets = PacketCapture([str(tool(tmp_path, "tcpdump", script))], lambda count: stop_at(packets, dropped, count))
+    asyncio.run(taken(packets))
+    assert dropped == [2, 4] and packets.dropped >= 4
+
+
+def stop_at(packets: PacketCapture, dropped: list[int], count: int) -> None:
+    dropped.append(count)
+    if len(dropped) == 2:
+        packets.stop()

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from kcli.capture.api import read_capture
 from kcli.cli.cluster.proxy import advertised_host, mapping
 from kcli.cli.main import main
 from kcli.cli.options.listen import listen_address
@@ -44,8 +46,14 @@ class Proxied:
     def stop(self) -> tuple[int, str, str]:
         """By Ctrl-C: exit code, standard output, and what is left of standard error."""
         self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=60)
-        return self.process.returncode, out, err
+        out: list[str] = []
+        # What was read with the lines before is in the stream's buffer, which `communicate` passes over.
+        reader = threading.Thread(target=lambda: out.append(self.process.stdout.read() if self.process.stdout else ""))
+        reader.start()
+        assert self.process.stderr is not None
+        err = self.process.stderr.read()
+        reader.join()
+        return self.process.wait(60), out[0], err
 
 
 @contextlib.contextmanager
@@ -99,6 +107,22 @@ def test_faults_before_a_broker_that_has_none(tmp_path: Path) -> None:
     ):
         codes = [ask(proxy.bootstrap, "Metadata", '{"topics":[{"name":"a"}]}')["topics"][0]["errorCode"] for _ in "12"]
         assert codes == [5, 0]
+
+
+def test_the_latest_packets_are_kept_and_those_around_an_exchange(tmp_path: Path) -> None:
+    folder = tmp_path / "ring"
+    options = ["-o", str(folder), "--last", "10m", "--when", "api = 'LIST_GROUPS'"]
+    with served("--topic", "a") as broker, proxied("--bootstrap", broker.bootstrap, *options) as proxy:
+        ask(proxy.bootstrap, "Metadata", '{"topics":null}')
+        ask(proxy.bootstrap, "ListGroups", "{}")
+        assert proxy.process.stderr is not None
+        assert "packets around an exchange of --when are saved in" in proxy.process.stderr.readline()
+        assert proxy.stop()[0] == 0
+    [kept] = folder.glob("*.pcapng")
+    [moment] = [each for each in folder.iterdir() if each.is_dir()]
+    assert [each.name for each in moment.iterdir()] == [kept.name]
+    asked = [each.api for each in read_capture(kept)]
+    assert asked.count("Metadata") == asked.count("ListGroups") == 1
 
 
 def test_tls_by_a_ca_of_its_own() -> None:
@@ -220,6 +244,9 @@ def test_packets_on_standard_output() -> None:
         (["--bootstrap", "127.0.0.1:1", "-o", "-", "--format", "table"], 2, "can't both go to standard output"),
         (["--bootstrap", "127.0.0.1:1", "--api", "Fish"], 2, "Fish"),
         (["--bootstrap", "127.0.0.1:1", "--fault", "evict"], 2, "evict and move are for kcli broker serve"),
+        (["--bootstrap", "127.0.0.1:1", "--last", "9s"], 2, "-o DIR is missing"),
+        (["--bootstrap", "127.0.0.1:1", "-o", "x", "--when", "x"], 2, "--last or --size is missing"),
+        (["--bootstrap", "127.0.0.1:1", "-o", "x", "--size", "1M", "--when", "x +"], 2, "--when"),
         (["--bootstrap", "127.0.0.1:1", "--tls-key", "x"], 2, "--tls-cert is missing"),
         (["--bootstrap", "127.0.0.1:1", "--tls-cert", "/no/such.pem"], 3, "/no/such.pem"),
         (["--bootstrap", "127.0.0.1:1", "--tls-client-ca", "x"], 2, "--tls or --tls-cert is missing"),
