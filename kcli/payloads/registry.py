@@ -104,20 +104,33 @@ class Registry:
         newer = int(self.native[1]) >= 3
         kind = schema.type if schema.type != "schemaId" else "contentId" if newer else "globalId"
         path = f"/ids/{kind}s/{schema.value}"
-        if (answer := self.get(path)) is None:
+        entry = self.artifact(path, path)
+        if entry is None:
             return None
-        text, headers = answer
-        references = self.json(f"{path}/references") or []
-        entry = {
-            "schema": text,
-            "references": references,
-            "schemaType": type_of_text(text, str(headers.get("X-Registry-ArtifactType") or "")),
-        }
 
         def find(subject: str, _version: int) -> Any:
-            raise PayloadError(f"it refers to {subject}: schemas with references are read by /apis/ccompat/v7")
+            return self.artifact(f"{subject}/content" if newer else subject, subject)
 
         return schema_of(entry, find)
+
+    def artifact(self, content: str, about: str) -> dict[str, Any] | None:
+        """Return what stands at a path as an entry, whose references have paths for subjects; None: it is not there."""
+        if (answer := self.get(content)) is None:
+            return None
+        text, headers = answer
+        found = self.json(f"{about}/references")
+        references = [
+            {
+                "name": each.get("name"),
+                "subject": "/groups/{}/artifacts/{}/versions/{}".format(
+                    *(quote(str(each.get(name) or "default"), safe="") for name in ("groupId", "artifactId", "version"))
+                ),
+            }
+            for each in (found if isinstance(found, list) else ())
+            if isinstance(each, dict)
+        ]
+        kind = type_of_text(text, str(headers.get("X-Registry-ArtifactType") or ""))
+        return {"schema": text, "references": references, "schemaType": kind}
 
     def json(self, path: str) -> Any:
         """Return the JSON of an answer; None: there is no such thing. PayloadError."""

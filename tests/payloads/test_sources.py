@@ -181,3 +181,23 @@ def test_properties_that_are_none() -> None:
         PayloadDecoder(PayloadOptions(registry="http://x", registry_config=("basic.auth=x",)))
     with pytest.raises(InputError):
         PayloadDecoder(PayloadOptions(registry="http://x", registry_config=("nowhere.properties",)))
+
+
+def test_apicurios_own_api_has_references(stub: tuple[str, type[Stub]]) -> None:
+    url, kind = stub
+    item, cart = ('syntax = "proto3"; message Item { string sku = 1; }',
+                  'syntax = "proto3"; import "item.proto"; message Cart { repeated Item items = 1; }')  # fmt: skip
+    named = [{"groupId": None, "artifactId": "item proto", "version": "1", "name": "item.proto"}]
+    where = "/groups/default/artifacts/item%20proto/versions/1"
+    for version, ids, content in (("v2", "globalIds", ""), ("v3", "contentIds", "/content")):
+        base = f"/apis/registry/{version}"
+        kind.answers = {
+            f"{base}/ids/{ids}/9": (200, {"X-Registry-ArtifactType": "PROTOBUF"}, cart.encode()),
+            f"{base}/ids/{ids}/9/references": answer(named),
+            f"{base}{where}{content}": (200, {}, item.encode()),
+            f"{base}{where}/references": answer([]),
+        }
+        decoder = PayloadDecoder(PayloadOptions(registry=url + base))
+        assert members(decoder, framed(9, b"\x06\n\x04Cart" + b"\n\x03\n\x01x", 8)) == {
+            "schemaId": 9, "format": "protobuf", "data": {"items": [{"sku": "x"}]},
+        }  # fmt: skip
