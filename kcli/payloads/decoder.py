@@ -26,6 +26,7 @@ from kcli.records.internal import TOPICS, coordinator_record, metadata_record
 
 RECORDS = {kind: coordinator_record if kind != "metadata" else metadata_record for kind in TOPICS.values()}
 MOST_KNOWN = 10_000  # codecs, and reasons that there is none
+MOST_COMPILED = 300  # schemas of Protobuf: protoc takes some tenths of a second for each
 RAW = "raw"
 DIRECT = ("avro", "json")  # formats whose payloads begin behind the frame
 NO_HEADERS: Mapping[str, bytes] = {}
@@ -95,6 +96,7 @@ class PayloadDecoder:
         self.rules: dict[tuple[str | None, Which], Rule] = {}
         # By the schemas' identities, which hold as long as they are kept.
         self.codecs: dict[tuple[int, int], tuple[Schema, Schema | None, Codec | PayloadError]] = {}
+        self.compiled = 0
         self.writers: dict[SchemaId, Schema | PayloadError] = {}
 
     @cached_property
@@ -240,7 +242,10 @@ class PayloadDecoder:
             if len(self.codecs) >= MOST_KNOWN:
                 self.codecs.clear()
             made: Codec | PayloadError
+            self.compiled += schema.type == PROTOBUF
             try:
+                if self.compiled > MOST_COMPILED:
+                    raise PayloadError(f"more than {MOST_COMPILED:,} schemas of Protobuf, each of which is compiled")
                 made = codec_of(schema, reader if reader is None or reader.type == schema.type else None)
             except PayloadError as error:
                 made = error

@@ -120,3 +120,15 @@ def test_texts_that_are_no_schema(text: str, references: Any, reason: str, tmp_p
     with pytest.raises(PayloadError) as caught:
         ProtobufCodec(Schema("PROTOBUF", text, references))
     assert reason in caught.value.text and str(tmp_path) not in caught.value.text
+
+
+def test_schemas_that_are_compiled_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kcli.payloads import PayloadDecoder, PayloadOptions
+
+    monkeypatch.setattr("kcli.payloads.decoder.MOST_COMPILED", 1)
+    for number in (1, 2):
+        (tmp_path / f"{number}.proto").write_text(f'syntax = "proto3"; message M {{ string n{number} = 1; }}')
+    decoder = PayloadDecoder(PayloadOptions(schemas=(str(tmp_path),)))
+    assert members(decoder, framed(1, b"\0\n\1x"))["data"] == {"n1": "x"}  # type: ignore[index]
+    assert "more than 1 schemas" in members(decoder, framed(2, b"\0\n\1x"))["reason"]  # type: ignore[index]
+    assert members(decoder, framed(1, b"\0\n\1y"))["data"] == {"n1": "y"}  # type: ignore[index]
