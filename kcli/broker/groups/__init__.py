@@ -1,1 +1,1 @@
-"""Consumer groups in the classic protocol: members, rebalances, committed offsets."""
+"""Consumer groups of the classic and the new protocol: members, rebalances, committed offsets."""

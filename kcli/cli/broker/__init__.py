@@ -1,1 +1,1 @@
-"""`kcli broker`: serve and move-leader."""
+"""`kcli broker`: serve, move-leader and ctl."""

@@ -1,1 +1,1 @@
-"""`kcli pipeline`: run and report."""
+"""`kcli pipeline`: run, report, and the upkeep of what they wrote."""

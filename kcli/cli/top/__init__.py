@@ -1,1 +1,1 @@
-"""`kcli top`: who asks what now, and what is wrong."""
+"""`kcli top`: requests of live traffic by client, broker, topic and group, and findings."""
