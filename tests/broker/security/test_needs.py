@@ -9,7 +9,8 @@ from kcli.schemas import apikeys as keys
 # Before a login nothing is asked; the others depend on what a request names, and ask where they are served.
 ASKED_ELSEWHERE = {
     keys.API_VERSIONS, keys.SASL_HANDSHAKE, keys.SASL_AUTHENTICATE,
-    keys.ALTER_CONFIGS, keys.CREATE_TOPICS, keys.DESCRIBE_CLUSTER, keys.DESCRIBE_CONFIGS, keys.INCREMENTAL_ALTER_CONFIGS,
+    keys.ALTER_CONFIGS, keys.CREATE_TOPICS, keys.DESCRIBE_CLUSTER, keys.DESCRIBE_CONFIGS,
+    keys.INCREMENTAL_ALTER_CONFIGS,
 }  # fmt: skip
 
 
