@@ -7,7 +7,6 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
-from kcli.broker.share.acknowledging import begin
 from kcli.broker.share.group import ShareGroup
 from kcli.records.acceptance import RefusedError
 
@@ -47,5 +46,6 @@ def alter(request: Request, group: ShareGroup, name: str, index: int, offset: in
         return code
     if partition is None:
         return error_code("UNKNOWN_TOPIC_OR_PARTITION")
-    group.partitions[partition.keys[1]] = begin(request, partition, offset)
+    share = request.groups.share_from(group, partition.keys[1], partition, offset)
+    share.keep(share)
     return 0

@@ -63,7 +63,7 @@ def beat(request: Request) -> dict[str, Any]:
         "errorMessage": None,
         "memberId": member.id,
         "memberEpoch": member.epoch,
-        "heartbeatIntervalMs": group_config(request, "heartbeat.interval.ms"),
+        "heartbeatIntervalMs": request.controller.group_number(group.id, "consumer.heartbeat.interval.ms"),
         "assignment": {"topicPartitions": rows} if tells else None,
     }
 
@@ -91,17 +91,12 @@ def new_id() -> str:
     return base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
 
 
-def group_config(request: Request, name: str) -> int:
-    """Return a group's own number, or the broker's."""
-    own = request.controller.group_config(request.body["groupId"], f"consumer.{name}")
-    return int(own) if own is not None else request.configs.int(f"group.consumer.{name}")
-
-
 def limits_of(request: Request) -> GroupLimits:
     configs = request.configs
     first = configs.text("group.consumer.assignors").split(",")[0].strip()
     most = configs.int("group.consumer.max.size")
-    return GroupLimits(group_config(request, "session.timeout.ms") / 1000, most, first)
+    session = request.controller.group_number(request.body["groupId"], "consumer.session.timeout.ms")
+    return GroupLimits(session / 1000, most, first)
 
 
 def check(request: Request) -> None:

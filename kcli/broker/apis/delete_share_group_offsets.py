@@ -30,5 +30,5 @@ def forget(request: Request, group: ShareGroup, name: str) -> dict[str, Any]:
     if code or topic is None:
         code = code or error_code("UNKNOWN_TOPIC_OR_PARTITION")
         return {"topicName": name, "errorCode": code, "errorMessage": None}
-    group.forget(topic.id)
+    request.groups.forget_shared(group, topic.id)
     return {"topicName": name, "topicId": topic.id, "errorCode": 0, "errorMessage": None}

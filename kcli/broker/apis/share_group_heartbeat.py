@@ -42,11 +42,6 @@ def check(body: dict[str, Any]) -> None:
             raise RefusedError("INVALID_REQUEST", said)
 
 
-def number(request: Request, name: str) -> int:
-    own = request.controller.group_config(request.body["groupId"], f"share.{name}")
-    return int(own) if own is not None else request.configs.int(f"group.share.{name}")
-
-
 def beat(request: Request) -> dict[str, Any]:
     """Take the heartbeat. RefusedError."""
     body = request.body
@@ -65,7 +60,7 @@ def beat(request: Request) -> dict[str, Any]:
         None if names is None else tuple(names),
         (request.client_id, f"/{request.client.host}"),
         request.configs.int("group.share.max.size"),
-        number(request, "session.timeout.ms") / 1000,
+        request.controller.group_number(group.id, "share.session.timeout.ms") / 1000,
     )
     member, tells = group.beat(given)
     rows = [{"topicId": topic, "partitions": indexes} for topic, indexes in by_topic(member.assigned).items()]
@@ -74,6 +69,6 @@ def beat(request: Request) -> dict[str, Any]:
         "errorMessage": None,
         "memberId": member.id,
         "memberEpoch": member.epoch,
-        "heartbeatIntervalMs": number(request, "heartbeat.interval.ms"),
+        "heartbeatIntervalMs": request.controller.group_number(group.id, "share.heartbeat.interval.ms"),
         "assignment": {"topicPartitions": rows} if tells else None,
     }

@@ -8,10 +8,14 @@ from typing import TypeVar
 from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.group import Group
+from kcli.broker.groups.members_log import MembersLog
 from kcli.broker.groups.offsets import OffsetStore
 from kcli.broker.groups.state import State
 from kcli.broker.metadata.controller import Controller
+from kcli.broker.partition import Key, Partition
 from kcli.broker.share.group import ShareGroup
+from kcli.broker.share.partition import SharePartition
+from kcli.broker.share.state_log import ShareStateLog
 from kcli.records.acceptance import RefusedError
 
 AnyGroup = Group | ConsumerGroup | ShareGroup
@@ -24,10 +28,16 @@ class Groups:
 
     def __init__(self, controller: Controller, note: Callable[[str], None]) -> None:
         self.configs, self.clock = controller.configs, controller.replicas.clock
-        self.topics = controller.topics
+        self.topics, self.controller = controller.topics, controller
         self.store = OffsetStore(controller, note)
+        self.members_log = MembersLog(self.store.topic)
+        self.share_log = ShareStateLog(controller, note)
         self.by_id: dict[str, AnyGroup] = {}
-        for group_id, place, committed, producer in self.store.load():
+        self._load()
+
+    def _load(self) -> None:
+        """Read what the groups committed, who is in them, and how far share groups are."""
+        for group_id, place, committed, producer in self.store.load(self.members_log.take):
             group = self.get_or_make(group_id)
             offsets = group.offsets if producer < 0 else group.pending_offsets.setdefault(producer, {})
             if committed is None:
@@ -36,6 +46,19 @@ class Groups:
                 offsets[place] = committed
         for each in [one for one in self.by_id.values() if not one.offsets and not one.pending_offsets]:
             del self.by_id[each.id]
+        self.members_log.load(self._made)
+        shares = {(each.group, each.key): each for each in self.share_log.load()}
+        for each in shares.values():
+            group, partition = self.by_id.get(each.group), self.topics.find(each.key, True)
+            if isinstance(group, ShareGroup) and partition is not None and each.start is not None:
+                self.share_from(group, each.key, partition, each.start).restore(each.kept)
+
+    def _made(self, group_id: str, kind: type[ConsumerGroup | ShareGroup]) -> tuple[ConsumerGroup | ShareGroup, float]:
+        """Make a group that is restored, and give it what it committed; return it with its session timeout."""
+        timeout = self.controller.group_number(group_id, f"{kind.type}.session.timeout.ms") / 1000
+        if kind is ShareGroup:
+            return self.share_group(group_id, joins=True), timeout
+        return self.consumer_group(group_id, joins=True), timeout
 
     def __iter__(self) -> Iterator[AnyGroup]:
         return iter(self.by_id.values())
@@ -59,7 +82,10 @@ class Groups:
         """
         group = self.by_id.get(group_id)
         if isinstance(group, ConsumerGroup):
-            return None if group.members else self._turned(group, self._make_classic(group_id))
+            if group.members:
+                return None
+            self.members_log.forget(group_id)
+            return self._turned(group, self._make_classic(group_id))
         if isinstance(group, ShareGroup):
             return None
         return group or self._make_classic(group_id)
@@ -71,18 +97,32 @@ class Groups:
         group = self.by_id.get(group_id)
         if isinstance(group, ConsumerGroup):
             return group
-        if isinstance(group, ShareGroup) or (group is not None and group.state is not State.EMPTY):
-            raise RefusedError("GROUP_ID_NOT_FOUND", f"Group {group_id} is not a consumer group.")
-        if group is None and not joins:
-            raise RefusedError("GROUP_ID_NOT_FOUND", f"Group {group_id} not found.")
-        made = self.by_id[group_id] = ConsumerGroup(group_id, self.topics, self.clock)
+        if not joins or isinstance(group, ShareGroup) or (group is not None and group.state is not State.EMPTY):
+            return self.known(group_id, ConsumerGroup)
+        made = self.by_id[group_id] = ConsumerGroup(group_id, self.topics, self.clock, self.members_log.save)
         return made if group is None else self._turned(group, made)
 
     def share_group(self, group_id: str, *, joins: bool) -> ShareGroup:
         """Return a share group, made for who joins it. RefusedError: there is none, or a group of another type."""
         if joins and group_id not in self.by_id:
-            self.by_id[group_id] = ShareGroup(group_id, self.topics, self.clock)
+            self.by_id[group_id] = ShareGroup(group_id, self.topics, self.clock, self.members_log.save)
         return self.known(group_id, ShareGroup)
+
+    def share_from(self, group: ShareGroup, key: Key, partition: Partition, start: int) -> SharePartition:
+        """Share a partition with a group from an offset on."""
+        replicas = self.controller.replicas
+
+        def keep(share: SharePartition) -> None:
+            self.share_log.write(group.id, key, share)
+
+        made = SharePartition(start, self.clock, lambda: replicas.changed(partition), keep)
+        group.partitions[key] = made
+        return made
+
+    def forget_shared(self, group: ShareGroup, topic_id: str) -> None:
+        """Forget how far a group is with a topic."""
+        for key in group.forget(topic_id):
+            self.share_log.write(group.id, key, None)
 
     def known(self, group_id: str, kind: type[New]) -> New:
         """Return the group of this id and kind. RefusedError: there is none, or one of another kind."""
@@ -131,6 +171,10 @@ class Groups:
     def drop(self, group: AnyGroup) -> None:
         """Forget a group with its members and what it committed. OSError: it is still on disk."""
         self.store.write(group.id, dict.fromkeys(group.offsets))
+        self.members_log.forget(group.id)
+        if isinstance(group, ShareGroup):
+            for topic_id in {topic for topic, _ in group.partitions}:
+                self.forget_shared(group, topic_id)
         group.close()
         del self.by_id[group.id]
 
@@ -141,18 +185,21 @@ class Groups:
             group.offsets.pop(each, None)
 
     def forget_topic(self, topic: str, topic_id: str) -> None:
-        """Forget the offsets in a deleted topic."""
+        """Forget the offsets in a deleted topic, and how far it was shared."""
+        if topic == self.store.topic.name:
+            self.members_log.tables.clear()  # what was written is gone
         for group in self.by_id.values():
             places = [place for place in group.offsets if place[0] == topic]
             if places:
                 self.forget_offsets(group, places)
             if isinstance(group, ShareGroup):
-                group.forget(topic_id)
+                self.forget_shared(group, topic_id)
 
     def forget(self) -> None:
         """Forget all groups, with their members and what they committed."""
         self.close()
         self.by_id.clear()
+        self.members_log.tables.clear()
 
     def close(self) -> None:
         """Stop all timers."""

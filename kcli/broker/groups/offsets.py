@@ -14,6 +14,7 @@ from kcli.grammar import messages
 
 TOPIC = "__consumer_offsets"
 OFFSET_KEY = 1
+OFFSET_KEYS = (b"\0\0", b"\0\1")
 VALUE_VERSION = 3
 NO_PRODUCER = -1
 
@@ -76,8 +77,11 @@ class OffsetStore:
         }
         return VALUE_VERSION.to_bytes(2, "big") + self.value.write(value)
 
-    def load(self) -> Iterator[Commit]:
-        """Yield the commits in the order in which they took effect; at last those of open transactions."""
+    def load(self, other: Callable[[bytes, bytes | None], None]) -> Iterator[Commit]:
+        """Yield the commits in the order in which they took effect; at last those of open transactions.
+
+        other: gets key and value of records of other kinds; InputError: it can't read them
+        """
         open_: dict[tuple[int, int], list[Commit]] = {}
         for partition, batch, records in self.topic.load():
             if batch.is_control:
@@ -88,7 +92,10 @@ class OffsetStore:
             commits: list[Commit] = []
             for record in records:
                 try:
-                    commits += self.decode(record.key or b"", record.value)
+                    if (key := record.key or b"")[:2] in OFFSET_KEYS:
+                        commits.append(self.decode(key, record.value))
+                    else:
+                        other(key, record.value)
                 except InputError as error:
                     self.topic.note(f"{TOPIC}-{partition}: left out: record {record.offset}: {error}")
             if batch.is_transactional:
@@ -98,12 +105,10 @@ class OffsetStore:
         for (_, producer), left in open_.items():
             yield from (each._replace(producer=producer) for each in left)
 
-    def decode(self, key: bytes, value: bytes | None) -> list[Commit]:
-        """Decode the commit of a record; empty for a record of another kind. Raises InputError if it can't be read."""
-        if key[:2] not in (b"\0\0", b"\0\1"):
-            return []
+    def decode(self, key: bytes, value: bytes | None) -> Commit:
+        """Decode the commit of a record. Raises InputError if it can't be read."""
         name = self.key.read(key, 2)[0]
-        return [Commit(name["group"], (name["topic"], name["partition"]), self.decode_value(value))]
+        return Commit(name["group"], (name["topic"], name["partition"]), self.decode_value(value))
 
     @staticmethod
     def decode_value(data: bytes | None) -> Committed | None:

@@ -159,6 +159,11 @@ class Controller:
         """Return a group's own config, None where it has none."""
         return self.resources.get((GROUPS, group_id), {}).get(name)
 
+    def group_number(self, group_id: str, name: str) -> int:
+        """Return a group's own number, by default the broker's config of that name after `group.`."""
+        own = self.group_config(group_id, name)
+        return int(own) if own is not None else self.configs.int(f"group.{name}")
+
     # --- leaders
 
     def move_leaders(self, moves: Mapping[Partition, int]) -> None:

@@ -18,14 +18,9 @@ EARLIEST = "earliest"
 
 def limits_of(request: Request, group_id: str) -> ShareLimits:
     """Return the limits of a group, its own or the broker's."""
-
-    def number(name: str) -> int:
-        own = request.controller.group_config(group_id, f"share.{name}")
-        return int(own) if own is not None else request.configs.int(f"group.share.{name}")
-
-    return ShareLimits(
-        number("record.lock.duration.ms") / 1000, number("delivery.count.limit"), number("partition.max.record.locks")
-    )
+    names = "record.lock.duration.ms", "delivery.count.limit", "partition.max.record.locks"
+    lock, deliveries, in_flight = (request.controller.group_number(group_id, f"share.{name}") for name in names)
+    return ShareLimits(lock / 1000, deliveries, in_flight)
 
 
 def find(request: Request, key: Key) -> Partition:
@@ -47,15 +42,9 @@ def shared(request: Request, group: ShareGroup, key: Key, partition: Partition) 
     if found is None:
         reset = request.controller.group_config(group.id, "share.auto.offset.reset") or "latest"
         start = partition.start_offset if reset == EARLIEST else partition.end_offset
-        found = group.partitions[key] = begin(request, partition, start)
+        found = request.groups.share_from(group, key, partition, start)
     found.begin_at(partition.start_offset)
     return found
-
-
-def begin(request: Request, partition: Partition, start: int) -> SharePartition:
-    """Share a partition from an offset on."""
-    replicas = request.replicas
-    return SharePartition(start, request.services.clock, lambda: replicas.changed(partition))
 
 
 def acknowledge(

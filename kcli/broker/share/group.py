@@ -5,6 +5,7 @@ Every partition has one member at least; where there are more members than parti
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kcli.broker.clock import Clock, Timer
@@ -49,13 +50,21 @@ class ShareBeat:
     session_timeout: float
 
 
+def keep_nothing(_: ShareGroup) -> None:
+    """Keep a group nowhere but in memory."""
+
+
 class ShareGroup:
-    """partitions: how far each partition's records were shared, by topic id and index."""
+    """partitions: how far each partition's records were shared, by topic id and index. keep: called where something of
+    its members has changed that a restart must not forget.
+    """
 
     type = protocol_type = "share"
 
-    def __init__(self, group_id: str, topics: Topics, clock: Clock) -> None:
-        self.id, self.topics, self.clock = group_id, topics, clock
+    def __init__(
+        self, group_id: str, topics: Topics, clock: Clock, keep: Callable[[ShareGroup], None] = keep_nothing
+    ) -> None:
+        self.id, self.topics, self.clock, self.keep = group_id, topics, clock, keep
         self.epoch = 0
         self.members: dict[str, ShareMember] = {}
         self.partitions: dict[Key, SharePartition] = {}
@@ -86,12 +95,24 @@ class ShareGroup:
             self._assign()
         if member.epoch != self.epoch:
             member.previous_epoch, member.epoch = member.epoch, self.epoch
-        if member.session is not None:
-            member.session.cancel()
-        member.session = self.clock.call_later(beat.session_timeout, self.remove, member)
+            self.keep(self)
+        self._wait(member, beat.session_timeout)
         tells = beat.epoch == JOINING or member.assigned != member.told
         member.told = member.assigned
         return member, tells
+
+    def _wait(self, member: ShareMember, seconds: float) -> None:
+        if member.session is not None:
+            member.session.cancel()
+        member.session = self.clock.call_later(seconds, self.remove, member)
+
+    def restore(self, epoch: int, members: Iterable[ShareMember], session_timeout: float) -> None:
+        """Go on from what was kept."""
+        self.epoch = epoch
+        for each in members:
+            self.members[each.id] = each
+            self._wait(each, session_timeout)
+        self._topics_changed()
 
     def leave(self, member_id: str) -> None:
         """Remove a member that leaves. Raises RefusedError if it is none."""
@@ -126,6 +147,7 @@ class ShareGroup:
                 each.release_all(member.id)
             self._topics_changed()
             self._assign()
+            self.keep(self)
 
     def _topics_changed(self) -> bool:
         """Return whether the topics of the members have other partitions than before."""
@@ -148,10 +170,12 @@ class ShareGroup:
         for each in self.members.values():
             each.assigned = frozenset(given[each.id])
 
-    def forget(self, topic_id: str) -> None:
-        """Forget how far a topic was shared: it was deleted."""
-        for key in [each for each in self.partitions if each[0] == topic_id]:
+    def forget(self, topic_id: str) -> list[Key]:
+        """Forget how far a topic was shared; return its partitions that were."""
+        gone = [each for each in self.partitions if each[0] == topic_id]
+        for key in gone:
             self.partitions.pop(key).close()
+        return gone
 
     def close(self) -> None:
         """Give up all timers."""

@@ -33,6 +33,15 @@ class Acquired(NamedTuple):
     deliveries: int
 
 
+class Kept(NamedTuple):
+    """Offsets of one stage, as they are kept over a restart; count: their deliveries."""
+
+    first: int
+    last: int
+    stage: Stage
+    count: int
+
+
 class Acknowledgement(NamedTuple):
     """A member's acknowledgement of records. types: one for all of them, or one for each."""
 
@@ -65,12 +74,22 @@ class InFlight:
         return self.stage in (Stage.ACKNOWLEDGED, Stage.ARCHIVED)
 
 
-class SharePartition:
-    """changed: called where records have become available again."""
+def keep_nothing(_: SharePartition) -> None:
+    """Keep a partition nowhere but in memory."""
 
-    def __init__(self, start: int, clock: Clock, changed: Callable[[], None]) -> None:
+
+class SharePartition:
+    """changed: called where records have become available again; keep: where a restart must not forget something."""
+
+    def __init__(
+        self,
+        start: int,
+        clock: Clock,
+        changed: Callable[[], None],
+        keep: Callable[[SharePartition], None] = keep_nothing,
+    ) -> None:
         self.start = self.end = start
-        self.clock, self.changed = clock, changed
+        self.clock, self.changed, self.keep = clock, changed, keep
         self.records: dict[int, InFlight] = {}
 
     @property
@@ -86,6 +105,32 @@ class SharePartition:
                 self.records.pop(each).lock = None
             self.start, self.end = offset, max(self.end, offset)
             self._advance()
+            self.keep(self)
+
+    def kept(self) -> list[Kept]:
+        """Return what a restart must not forget: acquired records count as they did before."""
+        made: list[Kept] = []
+        for offset in sorted(self.records):
+            each = self.records[offset]
+            acquired = each.stage is Stage.ACQUIRED
+            stage, count = (Stage.AVAILABLE, each.count - 1) if acquired else (each.stage, each.count)
+            if made and made[-1][1:] == (offset - 1, stage, count):
+                made[-1] = made[-1]._replace(last=offset)
+            else:
+                made.append(Kept(offset, offset, stage, count))
+        while made and made[-1][2:] == (Stage.AVAILABLE, 0):
+            made.pop()  # as if they had never been acquired
+        return made
+
+    def restore(self, kept: Iterable[Kept]) -> None:
+        """Go on from what was kept."""
+        for each in kept:
+            for offset in range(max(each.first, self.start), each.last + 1):
+                self.records[offset] = InFlight(each.stage, each.count)
+        self.end = max(self.records, default=self.start - 1) + 1
+        for offset in range(self.start, self.end):
+            self.records.setdefault(offset, InFlight())
+        self._advance()
 
     def acquire(
         self, member: str, batches: Iterable[tuple[int, int]], most: int, limits: ShareLimits, *, strict: bool = False
@@ -148,6 +193,7 @@ class SharePartition:
             self._let_go(each, limits)
         if due:
             self._advance()
+            self.keep(self)
             self.changed()
 
     def _let_go(self, each: InFlight, limits: ShareLimits) -> None:
@@ -169,6 +215,8 @@ class SharePartition:
                 each.stage = Stage.ACKNOWLEDGED if kind == ACCEPT else Stage.ARCHIVED
                 each.member, each.lock = "", None
         self._advance()
+        if any(kind != RENEW for _, kind in steps):
+            self.keep(self)
         if any(kind == RELEASE for _, kind in steps):
             self.changed()
 
@@ -192,6 +240,7 @@ class SharePartition:
         for each in mine:
             each.stage, each.member, each.lock, each.count = Stage.AVAILABLE, "", None, each.count - 1
         if mine:
+            self.keep(self)
             self.changed()
 
     def _advance(self) -> None:

@@ -60,13 +60,21 @@ class GroupLimits:
     assignor: str = "uniform"
 
 
+def keep_nothing(_: ConsumerGroup) -> None:
+    """Keep a group nowhere but in memory."""
+
+
 class ConsumerGroup:
-    """epoch: of the subscriptions; target_epoch: of the target assignment."""
+    """epoch: of the subscriptions; target_epoch: of the target assignment. keep: called where something has changed
+    that a restart must not forget.
+    """
 
     type = protocol_type = "consumer"
 
-    def __init__(self, group_id: str, topics: Topics, clock: Clock) -> None:
-        self.id, self.topics, self.clock = group_id, topics, clock
+    def __init__(
+        self, group_id: str, topics: Topics, clock: Clock, keep: Callable[[ConsumerGroup], None] = keep_nothing
+    ) -> None:
+        self.id, self.topics, self.clock, self.keep = group_id, topics, clock, keep
         self.epoch = self.target_epoch = 0
         self.members: dict[str, ConsumerMember] = {}
         self.static: dict[str, str] = {}
@@ -105,7 +113,9 @@ class ConsumerGroup:
 
         may_read: whether a pattern may take a topic. RefusedError.
         """
+        epochs = self.epoch, self.target_epoch
         member = self._find(beat, limits)
+        current = member.current
         self._update(member, beat, limits, may_read)
         self._follow_topics(may_read)
         if self.epoch > self.target_epoch:
@@ -113,6 +123,8 @@ class ConsumerGroup:
         before = member.assigned
         self._reconcile(member, beat.owned)
         self._wait(member, limits)
+        if (self.epoch, self.target_epoch) != epochs or member.current != current:
+            self.keep(self)
         return member, beat.epoch == JOINING or beat.is_full or member.assigned != before
 
     def leave(self, beat: Beat, limits: GroupLimits) -> None:
@@ -124,6 +136,7 @@ class ConsumerGroup:
             self._release(member, member.revoking)
             member.revoking, member.state, member.epoch = NOTHING, MemberState.STABLE, LEFT_FOR_NOW
             self._wait(member, limits)
+            self.keep(self)
         else:
             self.remove(member)
 
@@ -212,6 +225,26 @@ class ConsumerGroup:
         self.epoch += 1
         if not self.members:
             self.target_epoch = self.epoch
+        self.keep(self)
+
+    # --- over a restart
+
+    def restore(
+        self, epochs: tuple[int, int], members: Iterable[ConsumerMember], target: Assignment, session_timeout: float
+    ) -> None:
+        """Go on from what was kept. epochs: the group's and the target assignment's."""
+        (self.epoch, self.target_epoch), self.target = epochs, target
+        for each in members:
+            self.members[each.id] = each
+            if each.instance_id is not None:
+                self.static[each.instance_id] = each.id
+            self._owners.update(each.assigned | each.revoking)
+        self._match(lambda name: True)
+        self._counts = self._topic_counts()
+        limits = GroupLimits(session_timeout)
+        self._vote(limits)
+        for each in self.members.values():
+            self._wait(each, limits)
 
     # --- what members want
 
@@ -230,6 +263,9 @@ class ConsumerGroup:
         if new != old or member.id not in self.target:
             member.subscription = new
             self.epoch += 1
+        self._vote(limits)
+
+    def _vote(self, limits: GroupLimits) -> None:
         votes = Counter(each.subscription.assignor for each in self.members.values() if each.subscription.assignor)
         self._assignor = votes.most_common(1)[0][0] if votes else limits.assignor
 
@@ -241,17 +277,25 @@ class ConsumerGroup:
 
     def _follow_topics(self, may_read: Callable[[str], bool]) -> None:
         """Begin a new epoch where the topics that members subscribe to have other partitions than before."""
+        self._match(may_read)
+        counts = self._topic_counts()
+        if counts != self._counts:
+            self._counts = counts
+            self.epoch += 1
+
+    def _match(self, may_read: Callable[[str], bool]) -> None:
+        """Look which topics the members' patterns take."""
         patterns = {each.subscription.pattern for each in self.members.values()} - {""}
         matched = {pattern: self._matching(pattern, may_read) for pattern in patterns}
         for each in self.members.values():
             if each.subscription.pattern:
                 each.matched = matched[each.subscription.pattern]
+
+    def _topic_counts(self) -> dict[str, int]:
+        """Return how many partitions the topics have that members subscribe to, by topic id."""
         names = {name for each in self.members.values() for name in each.topics}
         found = (topic for name in names if (topic := self.topics.by_name.get(name)) is not None)
-        counts = {topic.id: len(topic.partitions) for topic in found}
-        if counts != self._counts:
-            self._counts = counts
-            self.epoch += 1
+        return {topic.id: len(topic.partitions) for topic in found}
 
     def _assign(self, limits: GroupLimits) -> None:
         ids = {topic.name: topic.id for topic in self.topics if topic.id in self._counts}

@@ -57,6 +57,11 @@ class ConsumerMember:
         """Return the names of the topics that it subscribes to: those it names, and those that its pattern takes."""
         return self.subscription.names | self.matched
 
+    @property
+    def current(self) -> tuple[object, ...]:
+        """Return how far it is with its assignment."""
+        return self.epoch, self.previous_epoch, self.state, self.assigned, self.revoking
+
     def close(self) -> None:
         """Give up its timers."""
         for timer in (self.session, self.rebalance):

@@ -1,0 +1,224 @@
+"""Groups of the new protocols on disk: records of `__consumer_offsets`, in Kafka's own form.
+
+A group is a table of records: its epoch, and for each member what it wants, what it is to have and what it has. What
+changed of the table is written; a group that is gone has tombstones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from kcli.broker.groups.consumer.assignors import Partition
+from kcli.broker.groups.consumer.group import ConsumerGroup
+from kcli.broker.groups.consumer.member import ConsumerMember, MemberState, Subscription
+from kcli.broker.metadata.state_topic import StateTopic
+from kcli.broker.partition import by_topic
+from kcli.broker.share.group import ShareGroup, ShareMember
+from kcli.errors import InputError
+from kcli.grammar import messages
+from kcli.schemas.catalog import catalog
+
+VERSION = 0
+# Types of records, as Kafka's CoordinatorRecordType numbers them: those of consumer groups, then of share groups.
+EPOCH, MEMBER, TARGET_EPOCH, TARGET, CURRENT = 3, 5, 6, 7, 8
+SHARE_MEMBER, SHARE_EPOCH, SHARE_TARGET_EPOCH, SHARE_TARGET, SHARE_CURRENT = range(10, 15)
+KINDS = frozenset([EPOCH, MEMBER, TARGET_EPOCH, TARGET, CURRENT, *range(SHARE_MEMBER, SHARE_CURRENT + 1)])
+
+Kept = ConsumerGroup | ShareGroup
+Place = tuple[int, str]  # a record's type, and its member ("": it is the group's)
+Fields = dict[str, Any]
+
+
+class MembersLog:
+    """Keeps groups in a topic. tables: what the topic has, by group, key and value."""
+
+    def __init__(self, topic: StateTopic) -> None:
+        self.topic = topic
+        self.tables: dict[str, dict[bytes, bytes]] = {}
+
+    def take(self, key: bytes, value: bytes | None) -> None:
+        """Take a record of the topic, as it is loaded; one of another kind is passed over. InputError."""
+        number = int.from_bytes(key[:2], "big")
+        if number not in KINDS:
+            return
+        table = self.tables.setdefault(message(number, "Key").read(key, 2)[0]["groupId"], {})
+        if value is None:
+            table.pop(key, None)
+        else:
+            table[key] = value
+
+    def load(self, make: Callable[[str, type[Kept]], tuple[Kept, float]]) -> None:
+        """Restore the groups that were taken. make: makes a group of this id and kind, with its session timeout."""
+        for group_id, table in self.tables.items():
+            try:
+                rows = dict(decoded(table))
+                if (EPOCH, "") in rows:
+                    restore_consumers(*make(group_id, ConsumerGroup), rows)
+                elif (SHARE_EPOCH, "") in rows:
+                    restore_sharers(*make(group_id, ShareGroup), rows)
+            except (InputError, ValueError) as error:
+                self.topic.note(f"{self.topic.name}: left out: group {group_id}: {error}")
+
+    def save(self, group: Kept) -> None:
+        """Write what has changed of a group. Where the disk fails, a line says so: the next change is tried anew."""
+        rows = consumer_rows(group) if isinstance(group, ConsumerGroup) else share_rows(group)
+        self._replace(group.id, {key_of(group.id, *place): value_of(place[0], each) for place, each in rows.items()})
+
+    def forget(self, group_id: str) -> None:
+        """Write that a group is gone."""
+        self._replace(group_id, {})
+
+    def _replace(self, group_id: str, table: dict[bytes, bytes]) -> None:
+        former = self.tables.get(group_id, {})
+        rows: list[tuple[bytes, bytes | None]] = [(key, None) for key in former if key not in table]
+        rows += [(key, value) for key, value in table.items() if former.get(key) != value]
+        if not rows:
+            return
+        try:
+            self.topic.write(group_id, rows)
+            self.tables[group_id] = table
+        except OSError as error:
+            self.topic.note(f"group {group_id}: {error.strerror}")
+
+
+# --- the form of records
+
+
+def message(number: int, part: str) -> Any:
+    return messages.data(catalog().records(f"group-{part.lower()}")[number], VERSION)
+
+
+def key_of(group_id: str, number: int, member: str) -> bytes:
+    named = {"groupId": group_id} | ({"memberId": member} if member else {})
+    return number.to_bytes(2, "big") + bytes(message(number, "Key").write(named))
+
+
+def value_of(number: int, fields: Fields) -> bytes:
+    return VERSION.to_bytes(2, "big") + bytes(message(number, "Value").write(fields))
+
+
+def decoded(table: Mapping[bytes, bytes]) -> Iterator[tuple[Place, Fields]]:
+    for key, value in table.items():
+        number = int.from_bytes(key[:2], "big")
+        member = message(number, "Key").read(key, 2)[0].get("memberId", "")
+        yield (number, member), message(number, "Value").read(value, 2)[0]
+
+
+def topic_rows(partitions: Iterable[Partition]) -> list[Fields]:
+    return [{"topicId": topic, "partitions": indexes} for topic, indexes in by_topic(partitions).items()]
+
+
+def partitions_of(rows: Iterable[Fields]) -> frozenset[Partition]:
+    return frozenset((each["topicId"], index) for each in rows for index in each["partitions"])
+
+
+# --- consumer groups
+
+
+def consumer_rows(group: ConsumerGroup) -> dict[Place, Fields]:
+    """Return the records of a consumer group."""
+    rows: dict[Place, Fields] = {
+        (EPOCH, ""): {"epoch": group.epoch},
+        (TARGET_EPOCH, ""): {"assignmentEpoch": group.target_epoch},
+    }
+    for each in group.members.values():
+        rows[MEMBER, each.id] = {
+            "instanceId": each.instance_id,
+            "rackId": each.rack,
+            "clientId": each.client_id,
+            "clientHost": each.client_host,
+            "subscribedTopicNames": sorted(each.subscription.names),
+            "subscribedTopicRegex": each.subscription.pattern,
+            "rebalanceTimeoutMs": min(round(each.rebalance_timeout * 1000), (1 << 31) - 1),
+            "serverAssignor": each.subscription.assignor or None,
+        }
+        rows[CURRENT, each.id] = {
+            "memberEpoch": each.epoch,
+            "previousMemberEpoch": each.previous_epoch,
+            "state": int(each.state),
+            "assignedPartitions": topic_rows(each.assigned),
+            "partitionsPendingRevocation": topic_rows(each.revoking),
+        }
+    for member, partitions in group.target.items():
+        rows[TARGET, member] = {"topicPartitions": topic_rows(partitions)}
+    return rows
+
+
+def restore_consumers(group: Kept, session_timeout: float, rows: Mapping[Place, Fields]) -> None:
+    """Give a new consumer group what its records say. ValueError: they make no sense."""
+    assert isinstance(group, ConsumerGroup)
+    members, target = [], {}
+    for (number, member_id), fields in rows.items():
+        if number == TARGET:
+            target[member_id] = partitions_of(fields["topicPartitions"])
+        elif number == MEMBER:
+            members.append(consumer_member(member_id, fields, rows.get((CURRENT, member_id))))
+    target_epoch = rows.get((TARGET_EPOCH, ""), {}).get("assignmentEpoch", 0)
+    group.restore((rows[EPOCH, ""]["epoch"], target_epoch), members, target, session_timeout)
+
+
+def consumer_member(member_id: str, fields: Fields, current: Fields | None) -> ConsumerMember:
+    made = ConsumerMember(
+        member_id,
+        fields["instanceId"],
+        fields["rackId"],
+        fields["clientId"],
+        fields["clientHost"],
+        rebalance_timeout=fields["rebalanceTimeoutMs"] / 1000,
+        subscription=Subscription(
+            frozenset(fields["subscribedTopicNames"]),
+            fields["subscribedTopicRegex"] or "",
+            fields["serverAssignor"] or "",
+        ),
+    )
+    if current is not None:
+        made.epoch, made.previous_epoch = current["memberEpoch"], current["previousMemberEpoch"]
+        made.state = MemberState(current["state"])
+        made.assigned = partitions_of(current["assignedPartitions"])
+        made.revoking = partitions_of(current["partitionsPendingRevocation"])
+    return made
+
+
+# --- share groups
+
+
+def share_rows(group: ShareGroup) -> dict[Place, Fields]:
+    """Return the records of a share group."""
+    rows: dict[Place, Fields] = {
+        (SHARE_EPOCH, ""): {"epoch": group.epoch, "metadataHash": 0},
+        (SHARE_TARGET_EPOCH, ""): {"assignmentEpoch": group.epoch},
+    }
+    for each in group.members.values():
+        assigned = topic_rows(each.assigned)
+        rows[SHARE_MEMBER, each.id] = {
+            "rackId": each.rack,
+            "clientId": each.client_id,
+            "clientHost": each.client_host,
+            "subscribedTopicNames": sorted(each.names),
+        }
+        rows[SHARE_TARGET, each.id] = {"topicPartitions": assigned}
+        rows[SHARE_CURRENT, each.id] = {
+            "memberEpoch": each.epoch,
+            "previousMemberEpoch": each.previous_epoch,
+            "state": int(MemberState.STABLE),
+            "assignedPartitions": assigned,
+        }
+    return rows
+
+
+def restore_sharers(group: Kept, session_timeout: float, rows: Mapping[Place, Fields]) -> None:
+    """Give a new share group what its records say."""
+    assert isinstance(group, ShareGroup)
+    members = []
+    for (number, member_id), fields in rows.items():
+        if number != SHARE_MEMBER:
+            continue
+        names = tuple(fields["subscribedTopicNames"])
+        made = ShareMember(member_id, fields["rackId"], fields["clientId"], fields["clientHost"], names=names)
+        current = rows.get((SHARE_CURRENT, member_id))
+        if current is not None:
+            made.epoch, made.previous_epoch = current["memberEpoch"], current["previousMemberEpoch"]
+            made.assigned = partitions_of(current["assignedPartitions"])
+        members.append(made)
+    group.restore(rows[SHARE_EPOCH, ""]["epoch"], members, session_timeout)
