@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.apis.create_acls import DISABLED
-from kcli.broker.apis.describe_acls import filter_of, resource_row, row
+from kcli.broker.apis.describe_acls import filter_of
 from kcli.broker.codes import error_code
 from kcli.broker.request import Request
 from kcli.broker.security.acls import AclFilter
+from kcli.broker.security.state import resource_row, rule_row
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -26,4 +27,4 @@ def result(request: Request, wanted: AclFilter) -> dict[str, Any]:
     found = {acl_id: each for acl_id, each in request.metadata.security.acls.items() if wanted.takes(each)}
     request.metadata.secure(("RemoveAccessControlEntryRecord", 0, {"id": each}) for each in found)
     none = {"errorCode": 0, "errorMessage": None}
-    return none | {"matchingAcls": [none | resource_row(*each[:3]) | row(each) for each in found.values()]}
+    return none | {"matchingAcls": [none | resource_row(*each[:3]) | rule_row(each) for each in found.values()]}

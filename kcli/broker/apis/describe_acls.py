@@ -8,7 +8,8 @@ from typing import Any
 from kcli.broker.apis.create_acls import DISABLED
 from kcli.broker.request import Request
 from kcli.broker.response import HangUpError
-from kcli.broker.security.acls import Acl, AclFilter, Pattern, by_resource, has_unknown
+from kcli.broker.security.acls import AclFilter, Pattern, by_resource, has_unknown
+from kcli.broker.security.state import resource_row, rule_row
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -18,7 +19,7 @@ def handle(request: Request) -> dict[str, Any]:
     if request.services.security.authorizer is None:
         return DISABLED | {"resources": []}
     found = [each for each in request.metadata.security.acls.values() if wanted.takes(each)]
-    rows = [resource_row(*place) | {"acls": list(map(row, acls))} for place, acls in by_resource(found)]
+    rows = [resource_row(*place) | {"acls": list(map(rule_row, acls))} for place, acls in by_resource(found)]
     return {"errorCode": 0, "errorMessage": None, "resources": rows}
 
 
@@ -29,14 +30,3 @@ def filter_of(asked: Mapping[str, Any]) -> AclFilter:
     if has_unknown(place[0], place[2], *what):
         raise HangUpError("a filter of ACLs with an unknown type, pattern, operation or permission")
     return AclFilter(*place, *who, *what)
-
-
-def resource_row(kind: int, name: str, pattern: int) -> dict[str, Any]:
-    """Make the row of a resource that ACLs are about."""
-    return {"resourceType": kind, "resourceName": name, "patternType": pattern}
-
-
-def row(acl: Acl) -> dict[str, Any]:
-    """Make the row of an ACL beside those of its resource."""
-    who = {"principal": acl.principal, "host": acl.host}
-    return who | {"operation": acl.operation, "permissionType": acl.permission}

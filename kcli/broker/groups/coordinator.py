@@ -38,8 +38,8 @@ class Groups:
     def _load(self) -> None:
         """Read what the groups committed, who is in them, and how far share groups are."""
         for group_id, place, committed, producer in self.store.load(self.members_log.take):
-            group = self.get_or_make(group_id)
-            offsets = group.offsets if producer < 0 else group.pending_offsets.setdefault(producer, {})
+            known = self.get_or_make(group_id)
+            offsets = known.offsets if producer < 0 else known.pending_offsets.setdefault(producer, {})
             if committed is None:
                 offsets.pop(place, None)
             else:
@@ -48,10 +48,10 @@ class Groups:
             del self.by_id[each.id]
         self.members_log.load(self._made)
         shares = {(each.group, each.key): each for each in self.share_log.load()}
-        for each in shares.values():
-            group, partition = self.by_id.get(each.group), self.topics.find(each.key, True)
-            if isinstance(group, ShareGroup) and partition is not None and each.start is not None:
-                self.share_from(group, each.key, partition, each.start).restore(each.kept)
+        for share in shares.values():
+            group, partition = self.by_id.get(share.group), self.topics.find(share.key, True)
+            if isinstance(group, ShareGroup) and partition is not None and share.start is not None:
+                self.share_from(group, share.key, partition, share.start).restore(share.kept)
 
     def _made(self, group_id: str, kind: type[ConsumerGroup | ShareGroup]) -> tuple[ConsumerGroup | ShareGroup, float]:
         """Make a group that is restored, and give it what it committed; return it with its session timeout."""

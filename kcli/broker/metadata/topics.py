@@ -81,6 +81,13 @@ class Topics:
         topic = (self.by_id if by_id else self.by_name).get(key[0]) or self.hidden.get(key[0])
         return topic.partition(key[1]) if topic is not None else None
 
+    def partition_counts(self, names: Iterable[str]) -> dict[str, int]:
+        """Return how many partitions the topics of these names have, by topic id; those that are not there are left
+        out.
+        """
+        found = (topic for name in names if (topic := self.by_name.get(name)) is not None)
+        return {topic.id: len(topic.partitions) for topic in found}
+
     def add(self, name: str, topic_id: str, own: Mapping[str, str], replicas: Iterable[tuple[int, ...]]) -> Topic:
         """Add a topic with a partition for each tuple of replicas; the first of them leads. Raises InputError for a bad
         name.

@@ -55,9 +55,19 @@ def acl_of(value: Mapping[str, Any]) -> Acl:
 
 def acl_record(acl_id: str, acl: Acl) -> Row:
     """Make the record of an ACL."""
-    value = {"id": acl_id, "resourceType": acl.kind, "resourceName": acl.name, "patternType": acl.pattern}
-    value |= {"principal": acl.principal, "host": acl.host}
-    return "AccessControlEntryRecord", 0, value | {"operation": acl.operation, "permissionType": acl.permission}
+    place = resource_row(acl.kind, acl.name, acl.pattern)
+    return "AccessControlEntryRecord", 0, {"id": acl_id} | place | rule_row(acl)
+
+
+def resource_row(kind: int, name: str, pattern: int) -> dict[str, Any]:
+    """Make the row of a resource that ACLs are about."""
+    return {"resourceType": kind, "resourceName": name, "patternType": pattern}
+
+
+def rule_row(acl: Acl) -> dict[str, Any]:
+    """Make the row of an ACL beside those of its resource."""
+    who = {"principal": acl.principal, "host": acl.host}
+    return who | {"operation": acl.operation, "permissionType": acl.permission}
 
 
 def scram_record(user: str, mechanism: int, made: Credential) -> Row:

@@ -151,9 +151,7 @@ class ShareGroup:
 
     def _topics_changed(self) -> bool:
         """Return whether the topics of the members have other partitions than before."""
-        names = {name for each in self.members.values() for name in each.names}
-        found = (topic for name in names if (topic := self.topics.by_name.get(name)) is not None)
-        counts = {topic.id: len(topic.partitions) for topic in found}
+        counts = self.topics.partition_counts({name for each in self.members.values() for name in each.names})
         changed = counts != self._counts
         self._counts = counts
         return changed

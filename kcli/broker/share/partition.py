@@ -34,12 +34,12 @@ class Acquired(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Offsets of one stage, as they are kept over a restart; count: their deliveries."""
+    """Offsets of one stage, as they are kept over a restart."""
 
     first: int
     last: int
     stage: Stage
-    count: int
+    deliveries: int
 
 
 class Acknowledgement(NamedTuple):
@@ -126,7 +126,7 @@ class SharePartition:
         """Go on from what was kept."""
         for each in kept:
             for offset in range(max(each.first, self.start), each.last + 1):
-                self.records[offset] = InFlight(each.stage, each.count)
+                self.records[offset] = InFlight(each.stage, each.deliveries)
         self.end = max(self.records, default=self.start - 1) + 1
         for offset in range(self.start, self.end):
             self.records.setdefault(offset, InFlight())

@@ -60,7 +60,7 @@ class ShareStateLog:
             "writeTimestamp": now,
             "stateBatches": [
                 {"firstOffset": each.first, "lastOffset": each.last}
-                | {"deliveryState": int(each.stage), "deliveryCount": each.count}
+                | {"deliveryState": int(each.stage), "deliveryCount": each.deliveries}
                 for each in share.kept()
             ],
         }

@@ -29,13 +29,14 @@ def test_members_of_a_consumer_group_go_on(tmp_path: Path) -> None:
             assert await committed(talk, "m", joined["memberEpoch"]) == "NONE"
             other = await beat(talk, memberId="n", **JOIN | {"subscribedTopicNames": [], "subscribedTopicRegex": "^t$"})
             await beat(talk, memberId="n", memberEpoch=other["memberEpoch"])
-            seen.update({each.id: each.current for each in talk.broker.groups.by_id["g"].members.values()})
+            group = talk.broker.groups.consumer_group("g", joins=False)
+            seen.update({each.id: each.current for each in group.members.values()})
             assert seen["n"][2].name == "UNRELEASED"
 
     async def after() -> None:
         async with talking(Broker(tmp_path)) as talk:
             assert await types(talk) == {"g": "consumer"}
-            group = talk.broker.groups.by_id["g"]
+            group = talk.broker.groups.consumer_group("g", joins=False)
             assert {each.id: each.current for each in group.members.values()} == seen
             fenced = await beat(talk, memberEpoch=99, instanceId="static")
             assert error_name(fenced["errorCode"]) == "FENCED_MEMBER_EPOCH"

@@ -293,9 +293,7 @@ class ConsumerGroup:
 
     def _topic_counts(self) -> dict[str, int]:
         """Return how many partitions the topics have that members subscribe to, by topic id."""
-        names = {name for each in self.members.values() for name in each.topics}
-        found = (topic for name in names if (topic := self.topics.by_name.get(name)) is not None)
-        return {topic.id: len(topic.partitions) for topic in found}
+        return self.topics.partition_counts({name for each in self.members.values() for name in each.topics})
 
     def _assign(self, limits: GroupLimits) -> None:
         ids = {topic.name: topic.id for topic in self.topics if topic.id in self._counts}
