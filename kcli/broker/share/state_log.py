@@ -1,4 +1,4 @@
-"""How far share groups are, on disk: records of `__share_group_state`, in Kafka's own form (ShareSnapshot).
+"""The state of share groups on disk: records of `__share_group_state`, in Kafka's own form (ShareSnapshot).
 
 What a member has acquired and said nothing of is not kept: after a restart somebody gets it again.
 """
@@ -21,7 +21,7 @@ MOST_RECORDS = 100_000  # of a partition: Kafka takes 10,000 locks at most
 
 
 class Snapshot(NamedTuple):
-    """How far a group is with a partition; start None: it has forgotten it."""
+    """The state of a partition in a group; start None: the group has forgotten it."""
 
     group: str
     key: Key
