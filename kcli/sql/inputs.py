@@ -67,10 +67,10 @@ def sort_inputs(paths: Sequence[str]) -> Inputs:
 
 def add_folder(made: Inputs, folder: Path) -> bool:
     """Add what can be read below a folder, by name; of the pipeline's output its tables."""
-    if (folder / DELTA_LOG).is_dir() and (folder.parent / RUNS.name / DELTA_LOG).is_dir():
+    if (folder / DELTA_LOG).is_dir() and holds_delta(folder.parent):
         made.written += [each for each in delta_files(folder.parent) if each[0] == folder.name]
         return True
-    if (folder / RUNS.name / DELTA_LOG).is_dir():
+    if holds_delta(folder):
         made.written += delta_files(folder)
         return True
     if (folder / JOURNAL).is_dir():
@@ -83,6 +83,11 @@ def add_folder(made: Inputs, folder: Path) -> bool:
             made.add(str(path))
             found = True
     return found
+
+
+def holds_delta(folder: Path) -> bool:
+    """Return whether a folder has Delta tables of the pipeline."""
+    return (folder / JOURNAL).is_dir() and (folder / RUNS.name / DELTA_LOG).is_dir()
 
 
 def delta_files(output: Path) -> Iterator[tuple[str, str]]:

@@ -125,12 +125,15 @@ class DeltaLog:
         return AddAction(path, place.info().size, partition(path), now, changes, said)
 
     def vacuum(self, hours: int) -> list[str]:
-        """Remove the files that no version has had for so many hours, and return them."""
+        """Remove the files that no version has had for so many hours, and return them. This is no commit."""
         if self.handle is None:
             return []
         with told(self.place.uri):
-            found = self.handle.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)
-        return [(self.place / path).uri for path in found]
+            found = self.handle.vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True)
+        places = [self.place / path for path in found if is_below(path)]
+        for place in places:
+            place.remove()
+        return [place.uri for place in places]
 
 
 def schema_with_date(table: Table) -> Any:
