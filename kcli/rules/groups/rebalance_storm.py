@@ -3,14 +3,15 @@
 from kcli.rules.rule import Rule
 
 # A deployment replaces each member once: two or three rounds for each. A storm has the same members join again and
-# again.
+# again. A client that comes costs a round, and with a cooperative assignor another one, for partitions that are given
+# up.
 RULE = Rule(
     finding="rebalance-storm",
     title="groups that rebalance again and again",
     when="joins >= 4",
     sql="""
 WITH rounds AS (SELECT group_id, coalesce(client_id, '') AS client_id, completed_ns AS ns, member_id, error,
-                       answered_generation AS generation
+                       answered_generation AS generation, reason
                 FROM group_calls WHERE api = 'JOIN_GROUP'),
      epochs AS (SELECT group_id, client_id, ns, generation FROM rounds WHERE error IS NULL AND generation >= 0
                 UNION ALL SELECT group_id, coalesce(client_id, ''), completed_ns, answered_generation FROM group_calls
@@ -24,6 +25,12 @@ WITH rounds AS (SELECT group_id, coalesce(client_id, '') AS client_id, completed
                               GROUP BY group_id),
      busiest AS (SELECT group_id, max(joins) AS most_joins, sum(joins) AS joins, max_by(client_id, joins)
             AS most_client FROM each GROUP BY group_id),
+     firsts AS (SELECT group_id, coalesce(client_id, '') AS client_id, min(completed_ns) AS seen_ns,
+                       min(CASE WHEN api = 'JOIN_GROUP' THEN completed_ns END) AS joined_ns
+                FROM group_calls GROUP BY 1, 2),
+     comers AS (SELECT group_id, count(*) AS comers FROM firsts WHERE joined_ns = seen_ns GROUP BY group_id),
+     given AS (SELECT group_id, count(DISTINCT generation) AS given_up FROM rounds
+               WHERE lower(reason) LIKE '%revoke%' AND error IS NULL GROUP BY group_id),
      leaves AS (SELECT group_id, count(*) AS leaves, count(DISTINCT client_id) AS leavers, max_by(client_id, n)
             AS leaver, max(n) AS most_leaves FROM (
                   SELECT group_id, client_id, count(*) AS n FROM group_calls
@@ -38,8 +45,10 @@ SELECT g.group_id, g.clients, generations, first_generation, last_generation, jo
        CASE WHEN most_leaves >= 2 THEN concat(leaver, ' left ', most_leaves, ' times')
               ELSE 'nobody says why it leaves' END AS why
 FROM groups g JOIN busiest b ON g.group_id = b.group_id LEFT JOIN leaves l ON g.group_id = l.group_id
-       LEFT JOIN failed f ON g.group_id = f.group_id
-WHERE generations >= 4 AND most_joins >= 4 AND (g.last_ns - g.first_ns) / 1e9 >= 4
+       LEFT JOIN failed f ON g.group_id = f.group_id LEFT JOIN comers c ON g.group_id = c.group_id
+       LEFT JOIN given v ON g.group_id = v.group_id
+WHERE generations >= 4 AND generations >= 2 + coalesce(c.comers, 0) + coalesce(v.given_up, 0) AND most_joins >= 4
+  AND (g.last_ns - g.first_ns) / 1e9 >= 4
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=(

@@ -1,0 +1,251 @@
+"""Causes in captures made by hand, each beside the same traffic without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.diagnose import INFO, Finding, diagnose
+from tests.capture.messages import metadata, request, response
+from tests.capture.wires import FIN, MILLISECOND, RST, Wire, pcap
+
+SECOND = 1000 * MILLISECOND
+LOSSY = Path(__file__).parents[1] / "core/capture/data/lossy-line.pcap.zst"
+Body = Mapping[str, Any]
+
+
+class Talk:
+    """Connections of one client, a request and its answer after another, half a second apart."""
+
+    def __init__(self, client: str = "tester", port: int = 40000, broker: int = 2) -> None:
+        self.client = client
+        self.wire = Wire(client=("10.0.0.1", port), server=(f"10.0.0.{broker}", 9092), seq=(port, 2 * port)).open()
+        self.number = 0
+
+    def call(self, key: int, version: int, body: Body, answer: Body, pause: int = SECOND // 2) -> Talk:
+        self.number += 1
+        asked = request(key, version, self.number, body, self.client)
+        self.wire.client(asked).server(response(key, version, self.number, answer))
+        self.wire.now += pause
+        return self
+
+
+def found(folder: Path, *talks: Talk | Wire) -> list[Finding]:
+    """The findings in these connections, those that are worth knowing alone left out."""
+    wires = [each.wire if isinstance(each, Talk) else each for each in talks]
+    path = folder / "a.pcap"
+    path.write_bytes(pcap(sorted(packet for wire in wires for packet in wire.packets)))
+    return [each for each in diagnose([str(path)]).findings if each.severity != INFO]
+
+
+def told(findings: list[Finding], cause: str, **subject: Any) -> Finding:
+    """Assert that this cause alone is found, with these in its subject."""
+    assert [each.finding for each in findings] == [cause], [each.text for each in findings]
+    [finding] = findings
+    assert {kind: finding.subject.get(kind) for kind in subject} == subject
+    return finding
+
+
+def produced(talk: Talk, times: int, error: int, name: str = "orders") -> Talk:
+    for _ in range(times):
+        asked = {"acks": -1, "timeoutMs": 1000, "topicData": [{"name": name, "partitionData": [{"index": 0}]}]}
+        part = {"index": 0, "errorCode": error, "baseOffset": -1 if error else 7}
+        talk.call(0, 9, asked, {"responses": [{"name": name, "partitionResponses": [part]}]})
+    return talk
+
+
+def fetched(
+    talk: Talk, times: int, error: int = 0, offset: int = 5, session: tuple[int, int] = (0, -1), granted: int = 0,
+    top: int = 0,
+) -> Talk:  # fmt: skip
+    """top: the error of the whole answer."""
+    for _ in range(times):
+        asked = {
+            "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": session[0], "sessionEpoch": session[1],
+            "topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetchOffset": offset}]}],
+        }  # fmt: skip
+        part = {"partitionIndex": 0, "errorCode": error, "highWatermark": 9, "logStartOffset": 7}
+        answer = {"errorCode": top, "sessionId": granted, "responses": [{"topic": "orders", "partitions": [part]}]}
+        talk.call(1, 11, asked, answer)
+    return talk
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [(10, "message-too-large"), (18, "message-too-large"), (45, "sequence-gap"), (29, "topic-authorization-failed")],
+)
+def test_what_a_producer_is_refused(error: int, cause: str, tmp_path: Path) -> None:
+    others = produced(Talk("others", 41000), 6, 0, "payments")
+    finding = told(found(tmp_path, produced(produced(Talk(), 3, 0), 6, error), others), cause, topic="orders")
+    assert finding.subject["client"] == "tester"
+    assert not found(tmp_path, produced(Talk(), 9, 0), others)
+
+
+def test_offsets_that_are_not_there(tmp_path: Path) -> None:
+    finding = told(found(tmp_path, fetched(Talk(), 6, error=1)), "offset-out-of-range", client="tester", topic="orders")
+    assert finding.evidence["refused"] == 6
+    assert not found(tmp_path, fetched(Talk(), 1, error=1), fetched(Talk("b", 41000), 6))
+
+
+@pytest.mark.parametrize("kind", ["refused", "evicted"])
+def test_sessions_that_a_broker_can_not_hold(kind: str, tmp_path: Path) -> None:
+    talk = Talk()
+    if kind == "refused":
+        fetched(talk, 8, session=(0, 0))
+    else:
+        for number in range(3):
+            fetched(talk, 1, session=(0, 0), granted=70 + number)
+            fetched(talk, 1, session=(70 + number, 1), granted=0, top=70)
+    finding = told(found(tmp_path, talk), "fetch-session-evictions")
+    assert finding.subject["client"] in ("tester", ["tester"])
+    kept = fetched(fetched(Talk(), 1, session=(0, 0), granted=70), 7, session=(70, 1), granted=70)
+    assert not found(tmp_path, kept)
+
+
+def test_a_group_that_is_forbidden(tmp_path: Path) -> None:
+    def talk(error: int) -> Talk:
+        made = Talk()
+        for _ in range(4):
+            made.call(10, 3, {"key": "g", "keyType": 0}, {"errorCode": error, "nodeId": 1,
+                      "host": "10.0.0.2", "port": 9092})  # fmt: skip
+        return made
+
+    finding = told(found(tmp_path, talk(30)), "authorization-failed", client="tester")
+    assert "group" in finding.text
+    assert not found(tmp_path, talk(0))
+
+
+def joining(client: str, port: int, protocols: list[str], error: int, times: int) -> Talk:
+    talk = Talk(client, port)
+    for number in range(times):
+        asked = {
+            "groupId": "g", "sessionTimeoutMs": 45000, "rebalanceTimeoutMs": 60000, "memberId": f"{client}-1",
+            "protocolType": "consumer", "protocols": [{"name": each, "metadata": b""} for each in protocols],
+        }  # fmt: skip
+        answer = {
+            "errorCode": error, "generationId": -1 if error else number + 1, "protocolName": protocols[0],
+            "protocolType": "consumer", "leader": "a", "memberId": f"{client}-1", "members": [],
+        }  # fmt: skip
+        talk.call(11, 7, asked, answer)
+    return talk
+
+
+def test_members_that_do_not_fit(tmp_path: Path) -> None:
+    fitting = joining("fits", 41000, ["range"], 0, 1)
+    finding = told(
+        found(tmp_path, joining("tester", 40000, ["roundrobin"], 23, 3), fitting), "wrong-group-protocol",
+        client="tester", group="g",
+    )  # fmt: skip
+    assert "range" in finding.text and "roundrobin" in finding.text
+    assert not found(tmp_path, joining("tester", 40000, ["range"], 0, 1), fitting)
+
+
+def logged_in(port: int, lifetime_ms: int, cut: bool, start: int) -> Wire:
+    """A connection that logs in, and is closed by the broker (cut) or the client when the login runs out."""
+    wire = Wire(client=("10.0.0.1", port), seq=(port, 2 * port), start=start).open()
+    wire.client(request(17, 1, 1, {"mechanism": "OAUTHBEARER"}, "tester"))
+    wire.server(response(17, 1, 1, {"mechanisms": ["OAUTHBEARER"]}))
+    wire.client(request(36, 2, 2, {"authBytes": b"n,,\x01auth=Bearer x\x01\x01"}, "tester"))
+    wire.server(response(36, 2, 2, {"authBytes": b"", "sessionLifetimeMs": lifetime_ms}))
+    wire.now += lifetime_ms * MILLISECOND
+    if cut:
+        wire.client(metadata(4)[0])  # which nobody answers
+        wire.add(1, RST)
+    else:
+        wire.add(0, FIN)
+    return wire
+
+
+def test_logins_that_run_out(tmp_path: Path) -> None:
+    def wires(cut: bool) -> list[Wire]:
+        start = Wire().now
+        return [logged_in(40000 + number, 6000, cut, start + 6 * number * SECOND) for number in range(3)]
+
+    finding = told(found(tmp_path, *wires(True)), "token-expiry", client="tester")
+    assert finding.evidence["cut"] == 3
+    assert not found(tmp_path, *wires(False))
+
+
+def test_a_quorum_that_elects_again_and_again(tmp_path: Path) -> None:
+    def talk(elections: int) -> Talk:
+        made = Talk("raft-client-1")
+        for number in range(elections):
+            topics = [{"topicName": "__cluster_metadata", "partitions": [{
+                "partitionIndex": 0, "replicaEpoch": number, "replicaId": 1, "lastOffsetEpoch": 1, "lastOffset": 5,
+            }]}]  # fmt: skip
+            part = {"partitionIndex": 0, "errorCode": 0, "leaderId": -1, "leaderEpoch": number, "voteGranted": True}
+            answer = {"errorCode": 0, "topics": [{"topicName": "__cluster_metadata", "partitions": [part]}]}
+            made.call(52, 0, {"clusterId": "c", "topics": topics}, answer, 3 * SECOND)
+        return made
+
+    assert told(found(tmp_path, talk(4)), "quorum-elections").evidence["elections"] == 4
+    assert not found(tmp_path, talk(1))
+
+
+def test_leaders_that_move(tmp_path: Path) -> None:
+    def talk(waves: int) -> Talk:
+        made = Talk()
+        for _ in range(waves):
+            produced(produced(made, 1, 6), 4, 0)
+        return made
+
+    finding = told(found(tmp_path, talk(4)), "leader-moves", topic="orders")
+    assert finding.evidence["errors"] == 4
+    assert not found(tmp_path, talk(1))
+
+
+HELLO = bytes.fromhex("160301002f0100002b0303") + bytes(40)
+ALERT = bytes.fromhex("15030300020228")
+
+
+def refused(port: int, asked: bytes, answer: bytes) -> Wire:
+    wire = Wire(client=("10.0.0.9", port), seq=(port, 2 * port)).open().client(asked)
+    if answer:
+        wire.server(answer)
+    wire.add(1, FIN)
+    return wire
+
+
+@pytest.mark.parametrize(
+    ("cause", "asked", "answer"),
+    [("tls-on-plaintext", HELLO, b""), ("plaintext-on-tls", request(18, 0, 1, {}, "tester"), ALERT)],
+)
+def test_who_speaks_another_protocol(cause: str, asked: bytes, answer: bytes, tmp_path: Path) -> None:
+    wires = [refused(40000 + number, asked, answer) for number in range(3)]
+    assert told(found(tmp_path, *wires), cause).subject["host"] in ("10.0.0.9", ["10.0.0.9"])
+    assert not found(tmp_path, fetched(Talk(), 5))
+
+
+def test_a_line_that_loses_packets() -> None:
+    """3 of 100 packets were dropped between two hosts, without Kafka in them."""
+    findings = [each for each in diagnose([str(LOSSY)]).findings if each.severity != INFO]
+    assert told(findings, "packet-loss").evidence["resent"] >= 12
+
+
+def rounds(client: str, port: int, generations: list[int], reason: str) -> Talk:
+    """A member of a group that joins in each of these generations."""
+    talk = Talk(client, port)
+    for generation in generations:
+        asked = {
+            "groupId": "g", "sessionTimeoutMs": 45000, "rebalanceTimeoutMs": 60000, "memberId": f"{client}-1",
+            "protocolType": "consumer", "protocols": [{"name": "cooperative-sticky", "metadata": b""}],
+            "reason": reason,
+        }  # fmt: skip
+        answer = {
+            "generationId": generation, "protocolName": "cooperative-sticky", "protocolType": "consumer",
+            "leader": "a", "memberId": f"{client}-1", "members": [],
+        }  # fmt: skip
+        talk.call(11, 9, asked, answer, 2 * SECOND)
+    return talk
+
+
+def test_a_group_that_grows_is_no_storm(tmp_path: Path) -> None:
+    """Three members that come one after another cost a round each, and one more in which they give partitions up."""
+    coming = rounds("a", 40000, [1, 2, 3], ""), rounds("b", 41000, [2, 3], ""), rounds("c", 42000, [3], "")
+    giving = rounds("a", 43000, [4, 5], "need to revoke partitions and re-join")
+    assert not found(tmp_path, *coming, giving)
+    again = rounds("a", 43000, [4, 5, 6], "rebalance failed due to RebalanceInProgressException")
+    assert told(found(tmp_path, *coming, again), "rebalance-storm", group="g").evidence["generations"] == 6
