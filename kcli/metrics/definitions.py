@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import add
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from kcli.metrics.figures import LiveFigures, Load, TopicLoad
 from kcli.version import __version__
@@ -48,7 +48,7 @@ class Metric:
     kind: Kind
     help: str
     labels: tuple[str, ...]
-    samples: Callable[[LiveFigures], Iterator[Sample[float]]] | Callable[[LiveFigures], Iterator[Sample[Buckets]]]
+    samples: Callable[[Any], Iterator[Sample[float]]] | Callable[[Any], Iterator[Sample[Buckets]]]
     unit: str = ""
     panel: str = ""
     query: str = ""

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kcli.metrics.definitions import METRICS, Buckets, Metric
-from kcli.metrics.figures import BOUNDS, LiveFigures
+from kcli.metrics.figures import BOUNDS
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric as Family
 
 
+class AnyFigures(Protocol):
+    """Figures of traffic, or of runs. settled: when they came, None: not yet."""
+
+    lock: threading.Lock
+    settled: float | None
+
+
 class FigureCollector:
     """Gives the families of all metrics when somebody asks (`prometheus_client.registry.Collector`)."""
 
-    def __init__(self, figures: LiveFigures) -> None:
-        self.figures = figures
+    def __init__(self, figures: AnyFigures, metrics: Sequence[Metric]) -> None:
+        self.figures, self.metrics = figures, metrics
 
     def collect(self) -> Iterator[Family]:
         """Return them as they are now."""
         with self.figures.lock:
-            made = [family_of(metric, self.figures) for metric in METRICS]
+            made = [family_of(metric, self.figures) for metric in self.metrics]
         return iter(made)
 
 
-def family_of(metric: Metric, figures: LiveFigures) -> Family:
+def family_of(metric: Metric, figures: AnyFigures) -> Family:
     """Return a metric with its figures."""
     from prometheus_client import core
 
@@ -48,12 +56,12 @@ def family_of(metric: Metric, figures: LiveFigures) -> Family:
     return made
 
 
-def exposition(figures: LiveFigures, accepted: str) -> tuple[bytes, str]:
+def exposition(figures: AnyFigures, accepted: str, metrics: Sequence[Metric] = METRICS) -> tuple[bytes, str]:
     """Return all metrics as text, and its content type. accepted: the header Accept of who asks."""
     from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import choose_encoder
 
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(FigureCollector(figures))
+    registry.register(FigureCollector(figures, metrics))
     encode, kind = choose_encoder(accepted)
     return encode(registry), kind

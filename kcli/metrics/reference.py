@@ -5,6 +5,7 @@ from __future__ import annotations
 from kcli.metrics import figures
 from kcli.metrics.bounded import LONGEST, OTHER
 from kcli.metrics.definitions import METRICS, Metric
+from kcli.metrics.runs import RUN_METRICS
 
 LIMITS = {
     "client": figures.MOST_CLIENTS,
@@ -17,7 +18,7 @@ LIMITS = {
 
 def document() -> str:
     """Return the page, in Markdown."""
-    rows = "\n".join(map(row_of, METRICS))
+    rows, of_runs = ("\n".join(map(row_of, metrics)) for metrics in (METRICS, RUN_METRICS))
     limits = ", ".join(f"{most} of `{name}`" for name, most in LIMITS.items())
     return f"""\
 # Metrics
@@ -36,6 +37,14 @@ Labels have bounded numbers of values, whatever clients call themselves: {limits
 What comes later counts as `{OTHER}`, which `kcli_names_refused_total` counts. There are at most
 {figures.MOST_SERIES:,} combinations of labels by metric; what is beyond counts in one series whose labels are all
 `{OTHER}`. Names are cut behind {LONGEST} characters. Counters begin at 0 when kcli starts.
+
+## Of a pipeline
+
+`kcli pipeline run --stream --metrics HOST:PORT` serves these:
+
+| metric | kind | labels | unit | |
+|---|---|---|---|---|
+{of_runs}
 """
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from kcli.errors import NetworkError
-from kcli.metrics.exporter import exposition
-from kcli.metrics.figures import LiveFigures
+from kcli.metrics.definitions import METRICS, Metric
+from kcli.metrics.exporter import AnyFigures, exposition
 
 PLAIN = "text/plain; charset=utf-8"
 MOST_CLIENTS = 32  # that are answered at once; more are closed
@@ -23,8 +23,8 @@ class MetricsServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, figures: LiveFigures, listening: socket.socket) -> None:
-        self.figures = figures
+    def __init__(self, figures: AnyFigures, listening: socket.socket, metrics: Sequence[Metric] = METRICS) -> None:
+        self.figures, self.metrics = figures, metrics
         self.places = threading.BoundedSemaphore(MOST_CLIENTS)
         super().__init__(listening.getsockname()[:2], MetricsHandler, bind_and_activate=False)
         self.socket.close()
@@ -84,7 +84,7 @@ class MetricsHandler(BaseHTTPRequestHandler):
 
     def metrics(self) -> tuple[int, bytes, str]:
         """Return all metrics."""
-        return 200, *exposition(self.server.figures, self.headers.get("Accept", ""))
+        return 200, *exposition(self.server.figures, self.headers.get("Accept", ""), self.server.metrics)
 
     def ready(self) -> tuple[int, bytes, str]:
         """Return whether traffic is being read."""

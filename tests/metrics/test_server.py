@@ -31,6 +31,7 @@ def ask(server: MetricsServer, path: str, method: str = "GET") -> tuple[int, byt
 def test_it_is_healthy_at_once_and_ready_when_traffic_is_read(served: MetricsServer) -> None:
     assert ask(served, "/healthz") == (200, b"ok\n")
     assert ask(served, "/ready")[0] == 503
+    assert isinstance(served.figures, LiveFigures)
     served.figures.settle()
     assert ask(served, "/ready") == (200, b"ok\n")
 

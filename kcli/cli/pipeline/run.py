@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from kcli.cli.options.inputs import port_option, quiet_option, reading_options, secrets_option
+from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.terminal.console import console, is_terminal, warn
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import refuse_inputs
@@ -87,6 +88,7 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     help="Write the report as an HTML page at the end, as `kcli pipeline report -o FILE` does.",
 )
 @click.option("--wait", is_flag=True, help="If another run writes to DIR, wait until it has ended.")
+@metrics_option
 @quiet_option("No progress, no closing summary.")
 @secrets_option()
 @reading_options
@@ -105,6 +107,8 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     from kcli.pipeline.series import series_pattern
     from kcli.pipeline.storage import gather
 
+    if options["metrics"] and not options["stream"]:
+        raise UsageError("--metrics: --stream is missing: figures are of a pipeline that keeps running")
     check_engine(output, options)
     options["table_format"] = chosen_format(output, options["table_format"])
     KeyLog(options["key_logs"])  # what is wrong with one is said before anything begins
@@ -114,7 +118,8 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
         refuse_inputs(options["page"], [*inputs, *(file.uri for file in files)])
     size = sum(file.size for file in files)
     with holding(output, wait=options["wait"], notify=warn):
-        summary = run_engine(inputs, output, size, options)
+        with serving_runs(options) as noted:
+            summary = run_engine(inputs, output, size, options, noted)
         if not options["quiet"] and not options["stream"]:
             say(summary, output, bool(options["page"]))
             if options["engine"] == "spark" and summary.files and is_small(size, options):
@@ -148,8 +153,26 @@ def is_small(size: int, options: dict[str, Any]) -> bool:
     return size < BRIEF_BYTES and not (options["master"] or submitted())
 
 
-def run_engine(inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any]) -> Any:
-    """Run on the engine that is asked for; return the summary. size: bytes of captures."""
+@contextlib.contextmanager
+def serving_runs(options: dict[str, Any]) -> Iterator[Callable[[Any], None]]:
+    """Serve figures of runs where that is asked for. Return what takes each run's summary."""
+    if not options["metrics"]:
+        yield lambda _made: None
+        return
+    listening = metrics_socket(options["metrics"], quiet=options["quiet"])
+    from kcli.metrics.runs import RUN_METRICS, RunFigures
+    from kcli.metrics.server import MetricsServer
+
+    figures = RunFigures()
+    with MetricsServer(figures, listening, RUN_METRICS):
+        figures.begin()
+        yield figures.take
+
+
+def run_engine(
+    inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any], noted: Callable[[Any], None]
+) -> Any:
+    """Run on the engine that is asked for; return the summary. size: bytes of captures. noted: takes each run's."""
     from kcli.pipeline.context import Options
     from kcli.pipeline.run import run_held
     from kcli.pipeline.spark import BRIEF_BYTES
@@ -157,7 +180,12 @@ def run_engine(inputs: tuple[str, ...], output: str, size: int, options: dict[st
 
     chosen = Options(output, **{name: options[name] for name in OF_RUN})
     watch = Watch(**{name: options[name] for name in ("every", "settle", "idle", "series")})
-    report = (lambda _made: None) if options["quiet"] else (lambda made: say(made, output))
+
+    def report(made: Any) -> None:
+        noted(made)
+        if not options["quiet"]:
+            say(made, output)
+
     brief = size < BRIEF_BYTES and not options["stream"]
     engine = engine_of(output, options, brief=brief)
     if not options["stream"]:

@@ -1,0 +1,61 @@
+"""Metrics of a pipeline that keeps running: what its runs have read and written."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+from kcli.metrics.definitions import Metric
+from kcli.pipeline.tables import TABLES
+from kcli.version import __version__
+
+
+class RunFigures:
+    """Sums over the runs since the start. settled: when the pipeline began to watch, None: it has not."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.settled: float | None = None
+        self.counts: Counter[str] = Counter()
+        self.rows: Counter[str] = Counter()
+        self.last_run = 0.0  # seconds since 1970
+
+    def begin(self) -> None:
+        """Note that captures are watched for."""
+        self.settled = time.monotonic()
+
+    def take(self, made: Any) -> None:
+        """Add a run's `kcli.pipeline.run.Summary`."""
+        with self.lock:
+            self.counts.update(
+                runs=1, captures=made.files, packets=made.packets, exchanges=made.exchanges, problems=len(made.problems)
+            )
+            self.rows.update({table: made.rows[table] for table in TABLES if made.rows.get(table)})
+            self.last_run = time.time()
+
+
+def counter(name: str, text: str) -> Metric:
+    """Define a counter of `RunFigures.counts`."""
+    return Metric(f"kcli_pipeline_{name}", "counter", text, (), lambda figures: iter([((), figures.counts[name])]))
+
+
+RUN_METRICS = (
+    counter("runs", "Runs that have ended."),
+    counter("captures", "Captures that were read."),
+    counter("packets", "Packets in them."),
+    counter("exchanges", "Exchanges that were written."),
+    counter("problems", "Files that are no captures, or damaged."),
+    Metric(
+        "kcli_pipeline_rows", "counter", "Rows that were written, by table.", ("table",),
+        lambda figures: (((table,), rows) for table, rows in figures.rows.items()),
+    ),
+    Metric(
+        "kcli_pipeline_last_run_timestamp_seconds", "gauge", "When the latest run ended, since 1970; 0: none has.", (),
+        lambda figures: iter([((), figures.last_run)]), "seconds",
+    ),
+    Metric(
+        "kcli_build", "info", "The version of kcli.", ("version",), lambda _figures: iter([((__version__,), 1.0)]),
+    ),
+)  # fmt: skip
