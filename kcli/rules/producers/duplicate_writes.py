@@ -2,34 +2,37 @@
 
 from kcli.rules.rule import Rule
 
-# The same batch twice, byte for byte; or, where a client packs records anew, offsets that grow by more than what was
-# answered, always just after requests of that client that nobody answered: the broker had written those, too.
+# The same batch twice, byte for byte; or, where a client packs records anew, offsets that grow by more than what all
+# producers were answered, each time by no more records than those of that client's requests just before that nobody
+# answered: the broker had written those, too.
 RULE = Rule(
     finding="duplicate-writes",
     title="records written twice by retries",
     when="plain_batches >= 2",
     sql="""
-WITH taken AS (SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, b.records, b.ns, b.connection,
-       b.correlation_id, b.is_transactional,
+WITH sent AS (SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, b.records, b.ns, b.connection,
+       b.correlation_id, b.producer_id, b.max_timestamp,
                       p.base_offset, p.answered, p.answered AND p.error IS NULL AS written
                FROM batches b JOIN produced p ON p.connection = b.connection AND p.correlation_id = b.correlation_id
                  AND p.topic = b.topic AND p.partition = b.partition
-               WHERE b.api = 'PRODUCE' AND b.producer_id < 0 AND b.max_timestamp > 0),
+               WHERE b.api = 'PRODUCE'),
+     taken AS (SELECT * FROM sent WHERE producer_id < 0 AND max_timestamp > 0),
      twice AS (SELECT client_id, topic, partition, crc, count(*) AS sent, max(records) AS records,
                       sum(CASE WHEN written THEN 1 ELSE 0 END) AS written FROM taken
                GROUP BY client_id, topic, partition, crc, size_in_bytes
                HAVING count(*) > 1 AND count(DISTINCT concat(connection, correlation_id)) > 1),
-     lost AS (SELECT client_id, topic, partition, ns FROM taken WHERE NOT answered),
-     steps AS (SELECT client_id, topic, partition, ns, base_offset - lag(base_offset + records) OVER w AS jump,
+     lost AS (SELECT client_id, topic, partition, ns, records FROM taken WHERE NOT answered),
+     steps AS (SELECT client_id, topic, partition, ns, producer_id, base_offset - lag(base_offset + records) OVER w AS jump,
                       lag(ns) OVER w AS before_ns
-               FROM taken WHERE written AND base_offset >= 0
+               FROM sent WHERE written AND base_offset >= 0
                WINDOW w AS (PARTITION BY topic, partition ORDER BY base_offset)),
-     jumps AS (SELECT s.client_id, s.topic, s.partition, s.ns, max(s.jump) AS jump, count(l.ns) AS lost
+     jumps AS (SELECT s.client_id, s.topic, s.partition, s.ns, max(s.jump) AS jump,
+                      coalesce(sum(l.records), 0) AS lost
                FROM steps s LEFT JOIN lost l ON l.client_id = s.client_id AND l.topic = s.topic
                  AND l.partition = s.partition AND l.ns BETWEEN s.before_ns - 30000000000 AND s.ns
-               WHERE s.jump > 0 GROUP BY s.client_id, s.topic, s.partition, s.ns),
+               WHERE s.jump > 0 AND s.producer_id < 0 GROUP BY s.client_id, s.topic, s.partition, s.ns),
      grown AS (SELECT client_id, topic, partition, count(*) AS batches, sum(jump) AS records FROM jumps
-               GROUP BY client_id, topic, partition HAVING min(lost) > 0),
+               GROUP BY client_id, topic, partition HAVING min(lost - jump) >= 0),
      found AS (SELECT client_id, topic, partition, count(*) AS batches, sum((written - 1) * records) AS records,
                       'byte for byte' AS how
                FROM twice WHERE written >= 2 GROUP BY client_id, topic, partition
