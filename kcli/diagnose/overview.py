@@ -19,7 +19,8 @@ WITH written AS (SELECT client_id, sum(records) * 1.0 / count(DISTINCT concat(co
                  FROM batches WHERE api = 'PRODUCE' GROUP BY client_id),
      waited AS (SELECT client_id, percentile_approx(own_ms, 0.99) AS p99_ms FROM timed GROUP BY client_id),
      failures AS (SELECT client_id, count(*) AS errors FROM calls WHERE failed GROUP BY client_id)
-SELECT c.client_id, c.requests / c.seconds AS rate, w.records, coalesce(f.errors, 0) AS errors, t.p99_ms, c.connections
+SELECT c.client_id, c.requests / greatest((SELECT seconds FROM span), 1) AS rate, w.records,
+       coalesce(f.errors, 0) AS errors, t.p99_ms, c.connections
 FROM clients c LEFT JOIN written w ON c.client_id = w.client_id LEFT JOIN waited t ON c.client_id = t.client_id
      LEFT JOIN failures f ON c.client_id = f.client_id
 ORDER BY c.requests DESC, c.client_id LIMIT {MOST_CLIENTS}
@@ -28,8 +29,8 @@ ORDER BY c.requests DESC, c.client_id LIMIT {MOST_CLIENTS}
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """first_ns: since 1970. busiest: rows of client_id, rate (requests/s), records (of a Produce), errors, p99_ms
-    (without the wait that was asked for), connections."""
+    """first_ns: since 1970. busiest: rows of client_id, rate (requests a second captured), records (of a Produce),
+    errors, p99_ms (without the wait that was asked for), connections."""
 
     first_ns: int | None
     seconds: float

@@ -21,7 +21,7 @@ class Unjudged:
 
 def unjudged_parts(store: FactStore) -> list[Unjudged]:
     """Name them, the largest first."""
-    return [*encrypted(store), *foreign(store), *mid_stream(store), *lost(store), *short(store)]
+    return [*encrypted(store), *foreign(store), *mid_stream(store), *lost(store), *unreadable(store), *short(store)]
 
 
 def encrypted(store: FactStore) -> Iterator[Unjudged]:
@@ -64,12 +64,25 @@ SELECT count(*) AS connections FROM conns WHERE NOT opened AND client_id IS NOT 
 def lost(store: FactStore) -> Iterator[Unjudged]:
     for row in store.ask("""
 SELECT sum(bytes) AS bytes, count(DISTINCT connection) AS connections FROM undecodable
-WHERE event IN ('gap', 'truncated', 'undecodable') AND connection IS NOT NULL HAVING sum(bytes) > 0
+WHERE event IN ('gap', 'truncated', 'undecodable') AND NOT captured AND connection IS NOT NULL HAVING sum(bytes) > 0
 """):
         yield Unjudged(
-            f"{row['bytes']:,} bytes on {counted(row['connections'], 'connection')} that are not in the capture, or "
-            f"not readable",
+            f"{row['bytes']:,} bytes on {counted(row['connections'], 'connection')} that are not in the capture",
             "a longer snapshot length, a bigger capture buffer (tcpdump -s 0 -B)",
+        )
+
+
+def unreadable(store: FactStore) -> Iterator[Unjudged]:
+    """Yield frames that are there whole. What began before the capture is told by `mid_stream`, and what a reset or the
+    capture's end cut is no fault of the capture."""
+    for row in store.ask("""
+SELECT sum(bytes) AS bytes, count(DISTINCT connection) AS connections FROM undecodable
+WHERE event = 'undecodable' AND captured AND reason != 'before the first whole frame' AND connection IS NOT NULL
+HAVING sum(bytes) > 0
+"""):
+        yield Unjudged(
+            f"{row['bytes']:,} bytes on {counted(row['connections'], 'connection')} that are there and do not decode",
+            "kcli sql 'SELECT * FROM undecodable' says where and why",
         )
 
 

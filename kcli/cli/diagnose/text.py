@@ -28,7 +28,7 @@ def text_lines(found: Diagnosis, room: int | None, *, colour: bool) -> Iterator[
 
 
 def finding_lines(each: Finding, room: int | None, *, colour: bool, whole: bool) -> Iterator[str]:
-    """Yield the lines of one finding: what, what it is not and what to do, and where to look."""
+    """Yield the lines of one finding: what, what to do, what it is not, and where to look."""
     word = each.severity.upper() if each.severity == "critical" else each.severity
     indent = " " * (WIDTH + 2)
     head = f"{word:{WIDTH}}  "
@@ -38,8 +38,9 @@ def finding_lines(each: Finding, room: int | None, *, colour: bool, whole: bool)
     yield from (indent + line for line in rest)
     if not whole:
         return
-    parts = [f"ruled out: {each.ruled_out}"] if each.ruled_out and each.severity != "info" else []
-    yield from broken("    ".join([*parts, f"do: {each.advice}"]), room, indent)
+    yield from broken(f"do: {each.advice}", room, indent)
+    if each.ruled_out and each.severity != "info":
+        yield from broken(f"ruled out: {each.ruled_out}", room, indent)
     if each.see:
         yield f"{indent}see: {each.see}"
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.diagnose.text import broken, checked_text, finding_lines
+from kcli.cli.front.screens import next_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.terminal.cells import pad
 from kcli.cli.terminal.console import shows_colour, terminal_room
@@ -54,11 +55,14 @@ def screen(found: Diagnosis, name: str, words: str, room: int | None, *, colour:
         yield f"and {counted(len(found.findings) - FINDINGS, 'more finding')}: kcli diagnose {words}"
     if found.overview.busiest:
         yield from ("", *client_lines(found.overview.busiest))
+    if found.overview.clients > len(found.overview.busiest):
+        more = found.overview.clients - len(found.overview.busiest)
+        yield f"and {counted(more, 'more client')}: kcli stats {words} --by client"
     yield ""
     yield from broken(checked_text(found), room, "")
     for part in found.unjudged:
         yield from broken(f"not judged: {part.what}; remedy: {part.remedy}", room, "  ")
-    yield from broken("Next: " + " · ".join(next_of(found, words)), room, "")
+    yield from next_lines(next_of(found, words))
 
 
 def size_of(found: Diagnosis) -> Iterator[str]:
@@ -97,6 +101,5 @@ def next_of(found: Diagnosis, words: str) -> list[str]:
     """Return the commands that show more of this capture."""
     if not found.judged:
         return [f"kcli decode pcap {words}", f"kcli {words} --key-log FILE"]
-    wrong = [each.see for each in found.findings[:1] if each.see]
-    first = wrong or [f"kcli stats {words} --by client"]
-    return [*first, f"kcli report {words} -o report.html", f"kcli diagnose {words}"]
+    more = [f"kcli diagnose {words}"] if len(found.findings) > FINDINGS else [f"kcli decode pcap {words} --errors"]
+    return [f"kcli stats {words} --by client", f"kcli report {words} -o report.html", *more]

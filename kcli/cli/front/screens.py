@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -159,4 +159,11 @@ def shown(lines: Iterator[str]) -> int:
 
 def next_commands(*commands: str) -> None:
     """Print what to ask next."""
-    print_line(f"Next: {' · '.join(commands)}")
+    for line in next_lines(commands):
+        print_line(line)
+
+
+def next_lines(commands: Iterable[str]) -> Iterator[str]:
+    """Yield what to ask next, a command a line, to be copied."""
+    yield "Next:"
+    yield from (f"  {command}" for command in commands)

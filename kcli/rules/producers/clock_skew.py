@@ -1,4 +1,4 @@
-"""The clock of a producer is hours off."""
+"""The timestamps of a producer are hours off: its clock, or local time taken for UTC."""
 
 from kcli.rules.rule import Rule
 
@@ -20,6 +20,9 @@ WITH stamped AS (SELECT client_id, topic, partition, max_timestamp / 1e3 - ns / 
 SELECT s.client_id, s.topic, s.partitions, w.hosts, s.batches, s.ahead_seconds, s.least, s.most, coalesce(r.refused,
        0) AS refused,
        abs(s.ahead_seconds) / 3600.0 AS hours, CASE WHEN s.ahead_seconds > 0 THEN 'ahead' ELSE 'behind' END AS way,
+       CASE WHEN abs(s.ahead_seconds - round(s.ahead_seconds / 900.0) * 900) <= 2
+              THEN 'the application takes local time for UTC (the difference is whole quarter hours); else NTP on'
+              ELSE 'how the application sets timestamps (seconds for milliseconds?); NTP on' END AS remedy,
        (SELECT max(abs(o.ahead_seconds)) FROM skewed o WHERE o.client_id != s.client_id
               AND abs(o.ahead_seconds) < 600) AS others_seconds,
        CASE WHEN coalesce(r.refused, 0) > 0 THEN 'critical' ELSE 'warning' END AS severity, s.batches AS weight
@@ -29,13 +32,13 @@ WHERE s.batches >= 5 AND abs(s.ahead_seconds) >= 600 AND s.p90 - s.p10 <= greate
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions", "host": "hosts"},
     evidence=("batches", "ahead_seconds", "least", "most", "refused", "others_seconds"),
-    says="the clock of {client_id} is {hours} h {way}: so far are the timestamps of {batches} batches to {topic} "
-    "from the packets, all alike; "
+    says="{client_id}: the timestamps of {batches} batches to {topic} are {hours} h {way} of the packets, all alike; "
     "{refused} refused (INVALID_TIMESTAMP)",
     ruled_out="old data sent late: that differs from batch to batch",
-    advice="NTP on the host of {client_id}; how the application sets timestamps (seconds, a local time zone?); "
-    "message.timestamp.after.max.ms",
-    see="sql \"SELECT client_id, max_timestamp, timestamp FROM record_batches WHERE topic = '{topic}'\" {files}",
+    advice="{remedy} the host of {client_id}; message.timestamp.after.max.ms",
+    see='sql "SELECT client_id, count(*) AS batches, min(max_timestamp - epoch_ms(timestamp)) AS least_ms, '
+    "max(max_timestamp - epoch_ms(timestamp)) AS most_ms FROM record_batches WHERE topic = '{topic}' GROUP BY ALL\" "
+    "{files}",
     source="message.timestamp.after.max.ms 3600000 (4.0); KIP-937",
     explains={"errors-again": ("client",), "message-too-large": ("client",)},
 )

@@ -22,8 +22,8 @@ WITH sent AS (SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, 
                GROUP BY client_id, topic, partition, crc, size_in_bytes
                HAVING count(*) > 1 AND count(DISTINCT concat(connection, correlation_id)) > 1),
      lost AS (SELECT client_id, topic, partition, ns, records FROM taken WHERE NOT answered),
-     steps AS (SELECT client_id, topic, partition, ns, producer_id, base_offset - lag(base_offset + records) OVER w AS jump,
-                      lag(ns) OVER w AS before_ns
+     steps AS (SELECT client_id, topic, partition, ns, producer_id,
+                      base_offset - lag(base_offset + records) OVER w AS jump, lag(ns) OVER w AS before_ns
                FROM sent WHERE written AND base_offset >= 0
                WINDOW w AS (PARTITION BY topic, partition ORDER BY base_offset)),
      jumps AS (SELECT s.client_id, s.topic, s.partition, s.ns, max(s.jump) AS jump,

@@ -27,7 +27,7 @@ def test_a_file_has_its_screen(
     assert main([str(samples / name)]) == code
     said = capsys.readouterr()
     assert words in said.out
-    assert "Next: " in said.out or code
+    assert "\nNext:" in said.out or "Next: " in said.out or code
 
 
 def test_other_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,7 +47,7 @@ def test_a_wrong_capture_ends_with_1_and_names_the_culprit(capsys: pytest.Captur
     file = next(path for path in sorted(data.rglob("*.pcap*")) if "slow-broker" in path.name)
     assert main([str(file), "--quiet"]) == 1
     said = capsys.readouterr().out
-    assert "slow-broker" in said and "Next: " in said
+    assert "slow-broker" in said and "\nNext:\n  kcli stats " in said
 
 
 def test_every_kind_has_a_screen(samples: Path) -> None:
