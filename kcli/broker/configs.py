@@ -108,6 +108,7 @@ CODECS = text_of("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
 GZIP_LEVEL, LZ4_LEVEL, ZSTD_LEVEL = Kind(3, "int", level(1, 9, -1)), int_from(1, 17), int_from(-131072, 22)
 TIMESTAMP_TYPES = text_of("CreateTime", "LogAppendTime")
 # The types that rows of `unread_configs` name.
+MIGRATION = text_of("disabled", "downgrade", "upgrade", "bidirectional")
 TYPES = {
     each.name: each
     for each in (
@@ -252,6 +253,7 @@ BROKER: Mapping[str, Config] = table(
     fixed("group.consumer.max.heartbeat.interval.ms", "15000", COUNT),
     fixed("group.consumer.max.session.timeout.ms", "60000", COUNT),
     fixed("group.consumer.max.size", "2147483647", COUNT),
+    fixed("group.consumer.migration.policy", "bidirectional", MIGRATION),
     fixed("group.consumer.min.heartbeat.interval.ms", "5000", COUNT),
     fixed("group.consumer.min.session.timeout.ms", "45000", COUNT),
     fixed("group.consumer.session.timeout.ms", "45000", COUNT),

@@ -49,7 +49,6 @@ fetch.purgatory.purge.interval.requests int = 1000
 follower.fetch.last.tiered.offset.enable boolean+ = false
 group.consumer.assignment.interval.ms int+ = 1000
 group.consumer.max.assignment.interval.ms int = 15000
-group.consumer.migration.policy string = bidirectional
 group.consumer.min.assignment.interval.ms int = 0
 group.coordinator.append.linger.ms int = -1
 group.coordinator.background.threads int = 2

@@ -14,7 +14,7 @@ from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
 from kcli.records.acceptance import RefusedError
 
-OF_CONSUMERS = 1  # a member's type: it speaks the new protocol itself
+CLASSIC, OF_CONSUMERS = 0, 1  # a member's type: which protocol it speaks
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def member_row(request: Request, group: ConsumerGroup, each: ConsumerMember) -> 
         "subscribedTopicRegex": each.subscription.pattern or None,
         "assignment": assignment(request, each.assigned),
         "targetAssignment": assignment(request, group.target.get(each.id, NOTHING)),
-        "memberType": OF_CONSUMERS,
+        "memberType": OF_CONSUMERS if each.classic is None else CLASSIC,
     }
 
 

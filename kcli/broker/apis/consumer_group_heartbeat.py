@@ -1,7 +1,8 @@
 """ConsumerGroupHeartbeat v0-v1 (KIP-848); the rules are in `groups.consumer.group`.
 
 v0 lets the broker choose a new member's id; from v1 on the client does, and may subscribe by a pattern of RE2's. A
-group of the classic protocol that has members is GROUP_ID_NOT_FOUND, as with group.consumer.migration.policy=disabled.
+classic group of consumers takes its first member of the new protocol where group.consumer.migration.policy says so,
+else it is GROUP_ID_NOT_FOUND.
 """
 
 from __future__ import annotations

@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.groups.codes import INVALID_GROUP, UNKNOWN_MEMBER
+from kcli.broker.groups.consumer.classic import beaten, fault_of
+from kcli.broker.groups.consumer.group import ConsumerGroup
+from kcli.broker.groups.group import Group
 from kcli.broker.request import Request
 
 
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
-    group = request.groups.classic(body["groupId"])
+    group = request.groups.get(body["groupId"])
     if code := request.fault() or (request.group_refusal(body["groupId"]) if body["groupId"] else 0):
         return {"errorCode": code}
-    if group is None:
+    if isinstance(group, ConsumerGroup):
+        code = fault_of(group, body["memberId"], body.get("groupInstanceId"), body["generationId"])
+        return {"errorCode": code or beaten(group, group.members[body["memberId"]])}
+    if not isinstance(group, Group):
         return {"errorCode": UNKNOWN_MEMBER if body["groupId"] else INVALID_GROUP}
     code = group.check(body["memberId"], body.get("groupInstanceId"), body["generationId"])
     return {"errorCode": code or group.beat(group.members[body["memberId"]])}

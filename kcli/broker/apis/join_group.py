@@ -11,12 +11,19 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
+from kcli.broker.apis.consumer_group_heartbeat import limits_of
 from kcli.broker.codes import error_code
-from kcli.broker.groups.codes import INCONSISTENT, UNKNOWN_MEMBER
+from kcli.broker.groups.codes import FENCED, INCONSISTENT, UNKNOWN_MEMBER
+from kcli.broker.groups.consumer.classic import joined, partitions_named, subscription_of
+from kcli.broker.groups.consumer.group import JOINING, Beat, ConsumerGroup
+from kcli.broker.groups.consumer.member import ClassicSide
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.member import Member, new_member_id
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
+from kcli.broker.security.acls import Resource
+from kcli.errors import InputError
+from kcli.records.acceptance import RefusedError
 
 ID_REQUIRED_SINCE = 4
 
@@ -30,7 +37,12 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
         return refused(request, UNKNOWN_MEMBER)
     group = request.groups.classic_to_join(body["groupId"])
     if group is None:
-        return refused(request, INCONSISTENT)
+        consumers = request.groups.get(body["groupId"])
+        return (
+            join_consumers(request, consumers)
+            if isinstance(consumers, ConsumerGroup)
+            else refused(request, INCONSISTENT)
+        )
     if not group.accepts(
         body["protocolType"], protocols_of(body), member_id or group.static.get(instance_id or "", "")
     ):
@@ -87,6 +99,40 @@ def known(request: Request, group: Group, member_id: str) -> asyncio.Future[dict
     return group.rejoin(member, protocols_of(request.body))
 
 
+def join_consumers(request: Request, group: ConsumerGroup) -> dict[str, Any]:
+    """Join a client to a group whose coordinator assigns."""
+    body, protocols = request.body, protocols_of(request.body)
+    member_id, instance_id = body["memberId"], body.get("groupInstanceId")
+    static = group.static.get(instance_id or "", "")
+    try:
+        said = subscription_of(protocols)
+    except InputError:
+        return refused(request, INCONSISTENT)
+    if not group.accepts(body["protocolType"], protocols, member_id or static):
+        return refused(request, INCONSISTENT)
+    if not member_id and instance_id is None and request.version >= ID_REQUIRED_SINCE:
+        return refused(request, error_code("MEMBER_ID_REQUIRED"), new_member_id(request.client_id))
+    if member_id and static and static != member_id:
+        return refused(request, FENCED)
+    session, rebalance = timeouts(body)
+    beat = Beat(
+        member_id or new_member_id(instance_id or request.client_id),
+        JOINING,
+        instance_id,
+        said.get("rackId"),
+        (request.client_id, f"/{request.client.host}"),
+        rebalance,
+        tuple(said["topics"]),
+        owned=partitions_named(said.get("ownedPartitions", ()), request.topics),
+        classic=ClassicSide(session, protocols),
+    )
+    try:
+        member, _ = group.beat(beat, limits_of(request), lambda name: not request.denial(Resource.TOPIC, name))
+    except RefusedError as error:
+        return refused(request, error_code(error.error))
+    return joined(member)
+
+
 def make_member(request: Request, member_id: str) -> Member:
     member = Member(member_id, request.body.get("groupInstanceId"), (request.client_id, f"/{request.client.host}"))
     member.version = request.version
@@ -96,6 +142,10 @@ def make_member(request: Request, member_id: str) -> Member:
 
 
 def set_timeouts(member: Member, body: dict[str, Any]) -> None:
-    member.session_timeout = body["sessionTimeoutMs"] / 1000
+    member.session_timeout, member.rebalance_timeout = timeouts(body)
+
+
+def timeouts(body: dict[str, Any]) -> tuple[float, float]:
+    """Return the session timeout and the rebalance timeout in seconds."""
     rebalance = body.get("rebalanceTimeoutMs", -1)
-    member.rebalance_timeout = (rebalance if rebalance >= 0 else body["sessionTimeoutMs"]) / 1000
+    return body["sessionTimeoutMs"] / 1000, (rebalance if rebalance >= 0 else body["sessionTimeoutMs"]) / 1000

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.groups.codes import INVALID_GROUP, UNKNOWN_MEMBER
+from kcli.broker.groups.consumer.classic import fault_of
+from kcli.broker.groups.consumer.group import ConsumerGroup
+from kcli.broker.groups.coordinator import AnyGroup
 from kcli.broker.groups.group import Group
 from kcli.broker.request import Request
 
@@ -19,7 +22,7 @@ def handle(request: Request) -> dict[str, Any]:
         return {"errorCode": INVALID_GROUP, "members": []}
     if code := request.group_refusal(body["groupId"]):
         return {"errorCode": code, "members": []}
-    group = request.groups.classic(body["groupId"])
+    group = request.groups.get(body["groupId"])
     if request.version < BATCHES_SINCE:
         return {"errorCode": leave(group, body["memberId"], None)}
     rows = []
@@ -29,9 +32,15 @@ def handle(request: Request) -> dict[str, Any]:
     return {"errorCode": 0, "members": rows}
 
 
-def leave(group: Group | None, member_id: str, instance_id: str | None) -> int:
+def leave(group: AnyGroup | None, member_id: str, instance_id: str | None) -> int:
     """Remove a member, by its id or, for an administrator, by its static id alone."""
-    if group is None:
+    if isinstance(group, ConsumerGroup):
+        member_id = member_id or group.static.get(instance_id or "", "")
+        if code := fault_of(group, member_id, instance_id):
+            return code
+        group.remove(group.members[member_id])
+        return 0
+    if not isinstance(group, Group):
         return UNKNOWN_MEMBER
     if member_id in group.pending:
         group.forget_pending(member_id)

@@ -10,6 +10,8 @@ from collections.abc import Awaitable
 from typing import Any
 
 from kcli.broker.groups.codes import INCONSISTENT, INVALID_GROUP, UNKNOWN_MEMBER
+from kcli.broker.groups.consumer.classic import fault_of, synced
+from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.group import Group
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
@@ -21,8 +23,12 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
     body = request.body
     if code := check_request(request) or request.group_refusal(body["groupId"]):
         return refused(code)
-    group = request.groups.classic(body["groupId"])
-    if group is None:
+    group = request.groups.get(body["groupId"])
+    if isinstance(group, ConsumerGroup):
+        code = request.fault()
+        code = code or fault_of(group, body["memberId"], body.get("groupInstanceId"), body["generationId"])
+        return refused(code) if code else synced(group, group.members[body["memberId"]])
+    if not isinstance(group, Group):
         return refused(request.fault() or UNKNOWN_MEMBER)
     code = request.fault() or group.check(body["memberId"], body.get("groupInstanceId"), body["generationId"])
     if code := code or check_protocol(group, body):

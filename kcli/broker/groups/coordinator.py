@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from kcli.broker.groups.committed import Committed
+from kcli.broker.groups.consumer.classic import move_back, move_to
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.members_log import MembersLog
@@ -16,6 +17,7 @@ from kcli.broker.partition import Key, Partition
 from kcli.broker.share.group import ShareGroup
 from kcli.broker.share.partition import SharePartition
 from kcli.broker.share.state_log import ShareStateLog
+from kcli.errors import InputError
 from kcli.records.acceptance import RefusedError
 
 AnyGroup = Group | ConsumerGroup | ShareGroup
@@ -97,10 +99,48 @@ class Groups:
         group = self.by_id.get(group_id)
         if isinstance(group, ConsumerGroup):
             return group
-        if not joins or isinstance(group, ShareGroup) or (group is not None and group.state is not State.EMPTY):
+        if not joins or isinstance(group, ShareGroup):
             return self.known(group_id, ConsumerGroup)
-        made = self.by_id[group_id] = ConsumerGroup(group_id, self.topics, self.clock, self.members_log.save)
+        made = ConsumerGroup(group_id, self.topics, self.clock, self._changed)
+        if group is not None and group.state is not State.EMPTY:
+            self._upgrade(group, made)
+        self.by_id[group_id] = made
         return made if group is None else self._turned(group, made)
+
+    def _upgrade(self, group: Group, made: ConsumerGroup) -> None:
+        """Move the members of a classic group to one of the new protocol. RefusedError: not these."""
+        refused = f"Cannot upgrade classic group {group.id} to consumer group because"
+        if self.policy not in ("upgrade", "bidirectional"):
+            raise RefusedError("GROUP_ID_NOT_FOUND", f"{refused} online upgrade is disabled.")
+        if group.protocol_type != made.protocol_type:
+            raise RefusedError("GROUP_ID_NOT_FOUND", f"{refused} it does not use the consumer embedded protocol.")
+        if len(group.members) > self.configs.int("group.consumer.max.size"):
+            raise RefusedError("GROUP_ID_NOT_FOUND", f"{refused} it has too many members.")
+        timeout = self.controller.group_number(group.id, "consumer.session.timeout.ms") / 1000
+        try:
+            move_to(made, group, timeout)
+        except InputError as error:
+            raise RefusedError(
+                "GROUP_ID_NOT_FOUND", f"{refused} its members' metadata can't be read: {error}"
+            ) from None
+
+    @property
+    def policy(self) -> str:
+        """Return which groups with members may change their protocol."""
+        return self.configs.text("group.consumer.migration.policy").lower()
+
+    def _changed(self, group: ConsumerGroup) -> None:
+        """Keep a consumer group; where members of the classic protocol alone are left, it is a classic group again."""
+        if self.by_id.get(group.id) is not group:
+            return
+        stays = not group.members or any(each.classic is None for each in group.members.values())
+        if stays or self.policy not in ("downgrade", "bidirectional"):
+            self.members_log.save(group)
+            return
+        self.members_log.forget(group.id)
+        made = self._make_classic(group.id)
+        move_back(made, group)
+        self._turned(group, made)
 
     def share_group(self, group_id: str, *, joins: bool) -> ShareGroup:
         """Return a share group, made for who joins it. RefusedError: there is none, or a group of another type."""

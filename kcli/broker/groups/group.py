@@ -131,6 +131,14 @@ class Group:
         self.rebalance(self.initial_delay if first else None)
         return waited
 
+    def adopt(self, member: Member) -> None:
+        """Add a member that comes with its assignment."""
+        self.members[member.id] = member
+        if member.instance_id is not None:
+            self.static[member.instance_id] = member.id
+        self.state = State.STABLE
+        self.touch(member)
+
     def rejoin(self, member: Member, protocols: list[tuple[str, bytes]]) -> asyncio.Future[Reply]:
         """Join a known member again, also because its last response was lost."""
         changed = protocols != member.protocols

@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.broker.groups.consumer.assignors import Partition
 from kcli.broker.groups.consumer.group import ConsumerGroup
-from kcli.broker.groups.consumer.member import ConsumerMember, MemberState, Subscription
+from kcli.broker.groups.consumer.member import ClassicSide, ConsumerMember, MemberState, Subscription
 from kcli.broker.metadata.state_topic import StateTopic
 from kcli.broker.partition import by_topic
 from kcli.broker.share.group import ShareGroup, ShareMember
@@ -132,6 +132,7 @@ def consumer_rows(group: ConsumerGroup) -> dict[Place, Fields]:
             "subscribedTopicRegex": each.subscription.pattern,
             "rebalanceTimeoutMs": min(round(each.rebalance_timeout * 1000), (1 << 31) - 1),
             "serverAssignor": each.subscription.assignor or None,
+            "classicMemberMetadata": each.classic and classic_row(each.classic),
         }
         rows[CURRENT, each.id] = {
             "memberEpoch": each.epoch,
@@ -143,6 +144,18 @@ def consumer_rows(group: ConsumerGroup) -> dict[Place, Fields]:
     for member, partitions in group.target.items():
         rows[TARGET, member] = {"topicPartitions": topic_rows(partitions)}
     return rows
+
+
+def classic_row(side: ClassicSide) -> Fields:
+    protocols = [{"name": name, "metadata": data} for name, data in side.protocols]
+    return {"sessionTimeoutMs": round(side.session_timeout * 1000), "supportedProtocols": protocols}
+
+
+def classic_of(row: Fields | None) -> ClassicSide | None:
+    if row is None:
+        return None
+    protocols = [(each["name"], bytes(each["metadata"])) for each in row["supportedProtocols"]]
+    return ClassicSide(row["sessionTimeoutMs"] / 1000, protocols)
 
 
 def restore_consumers(group: Kept, session_timeout: float, rows: Mapping[Place, Fields]) -> None:
@@ -171,6 +184,7 @@ def consumer_member(member_id: str, fields: Fields, current: Fields | None) -> C
             fields["subscribedTopicRegex"] or "",
             fields["serverAssignor"] or "",
         ),
+        classic=classic_of(fields.get("classicMemberMetadata")),
     )
     if current is not None:
         made.epoch, made.previous_epoch = current["memberEpoch"], current["previousMemberEpoch"]

@@ -16,7 +16,14 @@ from dataclasses import dataclass
 from kcli.broker.clock import Clock
 from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.consumer.assignors import ASSIGNORS, Assignment, Partition
-from kcli.broker.groups.consumer.member import LEFT_FOR_NOW, NOTHING, ConsumerMember, MemberState, Subscription
+from kcli.broker.groups.consumer.member import (
+    LEFT_FOR_NOW,
+    NOTHING,
+    ClassicSide,
+    ConsumerMember,
+    MemberState,
+    Subscription,
+)
 from kcli.broker.groups.state import State
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.patterns import regular
@@ -39,6 +46,7 @@ class Beat:
     pattern: str | None = None
     assignor: str | None = None
     owned: frozenset[Partition] | None = None
+    classic: ClassicSide | None = None
 
     @property
     def is_full(self) -> bool:
@@ -147,7 +155,7 @@ class ConsumerGroup:
         member = self.members.get(member_id)
         if member is None:
             return "UNKNOWN_MEMBER_ID"
-        return "" if member.epoch == epoch else "STALE_MEMBER_EPOCH"
+        return "" if member.epoch == epoch else "ILLEGAL_GENERATION" if member.classic else "STALE_MEMBER_EPOCH"
 
     def subscribes(self, topic: str) -> bool:
         """Return whether a member subscribes to a topic, by name."""
@@ -176,7 +184,7 @@ class ConsumerGroup:
             return former
         if former is None or former.id == beat.member_id:
             return former or self._enter(beat, limits)
-        if former.epoch != LEFT_FOR_NOW:
+        if former.epoch != LEFT_FOR_NOW and beat.classic is None:
             said = f"Static member {beat.member_id} with instance id {beat.instance_id} cannot join: it is there"
             raise RefusedError("UNRELEASED_INSTANCE_ID", said)
         return self._replace(former, beat)
@@ -258,6 +266,7 @@ class ConsumerGroup:
             member.matched = self._matching(pattern, may_read)
         if beat.rebalance_timeout is not None:
             member.rebalance_timeout = beat.rebalance_timeout
+        member.classic = beat.classic
         member.rack = member.rack if beat.rack is None else beat.rack
         member.client_id, member.client_host = beat.client
         if new != old or member.id not in self.target:
@@ -322,15 +331,36 @@ class ConsumerGroup:
 
     def _wait(self, member: ConsumerMember, limits: GroupLimits) -> None:
         """Fence a member that is silent too long, or keeps too long what it has to give back."""
-        if member.session is not None:
-            member.session.cancel()
-        member.session = self.clock.call_later(limits.session_timeout, self.remove, member)
+        self.alive(member, limits.session_timeout)
         if member.state is not MemberState.UNREVOKED:
             if member.rebalance is not None:
                 member.rebalance.cancel()
                 member.rebalance = None
         elif member.rebalance is None:
             member.rebalance = self.clock.call_later(member.rebalance_timeout, self.remove, member)
+
+    def alive(self, member: ConsumerMember, seconds: float = 0.0) -> None:
+        """Restart a member's session timer: of these seconds, or its own where it speaks the classic protocol."""
+        if member.session is not None:
+            member.session.cancel()
+        own = member.classic.session_timeout if member.classic is not None else seconds
+        member.session = self.clock.call_later(own, self.remove, member)
+
+    def expect_join(self, member: ConsumerMember) -> None:
+        """Remove a member of the classic protocol that does not join again within its rebalance timeout."""
+        if member.rebalance is None:
+            member.rebalance = self.clock.call_later(member.rebalance_timeout, self.remove, member)
+
+    def is_released(self, member: ConsumerMember) -> bool:
+        """Return whether nobody else has what a member is to have."""
+        return not any(self._owners[each] for each in self.target.get(member.id, NOTHING) - member.assigned)
+
+    def accepts(self, protocol_type: str, protocols: list[tuple[str, bytes]], but: str) -> bool:
+        """Return whether a classic member with these protocols fits in with the others (`but` left aside)."""
+        others = [each.classic.protocols for each in self.members.values() if each.classic and each.id != but]
+        common = set.intersection(*({name for name, _ in each} for each in others)) if others else None
+        names = {name for name, _ in protocols}
+        return protocol_type == self.protocol_type and bool(names if common is None else names & common)
 
     def close(self) -> None:
         """Give up all timers."""

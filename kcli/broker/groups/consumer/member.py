@@ -32,9 +32,21 @@ class Subscription:
     assignor: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ClassicSide:
+    """The side of a member that only those of the classic protocol have. session_timeout: seconds; protocols: names
+    with metadata, the preferred one first.
+    """
+
+    session_timeout: float
+    protocols: list[tuple[str, bytes]]
+
+
 @dataclass(slots=True, eq=False)
 class ConsumerMember:
-    """assigned: what it may read; revoking: what it has to give back. Epoch -2: a static member that is away."""
+    """assigned: what it may read; revoking: what it has to give back. Epoch -2: a static member that is away. classic:
+    of one that speaks the classic protocol.
+    """
 
     id: str
     instance_id: str | None = None
@@ -49,6 +61,7 @@ class ConsumerMember:
     assigned: frozenset[Partition] = NOTHING
     revoking: frozenset[Partition] = NOTHING
     state: MemberState = MemberState.STABLE
+    classic: ClassicSide | None = None
     session: Timer | None = None
     rebalance: Timer | None = None
 
@@ -60,7 +73,7 @@ class ConsumerMember:
     @property
     def current(self) -> tuple[object, ...]:
         """Return how far it is with its assignment."""
-        return self.epoch, self.previous_epoch, self.state, self.assigned, self.revoking
+        return self.epoch, self.previous_epoch, self.state, self.assigned, self.revoking, self.classic
 
     def close(self) -> None:
         """Give up its timers."""

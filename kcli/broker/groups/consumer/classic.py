@@ -1,0 +1,146 @@
+"""Members of the classic protocol in a consumer group: groups change their protocol while members are in them.
+
+As Kafka's GroupMetadataManager does: the first member of the new protocol turns a group of consumers into a consumer
+group, and their joins and syncs are answered from its assignments; when the last of the new protocol goes, the group is
+a classic one again, whose members join anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kcli.broker.groups.codes import FENCED, ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER
+from kcli.broker.groups.consumer.assignors import Partition
+from kcli.broker.groups.consumer.group import ConsumerGroup
+from kcli.broker.groups.consumer.member import ClassicSide, ConsumerMember, MemberState, Subscription
+from kcli.broker.groups.group import Group
+from kcli.broker.groups.member import Member, Reply, choose_protocol
+from kcli.broker.metadata.topics import Topics
+from kcli.broker.partition import by_topic
+from kcli.grammar import messages
+from kcli.grammar.group_data import open_data
+
+PROTOCOL_TYPE = "consumer"
+RACKS_SINCE = 3
+
+
+def subscription_of(protocols: list[tuple[str, bytes]]) -> dict[str, Any]:
+    """Return what a consumer's metadata says. InputError: it can't be read."""
+    opened = open_data("ConsumerProtocolSubscription", protocols[0][1] if protocols else b"")
+    fields: dict[str, Any] = opened.codec.read(protocols[0][1], opened.start)[0]
+    return fields | {"version": opened.version}
+
+
+def named(partitions: Iterable[Partition], topics: Topics) -> list[dict[str, Any]]:
+    """Return partitions by their topics' names; topics that are gone are left out."""
+    rows = ((topics.by_id.get(topic), indexes) for topic, indexes in by_topic(partitions).items())
+    return [{"topic": topic.name, "partitions": indexes} for topic, indexes in rows if topic is not None]
+
+
+def partitions_named(rows: Iterable[dict[str, Any]], topics: Topics) -> frozenset[Partition]:
+    """Return the partitions of rows with their topics' names."""
+    found = ((topics.by_name.get(each["topic"]), each["partitions"]) for each in rows)
+    return frozenset((topic.id, index) for topic, indexes in found if topic is not None for index in indexes)
+
+
+def assignment_bytes(member: ConsumerMember, topics: Topics) -> bytes:
+    """Write what a member has as the assignment that consumers send each other."""
+    version = min(subscription_of(member.classic.protocols)["version"], RACKS_SINCE) if member.classic else 0
+    codec = messages.data("ConsumerProtocolAssignment", version)
+    fields = {"assignedPartitions": named(member.assigned, topics), "userData": None}
+    return version.to_bytes(2, "big") + bytes(codec.write(fields))
+
+
+# --- a group changes its protocol
+
+
+def move_to(made: ConsumerGroup, group: Group, session_timeout: float) -> None:
+    """Move the members of a classic group to a new consumer group. InputError: what they say can't be read."""
+    members = [as_consumer(group, each, made.topics) for each in group.members.values()]
+    for each in group.members.values():
+        each.answer({"errorCode": REBALANCING, "memberId": each.id})
+    epochs = group.generation, group.generation
+    made.restore(epochs, members, {each.id: each.assigned for each in members}, session_timeout)
+
+
+def as_consumer(group: Group, member: Member, topics: Topics) -> ConsumerMember:
+    fields, assigned = subscription_of(member.protocols), frozenset[Partition]()
+    if member.assignment:
+        opened = open_data("ConsumerProtocolAssignment", member.assignment)
+        rows = opened.codec.read(member.assignment, opened.start)[0]["assignedPartitions"]
+        assigned = partitions_named(rows, topics)
+    return ConsumerMember(
+        member.id,
+        member.instance_id,
+        fields.get("rackId"),
+        member.client_id,
+        member.client_host,
+        group.generation,
+        group.generation,
+        member.rebalance_timeout,
+        Subscription(frozenset(fields["topics"])),
+        assigned=assigned,
+        classic=ClassicSide(member.session_timeout, member.protocols),
+    )
+
+
+def move_back(made: Group, group: ConsumerGroup) -> None:
+    """Move the members of a consumer group, which all speak the classic protocol, to a classic one: they join anew."""
+    for each in group.members.values():
+        if each.classic is None:
+            continue
+        member = Member(each.id, each.instance_id, (each.client_id, each.client_host))
+        member.session_timeout, member.rebalance_timeout = each.classic.session_timeout, each.rebalance_timeout
+        member.protocols, member.assignment = each.classic.protocols, assignment_bytes(each, group.topics)
+        made.adopt(member)
+    made.protocol_type, made.protocol = PROTOCOL_TYPE, choose_protocol(made.members.values())
+    made.generation = group.epoch
+    made.rebalance()
+
+
+# --- requests of the classic protocol
+
+
+def fault_of(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int | None = None) -> int:
+    """Return the error code for a classic member's request; 0: it may go on."""
+    member = group.members.get(member_id)
+    if instance_id is not None and group.static.get(instance_id) not in (None, member_id):
+        return FENCED
+    if member is None or member.classic is None:
+        return UNKNOWN_MEMBER
+    return ILLEGAL_GENERATION if epoch is not None and epoch != member.epoch else 0
+
+
+def must_join(group: ConsumerGroup, member: ConsumerMember) -> bool:
+    """Return whether a classic member has to join again to get on with its assignment."""
+    if member.state is MemberState.UNREVOKED or member.epoch < group.epoch:
+        return True
+    return member.state is MemberState.UNRELEASED and group.is_released(member)
+
+
+def joined(member: ConsumerMember) -> Reply:
+    """Make the reply to a join: nobody leads, for the coordinator assigns."""
+    protocol = member.classic.protocols[0][0] if member.classic is not None else ""
+    reply = {"errorCode": 0, "generationId": member.epoch, "protocolType": PROTOCOL_TYPE, "protocolName": protocol}
+    return reply | {"memberId": member.id, "leader": "", "members": []}
+
+
+def synced(group: ConsumerGroup, member: ConsumerMember) -> Reply:
+    """Make the reply to a sync."""
+    group.alive(member)
+    if group.epoch > member.epoch and member.state is not MemberState.UNREVOKED:
+        group.expect_join(member)
+        return {"errorCode": REBALANCING, "assignment": b""}
+    protocol = member.classic.protocols[0][0] if member.classic is not None else ""
+    reply = {"errorCode": 0, "protocolType": PROTOCOL_TYPE, "protocolName": protocol}
+    return reply | {"assignment": assignment_bytes(member, group.topics)}
+
+
+def beaten(group: ConsumerGroup, member: ConsumerMember) -> int:
+    """Note a heartbeat; return the error code to answer it with."""
+    group.alive(member)
+    if not must_join(group, member):
+        return 0
+    group.expect_join(member)
+    return REBALANCING
