@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
 
 from kcli.broker import Broker
+from kcli.broker.embedded import embedded_broker
 from kcli.grammar import messages
 from kcli.schemas.errors import error_name
 from tests.broker.groups.consumer.test_heartbeats import JOIN, beat, committed
@@ -195,3 +197,26 @@ def test_old_members_of_a_consumer_group_go_on_after_a_restart(tmp_path: Path) -
             assert isinstance(kept, list) and len(kept) == 1
 
     run(work())
+
+
+@pytest.mark.parametrize("strategy", ["cooperative-sticky", "range"])
+def test_librdkafka_moves_a_group_member_by_member(strategy: str) -> None:
+    with embedded_broker(config={"group.consumer.heartbeat.interval.ms": 100}) as kafka:
+        kafka.create_topic("t", 4)
+        config = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", "fetch.wait.max.ms": "10"}
+        classic = {"partition.assignment.strategy": strategy, "heartbeat.interval.ms": "100"}
+        old, new = Consumer(config | classic), Consumer(config | {"group.protocol": "consumer"})
+
+        def wait(*counts: int) -> None:
+            while [len(each.assignment()) for each in (old, new)][: len(counts)] != [*counts]:
+                old.poll(0.01)
+                if len(counts) > 1:
+                    new.poll(0.01)
+
+        old.subscribe(["t"])
+        wait(4)
+        new.subscribe(["t"])
+        wait(2, 2)
+        new.close()
+        wait(4)
+        old.close()
