@@ -207,16 +207,15 @@ def test_librdkafka_moves_a_group_member_by_member(strategy: str) -> None:
         classic = {"partition.assignment.strategy": strategy, "heartbeat.interval.ms": "100"}
         old, new = Consumer(config | classic), Consumer(config | {"group.protocol": "consumer"})
 
-        def wait(*counts: int) -> None:
-            while [len(each.assignment()) for each in (old, new)][: len(counts)] != [*counts]:
-                old.poll(0.01)
-                if len(counts) > 1:
-                    new.poll(0.01)
+        def share(count: int, *members: Consumer) -> None:
+            while any(len(each.assignment()) != count for each in members):
+                for each in members:
+                    each.poll(0.01)
 
         old.subscribe(["t"])
-        wait(4)
+        share(4, old)
         new.subscribe(["t"])
-        wait(2, 2)
+        share(2, old, new)
         new.close()
-        wait(4)
+        share(4, old)
         old.close()
