@@ -13,11 +13,13 @@ import pytest
 
 pytest.importorskip("duckdb")
 
+from kcli.cli.main import main
 from kcli.diagnose import diagnose
 from tests.capture.messages import metadata
 from tests.capture.wires import Wire, pcap
 from tests.core.capture.test_paths import WAYS, mixed, through, wire
 from tests.diagnose.captured import DATA
+from tests.rules.test_by_hand import HELLO, refused
 
 Ask = Callable[..., Any]
 INCIDENT = DATA / "transactional-id-clash-refunds.pcap.zst"
@@ -137,3 +139,12 @@ def test_mid_stream_the_client_is_known_by_what_it_asks(ask: Ask, tmp_path: Path
     [row] = ask("SELECT * FROM connections", tmp_path / "a.pcap")
     assert row["client"] == "10.0.0.9:1234" and row["client_bytes"] == row["request_bytes"]
     assert (row["opened"], row["closed"], row["closed_how"]) == (None, None, "end of capture")
+
+
+def test_what_is_wrong_may_be_that_there_is_no_kafka(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.pcap"
+    wires = [refused(40000 + number, HELLO, b"") for number in range(3)]
+    path.write_bytes(pcap(sorted(packet for each in wires for packet in each.packets)))
+    assert main(["sql", "SELECT finding FROM findings", str(path), "--format", "csv"]) == 0
+    assert capsys.readouterr().out.split() == ["finding", "tls-on-plaintext"]
+    assert main(["sql", "SELECT * FROM members", str(path)]) == 3
