@@ -33,9 +33,11 @@ LENGTHS = {
     -BEFORE_RECORDS: "does it count the records alone?",
 }
 SIZES = {name: REPAIRS[name] for name in ("narrower", "wider", "twice", "left out")}
+SIGNED = frozenset(["partitionLeaderEpoch", "producerId", "producerEpoch", "baseSequence"])  # -1 in most batches
 MOVED = range(SIZE_AT, MAGIC_AT + 10)  # where magic may stand
 MOST = (1 << 31) - 1  # records
-RESIZED = 0.5  # as oddness: the length follows from the rest
+# As oddness: the length follows from the rest; what stands there is the length of nothing.
+RESIZED, NO_LENGTH = 0.5, 2.5
 
 
 def header_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
@@ -51,7 +53,7 @@ def header_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
     for name, (start, end, type_) in FIELDS.items():
         for slip, edits in SIZES.items():
             for edit in edits(batch, Place(name, start, end, type_, closes=False)):
-                yield from resized(batch, Repair(slip, start, blank_of(edit, name)))
+                yield from resized(batch, Repair(slip, start, blank_of(edit, slip, name)))
 
 
 Change = tuple[str, int, str, str, bytes]  # slip, at, words, question, mended
@@ -68,7 +70,11 @@ def resized(batch: bytes, repair: Repair) -> Iterator[Hint]:
     if len(mended) < HEADER_SIZE:
         return
     fitted = counted(with_length(mended), repair)
-    cost = edit.cost + (0.0 if fitted == mended else RESIZED)
+    cost = edit.cost
+    if fitted != mended:
+        lengths = len(batch) - LENGTH_END, len(mended) - LENGTH_END
+        own = repair.at == SIZE_AT and number(batch, "batchLength") not in lengths
+        cost += RESIZED if own or number(mended, "batchLength") in lengths else NO_LENGTH
     yield from sound(Hint(f"header {repair.slip}", repair.at, edit.words, edit.question, fitted, cost))
 
 
@@ -81,14 +87,14 @@ def counted(batch: bytes, repair: Repair) -> bytes:
     return batch
 
 
-def blank_of(edit: Edit, name: str) -> Edit:
-    """Give an inserted field the value that it has in most batches."""
-    if edit.removed or not edit.inserted or any(edit.inserted):
+def blank_of(edit: Edit, slip: str, name: str) -> Edit:
+    """Give a field that was left out the value that it has in most batches."""
+    if slip != "left out" or edit.removed or not edit.inserted or any(edit.inserted):
         return edit
     if name == "magic":
         return edit._replace(inserted=bytes([MAGIC]))
-    ones = name in ("partitionLeaderEpoch", "producerId", "producerEpoch", "baseSequence")
-    return edit._replace(inserted=b"\xff" * len(edit.inserted)) if ones and len(edit.inserted) > 1 else edit
+    ones = name in SIGNED and len(edit.inserted) > 1
+    return edit._replace(inserted=b"\xff" * len(edit.inserted)) if ones else edit
 
 
 def length_slips(batch: bytes) -> Iterator[Change]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.records.slips.headers import header_hints
+from kcli.records.slips.hints import batch_hints
 from kcli.records.slips.parts import parts_of, replaced
 from tests.records.slips.making import batch_bytes, checked, put, with_length
 
@@ -69,3 +70,25 @@ def test_a_header_is_mended(wrong: bytes, right: bytes | None, text: str) -> Non
     found = {hint.text(): hint.frame for hint in header_hints(wrong, parts)}
     (key,) = [each for each in found if each.endswith(text)]
     assert right in (None, found[key])
+
+
+@pytest.mark.parametrize("length", ["as it is", "as it was to be"])
+@pytest.mark.parametrize(
+    ("at", "gone", "epoch", "slip"),
+    [
+        # What stands where the length is to be tells that baseOffset is whole.
+        (12, 4, 0, "header left out"),
+        # A number that is 0 is 0 when it is written in fewer bytes, too.
+        (53, 2, 0, "header narrower"),
+    ],
+)
+def test_the_true_slip_of_two_is_the_first(length: str, at: int, gone: int, epoch: int, slip: str) -> None:
+    batch = BATCH
+    for name in ("producerId", "producerEpoch", "baseSequence") if at == 53 else ():
+        batch = replaced(batch, name, epoch)
+    batch = checked(batch)
+    damaged = batch[:at] + batch[at + gone :]
+    if length == "as it is":
+        damaged = with_length(damaged)
+    first = batch_hints(damaged)[0]
+    assert (first.slip, first.at) == (slip, at)
