@@ -93,6 +93,7 @@ def new_id() -> str:
 
 
 def limits_of(request: Request) -> GroupLimits:
+    """Return the limits that the broker's configs and the group's own set."""
     configs = request.configs
     first = configs.text("group.consumer.assignors").split(",")[0].strip()
     most = configs.int("group.consumer.max.size")

@@ -23,7 +23,8 @@ READS = {
     "encode": {"JSON"}, "fetch-session": {"capture", "JSON"}, "records": {"capture", "batches"}, "send": {"JSON"},
     "snapshot diff": {"batches"}, "snapshot i": {"batches"},
 }  # fmt: skip
-OTHERS = ("broker", "capture", "completion", "pipeline", "produce", "proxy", "schema", "snapshot")  # read no such files
+# These read no such files, or (top) only on a terminal.
+OTHERS = ("broker", "capture", "completion", "pipeline", "produce", "proxy", "schema", "snapshot", "top")
 WORDS = {
     "decode data": "ConsumerProtocolSubscription",
     "decode response": "--api Fetch --api-version 12", "down-convert": "--to-magic 1 -o OUT", "redact": "-o OUT",
