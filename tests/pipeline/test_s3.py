@@ -14,6 +14,7 @@ from kcli.pipeline.context import Options
 from kcli.pipeline.formats.runs import runs_of
 from kcli.pipeline.storage import Place, gather
 from tests.pipeline.outputs import Here
+from tests.processes import ended
 
 pytest.importorskip("moto.server")
 pyarrow = pytest.importorskip("pyarrow")
@@ -36,7 +37,9 @@ def bucket() -> Iterator[str]:
     from pyarrow import fs
 
     with (
-        subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server,
+        ended(
+            subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        ) as server,
         pytest.MonkeyPatch.context() as patched,
     ):
         assert server.stdout is not None and server.stdin is not None
@@ -51,7 +54,6 @@ def bucket() -> Iterator[str]:
         store, _ = fs.FileSystem.from_uri(f"s3://fleet{options}")
         store.create_dir("fleet")
         yield f"s3://fleet/{{}}{options}"
-        server.stdin.close()
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -146,9 +146,9 @@ def proxy(
         watcher = None
         if output and ring.keeps:
             kept = FlightRecorder(Path(output), ring.last, ring.size, "pcapng")
-            kept.make_folder()
             out = stack.enter_context(contextlib.closing(RingFile(kept, file_start(RECORDED))))
             watcher = watch(ring.when, options, out.keep, lambda: kept.moments) if ring.when is not None else None
+            kept.make_folder()
         elif output:
             out = stack.enter_context(open_live_output(output))
         serving = Serving([each for each in (view, found, watcher) if each is not None], out)

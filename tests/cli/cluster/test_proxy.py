@@ -259,12 +259,19 @@ def test_packets_on_standard_output() -> None:
     ],
 )
 def test_what_makes_no_sense(
-    arguments: list[str], code: int, complaint: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    code: int,
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     assert main(["proxy", *arguments]) == code
     said = capsys.readouterr().err
     assert complaint in said
     assert "Traceback" not in said
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
