@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kcli.cli.schema.doc import document
+from kcli.cli.schema.doc import document, text_of
 from kcli.cli.schema.views import provenance
-from kcli.diagnose import INFO, Finding, Rule, diagnose
+from kcli.diagnose import Finding, Rule, diagnose
 from kcli.rules import RULES
 from kcli.schemas.catalog import catalog
 from kcli.schemas.lookup import Catalog
@@ -150,18 +150,11 @@ def rule_lines(rule: Rule, example: tuple[str, Finding] | None) -> Iterator[str]
     for title, text in rows.items():
         if text:
             yield ""
-            yield f"**{title}**: {plain(text)}"
+            yield f"**{title}**: {text_of(text)}"
     if example:
         name, finding = example
         yield ""
-        yield f"**In {name}**: {plain(finding.text)}"
-
-
-def plain(text: str) -> str:
-    """Return a text without anything that Markdown takes for markup."""
-    for char in "\\`*_[]<>|":
-        text = text.replace(char, f"\\{char}")
-    return text
+        yield f"**In {name}**: {text_of(finding.text)}"
 
 
 def captures() -> list[Path]:
@@ -174,6 +167,5 @@ def captured() -> dict[str, tuple[str, Finding]]:
     found: dict[str, tuple[str, Finding]] = {}
     for path in captures():
         for each in diagnose([str(path)]).findings:
-            if each.severity != INFO or each.finding not in found:
-                found.setdefault(each.finding, (path.name.removesuffix(".zst"), each))
+            found.setdefault(each.finding, (path.name.removesuffix(".zst"), each))
     return found

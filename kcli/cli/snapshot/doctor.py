@@ -48,7 +48,7 @@ def doctor(sources: tuple[str, ...], form: str, settings: tuple[str, ...], quiet
     found, tables = list[Finding](), list[list[list[str]]]()
     if nodes:
         quorum, running = look_again(nodes, dialect)
-        found += findings(quorum, running=running)
+        found += findings(quorum, running=running, dialect=dialect)
         tables.append(folder_table(quorum))
     if live:
         answers, judged = judge_live(live, settings, quiet)

@@ -8,18 +8,19 @@ from typing import Any
 from kcli.counting import counted
 from kcli.finding import SEVERITIES, Finding
 from kcli.snapshots.quorum.election import Quorum
-from kcli.snapshots.quorum.node import QuorumNode, common_end
+from kcli.snapshots.quorum.node import QuorumNode, common_end, damage_of_newest
 from kcli.snapshots.quorum.voters import VoterKey
 
 ANYWHERE = "HOST:PORT"
 
 
-def findings(quorum: Quorum, *, running: bool = False) -> list[Finding]:
+def findings(quorum: Quorum, *, running: bool = False, dialect: str | None = None) -> list[Finding]:
     """Return the findings on a quorum by its nodes' folders, most important first.
 
     running: their logs grow while they are read, so that one which is behind the others may have been read first.
     """
-    found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *doubles(quorum), *damaged(quorum)]
+    found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *doubles(quorum)]
+    found += damaged(quorum, dialect)
     found += laggards(quorum, running)
     found.sort(key=lambda each: SEVERITIES.index(each.severity))
     return [*found, election(quorum, any(each.severity != "info" for each in found))]
@@ -134,12 +135,13 @@ def outsider(quorum: Quorum, node: QuorumNode) -> Finding:
     return Finding("not-a-voter", "warning", subject_of(node), evidence, f"if it is to vote, {add}", text)
 
 
-def damaged(quorum: Quorum) -> Iterator[Finding]:
+def damaged(quorum: Quorum, dialect: str | None) -> Iterator[Finding]:
     """Nodes whose newest snapshot has an error: a node that needs it does not start."""
     for node in quorum.nodes:
-        if node.damaged is None:
+        damage = damage_of_newest(node, dialect)
+        if damage is None:
             continue
-        name, error = node.damaged
+        name, error = damage
         text = f"{node.name}: its newest snapshot can't be loaded: {name}: {error}"
         advice = f"kcli snapshot verify {node.path} shows each error; with its own log from offset 0 it may be "
         advice += "moved away, else start the node with an empty folder, so that it fetches from the leader"

@@ -37,14 +37,13 @@ class EpochRun(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class QuorumNode:
     """path: as it was given. runs: its log by epochs; a snapshot that ends behind the log is an empty run; logged: the
-    voters in the log. damaged: the newest snapshot, where `verify` finds an error in it, and the first error."""
+    voters in the log."""
 
     path: str
     identity: Identity
     runs: tuple[EpochRun, ...]
     logged: tuple[VoterKey, ...]
     state: QuorumState | None = None
-    damaged: tuple[str, str] | None = None
 
     @property
     def id(self) -> int | None:
@@ -105,20 +104,21 @@ def read_node(path: str, dialect: str | None = None) -> QuorumNode:
     folder = metadata_directory(path)
     listing = listing_of(folder)
     segments = [str(folder / name) for name, _ in listing.segments]
-    newest = max((name.id for _, name in listing.snapshots), default=None)
+    newest = listing.newest
     if newest is None and not segments:
         raise InputError("neither a snapshot nor a log segment is here", file=path)
     runs = epoch_runs(segments)
     logged = logged_voters(logged_files(folder, listing, runs[-1].end if runs else 0), dialect)
-    if newest is not None and newest.end_offset >= (runs[-1].end if runs else 0):
-        runs = [EpochRun(newest.epoch, newest.end_offset, newest.end_offset)]
-    identity, damaged = identity_of(folder.absolute().parent), damage_of_newest(folder, listing, dialect)
-    return QuorumNode(path, identity, tuple(runs), logged, quorum_state(folder), damaged)
+    if newest is not None and newest[0].end_offset >= (runs[-1].end if runs else 0):
+        end = newest[0].end_offset
+        runs = [EpochRun(newest[0].epoch, end, end)]
+    return QuorumNode(path, identity_of(folder.absolute().parent), tuple(runs), logged, quorum_state(folder))
 
 
-def damage_of_newest(folder: Path, listing: Listing, dialect: str | None) -> tuple[str, str] | None:
-    """Return the newest snapshot's name and its first error; None: there is none."""
-    newest = max(((name.id, file) for file, name in listing.snapshots), default=None)
+def damage_of_newest(node: QuorumNode, dialect: str | None) -> tuple[str, str] | None:
+    """Return a node's newest snapshot and the first error that `verify` finds in it; None: there is none."""
+    folder = metadata_directory(node.path)
+    newest = listing_of(folder).newest
     if newest is None:
         return None
     with open_file(str(folder / newest[1])) as file:
@@ -129,7 +129,7 @@ def damage_of_newest(folder: Path, listing: Listing, dialect: str | None) -> tup
 def logged_files(folder: Path, listing: Listing, log_end: int) -> list[str]:
     """Return the segments of a folder and its newest snapshot, in the order of the log."""
     files = [str(folder / name) for name, _ in listing.segments]
-    newest = max(((name.id, file) for file, name in listing.snapshots), default=None)
+    newest = listing.newest
     if newest is not None:
         files.insert(len(files) if newest[0].end_offset >= log_end else 0, str(folder / newest[1]))
     return files

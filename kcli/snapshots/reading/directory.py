@@ -13,7 +13,7 @@ from kcli import jsontext
 from kcli.errors import DecodeError, InputError
 from kcli.grammar.files.checkpoints import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kcli.grammar.words.structs import Struct
-from kcli.snapshots.reading.names import SnapshotName, parse_snapshot_name, segment_offset
+from kcli.snapshots.reading.names import SnapshotId, SnapshotName, parse_snapshot_name, segment_offset
 
 QUORUM_STATE_VERSIONS = (0, 1)
 
@@ -46,6 +46,11 @@ class Listing:
     misnamed: list[tuple[str, SnapshotName]] = field(default_factory=list)
     segments: list[tuple[str, int]] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
+
+    @property
+    def newest(self) -> tuple[SnapshotId, str] | None:
+        """The newest finished snapshot: its id and file name."""
+        return max(((name.id, file) for file, name in self.snapshots), default=None)
 
 
 def list_directory(names: Iterable[str]) -> Listing:
