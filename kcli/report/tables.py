@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ from kcli.pipeline.derived.local_tables import CHANGES, doubtful_clients
 from kcli.pipeline.schemas import arrow_schema
 from kcli.pipeline.tables import TABLES
 from kcli.tables.arrays import batch_of_rows
+from kcli.tables.duckdb_engine import execute, open_duckdb
 from kcli.tables.exchange_views import MACROS
 
 MEMORY = "1GiB"
@@ -32,18 +31,9 @@ class Tables:
     """
 
     def __init__(self, folder: str | Path, files: Mapping[str, Sequence[str]] | None = None) -> None:
-        import duckdb
-
-        # Its library complains on stderr about objects that the collector never looked at (see kcli.sql.engine).
-        atexit.register(gc.unfreeze)
-        self.duckdb, self.folder, self.files = duckdb, Path(folder), files
+        self.folder, self.files = Path(folder), files
         self.spill = tempfile.TemporaryDirectory(prefix="kcli-report-")
-        config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": self.spill.name}
-        self.connection = duckdb.connect(":memory:", config=config)
-        self.execute("SET TimeZone = 'UTC'")
-        self.execute("SET enable_progress_bar = false")
-        for macro in MACROS:
-            self.execute(f"CREATE MACRO {macro}")
+        self.connection = open_duckdb(MACROS, memory_limit=MEMORY, temp_directory=self.spill.name)
         for name in TABLES:
             self.open(name)
 
@@ -106,9 +96,4 @@ class Tables:
 
     def execute(self, sql: str) -> Any:
         """Execute a query. Raises KeyboardInterrupt for Ctrl-C while DuckDB was busy."""
-        try:
-            return self.connection.execute(sql)
-        except (self.duckdb.InterruptException, RuntimeError) as error:
-            if isinstance(error, self.duckdb.InterruptException) or str(error) == "Query interrupted":
-                raise KeyboardInterrupt from None
-            raise
+        return execute(self.connection, sql)

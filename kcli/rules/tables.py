@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -11,6 +9,7 @@ from typing import Any, Self
 
 from kcli.extras import require
 from kcli.rules.prepared import PREPARED
+from kcli.tables.duckdb_engine import execute, open_duckdb
 from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
 
@@ -31,18 +30,9 @@ class RuleTables:
 
     def __init__(self, views: Mapping[str, str] | None = None) -> None:
         require("kcli diagnose", "sql")
-        import duckdb
-
-        # Its library complains on stderr about objects that the collector never looked at (see kcli.sql.engine).
-        atexit.register(gc.unfreeze)
-        self.duckdb, self.views = duckdb, views or {}
+        self.views = views or {}
         self.folder = tempfile.TemporaryDirectory(prefix="kcli-diagnose-")
-        config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": self.folder.name, "threads": 1}
-        self.connection = duckdb.connect(":memory:", config=config)
-        self.execute("SET TimeZone = 'UTC'")
-        self.execute("SET enable_progress_bar = false")
-        for macro in MACROS:
-            self.execute(f"CREATE MACRO {macro}")
+        self.connection = open_duckdb(MACROS, memory_limit=MEMORY, temp_directory=self.folder.name, threads=1)
         self.made: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -82,9 +72,4 @@ class RuleTables:
 
     def execute(self, sql: str) -> Any:
         """Run a statement. KeyboardInterrupt: Ctrl-C while DuckDB was busy."""
-        try:
-            return self.connection.execute(sql)
-        except (self.duckdb.InterruptException, RuntimeError) as error:
-            if isinstance(error, self.duckdb.InterruptException) or str(error) == "Query interrupted":
-                raise KeyboardInterrupt from None
-            raise
+        return execute(self.connection, sql)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import json
 import tempfile
 import time
@@ -17,6 +15,7 @@ from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.sql.guard import BOUNDED, checked
 from kcli.sql.scans import Scan
+from kcli.tables.duckdb_engine import is_interrupt, open_duckdb
 from kcli.tables.exchange_views import JSON_MACRO, MOMENT_MACRO
 
 MEMORY = "512MiB"  # for a query's own sums, sorts and joins; what is more goes to a temporary folder
@@ -66,9 +65,6 @@ class Engine:
         require("kcli sql", "sql")
         import duckdb
 
-        # Its library counts its objects when the process ends, and complains on stderr about those that were never
-        # looked at: let the collector see them then.
-        atexit.register(gc.unfreeze)
         self.duckdb, self.at_close, self.dialect = duckdb, at_close, dialect
         self.notes: list[str] = []
         self.seconds = None if seconds is None else min(seconds, TIMEOUT_MAX)
@@ -79,13 +75,9 @@ class Engine:
         self.undefined = {name.lower(): name for name in (*self.scans, *self.views)}
         self.folder = tempfile.TemporaryDirectory(prefix="kcli-sql-")
         with self.clear_errors():
-            self.connection = duckdb.connect(":memory:", config=SAFE | {"temp_directory": self.folder.name})
-        run = self.connection.execute
-        run("SET TimeZone = 'UTC'")
-        run("SET enable_progress_bar = false")
-        for macro in (JSON_MACRO, MOMENT_MACRO, *BOUNDED):
-            run(f"CREATE MACRO {macro}")
-        run("SET lock_configuration = true")
+            macros = (JSON_MACRO, MOMENT_MACRO, *BOUNDED)
+            self.connection = open_duckdb(macros, **SAFE, temp_directory=self.folder.name)
+        self.connection.execute("SET lock_configuration = true")
 
     def __enter__(self) -> Self:
         return self
@@ -180,7 +172,7 @@ class Engine:
                 for each in scan.failures:
                     if not isinstance(each, InputError):
                         raise each from None
-            if isinstance(error, self.duckdb.InterruptException) or str(error) == "Query interrupted":
+            if is_interrupt(error):
                 raise KeyboardInterrupt from None
             raise self.plain(error) from None
 

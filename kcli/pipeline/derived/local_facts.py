@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
+from kcli.tables.duckdb_engine import open_duckdb
 from kcli.tables.exchange_views import MACROS
 
 ROWS = 2000  # of a query's answer at a time
@@ -19,16 +18,7 @@ class LocalFacts:
 
     def __init__(self, views: Mapping[str, str], spill: str, memory: str) -> None:
         """Open DuckDB. views: the SQL of each table. spill: a folder for what is more than memory."""
-        import duckdb
-
-        # Its library complains on stderr about objects that the collector never looked at (see kcli.sql.engine).
-        atexit.register(gc.unfreeze)
-        config: dict[str, Any] = {"memory_limit": memory, "temp_directory": spill}
-        self.connection = duckdb.connect(":memory:", config=config)
-        self.connection.execute("SET TimeZone = 'UTC'")
-        self.connection.execute("SET enable_progress_bar = false")
-        for macro in MACROS:
-            self.connection.execute(f"CREATE MACRO {macro}")
+        self.connection = open_duckdb(MACROS, memory_limit=memory, temp_directory=spill)
         for table, sql in views.items():
             self.connection.execute(f"CREATE VIEW {table} AS {sql}")
         self.connection.execute(f"CREATE VIEW known AS {KNOWN}")

@@ -1,0 +1,43 @@
+"""DuckDB in this process, as everything that asks it here needs it."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+from collections.abc import Iterable
+from typing import Any
+
+
+def open_duckdb(macros: Iterable[str], **config: Any) -> Any:
+    """Open DuckDB in memory, in UTC and without a progress bar, and return the connection.
+
+    macros: what follows CREATE MACRO; config: DuckDB's settings.
+    """
+    import duckdb
+
+    # Its library counts its objects when the process ends, and complains on stderr about those that were never
+    # looked at: let the collector see them then.
+    atexit.register(gc.unfreeze)
+    connection = duckdb.connect(":memory:", config=config)
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")
+    for macro in macros:
+        connection.execute(f"CREATE MACRO {macro}")
+    return connection
+
+
+def is_interrupt(error: Exception) -> bool:
+    """Return whether DuckDB's error means that Ctrl-C came while it was busy."""
+    import duckdb
+
+    return isinstance(error, duckdb.InterruptException) or str(error) == "Query interrupted"
+
+
+def execute(connection: Any, sql: str) -> Any:
+    """Run a statement and return its result. Raises KeyboardInterrupt for Ctrl-C while DuckDB was busy."""
+    try:
+        return connection.execute(sql)
+    except Exception as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from None
+        raise
