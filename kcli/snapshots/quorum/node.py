@@ -121,8 +121,11 @@ def damage_of_newest(node: QuorumNode, dialect: str | None) -> tuple[str, str] |
     newest = listing_of(folder).newest
     if newest is None:
         return None
-    with open_file(str(folder / newest[1])) as file:
-        first = next(iter(verify(file.data, newest[1], dialect=dialect, mapped=file.mapped)), None)
+    try:
+        with open_file(str(folder / newest[1])) as file:
+            first = next(iter(verify(file.data, newest[1], dialect=dialect, mapped=file.mapped)), None)
+    except FileNotFoundError:  # a running node deletes the old one as soon as it has another
+        return None
     return (newest[1], first.message) if first and first.is_error else None
 
 

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from kcli.snapshots.quorum import node
 from kcli.snapshots.quorum.election import quorum_of
 from kcli.snapshots.quorum.findings import findings, survivor
 from kcli.snapshots.quorum.node import common_end, read_node
+from kcli.snapshots.reading.directory import Listing
+from kcli.snapshots.reading.files import listing_of
 from tests.snapshots.quorum.folders import DIRECTORIES, make_node
 
 STATIC = (
@@ -97,6 +100,22 @@ def test_a_newest_snapshot_that_cannot_be_loaded(tmp_path: Path, samples: Path) 
         found, electable = judged(*nodes)
         assert (("snapshot-damaged", 3, "warning") in found) is wrong
         assert electable == [1, 2, 3]
+
+
+def test_a_snapshot_that_is_deleted_meanwhile_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a running node does once it has another."""
+    path = make_node(tmp_path, 1, (1, 50), voters=[1])
+    snapshot = Path(path) / "__cluster_metadata-0" / f"{40:020d}-{1:010d}.checkpoint"
+    snapshot.write_bytes(b"")
+    quorum = quorum_of([read_node(path)])
+
+    def listing_before_it_is_deleted(folder: Path) -> Listing:
+        listed = listing_of(folder)
+        snapshot.unlink()
+        return listed
+
+    monkeypatch.setattr(node, "listing_of", listing_before_it_is_deleted)
+    assert [each.finding for each in findings(quorum)] == ["healthy"]
 
 
 def test_a_static_quorum_votes_by_ids_alone(tmp_path: Path) -> None:
