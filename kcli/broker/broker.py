@@ -11,19 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kcli.broker.clock import Clock
 from kcli.broker.configs import LISTENER, Configs
-from kcli.broker.control.control import Control
 from kcli.broker.datadir import DataDir
 from kcli.broker.faults import Faults, Rule
 from kcli.broker.fetch.purgatory import CapturedMoment
-from kcli.broker.groups.coordinator import Groups
 from kcli.broker.metadata.controller import Controller
 from kcli.broker.metadata.coordinators import Coordinators
 from kcli.broker.metadata.log import MetadataLog
-from kcli.broker.metadata.new_topics import BY_DEFAULT, NewTopic, NewTopics
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.mock_rules import Answers
@@ -32,12 +29,17 @@ from kcli.broker.net.listening import Gate, most_connections
 from kcli.broker.net.memory_quota import Intake
 from kcli.broker.node import Node
 from kcli.broker.partition import Partition, Topic
-from kcli.broker.rebuilt.session_capacity import SHARDS
 from kcli.broker.security.security import Protection, Security
-from kcli.broker.transactions.coordinator import Transactions
 from kcli.errors import KcliError, NetworkError, UsageError
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.catalog import catalog
+from kcli.sessions.epochs import SHARDS
+from kcli.topic_names import CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from kcli.broker.control.control import Control
+    from kcli.broker.groups.coordinator import Groups
+    from kcli.broker.transactions.coordinator import Transactions
 
 WILDCARDS = ("0.0.0.0", "::", "")
 SWEEP_SECONDS = 30.0
@@ -98,6 +100,8 @@ class Broker:
         self.control: Control | None = None
         self._data = data
         self.nodes: list[Node] = []
+        self._groups: Groups | None = None
+        self._transactions: Transactions | None = None
 
     # --- life
 
@@ -111,6 +115,7 @@ class Broker:
     async def start(self) -> None:
         """Recover the logs and listen. OSError: no such folder; NetworkError: a port is taken."""
         self.clock = Clock()
+        self._groups = self._transactions = None
         for name in self.configs.without_effect():
             self.mention(f"config {name} has no effect here")
         self.directory = DataDir(self._data, self.configs, self.complain)
@@ -129,8 +134,7 @@ class Broker:
                 self.node_ids, configs, self.topics, self.metadata, self.replicas, self.mention
             )
             self.coordinators = Coordinators(self.controller, shared=self.shares_coordinators)
-            self.groups = Groups(self.controller, self.complain)
-            self.transactions = Transactions(self.controller, self.groups, self.complain)
+            self._load_kept()
             self.topics.on_delete = self._forget_topic
             for number, node_id in enumerate(self.node_ids):
                 await self._start_node(node_id, self.port + number if self.port else 0)
@@ -162,10 +166,10 @@ class Broker:
         nodes, self.nodes = self.nodes, []
         for each in nodes:
             await each.stop()
-        if hasattr(self, "transactions"):
-            self.transactions.close()
-        if hasattr(self, "groups"):
-            self.groups.close()
+        if self._transactions is not None:
+            self._transactions.close()
+        if self._groups is not None:
+            self._groups.close()
         if hasattr(self, "topics"):
             self.topics.close()
         self.directory.close()
@@ -196,6 +200,31 @@ class Broker:
             node.close_idle(idle / 1000)
 
     # --- for nodes and handlers
+
+    @property
+    def groups(self) -> Groups:
+        """The consumer groups: made when the first one is asked for, so that a broker without any starts sooner."""
+        if self._groups is None:
+            from kcli.broker.groups.coordinator import Groups
+
+            self._groups = Groups(self.controller, self.complain)
+        return self._groups
+
+    @property
+    def transactions(self) -> Transactions:
+        """The transactions, made as the groups are."""
+        if self._transactions is None:
+            from kcli.broker.transactions.coordinator import Transactions
+
+            self._transactions = Transactions(self.controller, self.groups, self.complain)
+        return self._transactions
+
+    def _load_kept(self) -> None:
+        """Load the groups and transactions that an earlier run kept: their timers go on."""
+        if CONSUMER_OFFSETS in self.topics.by_name or SHARE_STATE in self.topics.by_name:
+            _ = self.groups
+        if TRANSACTION_STATE in self.topics.by_name:
+            _ = self.transactions
 
     def complain(self, text: str) -> None:
         """Write a line about a client or a damaged file; after many in a short time, only count them."""
@@ -258,7 +287,8 @@ class Broker:
         return rows
 
     def _forget_topic(self, topic: Topic) -> None:
-        self.groups.forget_topic(topic.name, topic.id)
+        if self._groups is not None:
+            self._groups.forget_topic(topic.name, topic.id)
 
     # --- changes, as users make them
 
@@ -275,6 +305,8 @@ class Broker:
 
         assignment: the node ids of each partition's replicas, the leader first.
         """
+        from kcli.broker.metadata.new_topics import BY_DEFAULT, NewTopic, NewTopics
+
         given = dict(enumerate(assignment or ()))
         new = NewTopic(
             name,
@@ -326,7 +358,9 @@ class Broker:
         for each in [one for one in self.node_ids if one not in self.controller.running]:
             await self.start_node(each)
         self.faults.clear()
-        self.transactions.forget()
-        self.groups.forget()
+        if self._transactions is not None:
+            self._transactions.forget()
+        if self._groups is not None:
+            self._groups.forget()
         for topic in list(self.topics):
             self.controller.delete_topic(topic)

@@ -13,10 +13,9 @@ from kcli.broker.net.receiving import SCRATCH
 from kcli.broker.partition import Key, Partition
 from kcli.broker.resource_configs import LOGGER_NAMES, ROOT
 from kcli.broker.share.sessions import ShareSessions
-from kcli.sessions.broker import BrokerSessions
-from kcli.sessions.cache import FetchSessionCache
 
 if TYPE_CHECKING:
+    from kcli.sessions.broker import BrokerSessions
     from kcli.sessions.draft import DraftBroker
 
 
@@ -32,15 +31,22 @@ class Node:
         self.connections: set[Connection] = set()
         self.scratch = memoryview(bytearray(SCRATCH))
         self.purgatory = Purgatory()
-        self.sessions = BrokerSessions(
-            FetchSessionCache(
-                broker.configs.int("max.incremental.fetch.session.cache.slots"), shards=broker.session_shards
-            )
-        )
+        self._sessions: BrokerSessions | None = None
         self._drafts: DraftBroker | None = None
         self.share_sessions = ShareSessions(broker.configs.int("group.share.max.share.sessions"))
         self.log_levels = dict.fromkeys(LOGGER_NAMES, "INFO")
         self._listener: Listener | None = None
+
+    @property
+    def sessions(self) -> BrokerSessions:
+        """Its fetch sessions, from the first fetch on."""
+        if self._sessions is None:
+            from kcli.sessions.broker import BrokerSessions
+            from kcli.sessions.cache import FetchSessionCache
+
+            slots = self.broker.configs.int("max.incremental.fetch.session.cache.slots")
+            self._sessions = BrokerSessions(FetchSessionCache(slots, shards=self.broker.session_shards))
+        return self._sessions
 
     @property
     def drafts(self) -> DraftBroker:
@@ -79,7 +85,7 @@ class Node:
             self._notify(key, size)
 
     def _notify(self, key: Key, size: int) -> None:
-        for session in self.sessions.mark(key):
+        for session in self._sessions.mark(key) if self._sessions is not None else ():
             self.purgatory.arrive(session.id, size)
         for fetcher in self._drafts.mark(key) if self._drafts is not None else ():
             self.purgatory.arrive(draft_key(fetcher), size)

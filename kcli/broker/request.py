@@ -10,7 +10,6 @@ from kcli.broker.api_version import ApiVersion
 from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
 from kcli.broker.fetch.purgatory import CapturedMoment, Purgatory
-from kcli.broker.groups.coordinator import Groups
 from kcli.broker.metadata.controller import Controller
 from kcli.broker.metadata.coordinators import Coordinators
 from kcli.broker.metadata.log import MetadataLog
@@ -22,11 +21,12 @@ from kcli.broker.security.login import Login
 from kcli.broker.security.needs import DENIED, operation_of
 from kcli.broker.security.security import Security
 from kcli.broker.share.sessions import ShareSessions
-from kcli.broker.transactions.coordinator import Transactions
-from kcli.sessions.broker import BrokerSessions
 
 if TYPE_CHECKING:
     from kcli.broker.control.journal import ClientRequest
+    from kcli.broker.groups.coordinator import Groups
+    from kcli.broker.transactions.coordinator import Transactions
+    from kcli.sessions.broker import BrokerSessions
     from kcli.sessions.draft import DraftBroker
 
 

@@ -9,7 +9,6 @@ from kcli.broker.fetch.tiering import tier
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.retention import retain
-from kcli.broker.storage.cleaner import Cleaning, CleaningRules, is_dirty
 from kcli.broker.storage.log import Log
 from kcli.errors import UsageError
 
@@ -54,16 +53,24 @@ class Replicas:
     def clean(self) -> Iterator[None]:
         """Clean the logs that are dirty enough (min.cleanable.dirty.ratio, max.compaction.lag.ms), step by step."""
         for partition, log in list(self.topics.opened_logs()):
-            configs = partition.topic.configs
-            dirty = self.topics.cleaner_offsets.get((partition.topic.name, partition.index), 0)
-            if configs.compacted and is_dirty(log, dirty, configs.dirty_ratio, self.now(), configs.compaction_lags[1]):
+            if partition.topic.configs.compacted and self.needs_cleaning(partition, log):
                 yield from self.cleaning(partition, log)
+
+    def needs_cleaning(self, partition: Partition, log: Log) -> bool:
+        """Return whether a compacted log is dirty enough."""
+        from kcli.broker.storage.cleaner import is_dirty
+
+        configs = partition.topic.configs
+        dirty = self.topics.cleaner_offsets.get((partition.topic.name, partition.index), 0)
+        return is_dirty(log, dirty, configs.dirty_ratio, self.now(), configs.compaction_lags[1])
 
     def cleaning(self, partition: Partition, log: Log) -> Iterator[None]:
         """Clean one log, step by step."""
         configs = partition.topic.configs
         if configs.tiered:
             return
+        from kcli.broker.storage.cleaner import Cleaning, CleaningRules
+
         rules = CleaningRules(self.now(), configs.delete_retention_ms, configs.compaction_lags[0])
         first = self.topics.cleaner_offsets.get((partition.topic.name, partition.index), 0)
         work = Cleaning(log, max(first, log.start_offset), rules)

@@ -11,10 +11,9 @@ import inspect
 import struct
 import sys
 import traceback
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kcli.broker.clock import Timer
-from kcli.broker.control.control import Control
 from kcli.broker.faults import Faults, Plan
 from kcli.broker.metadata.registry import route
 from kcli.broker.net.listening import Gate
@@ -27,6 +26,9 @@ from kcli.broker.response import Answer, HangUpError, Outcome, Piece
 from kcli.broker.security.acls import ANONYMOUS
 from kcli.broker.security.security import Security, certificate_name
 from kcli.errors import DecodeError
+
+if TYPE_CHECKING:
+    from kcli.broker.control.control import Control
 
 # Longest wait for a client that has closed its side to read its response.
 HALF_CLOSED_SECONDS = 5.0

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kcli.broker.rebuilt.addresses import Addresses
-from kcli.broker.rebuilt.session_capacity import SHARDS, Place, SessionSlots
+from kcli.broker.rebuilt.session_capacity import Place, SessionSlots
 from kcli.capture.kafka.exchange import Exchange
 from kcli.schemas.apikeys import API_VERSIONS, FETCH
+from kcli.sessions.epochs import SHARDS
 from kcli.sessions.trace import SESSIONS_SINCE
 
 # The cache has shards since Kafka 3.8. Fetch v17 came later; v16 was there before and after.

@@ -13,10 +13,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from kcli.broker.rebuilt.shard_rotation import Attempt, turns
-from kcli.sessions.epochs import EVICTION_MS, FINAL_EPOCH, FULL_EPOCH, ID_NOT_FOUND
+from kcli.sessions.epochs import EVICTION_MS, FINAL_EPOCH, FULL_EPOCH, ID_NOT_FOUND, SHARDS
 
-# As Kafka has them since 3.8.
-SHARDS = 8
 # How long a request may lie in a broker before it is looked at.
 LATE_NS = 50 * 10**6
 # How far a broker's clock, and when it looks at it, may be from a packet's time.

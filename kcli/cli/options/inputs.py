@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import click
 
 from kcli.cli.options.file_type import name_of, refuse_others
-from kcli.cli.options.hex_text import unhex
 from kcli.cli.options.pipes import without_pipes
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
@@ -214,8 +213,12 @@ def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
     if hex_ and base64_:
         raise UsageError("--hex and --base64: one of them at most")
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    if not hex_ and not base64_:
+        return data
+    from kcli.cli.options.hex_text import unhex
+
     try:
-        return unhex(data) if hex_ else unbase64(data) if base64_ else data
+        return unhex(data) if hex_ else unbase64(data)
     except InputError as error:
         raise error.within(name_of(file)) from None
 
