@@ -87,12 +87,12 @@ class ShareWork:
     def answer(self) -> Answer:
         """Make the response."""
         slots = RecordsSlots()
-        keys = dict.fromkeys([*self.acknowledged, *self.found])
-        rows = ((key, self.row(key, slots)) for key in keys)
+        # Slots are filled in the order in which their fields stand in the answer.
+        rows = [(key, self.row(key, slots)) for key in sorted(self.acknowledged.keys() | self.found.keys())]
         self.session.rotate()
-        body = {"errorCode": 0, "errorMessage": None, "acquisitionLockTimeoutMs": round(self.limits.lock * 1000)}
-        topics = by_topic("topicId", sorted(rows, key=lambda each: each[0]))
-        return self.request.api.encode_with(body | {"responses": topics}, slots.filled)
+        body: dict[str, Any] = {"errorCode": 0, "errorMessage": None, "responses": by_topic("topicId", rows)}
+        body["acquisitionLockTimeoutMs"] = round(self.limits.lock * 1000)
+        return self.request.api.encode_with(body, slots.filled)
 
     def row(self, key: Key, slots: RecordsSlots) -> dict[str, Any]:
         found, (code, said) = self.found.get(key, Found()), self.acknowledged.get(key, (0, None))

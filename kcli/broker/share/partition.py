@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import groupby
 from typing import NamedTuple
 
 from kcli.broker.clock import Clock, Timer
@@ -109,18 +110,21 @@ class SharePartition:
 
     def kept(self) -> list[Kept]:
         """Return what a restart must not forget: acquired records count as they did before."""
-        made: list[Kept] = []
-        for offset in sorted(self.records):
-            each = self.records[offset]
-            acquired = each.stage is Stage.ACQUIRED
-            stage, count = (Stage.AVAILABLE, each.count - 1) if acquired else (each.stage, each.count)
-            if made and made[-1][1:] == (offset - 1, stage, count):
-                made[-1] = made[-1]._replace(last=offset)
-            else:
-                made.append(Kept(offset, offset, stage, count))
+        made = []
+        for (_, stage, count), run in groupby(enumerate(sorted(self.records)), self._place_of):
+            offsets = [offset for _, offset in run]
+            made.append(Kept(offsets[0], offsets[-1], stage, count))
         while made and made[-1][2:] == (Stage.AVAILABLE, 0):
             made.pop()  # as if they had never been acquired
         return made
+
+    def _place_of(self, numbered: tuple[int, int]) -> tuple[int, Stage, int]:
+        """Return what is the same for records that follow one another and are kept alike."""
+        number, offset = numbered
+        each = self.records[offset]
+        if each.stage is Stage.ACQUIRED:
+            return offset - number, Stage.AVAILABLE, each.count - 1
+        return offset - number, each.stage, each.count
 
     def restore(self, kept: Iterable[Kept]) -> None:
         """Go on from what was kept."""
@@ -140,13 +144,14 @@ class SharePartition:
         strict: not one more; else the batch that goes beyond is taken whole.
         """
         taken: list[int] = []
+        behind = max(self.end, self.start + limits.in_flight)  # no offset from here on is free
         for first, last in batches:
-            for offset in range(max(first, self.start), last + 1):
+            for offset in range(max(first, self.start), min(last + 1, behind)):
                 if strict and len(taken) >= most:
                     break
                 if self._is_free(offset, limits):
                     taken.append(offset)
-            if len(taken) >= most:
+            if len(taken) >= most or last >= behind:
                 break
         last = max(taken, default=-1)
         self.records |= {offset: InFlight() for offset in range(self.end, last + 1)}

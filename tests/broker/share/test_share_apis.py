@@ -160,3 +160,20 @@ def test_odd_heartbeats(more: dict[str, Any], error: str) -> None:
             assert error_name((await one.beat(0, ["t"], **more))["errorCode"]) == error
 
     run(work())
+
+
+def test_long_records_go_to_their_own_partitions() -> None:
+    async def work() -> None:
+        async with sharing(partitions=2) as (talk, member):
+            await member.beat(0, ["t"])
+            for partition, letter in enumerate("ab"):
+                await talk.produce("t", batch(letter * 20_000), partition=partition)
+            wanted = [{"partitionIndex": at, "acknowledgementBatches": []} for at in (1, 0)]
+            body = {"groupId": "g", "memberId": "m", "maxWaitMs": 0, "minBytes": 1, "maxBytes": 1 << 20}
+            body |= {"maxRecords": 500, "batchSize": 500, "forgottenTopicsData": [], "shareSessionEpoch": 0}
+            body |= {"topics": [{"topicId": member.topic_id, "partitions": wanted}]}
+            (topic,) = (await talk(keys.SHARE_FETCH, 2, body))["responses"]
+            first = {each["partitionIndex"]: bytes(each["records"])[-2:-1] for each in topic["partitions"]}
+            assert first == {0: b"a", 1: b"b"}
+
+    run(work())
