@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.diagnose.fact_source import FactSource
@@ -16,6 +16,9 @@ from kcli.errors import InputError
 from kcli.finding import INFO, Finding
 from kcli.rules import RULES
 from kcli.rules.judgement import judge as judged_by_rules
+
+if TYPE_CHECKING:
+    from kcli.payloads import PayloadDecoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,13 @@ def diagnose(
     paths: Sequence[str],
     scope: Scope = Scope(),
     moved: Callable[[int], None] = lambda count: None,
+    decoder: PayloadDecoder | None = None,
     **options: Any,
 ) -> Diagnosis:
-    """Diagnose captures that are read as one. options: of DecodeOptions. InputError: nothing can be read."""
+    """Diagnose captures that are read as one. decoder: reads keys and values of records, too. options: of
+    DecodeOptions. InputError: nothing can be read."""
     with FactStore() as store:
-        return diagnose_into(store, paths, scope, moved, options)
+        return diagnose_into(store, paths, scope, moved, options, decoder)
 
 
 def diagnose_into(
@@ -83,9 +88,17 @@ def diagnose_into(
     scope: Scope = Scope(),
     moved: Callable[[int], None] = lambda count: None,
     options: Mapping[str, Any] | None = None,
+    decoder: PayloadDecoder | None = None,
 ) -> Diagnosis:
     """Diagnose captures, and leave their facts in an empty store. See `diagnose`."""
-    return judge(store, paths, scope, read_facts(paths, store, moved, options or {}))
+    damage = read_facts(paths, store, moved, options or {})
+    if decoder is not None:
+        from kcli.diagnose.payload_facts import PayloadFacts
+
+        for row in PayloadFacts(paths, decoder, options or {}).rows():
+            store.put("unread_payloads", row)
+        store.flush()
+    return judge(store, paths, scope, damage)
 
 
 def read_facts(

@@ -21,7 +21,8 @@ class Unjudged:
 
 def unjudged_parts(store: FactStore) -> list[Unjudged]:
     """Name them, the largest first."""
-    return [*encrypted(store), *foreign(store), *mid_stream(store), *lost(store), *unreadable(store), *short(store)]
+    parts = encrypted, foreign, mid_stream, lost, unreadable, unknown_schemas, short
+    return [each for part in parts for each in part(store)]
 
 
 def encrypted(store: FactStore) -> Iterator[Unjudged]:
@@ -83,6 +84,17 @@ HAVING sum(bytes) > 0
         yield Unjudged(
             f"{row['bytes']:,} bytes on {counted(row['connections'], 'connection')} that are there and do not decode",
             "kcli sql 'SELECT * FROM undecodable' says where and why",
+        )
+
+
+def unknown_schemas(store: FactStore) -> Iterator[Unjudged]:
+    for row in store.ask("""
+SELECT sum(unknown) AS payloads, array_agg(DISTINCT topic) AS topics FROM unread_payloads HAVING sum(unknown) > 0
+"""):
+        of = ", ".join(sorted(row["topics"])[:3])
+        yield Unjudged(
+            f"{counted(row['payloads'], 'key or value', 'keys and values')} of {of}, whose schema is not known",
+            "--schema-registry URL, or --schemas DIR",
         )
 
 

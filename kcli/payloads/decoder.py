@@ -28,6 +28,7 @@ RECORDS = {kind: coordinator_record if kind != "metadata" else metadata_record f
 MOST_KNOWN = 10_000  # codecs, and reasons that there is none
 MOST_COMPILED = 300  # schemas of Protobuf: protoc takes some tenths of a second for each
 RAW = "raw"
+UNKNOWN = "its schema is not known"
 DIRECT = ("avro", "json")  # formats whose payloads begin behind the frame
 NO_HEADERS: Mapping[str, bytes] = {}
 
@@ -52,6 +53,11 @@ class Payload(NamedTuple):
     schema: SchemaId | None = None
     reason: str | None = None
     hidden: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its schema could be looked up, or it needs none."""
+        return self.reason is None or not self.reason.startswith(UNKNOWN)
 
     @property
     def members(self) -> Row:
@@ -106,11 +112,16 @@ class PayloadDecoder:
 
         return Registry(self.options.registry, self.options.registry_config)
 
+    @property
+    def failure(self) -> NetworkError | None:
+        """Return why the registry could not be asked; None: it could, or there is none."""
+        found: NetworkError | None = self.__dict__["registry"].failure if "registry" in self.__dict__ else None
+        return found
+
     def raise_failure(self) -> None:
         """Raise NetworkError if the registry could not be asked."""
-        failure: NetworkError | None = self.__dict__["registry"].failure if "registry" in self.__dict__ else None
-        if failure is not None:
-            raise failure
+        if self.failure is not None:
+            raise self.failure
 
     def decode(
         self, topic: str | None, which: Which, data: bytes, headers: Mapping[str, bytes] = NO_HEADERS
@@ -232,8 +243,9 @@ class PayloadDecoder:
                     return schema
         except PayloadError as error:
             return error
-        words = "not there" if self.sources else "not known (--schema-registry, --schemas, --value-schema)"
-        return PayloadError(f"its schema is {words}")
+        if self.options.registry or self.options.registry_config or self.options.schemas:
+            return PayloadError("its schema is not there")
+        return PayloadError(f"{UNKNOWN} (--schema-registry, --schemas, --value-schema)")
 
     def codec(self, schema: Schema, reader: Schema | None = None) -> Codec:
         """Return the codec of a schema. PayloadError."""

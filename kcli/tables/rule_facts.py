@@ -244,6 +244,25 @@ ack_ms         float64? from the SYN-ACK to its acknowledgement: between this ca
     ),
     dated=False,
 )
+define(
+    RULE_FACTS,
+    "unread_payloads",
+    "Keys and values of records that can't be read, by topic; where payloads are decoded.",
+    """
+topic          string   the topic's name
+part           string   key or value
+records        int64    that can't be read
+unknown        int64    whose schema could not be looked up
+readable       int64    others of the topic, that can be read
+reasons        strings  why
+schemas        strings  ids of the schemas that they name
+partitions     strings  topic-partition
+places         strings  partition@offset of the first
+writers        strings  client ids that produced them
+readers        strings  client ids that fetched them
+""",
+    dated=False,
+)
 
 # The tables of exchanges are made of what is said, once for all that say the same, and the exchanges (see `sayings`).
 CALLS = {name: table for name, table in RULE_FACTS.items() if table.columns[: len(WHO)] == WHO}

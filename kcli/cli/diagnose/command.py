@@ -14,6 +14,7 @@ from kcli.cli.diagnose.text import finding_lines, text_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, reading_options
 from kcli.cli.options.metrics import metrics_option, metrics_socket
+from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
@@ -35,6 +36,7 @@ NOTHING_JUDGED = 3
 @click.option("--topic", metavar="T", help="Only what may concern this topic.")
 @click.option("--follow", is_flag=True, help="Show each finding when it appears, of a stream that still goes on.")
 @metrics_option
+@payload_options
 @port_option
 @output_option
 @quiet_option("No progress.")
@@ -45,12 +47,14 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     FILE is a capture, as `kcli decode pcap` reads them; several are read as one; DIR a directory with captures in it.
     A finding has a severity, a subject, figures, what was ruled out and advice. Causes are named, not their
     consequences: a slow broker, not the timeouts of its clients. It ends with what was checked, and what could not be
-    judged. Exit code 1: a warning or worse; 3: nothing could be judged.
+    judged. With --payloads, or schemas, records that consumers can't deserialize are found, too. Exit code 1: a warning
+    or worse; 3: nothing could be judged.
 
     \b
     kcli diagnose night.pcap
     kcli diagnose night.pcap --group orders
     kcli diagnose night.pcap --format jsonl
+    kcli diagnose night.pcap --schema-registry http://registry:8081
     tcpdump -i any -U -w - port 9092 | kcli diagnose - --follow
     """
     require("kcli diagnose", "sql")
@@ -62,17 +66,22 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     paths = captures_in(files)
     scope = Scope(options["group"], options["client"], options["topic"])
     read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
-    with open_output(options["output"], [*files, *paths, *options["key_logs"]]) as out:
+    decoder = decoder_of(options | {"secrets": False}, paths)
+    if decoder is not None and (options["follow"] or "-" in paths):
+        raise UsageError("--payloads, schemas: captures are read twice for them, so no --follow and no standard input")
+    with open_output(options["output"], [*files, *paths, *options["key_logs"], *files_named(options)]) as out:
         if options["follow"]:
             return shown_as_found(out, paths, scope, read, options)
         with reading(paths, options["quiet"]) as moved:
-            found = run(paths, scope, moved, **read)
+            found = run(paths, scope, moved, decoder, **read)
         write = Lines(out).line
         for line in FORMATS[options["format_"]](found, options):
             write(line)
         out.flush()
     if found.damage is not None:
         raise found.damage
+    if decoder is not None:
+        decoder.raise_failure()
     return 1 if found.is_grave else 0 if found.judged else NOTHING_JUDGED
 
 
