@@ -16,10 +16,11 @@ EXTRAS = {
     "report": ("duckdb", "jinja2", "numpy", "pyarrow"),
     "tls": ("cryptography",),
     "sql": ("duckdb", "numpy", "pyarrow"),
+    "traces": ("opentelemetry-proto", "urllib3"),
     "spark": ("deltalake", "duckdb", "jinja2", "numpy", "pandas", "pyarrow", "pyspark"),
 }
 # Packages whose modules have other names.
-MODULES = {"grpcio-tools": "grpc_tools", "protobuf": "google.protobuf"}
+MODULES = {"grpcio-tools": "grpc_tools", "opentelemetry-proto": "opentelemetry.proto", "protobuf": "google.protobuf"}
 
 
 def require(what: str, extra: str) -> None:

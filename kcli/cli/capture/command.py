@@ -14,12 +14,14 @@ import click
 from kcli.cli.capture.flight_recorder import FlightRecorder
 from kcli.cli.capture.live_findings import finder, findings_option
 from kcli.cli.capture.live_output import open_live_output
+from kcli.cli.capture.live_traces import tracer
 from kcli.cli.capture.live_view import LiveView, view_options, view_words
 from kcli.cli.capture.packet_capture import PacketCapture, capture_words
 from kcli.cli.capture.ring import ring_options, take_ring, watch
 from kcli.cli.options.filter import FilterCommand
 from kcli.cli.options.inputs import key_log_option, port_option, quiet_option
 from kcli.cli.options.metrics import metrics_option, metrics_socket
+from kcli.cli.options.traces import traces_option
 from kcli.cli.terminal.lines import print_note
 from kcli.errors import InputError, UsageError
 
@@ -37,6 +39,7 @@ from kcli.errors import InputError, UsageError
 @ring_options
 @findings_option
 @metrics_option
+@traces_option
 @key_log_option
 @view_options
 @quiet_option("No closing summary; rows only with --format.")
@@ -47,6 +50,7 @@ def capture(
     overwrite: bool,
     findings: bool,
     metrics: str | None,
+    traces: str | None,
     **options: Any,
 ) -> None:
     """Capture Kafka's traffic on an interface, until Ctrl-C, and show it as `kcli decode pcap` does.
@@ -75,6 +79,7 @@ def capture(
     with contextlib.ExitStack() as stack:
         served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
         found = finder(options, view, told=findings, served=served) if findings or served else None
+        traced = tracer(options, traces) if traces else None
         kept = FlightRecorder(Path(str(output)), ring.last, ring.size) if ring.keeps else None
         out = stack.enter_context(open_live_output(output)) if output and not ring.keeps else None
         watcher = None
@@ -84,7 +89,7 @@ def capture(
             kept.make_folder()
             stack.callback(kept.close)
         try:
-            asyncio.run(run(packets, [view, watcher, found], out, kept))
+            asyncio.run(run(packets, [view, watcher, found, traced], out, kept))
         finally:
             tell_dropped(packets.dropped, quiet)
 
@@ -103,13 +108,13 @@ async def run(
     kept: FlightRecorder | None,
 ) -> None:
     """Capture until a signal says stop, or nobody takes packets any more. lookers: what shows packets, what watches for
-    --when, and what diagnoses.
+    --when, and what else reads them.
 
     OSError: packets can't be saved. InputError: the watcher has ended before.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, packets.stop)
-    view, watcher, _ = lookers
+    view, watcher, *_ = lookers
     views = [each for each in lookers if each is not None]
     async with contextlib.AsyncExitStack() as stack:
         pieces = await stack.enter_async_context(contextlib.aclosing(packets.pieces()))

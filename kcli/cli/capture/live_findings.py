@@ -47,7 +47,7 @@ def finder(
 
 
 def untold(_line: bytes) -> None:
-    """Show no finding."""
+    """Show no line."""
 
 
 def put_line(line: bytes) -> None:

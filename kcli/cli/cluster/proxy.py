@@ -23,6 +23,7 @@ from kcli.cli.broker.serve import allow_files
 from kcli.cli.capture.flight_recorder import FlightRecorder
 from kcli.cli.capture.live_findings import finder, findings_option
 from kcli.cli.capture.live_output import open_live_output
+from kcli.cli.capture.live_traces import tracer
 from kcli.cli.capture.live_view import LiveView, view_options, view_words
 from kcli.cli.capture.ring import RingFile, ring_options, take_ring, watch
 from kcli.cli.options.client import client_options, configure
@@ -31,6 +32,7 @@ from kcli.cli.options.filter import FilterCommand
 from kcli.cli.options.inputs import quiet_option
 from kcli.cli.options.listen import listen_address
 from kcli.cli.options.metrics import metrics_option, metrics_socket
+from kcli.cli.options.traces import traces_option
 from kcli.cli.terminal.background_writer import BackgroundWriter, PausingWriter
 from kcli.cli.terminal.lines import print_note
 from kcli.client.address import Address
@@ -98,6 +100,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @ring_options
 @findings_option
 @metrics_option
+@traces_option
 @view_options
 @quiet_option("Print only the address; rows only with --format.")
 def proxy(
@@ -132,7 +135,7 @@ def proxy(
     policy_file = options.pop("policy_file")
     policies = take_policies(policy_file, options)
     policy = policies()
-    ring = take_ring(options, output)
+    ring, traces = take_ring(options, output), options.pop("traces")
     view = None
     if options["format_"] or not (quiet or output == "-"):
         if output == "-":
@@ -141,6 +144,7 @@ def proxy(
     with contextlib.ExitStack() as stack:
         served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
         found = finder(options, view, told=findings, served=served) if findings or served else None
+        traced = tracer(options, traces) if traces else None
         tls = stack.enter_context(listener_tls(files, places))
         out: Any = None
         watcher = None
@@ -151,7 +155,7 @@ def proxy(
             kept.make_folder()
         elif output:
             out = stack.enter_context(open_live_output(output))
-        serving = Serving([each for each in (view, found, watcher) if each is not None], out)
+        serving = Serving([each for each in (view, found, traced, watcher) if each is not None], out)
         made = Proxy(
             config,
             places=places,

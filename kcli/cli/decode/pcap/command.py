@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -30,6 +31,7 @@ from kcli.cli.options.inputs import (
     secrets_option,
 )
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
+from kcli.cli.options.traces import broker_capture_option, destination_of, traces_option
 from kcli.cli.terminal.console import is_terminal, note, progress, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
@@ -64,6 +66,8 @@ Moved = Callable[[int], None]
 @filter_options
 @embedded_option
 @payload_options
+@traces_option
+@broker_capture_option
 @output_option
 @quiet_option("No progress, no closing summary.")
 @secrets_option()
@@ -93,9 +97,14 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
     kcli decode pcap night.pcap
     kcli decode pcap night.pcap --errors --since +22.4
     kcli decode pcap captures/ --api Fetch --topic 'orders*' --format jsonl
+    kcli decode pcap night.pcap --traces http://localhost:4318
     tcpdump -i any -w - port 9092 | kcli decode pcap -
     """
     output = options["output"]
+    if options["traces"] is not None:
+        return write_traces(files, options)
+    if options["broker_captures"]:
+        raise UsageError("--broker-capture: --traces is missing")
     if options["format_"] == "parquet" and output is None and is_terminal(sys.stdout):
         raise UsageError("--format parquet needs -o OUT (or a pipe): it is not for a terminal")
     if options["embedded"] and options["format_"] not in ("jsonl", "tree"):
@@ -118,6 +127,25 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
     if watched.used or (source.chosen.takes_all and not options["ports"]):
         return 0
     say_what_there_is(files, source.chosen, options)
+    return 1
+
+
+def write_traces(files: tuple[str, ...], options: dict[str, Any]) -> int:
+    """Write spans in place of rows. Return the exit code."""
+    if options["output"] is not None or options["records"] != "none" or decoder_of(options) is not None:
+        raise UsageError("--traces: spans are written in place of rows (no -o, --records or options of payloads)")
+    brokers = captures_in(options["broker_captures"])
+    read = DecodeOptions(**{name: options[name] for name in ("ports", "dialect", "memory", "key_logs")})
+    chosen = filter_of(options, files)
+    with destination_of(options["traces"], (*files, *brokers, *options["key_logs"]), quiet=options["quiet"]) as sent:
+        from kcli.traces.exporting import broker_times, export
+
+        times = broker_times(brokers, read) if brokers else None
+        source = CaptureDecoder(files, Values(), replace(read, chosen=chosen))
+        with reading(files, options["quiet"]) as moved, summed_up(source, options):
+            if export(source, sent, moved, times) or chosen.takes_all:
+                return 0
+    say_what_there_is(files, chosen, options)
     return 1
 
 

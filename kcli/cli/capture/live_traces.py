@@ -1,0 +1,19 @@
+"""Spans of live traffic, by `kcli decode pcap --traces` in a process of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.cli.capture.live_findings import untold
+from kcli.cli.capture.live_view import LiveView, view_words
+from kcli.errors import UsageError
+from kcli.extras import require
+
+
+def tracer(options: dict[str, Any], text: str) -> LiveView:
+    """Return what writes spans of live traffic, in a process of its own. UsageError: --traces makes no sense."""
+    require("--traces", "traces")
+    if text == "-":
+        raise UsageError("--traces -: a file or a URL expected, as rows go to standard output")
+    words = view_words(options | {"format_": None, "records": None, "time": None, "secrets": None})
+    return LiveView([*words, "--traces", text, "--quiet"], untold)

@@ -1,0 +1,78 @@
+"""The trace context in record headers: W3C's `traceparent` and `tracestate`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.record_fields import record_fields
+from kcli.records.rows import field_rows
+from kcli.records.unfolding import Unfolding
+from kcli.schemas.apikeys import PRODUCE
+
+FORM = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
+LONGEST_STATE = 512  # characters of a tracestate
+MOST_LINKS = 128  # of a span, as OpenTelemetry's SDKs have it
+
+
+class Context(NamedTuple):
+    """A span elsewhere, which a record's headers name."""
+
+    trace_id: bytes
+    span_id: bytes
+    flags: int
+    state: str = ""
+
+
+class Messages(NamedTuple):
+    """The records of an exchange. places: (topic, partition) of each. offset, tombstone: of a single one.
+
+    contexts: the first that headers name, with the topic, partition and offset of a record of each.
+    """
+
+    number: int
+    places: dict[tuple[str, int], None]
+    offset: int | None
+    tombstone: bool
+    contexts: dict[Context, tuple[str, int, int | None]]
+
+
+def messages_of(exchange: Exchange) -> Messages:
+    """Return what an exchange says of its records; markers of transactions are none."""
+    number, offset, tombstone = 0, None, False
+    places: dict[tuple[str, int], None] = {}
+    contexts: dict[Context, tuple[str, int, int | None]] = {}
+    unfold = Unfolding(shared=True)
+    unfold.begin()
+    for field in record_fields(exchange):
+        place = field.label, field.partition
+        rows = field_rows(
+            field.data, [], base_offset=field.base_offset, produced=exchange.api_key == PRODUCE, unfold=unfold
+        )
+        for row in rows:
+            if "_control" in row:
+                continue
+            number, offset, tombstone = number + 1, row["offset"], row["value"] is None
+            places[place] = None
+            found = context_in(row["headers"])
+            if found is not None and len(contexts) < MOST_LINKS:
+                contexts.setdefault(found, (*place, offset))
+    single = number == 1
+    return Messages(number, places, offset if single else None, single and tombstone, contexts)
+
+
+def context_in(headers: Iterable[Mapping[str, Any]]) -> Context | None:
+    """Return the context in a record's headers; of several the last, as Kafka's clients do."""
+    named = {each["key"]: each["value"] for each in headers if isinstance(each["value"], str)}
+    match = FORM.fullmatch(named.get("traceparent", ""))
+    if match is None:
+        return None
+    state = named.get("tracestate", "")
+    return Context(
+        bytes.fromhex(match[1]),
+        bytes.fromhex(match[2]),
+        int(match[3], 16),
+        state if len(state) <= LONGEST_STATE else "",
+    )

@@ -1,0 +1,199 @@
+"""Spans of exchanges, by OpenTelemetry's semantic conventions for messaging and Kafka.
+
+A span begins with the request and ends with the answer, as they were captured. Its ids are made of the connection, the
+request's number and time: the same capture gives the same spans, however often it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationScope, KeyValue
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
+
+from kcli.capture.kafka.exchange import Exchange
+from kcli.client.address import parse_address
+from kcli.schemas import apikeys
+from kcli.traces.context import Context, Messages, messages_of
+from kcli.version import __version__
+
+SCHEMA_URL = "https://opentelemetry.io/schemas/1.44.0"
+# What a client does, in the conventions' words; every other API has its own name, and no type.
+OPERATIONS: Mapping[int, tuple[str, str]] = {
+    apikeys.PRODUCE: ("send", "send"),
+    apikeys.FETCH: ("poll", "receive"),
+    apikeys.SHARE_FETCH: ("poll", "receive"),
+    apikeys.OFFSET_COMMIT: ("commit", "settle"),
+    apikeys.TXN_OFFSET_COMMIT: ("commit", "settle"),
+    apikeys.SHARE_ACKNOWLEDGE: ("ack", "settle"),
+}
+NO_ANSWER = "no_answer"
+Key = tuple[str, int, int]  # connection, API, correlation id
+
+
+class Spans:
+    """Makes spans. brokers: times (ns) of request and answer at the broker's end, by exchange."""
+
+    def __init__(self, brokers: Mapping[Key, tuple[int, int | None]] | None = None) -> None:
+        self.brokers = brokers or {}
+
+    def of(self, exchange: Exchange) -> Iterator[tuple[str, str, Span]]:
+        """Yield an exchange's spans: (service, its instance, span). The broker's is a child of the client's."""
+        messages = messages_of(exchange)
+        client = client_span(exchange, messages)
+        yield exchange.client_id or "kafka-client", exchange.link.client, client
+        times = self.brokers.get(key_of(exchange))
+        if times is not None:
+            yield "kafka-broker", exchange.link.server, broker_span(exchange, client, *times)
+
+
+def key_of(exchange: Exchange) -> Key:
+    """Return what tells an exchange from others, in captures of either end."""
+    return exchange.connection, exchange.api_key, exchange.correlation_id
+
+
+def client_span(exchange: Exchange, messages: Messages) -> Span:
+    """Make the span of an exchange. Records of one trace alone put a Produce into that trace; else there are links."""
+    operation, kind = OPERATIONS.get(exchange.api_key, (exchange.api, None))
+    topics = dict.fromkeys(topic for topic, _ in messages.places) or topics_asked(exchange)
+    topic = next(iter(topics)) if len(topics) == 1 else None
+    digest = hashlib.blake2b(f"{key_of(exchange)}{exchange.request_ns}".encode(), digest_size=24).digest()
+    made = Span(
+        trace_id=digest[:16],
+        span_id=digest[16:],
+        name=utf8(operation if topic is None else f"{operation} {topic}"),
+        kind=Span.SPAN_KIND_CLIENT,
+        start_time_unix_nano=exchange.request_ns,
+        end_time_unix_nano=max(exchange.response_ns or exchange.request_ns, exchange.request_ns),
+        attributes=attributes(common(exchange) | of_messages(exchange, messages, topic) | {
+            "messaging.operation.name": operation, "messaging.operation.type": kind,
+        }),
+        links=[link(*each) for each in messages.contexts.items()],
+    )  # fmt: skip
+    if exchange.api_key == apikeys.PRODUCE and len(messages.contexts) == 1:
+        [parent] = messages.contexts
+        made.trace_id, made.parent_span_id, made.trace_state = parent.trace_id, parent.span_id, utf8(parent.state)
+        del made.links[:]
+    add_status(made, exchange)
+    return made
+
+
+def broker_span(exchange: Exchange, client: Span, request_ns: int, response_ns: int | None) -> Span:
+    """Make the broker's half of a span: its times are of the capture at the broker, by that host's clock."""
+    made = Span(
+        trace_id=client.trace_id,
+        span_id=hashlib.blake2b(client.span_id, digest_size=8, person=b"broker").digest(),
+        parent_span_id=client.span_id,
+        trace_state=client.trace_state,
+        name=client.name,
+        kind=Span.SPAN_KIND_SERVER,
+        start_time_unix_nano=request_ns,
+        end_time_unix_nano=max(response_ns or request_ns, request_ns),
+        attributes=client.attributes,
+    )
+    add_status(made, exchange)
+    return made
+
+
+def common(exchange: Exchange) -> dict[str, Any]:
+    """Return the attributes of every span."""
+    server, client = parse_address(exchange.link.server), parse_address(exchange.link.client)
+    return {
+        "messaging.system": "kafka",
+        "messaging.client.id": exchange.client_id,
+        "server.address": server.host,
+        "server.port": server.port,
+        "client.address": client.host,
+        "client.port": client.port,
+        "network.transport": "tcp",
+        "kcli.api": exchange.api_name,
+        "kcli.api_version": exchange.api_version,
+        "kcli.correlation_id": exchange.correlation_id,
+        "kcli.request_bytes": exchange.request_bytes,
+        "kcli.response_bytes": exchange.response_bytes,
+        "kcli.throttle_ms": (exchange.response or {}).get("throttleTimeMs") or None,
+    }
+
+
+def of_messages(exchange: Exchange, messages: Messages, topic: str | None) -> dict[str, Any]:
+    """Return the attributes that records, topics and groups have."""
+    only = next(iter(messages.places)) if len(messages.places) == 1 else None
+    return {
+        "messaging.destination.name": topic,
+        "messaging.destination.partition.id": None if only is None else str(only[1]),
+        "messaging.batch.message_count": messages.number or None,
+        "messaging.kafka.offset": messages.offset,
+        "messaging.kafka.message.tombstone": messages.tombstone or None,
+        "messaging.consumer.group.name": (exchange.request or {}).get("groupId") or None,
+    }
+
+
+def topics_asked(exchange: Exchange) -> dict[str, None]:
+    """Return the topics that a request without records names."""
+    found = (exchange.request or {}).get("topics")
+    named = (each.get("name") or each.get("topic") for each in found or () if isinstance(each, dict))
+    return {each: None for each in named if isinstance(each, str)}
+
+
+def link(context: Context, place: tuple[str, int, int | None]) -> Span.Link:
+    """Make a link to the span that created a record."""
+    topic, partition, offset = place
+    said = {
+        "messaging.destination.name": topic,
+        "messaging.destination.partition.id": str(partition),
+        "messaging.kafka.offset": offset,
+    }
+    return Span.Link(
+        trace_id=context.trace_id,
+        span_id=context.span_id,
+        trace_state=utf8(context.state),
+        flags=context.flags,
+        attributes=attributes(said),
+    )
+
+
+def add_status(span: Span, exchange: Exchange) -> None:
+    """Say what went wrong. A Produce that asks for no answer gets none."""
+    if exchange.response_frame is None:
+        if exchange.api_key == apikeys.PRODUCE and (exchange.request or {}).get("acks") == 0:
+            return
+        span.status.CopyFrom(Status(code=Status.STATUS_CODE_ERROR, message="no answer in the capture"))
+        span.attributes.extend(attributes({"error.type": NO_ANSWER}))
+    elif errors := exchange.errors:
+        span.status.CopyFrom(Status(code=Status.STATUS_CODE_ERROR, message=", ".join(errors)))
+        span.attributes.extend(attributes({"error.type": errors[0]}))
+
+
+def attributes(values: Mapping[str, Any]) -> list[KeyValue]:
+    """Return attributes as OTLP has them; None is left out."""
+    return [KeyValue(key=name, value=value_of(value)) for name, value in values.items() if value is not None]
+
+
+def value_of(value: str | int | bool) -> AnyValue:
+    if isinstance(value, bool):
+        return AnyValue(bool_value=value)
+    return AnyValue(string_value=utf8(value)) if isinstance(value, str) else AnyValue(int_value=value)
+
+
+def utf8(text: str) -> str:
+    """Return text without the halves of characters that Protobuf does not take."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def resource_spans(found: Iterable[tuple[str, str, Span]]) -> list[ResourceSpans]:
+    """Return spans by the service that they are of."""
+    grouped: dict[tuple[str, str], list[Span]] = {}
+    for service, instance, span in found:
+        grouped.setdefault((service, instance), []).append(span)
+    scope = InstrumentationScope(name="kcli", version=__version__)
+    return [
+        ResourceSpans(
+            resource=Resource(attributes=attributes({"service.name": service, "service.instance.id": instance})),
+            scope_spans=[ScopeSpans(scope=scope, spans=spans, schema_url=SCHEMA_URL)],
+            schema_url=SCHEMA_URL,
+        )
+        for (service, instance), spans in grouped.items()
+    ]
