@@ -120,7 +120,9 @@ def test_the_demo_has_all_that_examples_ask_for() -> None:
     assert found
     installed = {need for name in found[1].split() for need in extras[name]}
     assert {
-        need for name in extras.keys() - {"all", "bench", "dev", "docs", "metrics", "release"} for need in extras[name]
+        need
+        for name in extras.keys() - {"all", "bench", "dev", "docs", "metrics", "release", "traces"}
+        for need in extras[name]
     } <= installed
 
 

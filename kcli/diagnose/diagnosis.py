@@ -98,7 +98,7 @@ def diagnose_into(
         for row in PayloadFacts(paths, decoder, options or {}).rows():
             store.put("unread_payloads", row)
         store.flush()
-    return judge(store, paths, scope, damage)
+    return judge(store, paths, scope, damage, payloads=decoder is not None)
 
 
 def read_facts(
@@ -118,15 +118,18 @@ def read_facts(
     return nothing_in(source.capture)
 
 
-def judge(store: FactStore, paths: Sequence[str], scope: Scope, damage: InputError | None) -> Diagnosis:
-    """Ask all rules."""
+def judge(
+    store: FactStore, paths: Sequence[str], scope: Scope, damage: InputError | None, *, payloads: bool = False
+) -> Diagnosis:
+    """Ask all rules. payloads: keys and values of records were read, too."""
     files = shlex.quote(paths[0]) + (" ..." if len(paths) > 1 else "")
     kept, explained = judged_by_rules(store, files)
     groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
     wanted = [each for each in kept if scope.wants(each, groups)]
     size = overview_of(store)
     judged = size.exchanges > 0 or bool(wanted)
-    found = Diagnosis(wanted, explained, len(RULES), unjudged_parts(store), judged, size, damage)
+    checked = sum(payloads or not rule.of_payloads for rule in RULES)
+    found = Diagnosis(wanted, explained, checked, unjudged_parts(store), judged, size, damage)
     if found.is_grave and isinstance(damage, NothingReadError):
         found.damage = None
     return found

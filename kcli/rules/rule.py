@@ -23,6 +23,7 @@ class Rule:
     `severity`. subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out,
     advice, see: texts with {columns} in braces, see: after "kcli". source: where the limits come from.
     explains: findings that are consequences of this one, and the kinds of subject that they must share (none: all).
+    of_payloads: it is asked where keys and values of records are decoded.
     """
 
     finding: str
@@ -38,6 +39,7 @@ class Rule:
     severity: str = WARNING
     ruled_out: str = ""
     explains: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    of_payloads: bool = False
 
 
 def finding_of(rule: Rule, row: Mapping[str, Any], files: str) -> Finding:

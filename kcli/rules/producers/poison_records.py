@@ -20,5 +20,6 @@ FROM unread_payloads WHERE records > 0
     advice="the serializer of the producer, the subject {topic}-{part} of the registry; a consumer that stops there "
     "needs a handler of errors (a dead letter topic), or to seek behind the record",
     see="records {files} --topic {topic}",
+    of_payloads=True,
     source="Confluent's and Apicurio's wire formats, the schema that was given",
 )
