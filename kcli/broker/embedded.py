@@ -26,7 +26,7 @@ from kcli.broker.control.handles import BrokerClock, FaultHandle, Handle, WatchH
 from kcli.broker.control.journal import ClientRequest
 from kcli.broker.control.records import Given, StoredRecord
 from kcli.broker.control.watches import Callback, Filter, Interception, Watch
-from kcli.broker.partition import Topic
+from kcli.broker.partition import NO_LEADER, Partition, Topic
 from kcli.broker.security.security import Protection
 from kcli.errors import UsageError
 
@@ -251,18 +251,41 @@ class EmbeddedBroker:
         """Start a stopped node again, at its address."""
         self._wait_for(lambda: self.broker.start_node(node))
 
+    def leader(self, topic: str, partition: int = 0) -> int | None:
+        """Return the node that leads a partition; None: none of its replicas runs."""
+
+        def work(broker: Broker) -> int | None:
+            found = self._partition(broker, topic, partition).leader
+            return None if found == NO_LEADER else found
+
+        return self.call(work)
+
     def move_leader(self, topic: str, partition: int, node: int) -> None:
         """Make another node the leader of a partition, from a new leader epoch on; it becomes a
         replica if it is none.
         """
+        self.call(lambda broker: broker.move_leader(self._partition(broker, topic, partition), node))
 
-        def work(broker: Broker) -> None:
-            found = self._topic(broker, topic).partition(partition)
+    def _partition(self, broker: Broker, topic: str, partition: int) -> Partition:
+        found = self._topic(broker, topic).partition(partition)
+        if found is None:
+            raise UsageError(f"topic {topic}: no partition {partition}")
+        return found
+
+    # --- groups
+
+    def committed(self, group: str) -> dict[tuple[str, int], int]:
+        """Return the offsets that a group has committed, by topic and partition. UsageError: there is no such group."""
+
+        def work(broker: Broker) -> dict[tuple[str, int], int]:
+            found = broker.groups.get(self.group(group))
             if found is None:
-                raise UsageError(f"topic {topic}: no partition {partition}")
-            broker.move_leader(found, node)
+                raise UsageError(
+                    f"no group {group}; there are {', '.join(each.id for each in broker.groups) or 'none'}"
+                )
+            return {place: each.offset for place, each in sorted(found.offsets.items())}
 
-        self.call(work)
+        return self.call(work)
 
     # --- requests
 

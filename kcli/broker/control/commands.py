@@ -75,6 +75,11 @@ class Commands:
         found = self.kafka.records(topic, partition, committed=committed)
         return [shown(each._asdict() | {"headers": dict(each.headers)}) for each in found]
 
+    def committed(self, group: str) -> list[dict[str, Any]]:
+        """Return the offsets that a group has committed."""
+        rows = self.kafka.committed(group).items()
+        return [{"topic": topic, "partition": index, "offset": offset} for (topic, index), offset in rows]
+
     def requests(
         self, api: str | list[str] = "", client: str = "", topic: str = "", last: int = 100
     ) -> list[dict[str, Any]]:
@@ -127,6 +132,10 @@ class Commands:
         """Start a stopped node."""
         self.kafka.start_node(node)
 
+    def leader(self, topic: str, partition: int = 0) -> int | None:
+        """Return the node that leads a partition."""
+        return self.kafka.leader(topic, partition)
+
     def move_leader(self, topic: str, partition: int, node: int) -> None:
         """Make another node the leader of a partition."""
         self.kafka.move_leader(topic, partition, node)
@@ -150,6 +159,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "create-topic": Commands.create_topic,
     "append": Commands.append,
     "records": Commands.records,
+    "committed": Commands.committed,
     "requests": Commands.requests,
     "fault": Commands.fault,
     "observe": Commands.observe,
@@ -161,6 +171,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "advance": Commands.advance,
     "stop-node": Commands.stop_node,
     "start-node": Commands.start_node,
+    "leader": Commands.leader,
     "move-leader": Commands.move_leader,
     "compact": Commands.compact,
     "apply-retention": Commands.apply_retention,

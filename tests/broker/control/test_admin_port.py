@@ -12,7 +12,8 @@ import pytest
 
 from kcli import embedded_broker
 from kcli.errors import NetworkError
-from tests.broker.control.asking import produce
+from kcli.schemas.apikeys import OFFSET_COMMIT
+from tests.broker.control.asking import ask, produce
 
 
 def post(address: str, command: str, given: object = None, **headers: str) -> tuple[int, Any]:
@@ -36,8 +37,8 @@ def test_a_program_controls_a_broker() -> None:
         assert [each["value"] for each in found] == ["v", "w", {"base64": "/w=="}]
         assert post(at, "fault", {"api": "Produce", "error": "NOT_LEADER_OR_FOLLOWER", "count": 1}) == (200, {"id": 1})
         assert post(at, "observe", {"api": ["Produce"]}) == (200, {"id": 2})
-        node = kafka.call(lambda broker: broker.topics.by_name["t"].partitions[0].leader) - 1
-        assert produce(kafka, "t", node=node)[0]["errorCode"] == 6
+        assert post(at, "leader", {"topic": "t"}) == (200, kafka.leader("t"))
+        assert produce(kafka, "t", node=(kafka.leader("t") or 0) - 1)[0]["errorCode"] == 6
         assert post(at, "hits", {"id": 1, "wait": 1})[1]["hits"] == 1
         seen = post(at, "hits", {"id": 2})[1]["requests"]
         assert (seen[0]["api"], seen[0]["errors"]) == ("Produce", ["NOT_LEADER_OR_FOLLOWER"])
@@ -45,6 +46,14 @@ def test_a_program_controls_a_broker() -> None:
         assert post(at, "remove", {"id": 1}) == (200, None)
         assert post(at, "requests", {"api": "Produce"})[1][0]["client"] == "talk"
         assert post(at, "answer", {"api": "Produce", "response": {"throttleTimeMs": 5}}) == (200, {"id": 3})
+        commit: dict[str, Any] = {
+            "topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "committedOffset": 2}]}]
+        }
+        commit |= {"groupId": "g", "memberId": "", "generationIdOrMemberEpoch": -1}
+        for node in (0, 1):  # one of them coordinates the group
+            ask(kafka, OFFSET_COMMIT, 8, commit, node=node)
+        committed = [{"topic": "t", "partition": 0, "offset": 2}]
+        assert post(at, "committed", {"group": "g"}) == (200, committed)
         before = post(at, "info")[1]["now"]
         assert post(at, "advance", {"minutes": 2})[1]["now"] >= before + 120_000
         assert post(at, "stop-node", {"node": 2}) == (200, None)

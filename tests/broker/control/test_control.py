@@ -246,6 +246,17 @@ def test_what_is_waited_for_is_said_where_it_does_not_come() -> None:
             kafka.wait()
 
 
+def test_what_a_group_committed() -> None:
+    partitions = [{"partitionIndex": at, "committedOffset": 7 - at} for at in (1, 0)]
+    body = {"groupId": "g", "memberId": "", "generationIdOrMemberEpoch": -1}
+    with embedded_broker() as kafka:
+        kafka.create_topic("t", 2)
+        with pytest.raises(UsageError, match="no group g; there are none"):
+            kafka.committed("g")
+        ask(kafka, keys.OFFSET_COMMIT, 8, body | {"topics": [{"name": "t", "partitions": partitions}]})
+        assert kafka.committed("g") == {("t", 0): 7, ("t", 1): 6}
+
+
 def test_a_reset_forgets_everything() -> None:
     with embedded_broker(nodes=2) as kafka:
         kafka.append("t", "x")

@@ -172,12 +172,15 @@ def test_a_leader_is_moved() -> None:
     with embedded_broker(**CLUSTER) as kafka:
         made(kafka, (1, 2))
         kafka.move_leader("t", 0, 2)
-        assert row(kafka)["leaderId"] == 2
+        assert (row(kafka)["leaderId"], kafka.leader("t")) == (2, 2)
         kafka.move_leader("t", 0, 3)
         assert (row(kafka)["leaderId"], row(kafka)["replicaNodes"]) == (3, [3, 2])
         for topic, partition in (("t", 9), ("nope", 0)):
             with pytest.raises(UsageError):
                 kafka.move_leader(topic, partition, 1)
+        kafka.stop_node(3)
+        kafka.stop_node(2)
+        assert kafka.leader("t") is None
 
 
 def test_a_restart_knows_leaders_and_in_sync_replicas(tmp_path: Path) -> None:

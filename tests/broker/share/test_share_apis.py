@@ -168,7 +168,7 @@ def test_long_records_go_to_their_own_partitions() -> None:
             await member.beat(0, ["t"])
             for partition, letter in enumerate("ab"):
                 await talk.produce("t", batch(letter * 20_000), partition=partition)
-            wanted = [{"partitionIndex": at, "acknowledgementBatches": []} for at in (1, 0)]
+            wanted: list[dict[str, Any]] = [{"partitionIndex": at, "acknowledgementBatches": []} for at in (1, 0)]
             body = {"groupId": "g", "memberId": "m", "maxWaitMs": 0, "minBytes": 1, "maxBytes": 1 << 20}
             body |= {"maxRecords": 500, "batchSize": 500, "forgottenTopicsData": [], "shareSessionEpoch": 0}
             body |= {"topics": [{"topicId": member.topic_id, "partitions": wanted}]}
