@@ -1,197 +1,25 @@
-"""Records as a table: those of log segments, and those that captures show in Produce, Fetch and ShareFetch."""
+"""Sources of the table `records`: log segments, and captures with Produce, Fetch and ShareFetch."""
 
 from __future__ import annotations
 
 import io
-import re
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
-from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.kafka.record_fields import CapturedField, RecordSink
+from kcli.capture.kafka.record_fields import RecordSink
 from kcli.capture.nothing import require_exchanges
-from kcli.core.records import batches as core
 from kcli.errors import InputError, all_of
-from kcli.grammar.secrets import redacted
-from kcli.jsontext import dumps
-from kcli.records.batches import Batch
-from kcli.records.columns import record_arrays, within_calendar
+from kcli.payloads.record_table import Gathered, Place, asked, count_batches, record_batches
 from kcli.records.damage import stretches
 from kcli.sql.scans import Source
-from kcli.tables.captured import CAPTURED
-from kcli.tables.definition import schema_of
 from kcli.topic_names import partition_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
     from kcli.payloads import PayloadDecoder
-    from kcli.payloads.framing import Which
 
-ENCODED = 3 << 20  # bytes that are written as base64 at a time
 CHUNK = 4 << 20  # bytes of batches in a record batch
-# Characters that make a value no text, as in kcli's JSON: controls other than tab, line feed and carriage return.
-STEERS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]"  # for Arrow (RE2)
-STEERING = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]")  # in UTF-8
-SNAKE = {
-    "baseOffset": "base_offset", "timestampType": "timestamp_type", "isTransactional": "is_transactional",
-    "partitionLeaderEpoch": "partition_leader_epoch", "producerId": "producer_id", "producerEpoch": "producer_epoch",
-    "baseSequence": "base_sequence",
-}  # fmt: skip
-
-
-SEEN = ("topic", "topic_id", "partition", "api", "client_id", "connection", "file")
-
-
-class Place:
-    """The place of batches: values of the columns that a record has from there.
-
-    message: a number of the exchange; None: in no message.
-    """
-
-    __slots__ = ("count", "message", "values")
-
-    def __init__(self, values: dict[str, Any], message: int | None = None) -> None:
-        self.values, self.count, self.message = values, 0, message
-
-
-def record_batches(
-    data: bytes | bytearray | memoryview,
-    places: Sequence[Place],
-    secrets: bool,
-    found: list[Any],
-    decoder: PayloadDecoder | None = None,
-) -> Iterator[Any]:
-    """Yield records of whole batches. places: of the batches in order, each for `count` of them.
-    found: takes faults. decoder: reads keys and values.
-    """
-    import numpy
-    import pyarrow
-
-    schema = schema_of(CAPTURED["records"].columns)
-    counts = [place.count for place in places]
-    place_of = numpy.repeat(numpy.arange(len(places)), counts)
-    messages = None if places[0].message is None else numpy.repeat([place.message for place in places], counts)
-    seen = {name: pyarrow.array([place.values.get(name) for place in places], schema.field(name).type) for name in SEEN}
-    for arrays, of_batch in record_arrays(memoryview(data), "", found, secrets, messages):
-        which = pyarrow.array(place_of[of_batch])
-        here = {name: values.take(which) for name, values in seen.items()}
-        if decoder is not None:
-            here |= decoded(arrays, here["topic"], decoder)
-        yield fitted(arrays, here, schema)
-
-
-def decoded(arrays: dict[str, Any], topics: Any, decoder: PayloadDecoder) -> dict[str, Any]:
-    """Return PAYLOAD_COLUMNS of records; a key or value that holds a secret is hidden in `arrays`, too."""
-    import pyarrow
-
-    from kcli.payloads.columns import PAYLOAD_COLUMNS, payload_columns
-
-    columns: dict[str, list[Any]] = {name: [] for name in PAYLOAD_COLUMNS}
-    hidden: dict[Which, dict[int, int]] = {"key": {}, "value": {}}
-    rows = zip(topics.to_pylist(), arrays["key"], arrays["value"], arrays["headers"], strict=True)
-    for number, (topic, *pair, headers) in enumerate(rows):
-        key, value = (each.as_py() for each in pair)
-        members, secret = decoder.members(topic, key, value, named(headers.as_py()))
-        for name, each in payload_columns(members).items():
-            columns[name].append(each)
-        for which in secret:
-            hidden[which][number] = len((key if which == "key" else value) or b"")
-    for which, sizes in hidden.items():
-        if sizes:
-            values = arrays[which].to_pylist()
-            for number, size in sizes.items():
-                values[number] = dumps(redacted(size)).encode()
-            arrays[which] = pyarrow.array(values, arrays[which].type)
-    return {name: pyarrow.array(values, pyarrow.string()) for name, values in columns.items()}
-
-
-def named(headers: list[dict[str, Any]] | None) -> dict[str, bytes]:
-    """Return headers by key; of several with a key the last one."""
-    return {
-        each["key"].decode("utf-8", "replace") if isinstance(each["key"], bytes) else each["key"]: each["value"]
-        for each in headers or ()
-        if each["value"] is not None
-    }
-
-
-def fitted(arrays: dict[str, Any], seen: dict[str, Any], schema: Any) -> Any:
-    """Make a record batch of the arrays, which are let go of: a value may have a hundred megabytes."""
-    import pyarrow
-
-    made = {SNAKE.get(name, name): array for name, array in arrays.items()} | seen
-    arrays.clear()
-    made["timestamp_ms"] = made["timestamp"].cast("int64")
-    made["timestamp"] = within_calendar(made["timestamp"])
-    rows = len(made["offset"])
-    return pyarrow.record_batch(
-        [
-            as_text(made.pop(field.name)).cast(field.type) if field.name in made else pyarrow.nulls(rows, field.type)
-            for field in schema
-        ],
-        schema=schema,
-    )
-
-
-def as_text(array: Any) -> Any:
-    """Return bytes as in kcli's JSON: text where it is UTF-8 without control characters, else {"base64": ...}. Other
-    columns as they are; bytes inside lists and structs likewise.
-    """
-    import pyarrow
-
-    kind = array.type
-    if pyarrow.types.is_binary(kind):
-        return texts(array)
-    if pyarrow.types.is_list(kind):
-        inner = as_text(array.values)
-        return array if inner is array.values else pyarrow.ListArray.from_arrays(array.offsets, inner)
-    if pyarrow.types.is_struct(kind):
-        return pyarrow.StructArray.from_arrays(
-            [as_text(array.field(at)) for at in range(kind.num_fields)], [field.name for field in kind]
-        )
-    return array
-
-
-def texts(array: Any) -> Any:
-    import pyarrow.compute
-
-    try:
-        made = array.cast(pyarrow.string())
-        if not pyarrow.compute.any(pyarrow.compute.match_substring_regex(made, STEERS)).as_py():
-            return made
-    except pyarrow.ArrowInvalid:
-        pass
-    made = (text_of(value.as_buffer()) if value.is_valid else None for value in array)
-    return pyarrow.array(made, pyarrow.binary()).cast(pyarrow.string())
-
-
-def text_of(value: Buffer) -> bytes | bytearray:
-    """Return a value's text as UTF-8. It may have a hundred megabytes, which are not held more often than needed."""
-    if STEERING.search(value) is None and is_utf8(made := bytes(value)):
-        return made
-    data, text = memoryview(value), bytearray(b'{"base64":"')
-    for start in range(0, len(data), ENCODED):
-        text += b64encode(data[start : start + ENCODED])
-    text += b'"}'
-    return text
-
-
-def is_utf8(value: bytes) -> bool:
-    try:
-        value.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def asked(decoder: PayloadDecoder | None, wanted: frozenset[str]) -> PayloadDecoder | None:
-    """Return the decoder where its columns are wanted, or values that it may hide."""
-    from kcli.payloads.columns import PAYLOAD_COLUMNS
-
-    return decoder if wanted & {"key", "value", *PAYLOAD_COLUMNS} else None
 
 
 def segment_records(paths: Sequence[str], secrets: bool, reader: PayloadDecoder | None = None) -> Source:
@@ -233,45 +61,6 @@ def log_batches(
                 failures.append(InputError(f"records[{record}] of the batch at {where:#x}: {reason}", file=path))
             if damage is not None and not damage.lawful:
                 failures.append(InputError(f"{damage.reason} (at {chunk.base + damage.start:#x})", file=path))
-
-
-def count_batches(data: memoryview) -> int:
-    from kcli.records.batches import scan
-
-    return sum(1 for _ in scan(data, check=False))
-
-
-class Gathered:
-    """The batches of a capture, one behind another, until they are `taken`."""
-
-    def __init__(self) -> None:
-        self.data, self.places = bytearray(), list[Place]()
-        self.exchange: Exchange | None = None
-        self.number = 0  # of the exchange, from 1
-
-    def add(self, captured: CapturedField) -> None:
-        """Add the whole batches of one records field."""
-        exchange, file, found = captured
-        frames = core.frames(found.data)[0]
-        if not frames:
-            return
-        self.number += exchange is not self.exchange
-        self.exchange = exchange
-        place = Place({
-            "topic": found.topic, "topic_id": found.topic_id, "partition": found.partition,
-            "api": exchange.api_name, "client_id": exchange.client_id, "connection": exchange.connection,
-            "file": file,
-        }, self.number)  # fmt: skip
-        place.count = len(frames)
-        self.places.append(place)
-        for frame in frames:
-            self.data += Batch(found.data, frame).bytes
-
-    def taken(self) -> tuple[bytearray, list[Place]]:
-        """Take the batches so far."""
-        taken = self.data, self.places
-        self.data, self.places = bytearray(), []
-        return taken
 
 
 def captured_records(paths: Sequence[str], options: dict[str, Any], reader: PayloadDecoder | None = None) -> Source:

@@ -99,7 +99,7 @@ def record_source(path: str) -> Source:
         return batch.rename_columns([snake(name) for name in batch.schema.names])
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
-        from kcli.sql.records import as_text
+        from kcli.payloads.record_table import as_text
 
         asked = wanted | {camel for camel in CAMEL if snake(camel) in wanted}
         for batch in parquet_source(path, change)(asked):

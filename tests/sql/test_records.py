@@ -14,7 +14,7 @@ import pytest
 
 import kcli
 from kcli.errors import InputError
-from kcli.sql.records import as_text, text_of
+from kcli.payloads.record_table import as_text, text_of
 from kcli.tables.captured import CAPTURED
 from tests.capture.wires import SAMPLES
 
