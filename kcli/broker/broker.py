@@ -139,6 +139,7 @@ class Broker:
             for number, node_id in enumerate(self.node_ids):
                 await self._start_node(node_id, self.port + number if self.port else 0)
             self.metadata.register(self.nodes, self.security.protocol)
+            self.controller.keep_min_in_sync()
             self.metadata.secure(self.security.first_credentials())
             if not self.shares_coordinators:
                 self.controller.settle_all()

@@ -18,6 +18,7 @@ LISTENER = re.compile(r"(?:PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL)://(?P<host>[^/
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 WEEK_MS = 7 * 24 * HOUR_MS
 FOREVER = (1 << 63) - 1
+MIN_IN_SYNC = "min.insync.replicas"
 # Where a value comes from, as DescribeConfigs numbers it.
 OWN_TOPIC, ONE_BROKER, ALL_BROKERS, STATIC, DEFAULT = range(1, 6)
 
@@ -192,7 +193,7 @@ TOPIC: Mapping[str, Config] = table(
     Config("message.timestamp.type", "CreateTime", TIMESTAMP_TYPES, "log.message.timestamp.type"),
     Config("min.cleanable.dirty.ratio", "0.5", RATIO, "log.cleaner.min.cleanable.ratio"),
     Config("min.compaction.lag.ms", "0", LONG, "log.cleaner.min.compaction.lag.ms"),
-    Config("min.insync.replicas", "1", COUNT, "min.insync.replicas"),
+    Config(MIN_IN_SYNC, "1", COUNT, MIN_IN_SYNC),
     unread("preallocate", "false", BOOLEAN, "log.preallocate"),
     unread("remote.copy.lag.bytes", "-1", LIMIT, "log.remote.copy.lag.bytes"),
     unread("remote.copy.lag.ms", "0", LIMIT, "log.remote.copy.lag.ms"),
@@ -306,7 +307,7 @@ BROKER: Mapping[str, Config] = table(
     Config("message.max.bytes", "1048588", INT),
     fixed("metadata.log.max.record.bytes.between.snapshots", "20971520", COUNT),
     fixed("metadata.log.max.snapshot.interval.ms", "3600000", LONG),
-    Config("min.insync.replicas", "1", COUNT),
+    Config(MIN_IN_SYNC, "1", COUNT),
     fixed("node.id", "1", INT),
     fixed("num.partitions", "1", COUNT),
     fixed("offset.metadata.max.bytes", "4096", INT),
@@ -450,7 +451,7 @@ class TopicConfigs:
         self.compaction_lags = number["min.compaction.lag.ms"], number["max.compaction.lag.ms"]
         self.dirty_ratio = float(self.texts["min.cleanable.dirty.ratio"])
         self.timestamp_limits = number["message.timestamp.before.max.ms"], number["message.timestamp.after.max.ms"]
-        self.min_in_sync = number["min.insync.replicas"]
+        self.min_in_sync = number[MIN_IN_SYNC]
         self.append_time = self.texts["message.timestamp.type"] == "LogAppendTime"
         self.compacted = "compact" in self.texts["cleanup.policy"]
         self.deletes = "delete" in self.texts["cleanup.policy"]

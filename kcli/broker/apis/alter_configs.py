@@ -12,7 +12,8 @@ from typing import Any
 
 from kcli.broker.apis.describe_configs import check_permission
 from kcli.broker.codes import error_code
-from kcli.broker.configs import BROKER, parse
+from kcli.broker.configs import BROKER, MIN_IN_SYNC, parse
+from kcli.broker.metadata.features import ELR
 from kcli.broker.metadata.new_topics import check_topic_configs
 from kcli.broker.request import Request
 from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, TOPICS, check_group, check_metrics
@@ -100,6 +101,7 @@ def alter_broker(request: Request, name: str, wanted: Mapping[str, Any], change:
     check_broker_name(request, name)
     changes = change(request.configs.dynamic.get(name, {}), wanted)
     for key, value in changes.items():
+        check_min_in_sync(request, name, key, value)
         config = BROKER.get(key)
         if config is None:
             continue  # It may be a plugin's, as in Kafka.
@@ -112,6 +114,16 @@ def alter_broker(request: Request, name: str, wanted: Mapping[str, Any], change:
             raise RefusedError("INVALID_REQUEST", str(error)) from None
     if not request.body["validateOnly"]:
         request.controller.configure_broker(name, changes)
+
+
+def check_min_in_sync(request: Request, broker: str, key: str, value: str | None) -> None:
+    """Refuse a min.insync.replicas of one broker, or of none, while eligible leaders depend on it. RefusedError."""
+    if key != MIN_IN_SYNC or not request.metadata.features.get(ELR):
+        return
+    if broker:
+        raise RefusedError("INVALID_CONFIG", f"Broker-level {key} cannot be altered while ELR is enabled.")
+    if value is None:
+        raise RefusedError("INVALID_CONFIG", f"Cluster-level {key} cannot be removed while ELR is enabled.")
 
 
 def check_broker_name(request: Request, name: str) -> None:

@@ -17,7 +17,8 @@ def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "errorMessage": None, "resources": []}
     if request.services.security.authorizer is None:
-        return DISABLED | {"resources": []}
+        said = "No Authorizer is configured on the broker"
+        return {**DISABLED, "errorMessage": said, "resources": []}
     found = [each for each in request.metadata.security.acls.values() if wanted.takes(each)]
     rows = [resource_row(*place) | {"acls": list(map(rule_row, acls))} for place, acls in by_resource(found)]
     return {"errorCode": 0, "errorMessage": None, "resources": rows}

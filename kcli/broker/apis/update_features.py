@@ -26,5 +26,6 @@ def handle(request: Request) -> dict[str, Any]:
         wanted[name] = level
     if not body.get("validateOnly"):
         metadata.finalize({name: level for name, level in wanted.items() if metadata.features.get(name, 0) != level})
+        request.controller.keep_min_in_sync()
     rows = [{"feature": name, "errorCode": 0, "errorMessage": None} for name in wanted]
     return {"errorCode": 0, "errorMessage": None, "results": rows}

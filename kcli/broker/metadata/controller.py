@@ -6,9 +6,10 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kcli.broker.configs import BROKER as BROKER_CONFIGS
+from kcli.broker.configs import MIN_IN_SYNC, Config, Configs
 from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
-from kcli.broker.configs import Config, Configs
 from kcli.broker.metadata.elections import Elections
+from kcli.broker.metadata.features import ELR
 from kcli.broker.metadata.log import MetadataLog
 from kcli.broker.metadata.records import BROKER, TOPIC
 from kcli.broker.metadata.replicas import Replicas
@@ -138,6 +139,16 @@ class Controller:
         for topic in self.topics:
             self.topics.reconfigure(topic, topic.configs.own)
         self.metadata.configured(BROKER, name, changes)
+
+    def keep_min_in_sync(self) -> None:
+        """Where the feature of eligible leaders is on, give all brokers one min.insync.replicas, and none its own."""
+        if not self.metadata.features.get(ELR):
+            return
+        dynamic = self.configs.dynamic
+        if MIN_IN_SYNC not in dynamic.get("", {}):
+            self.configure_broker("", {MIN_IN_SYNC: self.configs.text(MIN_IN_SYNC)})
+        for name in [each for each, own in dynamic.items() if each and MIN_IN_SYNC in own]:
+            self.configure_broker(name, {MIN_IN_SYNC: None})
 
     def mention_unread(self, known: Mapping[str, Config], names: Iterable[str]) -> None:
         """Write a line to the broker's log for each config without an effect here, the first time only."""

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 
 from kcli.schemas.ranges import Range
 
-METADATA = "metadata.version"
+METADATA, ELR = "metadata.version", "eligible.leader.replicas.version"
 # metadata.version 4.0-IV3: every record type that the broker writes is in it. Below 7 is no KRaft.
 METADATA_LEVEL = 25
 SUPPORTED: Mapping[str, Range] = {
-    "eligible.leader.replicas.version": Range(0, 1),
+    ELR: Range(0, 1),
     "group.version": Range(0, 1),
     "kraft.version": Range(0, 1),
     METADATA: Range(7, METADATA_LEVEL),
@@ -23,7 +23,7 @@ SUPPORTED: Mapping[str, Range] = {
 # A new cluster's. Level 0 is none.
 INITIAL: Mapping[str, int] = {
     METADATA: METADATA_LEVEL,
-    "eligible.leader.replicas.version": 1,
+    ELR: 1,
     "group.version": 1,
     "share.version": 1,
     "transaction.version": 2,

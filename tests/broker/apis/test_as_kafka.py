@@ -49,6 +49,9 @@ ALTERED = [
     (altered(4, "", "log.retention.ms", 7), "INVALID_REQUEST"),
     (altered(4, "", "log.retention.ms", 2), "INVALID_CONFIG"),
     (altered(4, "", "log.cleanup.policy", 2, "compact"), "NONE"),
+    (altered(4, "", "min.insync.replicas", 0, "2"), "NONE"),
+    (altered(4, "", "min.insync.replicas", 1, None), "INVALID_CONFIG"),
+    (altered(4, "1", "min.insync.replicas", 0, "2"), "INVALID_CONFIG"),
     (altered(32, "g", "consumer.session.timeout.ms", 0, "50000"), "NONE"),
     (altered(32, "g", "consumer.session.timeout.ms", 0, "5"), "INVALID_CONFIG"),
     (altered(32, "g", "bogus"), "INVALID_CONFIG"),
@@ -109,12 +112,30 @@ async def described(talk: Talk, kind: int, name: str, **more: Any) -> dict[str, 
     return {each["name"]: each for each in answer["configs"]}
 
 
+def test_eligible_leaders_need_one_min_insync_replicas_for_all_brokers() -> None:
+    async def work() -> None:
+        async with talking(config={"min.insync.replicas": "3"}, topic="t") as talk:
+            kept = (await described(talk, 2, "t"))["min.insync.replicas"]
+            assert (kept["value"], kept["configSource"]) == ("3", 3)
+            update = {"feature": "eligible.leader.replicas.version", "maxVersionLevel": 0, "upgradeType": 2}
+            body: dict[str, Any] = {"timeoutMs": 1000, "featureUpdates": [update], "validateOnly": False}
+            assert await codes(talk, keys.UPDATE_FEATURES, 1, body) == ["NONE", "NONE"]
+            own = altered(4, "1", "min.insync.replicas", 0, "2")
+            assert await codes(talk, keys.INCREMENTAL_ALTER_CONFIGS, 1, own) == ["NONE"]
+            assert (await described(talk, 2, "t"))["min.insync.replicas"]["value"] == "2"
+            update |= {"maxVersionLevel": 1, "upgradeType": 1}
+            assert await codes(talk, keys.UPDATE_FEATURES, 1, body) == ["NONE", "NONE"]
+            assert (await described(talk, 2, "t"))["min.insync.replicas"]["value"] == "3"
+
+    run(work())
+
+
 def test_configs_are_described_with_where_they_come_from() -> None:
     async def work() -> None:
         async with talking(config={"log.retention.hours": "2"}, topic="t") as talk:
             assert len(await described(talk, 2, "t")) == 37
             assert len(await described(talk, 4, "1")) == 350
-            assert await described(talk, 4, "") == {}
+            assert list(await described(talk, 4, "")) == ["min.insync.replicas"]
             assert (await described(talk, 2, "t"))["retention.ms"]["value"] == str(2 * 3600 * 1000)
             await talk(keys.INCREMENTAL_ALTER_CONFIGS, 1, altered(4, "", "log.retention.ms", 0, "5000"))
             await talk(keys.INCREMENTAL_ALTER_CONFIGS, 1, altered(4, "1", "log.retention.ms", 0, "6000"))
