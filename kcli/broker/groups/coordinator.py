@@ -55,8 +55,10 @@ class Groups:
             if isinstance(group, ShareGroup) and partition is not None and share.start is not None:
                 self.share_from(group, share.key, partition, share.start).restore(share.kept)
 
-    def _made(self, group_id: str, kind: type[ConsumerGroup | ShareGroup]) -> tuple[ConsumerGroup | ShareGroup, float]:
+    def _made(self, group_id: str, kind: type[AnyGroup]) -> tuple[AnyGroup, float]:
         """Make a group that is restored, and give it what it committed; return it with its session timeout."""
+        if kind is Group:
+            return self.get_or_make(group_id), 0.0
         timeout = self.controller.group_number(group_id, f"{kind.type}.session.timeout.ms") / 1000
         if kind is ShareGroup:
             return self.share_group(group_id, joins=True), timeout
@@ -141,6 +143,7 @@ class Groups:
         made = self._make_classic(group.id)
         move_back(made, group)
         self._turned(group, made)
+        self.members_log.save(made)
 
     def share_group(self, group_id: str, *, joins: bool) -> ShareGroup:
         """Return a share group, made for who joins it. RefusedError: there is none, or a group of another type."""
@@ -174,7 +177,7 @@ class Groups:
 
     def _make_classic(self, group_id: str) -> Group:
         delay = self.configs.int("group.initial.rebalance.delay.ms") / 1000
-        made = self.by_id[group_id] = Group(group_id, delay, self.clock)
+        made = self.by_id[group_id] = Group(group_id, delay, self.clock, self.members_log.save)
         return made
 
     @staticmethod

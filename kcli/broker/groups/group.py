@@ -28,14 +28,20 @@ from kcli.broker.groups.replies import assigned, joined
 from kcli.broker.groups.state import State
 
 
+def keep_nothing(_: Group) -> None:
+    """Keep a group nowhere but in memory."""
+
+
 class Group:
     """One consumer group. offsets: what was committed, by (topic, partition); pending_offsets: what is committed when a
-    transaction is, by producer id."""
+    transaction is, by producer id. keep: called where a restart must not forget its members."""
 
     type = "classic"
 
-    def __init__(self, group_id: str, initial_delay: float, clock: Clock) -> None:
-        self.id, self.initial_delay, self.clock = group_id, initial_delay, clock
+    def __init__(
+        self, group_id: str, initial_delay: float, clock: Clock, keep: Callable[[Group], None] = keep_nothing
+    ) -> None:
+        self.id, self.initial_delay, self.clock, self.keep = group_id, initial_delay, clock, keep
         self.state = State.EMPTY
         self.generation = 0
         self.protocol_type = ""
@@ -139,6 +145,15 @@ class Group:
         self.state = State.STABLE
         self.touch(member)
 
+    def restore(
+        self, generation: int, protocol: tuple[str, str | None], leader: str | None, members: list[Member]
+    ) -> None:
+        """Go on with what was kept. protocol: its type and name."""
+        self.generation, self.leader = generation, leader
+        self.protocol_type, self.protocol = protocol
+        for each in members:
+            self.adopt(each)
+
     def rejoin(self, member: Member, protocols: list[tuple[str, bytes]]) -> asyncio.Future[Reply]:
         """Join a known member again, also because its last response was lost."""
         changed = protocols != member.protocols
@@ -172,6 +187,7 @@ class Group:
                 skips = member.version >= 9
                 reply |= {"leader": member.id if skips else leader, "skipAssignment": skips}
                 reply["members"] = member_rows(self.members.values(), self.protocol) if skips else []
+            self.keep(self)
             return self._done(reply)
         waited = self._await_join(member)
         self.rebalance()
@@ -230,6 +246,7 @@ class Group:
         self.generation += 1
         if not self.members:
             self.state, self.protocol, self.leader = State.EMPTY, None, None
+            self.keep(self)
             return
         self.state = State.COMPLETING
         self.protocol = choose_protocol(self.members.values())
@@ -280,6 +297,7 @@ class Group:
             if future is not None and not future.done():
                 future.set_result(assigned(self, each))
             self.touch(each)
+        self.keep(self)
 
     # --- the rest
 

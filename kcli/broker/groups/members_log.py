@@ -1,7 +1,8 @@
-"""Groups of the new protocols on disk: records of `__consumer_offsets`, in Kafka's own form.
+"""Groups with members on disk: records of `__consumer_offsets`, in Kafka's own form.
 
-A group is a table of records: its epoch, and for each member what it wants, what it is to have and what it has. What
-changed of the table is written; a group that is gone has tombstones.
+A group of the new protocols is a table of records: its epoch, and for each member what it wants, what it is to have and
+what it has. One of the classic protocol is one record, with its latest generation. What changed of the table is
+written; a group that is gone has tombstones.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 from kcli.broker.groups.consumer.assignors import Partition
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.consumer.member import ClassicSide, ConsumerMember, MemberState, Subscription
+from kcli.broker.groups.group import Group
+from kcli.broker.groups.member import Member
 from kcli.broker.metadata.state_topic import StateTopic
 from kcli.broker.partition import by_topic
 from kcli.broker.share.group import ShareGroup, ShareMember
@@ -19,13 +22,15 @@ from kcli.errors import InputError
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 
-VERSION = 0
-# Types of records, as Kafka's CoordinatorRecordType numbers them: those of consumer groups, then of share groups.
+# Types of records, as Kafka's CoordinatorRecordType numbers them: classic groups, consumer groups, then share groups.
+CLASSIC = 2
 EPOCH, MEMBER, TARGET_EPOCH, TARGET, CURRENT = 3, 5, 6, 7, 8
 SHARE_MEMBER, SHARE_EPOCH, SHARE_TARGET_EPOCH, SHARE_TARGET, SHARE_CURRENT = range(10, 15)
-KINDS = frozenset([EPOCH, MEMBER, TARGET_EPOCH, TARGET, CURRENT, *range(SHARE_MEMBER, SHARE_CURRENT + 1)])
+KINDS = frozenset([CLASSIC, EPOCH, MEMBER, TARGET_EPOCH, TARGET, CURRENT, *range(SHARE_MEMBER, SHARE_CURRENT + 1)])
 
-Kept = ConsumerGroup | ShareGroup
+VERSIONS = {CLASSIC: 3}  # of values, as Kafka 4 writes them; of the others 0
+
+Kept = Group | ConsumerGroup | ShareGroup
 Place = tuple[int, str]  # a record's type, and its member ("": it is the group's)
 Fields = dict[str, Any]
 
@@ -42,7 +47,7 @@ class MembersLog:
         number = int.from_bytes(key[:2], "big")
         if number not in KINDS:
             return
-        table = self.tables.setdefault(message(number, "Key").read(key, 2)[0]["groupId"], {})
+        table = self.tables.setdefault(key_fields(key)[group_field(number)], {})
         if value is None:
             table.pop(key, None)
         else:
@@ -57,12 +62,17 @@ class MembersLog:
                     restore_consumers(*make(group_id, ConsumerGroup), rows)
                 elif (SHARE_EPOCH, "") in rows:
                     restore_sharers(*make(group_id, ShareGroup), rows)
+                elif (CLASSIC, "") in rows:
+                    restore_classic(make(group_id, Group)[0], rows[CLASSIC, ""])
             except (InputError, ValueError) as error:
                 self.topic.note(f"{self.topic.name}: left out: group {group_id}: {error}")
 
     def save(self, group: Kept) -> None:
         """Write what has changed of a group. Where the disk fails, a line says so: the next change is tried anew."""
-        rows = consumer_rows(group) if isinstance(group, ConsumerGroup) else share_rows(group)
+        if isinstance(group, Group):
+            rows = {(CLASSIC, ""): classic_group_row(group, self.topic.replicas.now())}
+        else:
+            rows = consumer_rows(group) if isinstance(group, ConsumerGroup) else share_rows(group)
         self._replace(group.id, {key_of(group.id, *place): value_of(place[0], each) for place, each in rows.items()})
 
     def forget(self, group_id: str) -> None:
@@ -85,24 +95,33 @@ class MembersLog:
 # --- the form of records
 
 
-def message(number: int, part: str) -> Any:
-    return messages.data(catalog().records(f"group-{part.lower()}")[number], VERSION)
+def message(number: int, part: str, version: int = 0) -> Any:
+    return messages.data(catalog().records(f"group-{part.lower()}")[number], version)
+
+
+def group_field(number: int) -> str:
+    return "group" if number == CLASSIC else "groupId"
+
+
+def key_fields(key: bytes) -> Fields:
+    fields: Fields = message(int.from_bytes(key[:2], "big"), "Key").read(key, 2)[0]
+    return fields
 
 
 def key_of(group_id: str, number: int, member: str) -> bytes:
-    named = {"groupId": group_id} | ({"memberId": member} if member else {})
+    named = {group_field(number): group_id} | ({"memberId": member} if member else {})
     return number.to_bytes(2, "big") + bytes(message(number, "Key").write(named))
 
 
 def value_of(number: int, fields: Fields) -> bytes:
-    return VERSION.to_bytes(2, "big") + bytes(message(number, "Value").write(fields))
+    version = VERSIONS.get(number, 0)
+    return version.to_bytes(2, "big") + bytes(message(number, "Value", version).write(fields))
 
 
 def decoded(table: Mapping[bytes, bytes]) -> Iterator[tuple[Place, Fields]]:
     for key, value in table.items():
-        number = int.from_bytes(key[:2], "big")
-        member = message(number, "Key").read(key, 2)[0].get("memberId", "")
-        yield (number, member), message(number, "Value").read(value, 2)[0]
+        number, version = int.from_bytes(key[:2], "big"), int.from_bytes(value[:2], "big")
+        yield (number, key_fields(key).get("memberId", "")), message(number, "Value", version).read(value, 2)[0]
 
 
 def topic_rows(partitions: Iterable[Partition]) -> list[Fields]:
@@ -111,6 +130,46 @@ def topic_rows(partitions: Iterable[Partition]) -> list[Fields]:
 
 def partitions_of(rows: Iterable[Fields]) -> frozenset[Partition]:
     return frozenset((each["topicId"], index) for each in rows for index in each["partitions"])
+
+
+# --- classic groups
+
+
+def classic_group_row(group: Group, now: int) -> Fields:
+    """Return the record of a classic group: its latest generation."""
+    members = [
+        {
+            "memberId": each.id,
+            "groupInstanceId": each.instance_id,
+            "clientId": each.client_id,
+            "clientHost": each.client_host,
+            "rebalanceTimeout": round(each.rebalance_timeout * 1000),
+            "sessionTimeout": round(each.session_timeout * 1000),
+            "subscription": each.metadata(group.protocol),
+            "assignment": each.assignment,
+        }
+        for each in group.members.values()
+    ]
+    made = {"protocolType": group.protocol_type, "generation": group.generation, "protocol": group.protocol}
+    return made | {"leader": group.leader, "currentStateTimestamp": now, "members": members}
+
+
+def restore_classic(group: Kept, fields: Fields) -> None:
+    """Give a new classic group what its record says."""
+    assert isinstance(group, Group)
+    members = [classic_member(each, fields["protocol"]) for each in fields["members"]]
+    protocol = fields["protocolType"], fields["protocol"]
+    group.restore(fields["generation"], protocol, fields["leader"], members)
+
+
+def classic_member(fields: Fields, protocol: str | None) -> Member:
+    made = Member(fields["memberId"], fields.get("groupInstanceId"), (fields["clientId"], fields["clientHost"]))
+    made.session_timeout = fields["sessionTimeout"] / 1000
+    rebalance = fields.get("rebalanceTimeout", -1)
+    made.rebalance_timeout = rebalance / 1000 if rebalance >= 0 else made.session_timeout
+    made.protocols = [(protocol or "", bytes(fields["subscription"]))]
+    made.assignment = bytes(fields["assignment"])
+    return made
 
 
 # --- consumer groups

@@ -10,7 +10,9 @@ from kcli.broker.groups.group import Group
 from kcli.broker.groups.members_log import EPOCH, key_of
 from kcli.schemas import apikeys as keys
 from kcli.schemas.errors import error_name
+from tests.broker.groups import test_group as classic
 from tests.broker.groups.consumer.test_heartbeats import JOIN, beat, committed
+from tests.broker.groups.test_group import join, state, sync
 from tests.broker.share.test_share_apis import Sharing, ranges
 from tests.broker.talk import DELETE_GROUPS, LIST_GROUPS, OFFSET_FETCH, Talk, batch, run, talking
 
@@ -97,6 +99,45 @@ def test_share_groups_go_on_where_they_were(tmp_path: Path) -> None:
             assert not talk.broker.groups.share_group("g", joins=False).partitions
 
     for each in (before, after, at_last):
+        run(each())
+
+
+def test_members_of_a_classic_group_go_on(tmp_path: Path) -> None:
+    seen: dict[str, Any] = {}
+
+    async def before() -> None:
+        async with talking(Broker(tmp_path)) as talk:
+            joined = await join(talk, static="s", version=9)
+            await sync(talk, joined, {joined["memberId"]: b"mine"})
+            again = await join(talk, static="s", version=9)
+            assert again["generationId"] == 1
+            seen.update(again)
+
+    async def after() -> None:
+        async with talking(Broker(tmp_path)) as talk:
+            assert await state(talk) == "Stable"
+            assert await classic.beat(talk, seen) == "NONE"
+            assert (await sync(talk, seen))["assignment"] == b"mine"
+            assert await classic.beat(talk, seen | {"generationId": 9}) == "ILLEGAL_GENERATION"
+            assert await classic.beat(talk, seen | {"memberId": "stranger"}) == "UNKNOWN_MEMBER_ID"
+            changed = await join(talk, seen["memberId"], static="s", version=9, data=b"other topics")
+            assert changed["generationId"] == 2
+            await sync(talk, changed)
+            talk.broker.clock.advance(46)
+            assert await state(talk) == "Empty"
+
+    async def at_last() -> None:
+        async with talking(Broker(tmp_path)) as talk:
+            group = talk.broker.groups.get("g")
+            assert isinstance(group, Group) and (group.generation, group.members) == (3, {})
+            (gone,) = (await talk(DELETE_GROUPS, 2, {"groupsNames": ["g"]}))["results"]
+            assert gone["errorCode"] == 0
+
+    async def nothing() -> None:
+        async with talking(Broker(tmp_path)) as talk:
+            assert await types(talk) == {}
+
+    for each in (before, after, at_last, nothing):
         run(each())
 
 
