@@ -39,6 +39,7 @@ APIS: Mapping[int, Implemented] = {
     keys.ALTER_CLIENT_QUOTAS: Implemented("alter_client_quotas", Range(0, 1)),
     keys.ALTER_CONFIGS: Implemented("alter_configs", Range(0, 2)),
     keys.ALTER_PARTITION_REASSIGNMENTS: Implemented("alter_partition_reassignments", Range(0, 1)),
+    keys.ALTER_REPLICA_LOG_DIRS: Implemented("alter_replica_log_dirs", Range(1, 2)),
     keys.ALTER_USER_SCRAM_CREDENTIALS: Implemented("alter_user_scram_credentials", Range(0, 0)),
     keys.ALTER_SHARE_GROUP_OFFSETS: Implemented("alter_share_group_offsets", Range(0, 0)),
     keys.API_VERSIONS: Implemented("api_versions", Range(0, 5)),

@@ -141,7 +141,7 @@ class Controller:
         self.metadata.configured(BROKER, name, changes)
 
     def keep_min_in_sync(self) -> None:
-        """Where the feature of eligible leaders is on, give all brokers one min.insync.replicas, and none its own."""
+        """Give all brokers one min.insync.replicas, and none its own, where the feature of eligible leaders is on."""
         if not self.metadata.features.get(ELR):
             return
         dynamic = self.configs.dynamic

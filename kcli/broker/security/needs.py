@@ -36,6 +36,7 @@ NEEDS: Mapping[int, Needs] = {
     keys.ADD_PARTITIONS_TO_TXN: Needs(topic=Op.WRITE, transaction=Op.WRITE),
     keys.ALTER_CLIENT_QUOTAS: Needs(cluster=Op.ALTER_CONFIGS),
     keys.ALTER_PARTITION_REASSIGNMENTS: Needs(cluster=Op.ALTER),
+    keys.ALTER_REPLICA_LOG_DIRS: Needs(cluster=Op.ALTER),
     keys.ALTER_USER_SCRAM_CREDENTIALS: Needs(cluster=Op.ALTER),
     keys.CONSUMER_GROUP_DESCRIBE: Needs(topic=Op.DESCRIBE, group=Op.DESCRIBE),
     keys.CONSUMER_GROUP_HEARTBEAT: Needs(topic=Op.DESCRIBE, group=Op.READ),

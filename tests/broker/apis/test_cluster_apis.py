@@ -110,6 +110,12 @@ def test_log_directories(tmp_path: Path) -> None:
             asked = [{"topic": "t", "partitions": [0, 5]}, {"topic": "nope", "partitions": [0]}]
             (found,) = (await talk(keys.DESCRIBE_LOG_DIRS, 1, {"topics": asked}))["results"]
             assert [len(each["partitions"]) for each in found["topics"]] == [1]
+            named = [{"name": "t", "partitions": [0, 5]}, {"name": "nope", "partitions": [0]}]
+            moved = [{"path": path, "topics": named} for path in (str(tmp_path), "/nowhere")]
+            rows = (await talk(keys.ALTER_REPLICA_LOG_DIRS, 2, {"dirs": moved}))["results"]
+            codes = [[error_name(each["errorCode"]) for each in row["partitions"]] for row in rows]
+            unknown, lost = "UNKNOWN_TOPIC_OR_PARTITION", "LOG_DIR_NOT_FOUND"
+            assert codes == [["NONE", unknown, lost, lost], [unknown, lost]]
 
     run(work())
 

@@ -1,0 +1,32 @@
+"""AlterReplicaLogDirs v1-v2 (KIP-113): a broker of one log directory has nothing to move, and says which it knows.
+
+LOG_DIR_NOT_FOUND for another directory, REPLICA_NOT_AVAILABLE for a partition of other nodes (ReplicaManager).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.request import Request
+
+
+def handle(request: Request) -> dict[str, Any]:
+    refused = request.fault()
+    topics: dict[str, list[dict[str, int]]] = {}
+    for wanted in request.body["dirs"]:
+        absent = 0 if wanted["path"] == str(request.topics.folder) else error_code("LOG_DIR_NOT_FOUND")
+        for topic in wanted["topics"]:
+            for index in topic["partitions"]:
+                code = refused or absent or fault_of(request, topic["name"], index)
+                topics.setdefault(topic["name"], []).append({"partitionIndex": index, "errorCode": code})
+    return {"results": [{"topicName": name, "partitions": rows} for name, rows in topics.items()]}
+
+
+def fault_of(request: Request, name: str, index: int) -> int:
+    """Return the error code of a partition that this node does not have, 0 for one that it has."""
+    topic = request.topics.by_name.get(name)
+    partition = topic.partition(index) if topic is not None else None
+    if partition is None:
+        return error_code("UNKNOWN_TOPIC_OR_PARTITION")
+    return 0 if request.node.id in partition.replicas else error_code("REPLICA_NOT_AVAILABLE")
