@@ -6,6 +6,8 @@ import signal
 import sys
 from pathlib import Path
 
+from kcli.address_space import save
+
 COLLECTED = 100_000, 10, 10  # objects made, younger collections: as gc.set_threshold takes them
 
 
@@ -20,6 +22,7 @@ def start() -> int:
     gc.set_threshold(*COLLECTED)
     # numpy starts threads for linear algebra, of which there is none here, and they take longer than a small capture.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    save()
     from kcli.cli.main import main
 
     signal.signal(signal.SIGINT, before)

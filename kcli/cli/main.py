@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcli.address_space import is_shortage
 from kcli.cli.commands import COMMANDS, FRONT, GROUPS, HELP, QUESTIONS
 from kcli.cli.terminal.lines import guard_streams, print_note
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, drop_output, mend_streams
@@ -203,7 +204,7 @@ def run(argv: list[str]) -> object:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except ImportError as error:
-        if (error.name or "").startswith("kcli.core."):
+        if (error.name or "").startswith("kcli.core.") and not is_shortage(error):
             raise CoreMissingError("not that of these sources") from None
         raise
 
@@ -237,11 +238,13 @@ def main(argv: list[str] | None = None) -> int:
         return INTERRUPTED
     except OSError as error:
         return failed(error)
-    except MemoryError:
-        complain("out of memory")
-        return 3
     except RecursionError:
         complain("the input is nested too deep")
+        return 3
+    except Exception as error:
+        if not is_shortage(error):
+            raise
+        complain("out of memory")
         return 3
     finally:
         if argv is not None:

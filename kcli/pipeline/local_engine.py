@@ -27,7 +27,7 @@ from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
 from kcli.rules.tables import READ as RULES_READ
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 
-MEMORY = "1GiB"  # for sorting; what is more goes to a temporary folder
+MEMORY = 1024  # MiB for sorting; what is more goes to a temporary folder
 READ = tuple({*FACTS, *RULES_READ, "undecodable"})
 OF_CONNECTIONS = ("connection_sums", "client_uses", "logins", "tcp", "undecodable")
 

@@ -16,7 +16,7 @@ from kcli.tables.arrays import batch_of_rows
 from kcli.tables.duckdb_engine import execute, open_duckdb
 from kcli.tables.exchange_views import MACROS
 
-MEMORY = "1GiB"
+MEMORY = 1024  # MiB
 ROWS = 10_000  # fetched at once
 NAMED = """
 SELECT batches.* REPLACE (coalesce(batches.topic, known.topic) AS topic)
@@ -33,7 +33,7 @@ class Tables:
     def __init__(self, folder: str | Path, files: Mapping[str, Sequence[str]] | None = None) -> None:
         self.folder, self.files = Path(folder), files
         self.spill = tempfile.TemporaryDirectory(prefix="kcli-report-")
-        self.connection = open_duckdb(MACROS, memory_limit=MEMORY, temp_directory=self.spill.name)
+        self.connection = open_duckdb(MACROS, MEMORY, self.spill.name)
         for name in TABLES:
             self.open(name)
 

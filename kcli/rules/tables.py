@@ -13,7 +13,7 @@ from kcli.tables.duckdb_engine import execute, open_duckdb
 from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
 
-MEMORY = "512MiB"  # what is more goes to a temporary folder
+MEMORY = 512  # MiB; what is more goes to a temporary folder
 # What captures give; all else is made of it (`prepared`).
 READ = frozenset({
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "topic_names",
@@ -32,7 +32,7 @@ class RuleTables:
         require("kcli diagnose", "sql")
         self.views = views or {}
         self.folder = tempfile.TemporaryDirectory(prefix="kcli-diagnose-")
-        self.connection = open_duckdb(MACROS, memory_limit=MEMORY, temp_directory=self.folder.name, threads=1)
+        self.connection = open_duckdb(MACROS, MEMORY, self.folder.name, threads=1)
         self.made: set[str] = set()
 
     def __enter__(self) -> Self:

@@ -38,7 +38,7 @@ from kcli.tables.rule_facts import RULE_FACTS
 
 Row = dict[str, Any]
 ROWS = 2000  # in a record batch, at most
-MEMORY = "512MiB"  # for sorting; what is more goes to the folder of the facts
+MEMORY = 512  # MiB for sorting; what is more goes to the folder of the facts
 # Without those whose tables are views over exchanges here.
 NEEDED = frozenset({*FACTS, "undecodable"}) - {*RULE_FACTS, "exchange_facts", "noted_exchanges"}
 

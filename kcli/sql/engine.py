@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from threading import TIMEOUT_MAX
 from typing import Any, Self
 
+from kcli.address_space import is_shortage, left
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.sql.guard import BOUNDED, checked
@@ -18,16 +19,15 @@ from kcli.sql.scans import Scan
 from kcli.tables.duckdb_engine import is_interrupt, open_duckdb
 from kcli.tables.exchange_views import JSON_MACRO, MOMENT_MACRO
 
-MEMORY = "512MiB"  # for a query's own sums, sorts and joins; what is more goes to a temporary folder
+MEMORY = 512  # MiB for a query's own sums, sorts and joins; what is more goes to a temporary folder
 SPILL = "16GiB"  # in that folder
 ROWS = 10_000  # in a batch of the answer
 SAFE: dict[str, Any] = {
     "enable_external_access": "false", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
     "python_enable_replacements": "false", "python_scan_all_frames": "false", "allow_community_extensions": "false",
-    "memory_limit": MEMORY, "max_temp_directory_size": SPILL,
+    "max_temp_directory_size": SPILL,
 }  # fmt: skip
 TABLE = '"{}"'
-NO_THREAD = "can't start new thread"  # of Python, where there is no memory for another
 
 
 class Answer:
@@ -76,7 +76,7 @@ class Engine:
         self.folder = tempfile.TemporaryDirectory(prefix="kcli-sql-")
         with self.clear_errors():
             macros = (JSON_MACRO, MOMENT_MACRO, *BOUNDED)
-            self.connection = open_duckdb(macros, **SAFE, temp_directory=self.folder.name)
+            self.connection = open_duckdb(macros, MEMORY, self.folder.name, **SAFE)
         self.connection.execute("SET lock_configuration = true")
 
     def __enter__(self) -> Self:
@@ -179,10 +179,11 @@ class Engine:
     def plain(self, error: Exception) -> Exception:
         """Return an error of DuckDB's as one of kcli's, in one line; others as they are."""
         text = first_part(str(error))
-        if isinstance(error, MemoryError) or NO_THREAD in text:
+        own: Any = self.duckdb.OutOfMemoryException if left() is None else ()
+        if isinstance(error, (self.duckdb.IOException, own)):
+            return InputError(f"the query needs more than {MEMORY} MiB of memory and {SPILL} on disk: {text}")
+        if is_shortage(error):
             return InputError(f"the query needs more memory than this process may have: {text or 'none is left'}")
-        if isinstance(error, (self.duckdb.OutOfMemoryException, self.duckdb.IOException)):
-            return InputError(f"the query needs more than {MEMORY} of memory and {SPILL} on disk: {text}")
         if isinstance(error, self.duckdb.Error):
             return UsageError(f"query: {text}")
         # Arrow wraps what DuckDB says while rows are made.

@@ -7,18 +7,20 @@ import gc
 from collections.abc import Iterable
 from typing import Any
 
+from kcli.address_space import modest
 
-def open_duckdb(macros: Iterable[str], **config: Any) -> Any:
+
+def open_duckdb(macros: Iterable[str], memory: int, folder: str, **config: Any) -> Any:
     """Open DuckDB in memory, in UTC and without a progress bar, and return the connection.
 
-    macros: what follows CREATE MACRO; config: DuckDB's settings.
+    macros: what follows CREATE MACRO. memory: MiB at most; what is more goes to this folder. config: more settings.
     """
     import duckdb
 
     # Its library counts its objects when the process ends, and complains on stderr about those that were never
     # looked at: let the collector see them then.
     atexit.register(gc.unfreeze)
-    connection = duckdb.connect(":memory:", config=config)
+    connection = duckdb.connect(":memory:", config={**config, **modest(memory), "temp_directory": folder})
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET enable_progress_bar = false")
     for macro in macros:
