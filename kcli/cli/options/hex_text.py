@@ -13,7 +13,14 @@ COLUMNS = re.compile(r"(?:0x(?=[0-9a-fA-F]+:))?([0-9a-fA-F]{4,16})(:\s*|\s{2,}|$
 OD = re.compile(r"([0-9a-fA-F]{6,})((?: +[0-9a-fA-F]{2})+)? *(>.*)?")
 WORDS = re.compile(r"([0-9a-f]{7})((?: [0-9a-f]{4})+)")  # of hexdump alone: words of a little-endian machine
 FRAME = re.compile(r"\+[-+]+\+?|\|(?:\s+[0-9a-f])+\s*\|")
-BOXED = re.compile(r"\|[0-9a-f]{8,}\|((?:\s+[0-9a-fA-F]{2})*)\s*\|.*")
+# Of Netty and hexyl: an offset, which hexyl can leave out, cells of digits, cells of text, which are narrower.
+BOXED = re.compile(r"\|(?:(?:[0-9a-f]{8,}|(\*) +)\|)?((?:(?=[^|]{25})(?: +[0-9a-fA-F]{2})* *\|)+).*")
+BOX = str.maketrans("┌┬┐├┼┤└┴┘─│┊", "+++++++++-||")  # of hexyl, as Netty and `hexyl --border ascii` have it
+BORDERLESS = re.compile(r"([0-9a-f]{8}) {2}((?:[0-9a-f]{2} ){8}) {2}((?:[0-9a-f]{2}(?: |$)){1,8}).*")  # of hexyl
+# PowerShell's Format-Hex, of 5 and of 7: a head of columns, then offset and sixteen pairs of digits or room for them.
+HEAD = re.compile(r"(?:.*\n)*? *00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F *\n(?:[ -]*\n)*(?= *0{8,16} )")
+FORMATTED = re.compile(r" *([0-9A-F]{8,16})(?: {3}| )(.{1,47}).*")
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 LIST = re.compile(
     r"(?:[\w\[\]<> ]*=\s*)?(?:[\w\[\] ]*(?:\(\d+\) )?([\[{(]))?((?:\s*-?\d{1,3}\s*,)+\s*-?\d{1,3}\s*,?\s*)[\]})]*;?"
 )
@@ -35,13 +42,24 @@ def unhex(data: bytes) -> bytes:
     columns.
 
     Also as people have them: a list of decimal numbers, an array or string of source code, comments after #, // or --,
-    dumps of tcpdump -X, Netty, od and hexdump. Raises InputError.
+    dumps of tcpdump -X, Netty, od, hexdump, hexyl and Format-Hex. Raises InputError.
     """
-    text = data.decode("latin-1")
-    for read in (decimal_bytes, array_bytes, string_bytes):
+    text = text_of(data)
+    for read in (decimal_bytes, array_bytes, string_bytes, formatted_bytes):
         if (found := read(text)) is not None:
             return found
     return without_headers(dumped(text))
+
+
+def text_of(data: bytes) -> str:
+    """Return text without colours and with ASCII boxes. It may be UTF-16, as PowerShell writes it, or of any code."""
+    encodings = ("utf-16",) if data.startswith((b"\xff\xfe", b"\xfe\xff")) else ("utf-8-sig", "latin-1")
+    for encoding in encodings:
+        try:
+            return COLOURS.sub("", data.decode(encoding)).translate(BOX)
+        except UnicodeDecodeError:
+            pass
+    return data.decode("latin-1")
 
 
 def dumped(text: str) -> bytes:
@@ -52,6 +70,8 @@ def dumped(text: str) -> bytes:
         line = COMMENT.sub("", line).strip()
         if (boxed := boxed_columns(line)) is not None:
             out += plain_line(boxed, number)
+        elif (found := BORDERLESS.fullmatch(line)) and int(found[1], 16) == len(out):
+            out += plain_line(found[2] + found[3], number)
         elif (od := OD.fullmatch(line)) and is_od_line(od, len(out), is_od):
             is_od = True
             out += plain_line(od[2] or "", number)
@@ -59,8 +79,10 @@ def dumped(text: str) -> bytes:
             out += b"".join(bytes.fromhex(word)[::-1] for word in words[2].split())
         elif re.fullmatch(r"[0-9a-f]{7}", line) and len(out) - int(line, 16) in (0, 1):
             del out[int(line, 16) :]  # the end of such words, an odd byte of which has a zero beside it
-        elif line == "*":
-            raise InputError(f"line {number}: `*` stands for lines that were left out (hexdump -v prints them all)")
+        elif line == "*" or ((box := BOXED.fullmatch(line)) and box[1]):
+            raise InputError(
+                f"line {number}: `*` stands for lines that were left out (hexdump -v, hexyl -v print them all)"
+            )
         elif PACKET.fullmatch(line):
             if out:
                 raise InputError(f"line {number}: another packet begins (the bytes of one expected)")
@@ -134,6 +156,23 @@ def string_bytes(text: str) -> bytes | None:
     return found
 
 
+def formatted_bytes(text: str) -> bytes | None:
+    """Return the bytes of PowerShell's Format-Hex; None if it is none. Raises InputError for lines that are missing."""
+    text = text.replace("\r\n", "\n")
+    head = HEAD.match(text)
+    if head is None:
+        return None
+    out = bytearray()
+    for number, line in enumerate(text[head.end() :].splitlines(), text.count("\n", 0, head.end()) + 1):
+        if not line.strip():
+            continue
+        found = FORMATTED.fullmatch(line)
+        if found is None or int(found[1], 16) != len(out):
+            raise InputError(f"not hex: line {number}: no line of Format-Hex at offset {len(out):X}")
+        out += plain_line(found[2], number)
+    return bytes(out)
+
+
 def without_headers(data: bytes) -> bytes:
     """Return the payload of a whole segment of TCP on IPv4, as tcpdump -x dumps it; other bytes as they are."""
     if len(data) < 40 or data[0] != IP4 or data[9] != TCP or struct.unpack_from(">H", data, 2)[0] != len(data):
@@ -142,18 +181,18 @@ def without_headers(data: bytes) -> bytes:
 
 
 def boxed_columns(line: str) -> str | None:
-    """Return the hex digits of a line of Netty's dump (ByteBufUtil.prettyHexDump), "" of its frame;
+    """Return the hex digits of a line of Netty's dump (ByteBufUtil.prettyHexDump) or hexyl's, "" of its frame;
     None if it is none.
     """
     if FRAME.fullmatch(line.strip()):
         return ""
     found = BOXED.fullmatch(line.strip())
-    return found[1] if found else None
+    return found[2].replace("|", " ") if found and not found[1] else None
 
 
 def is_dump(line: bytes) -> bool:
     """Return whether a line of text has the columns of a hex dump: an offset in front, or a frame around it."""
-    text = line.decode("latin-1").strip()
+    text = text_of(line).strip()
     columns, od = COLUMNS.fullmatch(text), OD.fullmatch(text)
     has_columns = (columns and columns[2]) or (od and od[2] and is_od_line(od, 0, False)) or WORDS.fullmatch(text)
     return bool(has_columns) or boxed_columns(text) is not None

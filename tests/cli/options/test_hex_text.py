@@ -20,6 +20,7 @@ def words(data: bytes) -> str:
     return " ".join((data[at : at + 2] + b"\0")[:2][::-1].hex() for at in range(0, len(data), 2))
 
 
+HEAD = bytes(range(16)).hex(" ").upper()  # of Format-Hex
 FORMS = {
     "C": "unsigned char packet[] = {\n  " + ", ".join(f"0x{each:02x}" for each in DATA) + "\n};\nint n = 21;\n",
     "Go": "[]byte{" + ", ".join(f"0x{each:x}" for each in DATA) + "}",
@@ -34,6 +35,26 @@ FORMS = {
     "hexdump": "".join(f"{at:07x} {words(row)}\n" for at, row in ROWS) + "0000015\n",
     "tcpdump -x": "12:00:00.000001 IP 10.0.0.1.40000 > 10.0.0.2.9092: Flags [P.], length 21\n"
     + "".join(f"\t0x{at:04x}:  {SEGMENT[at : at + 16].hex(' ', 2)}\n" for at in range(0, len(SEGMENT), 16)),
+    "hexyl": "┌────────┬─────────────────────────┬─────────────────────────┬────────┬────────┐\n"
+    "│\x1b[90m00000000\x1b[0m│ 00 03 00 01 00 00 00 02 ┊ 00 03 61 70 70 00 00 00 │⋄•⋄•⋄⋄⋄•┊⋄•app⋄⋄⋄│\n"
+    "│\x1b[90m00000010\x1b[0m│ 01 00 ff 7f 27          ┊                         │•⋄×•'   ┊        │\n"
+    "└────────┴─────────────────────────┴─────────────────────────┴────────┴────────┘\n",
+    "hexyl --border ascii": "+--------+-------------------------+-------------------------+--------+--------+\n"
+    "|00000000| 00 03 00 01 00 00 00 02 | 00 03 61 70 70 00 00 00 |0.0.000.|0.app000|\n"
+    "|00000010| 01 00 ff 7f 27          |                         |.0|# 1  |        |\n"
+    "+--------+-------------------------+-------------------------+--------+--------+\n",
+    "hexyl --border none": "\n 00000000  00 03 00 01 00 00 00 02   00 03 61 70 70 00 00 00  0.0.000. 0.app000 \n"
+    " 00000010  01 00 ff 7f 27                                     .0x.'             \n",
+    "hexyl -P --panels 1": "".join(f"│ {DATA[at : at + 8].hex(' '):<24}│01 ab 23│\n" for at in range(0, len(DATA), 8)),
+    "Format-Hex 5": "\r\n\r\n           Path: C:\\kcli\\request.bin\r\n\r\n           "
+    + HEAD
+    + "\r\n\r\n"
+    + "".join(f"{at:08X}   {row.hex(' ').upper():<47}  01 AB\r\n" for at, row in ROWS),
+    "Format-Hex 7": "\n   Label: Byte[] (System.Byte[]) <2A1B>\n\n          Offset Bytes   Ascii\n                 "
+    + HEAD
+    + f"\n          ------ {'-' * 47} -----\n"
+    + "".join(f"{at:016X} {row.hex(' ').upper():<47} 01 AB\n" for at, row in ROWS)
+    + "\n",
     "comments": "-- header\n" + DATA[:4].hex(" ") + " -- key, version\n" + DATA[4:].hex(" ") + " // the rest\n",
 }
 
@@ -41,6 +62,23 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_what_others_write(form: str) -> None:
     assert unhex(FORMS[form].encode()) == DATA
+
+
+def test_powershell_writes_utf_16() -> None:
+    assert unhex(FORMS["Format-Hex 5"].encode("utf-16")) == DATA
+
+
+@pytest.mark.parametrize(
+    ("form", "old", "new", "why"),
+    [
+        ("hexyl", "│\x1b[90m00000010\x1b[0m│", "│*       │", "line 3: `\\*` stands for lines"),
+        ("Format-Hex 5", "00000010", "00000020", "line 8: no line of Format-Hex at offset 10"),
+        ("Format-Hex 7", "00 03", "00 3", "pairs of digits expected"),
+    ],
+)
+def test_lines_that_were_left_out_are_told(form: str, old: str, new: str, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        unhex(FORMS[form].replace(old, new).encode())
 
 
 def test_a_dump_is_told_by_its_first_line() -> None:
