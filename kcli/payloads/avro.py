@@ -1,4 +1,7 @@
-"""Avro, by fastavro: values of a writer's schema, also as a reader's schema has them; and back from JSON.
+"""Avro: values of a writer's schema, also as a reader's schema has them, and back from JSON.
+
+fastavro understands schemas, resolves a writer's into a reader's, and writes; the core reads values, in bounded time
+and memory, which fastavro does not.
 
 JSON of a value: a union is the value alone; bytes and fixed are base64 text; a decimal is text ("12.50"), a date, time
 or timestamp ISO 8601, a UUID its text; NaN and the infinities are texts.
@@ -17,9 +20,10 @@ from uuid import UUID
 import fastavro
 from fastavro.schema import SchemaParseException
 
-from kcli.payloads.avro_bounds import Bounds
-from kcli.payloads.avro_json import turner
+from kcli.core.payloads.avro_values import ValueDamageError, read
+from kcli.payloads.avro_types import Types
 from kcli.payloads.json_values import json_of
+from kcli.payloads.plain import json_form
 from kcli.payloads.schema import FAILURES, PayloadError, Schema
 
 WIDEST_DECIMAL = 1 << 16  # bytes of a payload with decimals in bytes: their time grows with the square
@@ -53,37 +57,31 @@ class AvroCodec:
         """Compile a schema. reader: the schema whose fields the values shall have."""
         parsed = Parsed(schema)
         self.writer, self.names = parsed.schema, parsed.names
-        self.bounds = Bounds(self.writer, self.names)
-        if reader is None:
-            self.reader, self.turn = None, turner(self.writer, self.names)
-        else:
-            read = Parsed(reader)
-            self.reader, self.turn = read.schema, turner(read.schema, read.names)
+        self.types = Types(self.writer, self.names)
+        self.root, self.decimals = self.types.root, self.types.decimals
+        self.reader = None if reader is None else Parsed(reader).schema
         self.bare: AvroCodec | None = None
         self.schemas = schema, reader
 
     def decode(self, data: bytes, start: int) -> Any:
         """See Codec."""
-        if self.bounds.risky:
-            self.bounds.check(data, start)
-        if self.bounds.decimals and len(data) > WIDEST_DECIMAL:
+        if self.decimals and len(data) > WIDEST_DECIMAL:
             return self.without_logical_types().decode(data, start)
-        # A number that is cut takes the byte behind it: fastavro does not look.
-        source = io.BytesIO(data[start:] + b"\0")
         try:
-            value = fastavro.schemaless_reader(source, self.writer, self.reader)
-        except (OverflowError, ArithmeticError):
-            if not self.bounds.logical:
+            value = read(self.root, data, start)
+            return value if self.reader is None else self.resolved(data, start)
+        except ValueDamageError as error:
+            raise PayloadError(str(error)) from None
+        except ArithmeticError:  # a time that no calendar has
+            if not self.types.logical:
                 raise PayloadError("a number that is too large") from None
             return self.without_logical_types().decode(data, start)
         except WRONG as error:
             raise PayloadError(f"not of this schema: {reason_of(error)}") from None
-        left = len(data) - start - source.tell()
-        if left < 0:
-            raise PayloadError("not of this schema: it ends too early")
-        if left:
-            raise PayloadError(f"not of this schema: {left} of {len(data) - start} bytes are left behind it")
-        return value if self.turn is None else self.turn(value)
+
+    def resolved(self, data: bytes, start: int) -> Any:
+        """Return a value, which was read and is sound, as the reader's schema has it."""
+        return json_form(fastavro.schemaless_reader(io.BytesIO(data[start:]), self.writer, self.reader))
 
     def without_logical_types(self) -> AvroCodec:
         """Return a codec of the same schemas that shows dates and decimals as the numbers and bytes that they are."""

@@ -1,0 +1,1 @@
+"""Payloads of records: values of Avro."""
