@@ -86,7 +86,8 @@ class FrameReader:
                 whole, self._long = self._long.data, None
                 yield whole
             return
-        data = self._rest + self._scratch[:count] if self._rest else bytes(self._scratch[:count])
+        # What came is copied once only, into its frame; the scratch buffer is read again after that.
+        data = memoryview(self._rest + self._scratch[:count]) if self._rest else self._scratch[:count]
         self._rest = b""
         start = 0
         while len(data) - start >= 4:
@@ -98,7 +99,7 @@ class FrameReader:
                     self._long = FrameBuffer(size, data[start + 4 :])
                     return
                 break
-            frame = data[start + 4 : start + 4 + size]
+            frame = bytes(data[start + 4 : start + 4 + size])
             start += 4 + size
             yield frame
-        self._rest = data[start:]
+        self._rest = bytes(data[start:])
