@@ -1,10 +1,14 @@
-"""kcli as a process: what the `kcli` script calls, and `python -m kcli.cli`."""
+"""kcli as a process: what the `kcli` script runs, and `python -m kcli.cli`."""
 
+import atexit
+import contextlib
 import gc
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
+from typing import NoReturn
 
 from kcli.address_space import save
 
@@ -29,6 +33,19 @@ def start() -> int:
     return main()
 
 
+def run() -> NoReturn:
+    """Run the command line and end the process, as the `kcli` script does."""
+    code = start()
+    if threading.active_count() == 1:
+        atexit._run_exitfuncs()
+        # To take apart what was imported, piece by piece, takes as long as a small capture; the system frees it at once.
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
+            sys.stdout.flush()
+            os._exit(code)
+    sys.exit(code)
+
+
 def leave_current_folder() -> None:
     """Keep `python -m` from looking for modules in the current folder, unless kcli is there."""
     try:
@@ -40,4 +57,4 @@ def leave_current_folder() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(start())
+    run()

@@ -123,13 +123,22 @@ def judge(
 ) -> Diagnosis:
     """Ask all rules. payloads: keys and values of records were read, too."""
     files = shlex.quote(paths[0]) + (" ..." if len(paths) > 1 else "")
+    store.suit()
     kept, explained = judged_by_rules(store, files)
-    groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
-    wanted = [each for each in kept if scope.wants(each, groups)]
+    wanted = in_scope(store, kept, scope)
     size = overview_of(store)
     judged = size.exchanges > 0 or bool(wanted)
     checked = sum(payloads or not rule.of_payloads for rule in RULES)
-    found = Diagnosis(wanted, explained, checked, unjudged_parts(store), judged, size, damage)
+    parts = unjudged_parts(store, size.seconds)
+    found = Diagnosis(wanted, explained, checked, parts, judged, size, damage)
     if found.is_grave and isinstance(damage, NothingReadError):
         found.damage = None
     return found
+
+
+def in_scope(store: FactStore, found: list[Finding], scope: Scope) -> list[Finding]:
+    """Return the findings that a scope wants."""
+    if scope == Scope():
+        return found
+    groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
+    return [each for each in found if scope.wants(each, groups)]

@@ -10,9 +10,8 @@ from kcli.diagnose.store import FactStore
 MOST_CLIENTS = 5
 
 SIZE = """
-SELECT (SELECT first_ns FROM span) AS first_ns, (SELECT seconds FROM span) AS seconds,
-       (SELECT count(*) FROM calls) AS exchanges,
-       (SELECT count(DISTINCT server) FROM calls) AS brokers, (SELECT count(*) FROM clients) AS clients
+SELECT s.first_ns, s.seconds, c.exchanges, c.brokers, (SELECT count(*) FROM clients) AS clients
+FROM (SELECT count(*) AS exchanges, count(DISTINCT server) AS brokers FROM calls) AS c LEFT JOIN span s ON true
 """
 BUSIEST = f"""
 WITH written AS (SELECT client_id, sum(records) * 1.0 / count(DISTINCT concat(connection, correlation_id)) AS records

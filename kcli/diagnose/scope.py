@@ -19,41 +19,56 @@ class Unjudged:
     remedy: str
 
 
-def unjudged_parts(store: FactStore) -> list[Unjudged]:
-    """Name them, the largest first."""
-    parts = encrypted, foreign, mid_stream, lost, unreadable, unknown_schemas, short
-    return [each for part in parts for each in part(store)]
+def unjudged_parts(store: FactStore, seconds: float) -> list[Unjudged]:
+    """Name them, the largest first. seconds: how long the captures are."""
+    return [*undecodable(store), *mid_stream(store), *unknown_schemas(store), *short(seconds)]
 
 
-def encrypted(store: FactStore) -> Iterator[Unjudged]:
-    for row in store.ask("""
-SELECT substring(reason, 1, position(':' IN concat(reason, ':')) - 1) AS kind, count(DISTINCT connection)
-       AS connections,
+# What began before the capture is told by `mid_stream`, and what a reset or the capture's end cut is no fault of it.
+PARTS = """
+SELECT kind, tls, count(DISTINCT connection) AS connections, sum(bytes) AS bytes,
        array_agg(DISTINCT split_part(connection, '-', 1)) AS servers
-FROM undecodable WHERE event = 'not-kafka' AND reason LIKE 'TLS%' GROUP BY 1 ORDER BY 2 DESC
-"""):
-        to = ", ".join(sorted(row["servers"])[:3])
-        yield Unjudged(
-            f"{counted(row['connections'], 'connection')} of {row['kind']} to {to}",
-            "--key-log FILE with the secrets of TLS",
-        )
+FROM (SELECT connection, bytes, CASE WHEN kind = 'encrypted'
+                                     THEN substring(reason, 1, position(':' IN concat(reason, ':')) - 1) END AS tls,
+             kind
+      FROM (SELECT *, CASE WHEN event = 'not-kafka' AND reason LIKE 'TLS%' THEN 'encrypted'
+                           WHEN event = 'not-kafka' THEN 'foreign'
+                           WHEN connection IS NULL OR event NOT IN ('gap', 'truncated', 'undecodable') THEN NULL
+                           WHEN NOT captured THEN 'lost'
+                           WHEN event = 'undecodable' AND reason != 'before the first whole frame' THEN 'unreadable'
+                      END AS kind
+            FROM undecodable) AS named) AS parts
+WHERE kind IS NOT NULL GROUP BY kind, tls
+ORDER BY CASE kind WHEN 'encrypted' THEN 1 WHEN 'foreign' THEN 2 WHEN 'lost' THEN 3 ELSE 4 END, connections DESC
+"""
 
 
-def foreign(store: FactStore) -> Iterator[Unjudged]:
-    for row in store.ask("""
-SELECT count(DISTINCT connection) AS connections, array_agg(DISTINCT split_part(connection, '-', 1)) AS servers
-FROM undecodable WHERE event = 'not-kafka' AND reason NOT LIKE 'TLS%' HAVING count(*) > 0
-"""):
-        to = ", ".join(sorted(row["servers"])[:3])
-        yield Unjudged(
-            f"{counted(row['connections'], 'connection')} without Kafka, to {to}",
-            "--port N where it is Kafka all the same",
-        )
+def undecodable(store: FactStore) -> Iterator[Unjudged]:
+    """Yield what is no Kafka, and what is Kafka and cannot be read."""
+    if not store.has("undecodable"):
+        return
+    for row in store.ask(PARTS):
+        links, to = counted(row["connections"], "connection"), ", ".join(sorted(row["servers"])[:3])
+        if row["kind"] == "encrypted":
+            yield Unjudged(f"{links} of {row['tls']} to {to}", "--key-log FILE with the secrets of TLS")
+        elif row["kind"] == "foreign":
+            yield Unjudged(f"{links} without Kafka, to {to}", "--port N where it is Kafka all the same")
+        elif row["kind"] == "lost" and row["bytes"]:
+            yield Unjudged(
+                f"{row['bytes']:,} bytes on {links} that are not in the capture",
+                "a longer snapshot length, a bigger capture buffer (tcpdump -s 0 -B)",
+            )
+        elif row["bytes"]:
+            yield Unjudged(
+                f"{row['bytes']:,} bytes on {links} that are there and do not decode",
+                "kcli sql 'SELECT * FROM undecodable' says where and why",
+            )
 
 
 def mid_stream(store: FactStore) -> Iterator[Unjudged]:
     for row in store.ask("""
-SELECT count(*) AS connections FROM conns WHERE NOT opened AND client_id IS NOT NULL HAVING count(*) > 0
+SELECT count(DISTINCT connection) AS connections FROM calls
+WHERE connection IN (SELECT connection FROM tcp WHERE NOT opened) HAVING count(*) > 0
 """):
         yield Unjudged(
             f"the start of {counted(row['connections'], 'connection')}, which was before the capture: logins, "
@@ -62,32 +77,9 @@ SELECT count(*) AS connections FROM conns WHERE NOT opened AND client_id IS NOT 
         )
 
 
-def lost(store: FactStore) -> Iterator[Unjudged]:
-    for row in store.ask("""
-SELECT sum(bytes) AS bytes, count(DISTINCT connection) AS connections FROM undecodable
-WHERE event IN ('gap', 'truncated', 'undecodable') AND NOT captured AND connection IS NOT NULL HAVING sum(bytes) > 0
-"""):
-        yield Unjudged(
-            f"{row['bytes']:,} bytes on {counted(row['connections'], 'connection')} that are not in the capture",
-            "a longer snapshot length, a bigger capture buffer (tcpdump -s 0 -B)",
-        )
-
-
-def unreadable(store: FactStore) -> Iterator[Unjudged]:
-    """Yield frames that are there whole. What began before the capture is told by `mid_stream`, and what a reset or the
-    capture's end cut is no fault of the capture."""
-    for row in store.ask("""
-SELECT sum(bytes) AS bytes, count(DISTINCT connection) AS connections FROM undecodable
-WHERE event = 'undecodable' AND captured AND reason != 'before the first whole frame' AND connection IS NOT NULL
-HAVING sum(bytes) > 0
-"""):
-        yield Unjudged(
-            f"{row['bytes']:,} bytes on {counted(row['connections'], 'connection')} that are there and do not decode",
-            "kcli sql 'SELECT * FROM undecodable' says where and why",
-        )
-
-
 def unknown_schemas(store: FactStore) -> Iterator[Unjudged]:
+    if not store.has("unread_payloads"):
+        return
     for row in store.ask("""
 SELECT sum(unknown) AS payloads, array_agg(DISTINCT topic) AS topics FROM unread_payloads HAVING sum(unknown) > 0
 """):
@@ -98,9 +90,6 @@ SELECT sum(unknown) AS payloads, array_agg(DISTINCT topic) AS topics FROM unread
         )
 
 
-def short(store: FactStore) -> Iterator[Unjudged]:
-    for row in store.ask("SELECT seconds FROM span"):
-        if row["seconds"] < SHORT_S:
-            yield Unjudged(
-                f"what takes longer than these {row['seconds']:.1f} s to show", "a capture of a minute or more"
-            )
+def short(seconds: float) -> Iterator[Unjudged]:
+    if 0 < seconds < SHORT_S:
+        yield Unjudged(f"what takes longer than these {seconds:.1f} s to show", "a capture of a minute or more")

@@ -10,11 +10,14 @@ from kcli.rules.tables import READ, RuleTables
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import DUCKDB_TYPES, schema_of
 
+SMALL = 1 << 22  # bytes of rows: fewer are read faster than a query over them is optimized
 ROWS = 50_000  # of a table that wait to be put in at once
 HELD = (
     1 << 28
 )  # bytes of rows that queries read where they are; what is more goes into DuckDB's tables, which may spill
 
+# Tables of topics by name and by id.
+OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
 # Tables that grow with the traffic.
 OF_TRAFFIC = (
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "called", "tcp",
@@ -66,6 +69,22 @@ class FactStore(RuleTables):
         self.connection.unregister("given")
         self.held_bytes -= sum(each.nbytes for each in self.held.pop(table))
 
+    def has(self, table: str) -> bool:
+        """Return whether captures gave a row of a table."""
+        return table in self.spilled or any(each.num_rows for each in self.held.get(table, ()))
+
+    def suit(self) -> None:
+        """Let DuckDB optimize queries where there are rows enough: else that takes longer than it saves."""
+        small = self.held_bytes < SMALL and not self.spilled
+        self.execute(f"SET enable_optimizer = {'false' if small else 'true'}")
+
+    def may_be_nameless(self) -> bool:
+        """Return whether topics are known by their ids alone; see RuleTables."""
+        return any(
+            table in self.spilled or any(each.column("topic").null_count for each in self.held.get(table, ()))
+            for table in OF_TOPICS
+        )
+
     def create(self, table: str) -> None:
         """Make a table without a row."""
         columns = ", ".join(f'"{each.name}" {DUCKDB_TYPES[each.kind]}' for each in self.columns[table])
@@ -90,18 +109,18 @@ class FactStore(RuleTables):
 
     def load(self, table: str) -> None:
         """Make a table that captures give."""
-        if table in self.held:
-            if table in self.spilled:
+        if table in self.spilled:
+            if table in self.held:
                 self.spill(table)
-            else:
-                self.register(table, table)
-        elif table not in self.spilled:
-            self.create(table)
+            return
+        if table not in self.held:
+            self.put_batch(table, batch_of_rows([], schema_of(self.columns[table])))
+        self.register(table, table)
 
     def forget(self) -> None:
         """Give up what was prepared, for rows that are still to come."""
         for table in self.made - self.spilled:
-            if table in self.held:
+            if table in READ:
                 self.connection.unregister(table)
             else:
                 self.execute(f"DROP TABLE {table}")

@@ -9,6 +9,7 @@ from kcli.finding import SEVERITIES, Finding
 from kcli.rules import RULES
 from kcli.rules.precedence import without_consequences
 from kcli.rules.rule import Rule, finding_of
+from kcli.rules.signs import SIGNS
 from kcli.rules.tables import RuleTables
 
 # Topic ids that stand in place of names.
@@ -21,7 +22,8 @@ WHERE topic = topic_id AND topic_id NOT IN (SELECT topic FROM topic_by_id) AND l
 def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
     """Return the findings that stand, the gravest first, and those that others explain. files: for commands."""
     every = [each for rule in rules_to_ask(tables) for each in findings_of(rule, tables, files)]
-    forget_ids(every, {row["topic_id"] for row in tables.ask(NAMELESS)})
+    if every and tables.may_be_nameless():
+        forget_ids(every, {row["topic_id"] for row in tables.ask(NAMELESS)})
     kept, explained = without_consequences(every, RULES)
     kept.sort(key=lambda each: (SEVERITIES.index(each.severity), -each.weight))
     return kept, explained
@@ -30,7 +32,7 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
 def rules_to_ask(tables: RuleTables) -> list[Rule]:
     """Return the rules that may find something, by the signs of the capture."""
     conditions = ", ".join(f"({rule.when}) AS rule_{number}" for number, rule in enumerate(RULES))
-    [holds] = tables.ask(f"SELECT {conditions} FROM signs")
+    [holds] = tables.ask(f"SELECT {conditions} FROM ({SIGNS}) AS signs")
     return [rule for rule, held in zip(RULES, holds.values(), strict=True) if held]
 
 

@@ -6,7 +6,6 @@ since 1970 (`ns`: of the request), seconds where a column says so.
 
 from __future__ import annotations
 
-from kcli.rules.signs import SIGNS
 from kcli.tables.call_views import call_view
 from kcli.tables.connections import address_sql
 from kcli.tables.rule_facts import CALLS, calls_query
@@ -15,9 +14,11 @@ from kcli.tables.rule_facts import CALLS, calls_query
 WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
 WAITING = "('" + "', '".join(WAITING_APIS) + "')"
 
+# `topic_by_id` where messages say all names.
+NAMED = "SELECT topic_id, topic FROM named_topics"
+
 PREPARED: dict[str, str] = {
     **{name: calls_query(table) for name, table in CALLS.items()},
-    "signs": SIGNS,
     # Requests that only brokers and controllers send, fetches of followers, AddPartitionsToTxn in the versions that
     # brokers send each other, and nothing but WriteTxnMarkers.
     "inner_clients": """
@@ -83,7 +84,7 @@ SELECT client_id, array_agg(DISTINCT group_id) AS groups FROM group_clients GROU
     # A topic's name by its id: as messages say it, or else as a client commits by name what it has fetched by id, or
     # as a batch (by its checksum) was written by name and read by id.
     "named_topics": "SELECT topic_id, min_by(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id",
-    "topic_by_id": """
+    "topic_by_id": f"""
 WITH nameless AS (SELECT DISTINCT p.topic_id FROM (SELECT topic_id, topic FROM fetch_partitions
        UNION SELECT topic_id, topic FROM produce_partitions) AS p
                   WHERE topic IS NULL AND topic_id IS NOT NULL AND topic_id NOT IN (SELECT topic_id FROM named_topics)),
@@ -103,8 +104,7 @@ WITH nameless AS (SELECT DISTINCT p.topic_id FROM (SELECT topic_id, topic FROM f
      summed AS (SELECT topic_id, topic, sum(hits) AS hits FROM hints GROUP BY topic_id, topic),
      ranked AS (SELECT topic_id, max_by(topic, hits) AS topic, max(hits) AS most, sum(hits) AS hits FROM summed
             GROUP BY topic_id)
-SELECT topic_id, topic FROM named_topics UNION ALL SELECT topic_id, topic FROM ranked WHERE most >= 2
-       AND most >= 0.7 * hits
+{NAMED} UNION ALL SELECT topic_id, topic FROM ranked WHERE most >= 2 AND most >= 0.7 * hits
 """,
     "fetched": """
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, p.server, coalesce(p.client_id, '') AS client_id,

@@ -26,7 +26,10 @@ WITH asked AS (
        FROM calls),
      met AS (SELECT concat(',', concat_ws(',', array_agg(DISTINCT error)), ',') AS errors
              FROM (SELECT explode(errors) AS error FROM calls WHERE failed) AS named),
-     waited AS (SELECT coalesce(max(own_ms), 0) AS longest_own_ms FROM timed),
+     waited AS (SELECT sum(CASE WHEN own_ms > 20 THEN 1 ELSE 0 END) AS slow_answers,
+                       sum(CASE WHEN own_ms > 100 THEN 1 ELSE 0 END) AS late_answers,
+                       count(DISTINCT server) AS servers
+                FROM timed),
      lines AS (
        SELECT sum(CASE WHEN opened THEN 1 ELSE 0 END) AS opened_connections,
               sum(CASE WHEN opened AND NOT accepted THEN 1 ELSE 0 END) AS refused_connections,

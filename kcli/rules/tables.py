@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from kcli.extras import require
-from kcli.rules.prepared import PREPARED
+from kcli.rules.prepared import NAMED, PREPARED
 from kcli.tables.duckdb_engine import execute, open_duckdb
 from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
@@ -49,10 +49,15 @@ class RuleTables:
             return
         self.made.add(table)
         if table in PREPARED:
-            self.provide(PREPARED[table])
-            self.execute(f"CREATE TABLE {table} AS {PREPARED[table]}")
+            sql = NAMED if table == "topic_by_id" and not self.may_be_nameless() else PREPARED[table]
+            self.provide(sql)
+            self.execute(f"CREATE TABLE {table} AS {sql}")
         else:
             self.load(table)
+
+    def may_be_nameless(self) -> bool:
+        """Return whether there may be topics whose names no message says: to find out costs more than it tells."""
+        return True
 
     def load(self, table: str) -> None:
         """Make a table that captures give."""

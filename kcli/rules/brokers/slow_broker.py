@@ -8,7 +8,7 @@ RULE = Rule(
     finding="slow-broker",
     title="one broker answers late",
     severity=CRITICAL,
-    when="longest_own_ms > 20",
+    when="late_answers >= 5 OR (servers >= 2 AND slow_answers >= 10)",
     sql="""
 WITH usual AS (SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed WHERE NOT awaits_replicas
        GROUP BY api),
