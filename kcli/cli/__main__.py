@@ -1,14 +1,11 @@
 """kcli as a process: what the `kcli` script runs, and `python -m kcli.cli`."""
 
 import atexit
-import contextlib
 import gc
 import os
 import signal
 import sys
-import threading
 from pathlib import Path
-from typing import NoReturn
 
 from kcli.address_space import save
 
@@ -33,16 +30,20 @@ def start() -> int:
     return main()
 
 
-def run() -> NoReturn:
+def run() -> None:
     """Run the command line and end the process, as the `kcli` script does."""
     code = start()
+    import threading  # only now: modules of the current folder are out of the way
+
     if threading.active_count() == 1:
         atexit._run_exitfuncs()
-        # To take apart what was imported, piece by piece, takes as long as a small capture; the system frees it at once.
-        with contextlib.suppress(OSError, ValueError):
+        # Taking apart what was imported takes as long as a small capture; the system frees it at once.
+        try:
             sys.stderr.flush()
             sys.stdout.flush()
-            os._exit(code)
+        except (OSError, ValueError):  # Python says so as it ends
+            sys.exit(code)
+        os._exit(code)
     sys.exit(code)
 
 

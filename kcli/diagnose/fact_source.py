@@ -20,6 +20,8 @@ class Store(Protocol):
 class FactSource(RowSource):
     """Captures whose rows go to a store. options: of DecodeOptions."""
 
+    by_day = False
+
     def __init__(self, paths: Sequence[str], store: Store, **options: Any) -> None:
         self.store = store
         super().__init__(self.put_row, READ, self.put_columns, paths, **options)

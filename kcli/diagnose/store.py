@@ -46,10 +46,7 @@ class FactStore(RuleTables):
         """Take a record batch, whose texts may lie in memory that the next one takes."""
         import pyarrow
 
-        copied = pyarrow.BufferOutputStream()
-        with pyarrow.ipc.new_stream(copied, batch.schema) as stream:
-            stream.write_batch(batch)
-        self.held.setdefault(table, []).append(pyarrow.ipc.open_stream(copied.getvalue()).read_all())
+        self.held.setdefault(table, []).append(batch.copy_to(pyarrow.default_cpu_memory_manager()))
         self.held_bytes += self.held[table][-1].nbytes
         if self.held_bytes > HELD:
             self.spill_held()
@@ -94,7 +91,8 @@ class FactStore(RuleTables):
         """Register the rows that are held of a table under that name, for queries."""
         import pyarrow
 
-        self.connection.register(name, pyarrow.concat_tables(self.held[table]))
+        batches = self.held.get(table) or [batch_of_rows([], schema_of(self.columns[table]))]
+        self.connection.register(name, pyarrow.Table.from_batches(batches))
 
     def flush(self) -> None:
         """Put in what waits."""
@@ -113,8 +111,6 @@ class FactStore(RuleTables):
             if table in self.held:
                 self.spill(table)
             return
-        if table not in self.held:
-            self.put_batch(table, batch_of_rows([], schema_of(self.columns[table])))
         self.register(table, table)
 
     def forget(self) -> None:

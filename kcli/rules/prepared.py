@@ -14,8 +14,10 @@ from kcli.tables.rule_facts import CALLS, calls_query
 WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
 WAITING = "('" + "', '".join(WAITING_APIS) + "')"
 
-# `topic_by_id` where messages say all names.
 NAMED = "SELECT topic_id, topic FROM named_topics"
+# The topic's name of a row, or its id where nothing tells the name.
+TOPIC = "coalesce(p.topic, t.topic, p.topic_id)"
+BY_ID = "LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id"
 
 PREPARED: dict[str, str] = {
     **{name: calls_query(table) for name, table in CALLS.items()},
@@ -106,31 +108,31 @@ WITH nameless AS (SELECT DISTINCT p.topic_id FROM (SELECT topic_id, topic FROM f
             GROUP BY topic_id)
 {NAMED} UNION ALL SELECT topic_id, topic FROM ranked WHERE most >= 2 AND most >= 0.7 * hits
 """,
-    "fetched": """
+    "fetched": f"""
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, p.server, coalesce(p.client_id, '') AS client_id,
        p.correlation_id,
-       coalesce(p.topic, t.topic, p.topic_id) AS topic, p.topic_id, p.partition, p.asked, p.answered, p.fetch_offset,
+       {TOPIC} AS topic, p.topic_id, p.partition, p.asked, p.answered, p.fetch_offset,
               p.error,
        p.high_watermark, p.last_stable_offset, p.log_start_offset, p.records_bytes, p.max_bytes, p.batches,
               p.last_offset, p.api_version
-FROM fetch_partitions p LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id
+FROM fetch_partitions p {BY_ID}
 """,
-    "produced": """
+    "produced": f"""
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, p.server, coalesce(p.client_id, '') AS client_id,
        p.correlation_id,
-       coalesce(p.topic, t.topic, p.topic_id) AS topic, p.partition, p.acks, p.answered, p.error, p.base_offset,
+       {TOPIC} AS topic, p.partition, p.acks, p.answered, p.error, p.base_offset,
               p.records_bytes, p.batches
-FROM produce_partitions p LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id
+FROM produce_partitions p {BY_ID}
 """,
-    "batches": """
+    "batches": f"""
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, coalesce(p.client_id, '') AS client_id, p.correlation_id,
        p.api,
-       coalesce(p.topic, t.topic, p.topic_id) AS topic, p.partition, p.base_offset, p.last_offset, p.magic,
+       {TOPIC} AS topic, p.partition, p.base_offset, p.last_offset, p.magic,
               p.compression,
        p.timestamp_type, p.is_transactional, p.is_control, p.producer_id, p.producer_epoch, p.base_sequence,
               p.max_timestamp,
        p.count AS records, p.size_in_bytes, p.crc
-FROM record_batches p LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id
+FROM record_batches p {BY_ID}
 """,
     # Servers that followers fetch from: there an acks=all waits for others.
     "replicated": "SELECT DISTINCT server FROM calls WHERE api = 'FETCH' AND replica_id >= 0",
@@ -200,3 +202,12 @@ LEFT JOIN again USING (server, island) LEFT JOIN pending USING (server, island) 
 WHERE closed >= 2 AND closed >= 0.6 * open
 """,
 }
+
+
+def query_of(table: str, *, nameless: bool) -> str:
+    """Return the query of a prepared table. nameless: there may be topics that are known by their ids alone."""
+    if nameless:
+        return PREPARED[table]
+    if table == "topic_by_id":
+        return NAMED
+    return PREPARED[table].replace(TOPIC, "coalesce(p.topic, p.topic_id)").replace(BY_ID, "")

@@ -9,6 +9,8 @@ WITH asked AS (
               sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed,
               sum(CASE WHEN throttle_ms > 0 THEN 1 ELSE 0 END) AS throttled,
               sum(CASE WHEN api = 'PRODUCE' THEN 1 ELSE 0 END) AS produces,
+              sum(CASE WHEN api = 'PRODUCE' AND (failed OR (response_bytes IS NULL AND acks != 0)) THEN 1 ELSE 0 END)
+              AS unsure_produces,
               sum(CASE WHEN api = 'FETCH' AND coalesce(replica_id, -1) < 0 THEN 1 ELSE 0 END) AS fetches,
               sum(CASE WHEN api = 'FETCH' AND api_version < 4 THEN 1 ELSE 0 END) AS old_fetches,
               sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened_sessions,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from kcli.extras import require
-from kcli.rules.prepared import NAMED, PREPARED
+from kcli.rules.prepared import PREPARED, query_of
 from kcli.tables.duckdb_engine import execute, open_duckdb
 from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
@@ -49,7 +49,7 @@ class RuleTables:
             return
         self.made.add(table)
         if table in PREPARED:
-            sql = NAMED if table == "topic_by_id" and not self.may_be_nameless() else PREPARED[table]
+            sql = query_of(table, nameless=self.may_be_nameless())
             self.provide(sql)
             self.execute(f"CREATE TABLE {table} AS {sql}")
         else:

@@ -281,3 +281,19 @@ before = sum(each["collections"] for each in gc.get_stats())
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert int(done.stdout.splitlines()[-1]) <= 6
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_the_process_ends_in_order(threads: int) -> None:
+    script = f"""
+import atexit, sys, threading
+from kcli.cli import __main__ as process
+atexit.register(print, "last words")
+for _ in range({threads}):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+sys.argv = ["kcli", "none.pcap"]
+process.run()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "last words\n")
+    assert done.stderr.count("\n") == 1

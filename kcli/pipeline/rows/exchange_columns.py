@@ -33,7 +33,7 @@ class ExchangeColumns:
 
     def batches(self) -> Iterator[Dated]:
         """Yield the batches of `exchanges`."""
-        yield from by_day("exchanges", self.batch, self.days, self.nameless)
+        yield from apart("exchanges", self.batch, self.days, self.nameless)
 
     @cached_property
     def batch(self) -> Any:
@@ -53,7 +53,7 @@ class ExchangeColumns:
         return arrays_of(self.made, names, stored_schema("exchanges"))
 
 
-def by_day(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:
+def apart(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:
     """Yield the rows of a batch, a batch for each day; those that lack topic names apart."""
 
     kinds = days * 2 + nameless

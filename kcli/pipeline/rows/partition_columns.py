@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from kcli.capture.tables.partition_tables import PARTITION_TABLES, Exchanges
-from kcli.pipeline.rows.exchange_columns import Dated, ExchangeColumns, by_day
+from kcli.pipeline.rows.exchange_columns import Dated, ExchangeColumns, apart
 from kcli.pipeline.writing import stored_schema
 
 
@@ -17,10 +17,13 @@ class PartitionColumns:
         self.columns = columns
         self.exchanges = Exchanges(columns.taken, columns.who, columns.rows.version)
 
-    def batches(self, wanted: Container[str]) -> Iterator[Dated]:
-        """Yield the batches of each table and day that has rows. wanted: names of tables."""
+    def batches(self, wanted: Container[str], *, by_day: bool = True) -> Iterator[Dated]:
+        """Yield the batches of each table and day that has rows, or all of a table as one. wanted: names of tables."""
         for table, index, batch in self.tables(wanted):
-            yield from by_day(table, batch, self.columns.days[index], self.columns.nameless[index])
+            if by_day:
+                yield from apart(table, batch, self.columns.days[index], self.columns.nameless[index])
+            else:
+                yield table, -1, batch, False
 
     def tables(self, wanted: Container[str]) -> Iterator[tuple[str, Any, Any]]:
         """Yield (table, of each row the number of its exchange, record batch) for each wanted table that has rows."""

@@ -63,6 +63,7 @@ class RowSource(Sink):
 
     direct = True
     learns = False
+    by_day = True  # a batch holds rows of one day, and those that lack topic names stand apart
 
     def __init__(
         self,
@@ -166,7 +167,7 @@ class RowSource(Sink):
         if columns.rows.count:
             self.rows.exchanges += columns.rows.count
             exchanges = columns.batches() if "exchanges" in wanted else ()
-            for each in (*exchanges, *partitions.batches(wanted)):
+            for each in (*exchanges, *partitions.batches(wanted, by_day=self.by_day)):
                 self.put_batch(*each)
             if "exchange_facts" in wanted:
                 self.put_batch("exchange_facts", -1, fact_batch(columns), False)

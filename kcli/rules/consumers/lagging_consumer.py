@@ -11,9 +11,9 @@ RULE = Rule(
     sql="""
 WITH places AS (SELECT f.client_id, f.topic, f.partition, f.ns, f.fetch_offset, f.high_watermark,
        f.high_watermark - f.fetch_offset AS lag
-                FROM fetched f JOIN calls c ON c.connection = f.connection AND c.correlation_id = f.correlation_id
-                WHERE f.fetch_offset >= 0 AND f.high_watermark >= 0 AND f.error IS NULL AND coalesce(c.replica_id,
-                       -1) < 0),
+                FROM fetched f
+                WHERE f.fetch_offset >= 0 AND f.high_watermark >= 0 AND f.error IS NULL
+                  AND f.client_id NOT IN (SELECT client_id FROM calls WHERE replica_id >= 0)),
      totals AS (SELECT client_id, topic, min(ns) AS first_ns, max(ns) AS last_ns FROM places GROUP BY client_id, topic),
      thirds AS (SELECT p.client_id, p.topic, p.partition,
             CAST(least(floor(3.0 * (p.ns - t.first_ns) / greatest(t.last_ns - t.first_ns, 1)), 2) AS INT) AS third,

@@ -17,21 +17,20 @@ WITH leaves AS (SELECT group_id, coalesce(client_id, '') AS client_id, connectio
                FROM group_calls WHERE api = 'JOIN_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0)),
      limits AS (SELECT group_id, client_id, max(rebalance_timeout_ms) AS limit_ms FROM joins GROUP BY group_id,
             client_id),
-     polls AS (SELECT client_id, ns FROM calls WHERE api IN ('FETCH', 'OFFSET_COMMIT')),
+     ends AS (SELECT client_id, max(ns) AS alive_ns FROM calls GROUP BY client_id),
      seen AS (SELECT l.*, m.limit_ms, (SELECT min(j.ns) FROM joins j WHERE j.client_id = l.client_id
             AND j.group_id = l.group_id AND j.ns > l.ns) AS again_ns,
                      (SELECT max(j.ns) FROM joins j WHERE j.client_id = l.client_id AND j.group_id = l.group_id
                             AND j.ns < l.ns) AS joined_ns,
                      (SELECT min(j.ns) FROM joins j WHERE j.connection = l.connection AND j.group_id = l.group_id
                             AND j.ns > l.ns) AS same_ns,
-                     (SELECT max(p.ns) FROM polls p WHERE p.client_id = l.client_id AND p.ns < l.ns) AS polled_ns,
-                     (SELECT min(c.ns) FROM calls c WHERE c.client_id = l.client_id AND c.ns > l.ns + 1000000)
-                            AS alive_ns
-              FROM leaves l LEFT JOIN limits m ON l.group_id = m.group_id AND l.client_id = m.client_id),
+                     e.alive_ns
+              FROM leaves l LEFT JOIN limits m ON l.group_id = m.group_id AND l.client_id = m.client_id
+              LEFT JOIN ends e ON l.client_id = e.client_id),
      late AS (SELECT *, (coalesce(again_ns, ns) - ns) / 1e6 AS pause_ms FROM seen
               WHERE lower(coalesce(reason, '')) LIKE '%poll timeout%'
                      OR lower(coalesce(reason, '')) LIKE '%max.poll.interval%'
-                 OR (alive_ns IS NOT NULL AND same_ns IS NOT NULL
+                 OR (alive_ns > ns + 1000000 AND same_ns IS NOT NULL
                         AND (ns - coalesce(joined_ns, (SELECT first_ns FROM span))) / 1e6 >= 0.9 * coalesce(limit_ms,
                                3000)
                         AND (same_ns - ns) / 1e6 >= 200)),
