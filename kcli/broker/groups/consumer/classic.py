@@ -86,7 +86,10 @@ def as_consumer(group: Group, member: Member, topics: Topics) -> ConsumerMember:
 
 
 def move_back(made: Group, group: ConsumerGroup) -> None:
-    """Move the members of a consumer group, which all speak the classic protocol, to a classic one: they join anew."""
+    """Move the members of a consumer group, which all speak the classic protocol, to a classic one: they join anew.
+
+    Their epoch goes on as its generation, so that they can commit until they have joined.
+    """
     for each in group.members.values():
         if each.classic is None:
             continue
@@ -95,7 +98,7 @@ def move_back(made: Group, group: ConsumerGroup) -> None:
         member.protocols, member.assignment = each.classic.protocols, assignment_bytes(each, group.topics)
         made.adopt(member)
     made.protocol_type, made.protocol = PROTOCOL_TYPE, choose_protocol(made.members.values())
-    made.generation = group.epoch
+    made.generation = group.target_epoch
     made.rebalance()
 
 
