@@ -82,6 +82,14 @@ _HOMES = {
     "version": "__version__",
 }
 
+
+def _condition(text: str, dialect: str | None) -> object:
+    """Return a condition on exchanges in SQL, which rooms below that of SQL ask for here."""
+    from kcli.sql.conditions import SqlCondition
+
+    return SqlCondition(text, dialect)
+
+
 if not TYPE_CHECKING:  # a type checker knows the names above, and no others
 
     def __getattr__(name: str) -> object:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from os import PathLike, fsdecode
 from typing import TYPE_CHECKING, Any, Self
 
@@ -36,6 +38,8 @@ class Capture:
         self.files, self.options, self.values = files, options, Values()
         self.source: CaptureDecoder[Any] = CaptureDecoder(files, self.values, options)
         self._taken = False
+        if options.chosen.where is not None:  # DuckDB waits for it in a thread
+            weakref.finalize(self, options.chosen.where.close)
         self._exchanges = self._read()
 
     def __repr__(self) -> str:
@@ -91,11 +95,16 @@ class Capture:
         return pyarrow.RecordBatchReader.from_batches(sink.schema, sink.batches())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a pandas.DataFrame of the rows of `to_arrow`, all in memory. Raises UsageError where pandas, pyarrow
-        or numpy is missing.
+        """Return a pandas.DataFrame of the rows of `to_arrow`, all in memory; integers stay integers (Int64 and the
+        like), where a row has none, too. Raises UsageError where pandas, pyarrow or numpy is missing.
         """
         require("to_pandas", "pandas")
-        return self.to_arrow().read_pandas()
+        import pandas
+
+        # What an event leaves empty would make numpy's integers floats.
+        kinds = {f"int{size}": getattr(pandas, f"Int{size}Dtype")() for size in (8, 16, 32, 64)}
+        kinds["bool"] = pandas.BooleanDtype()
+        return self.to_arrow().read_all().to_pandas(types_mapper=lambda kind: kinds.get(str(kind)))
 
     def close(self) -> None:
         """Close the files before their end."""
@@ -121,6 +130,9 @@ def read_capture(  # noqa: PLR0913
     errors: bool | str = False,
     since: Time | None = None,
     until: Time | None = None,
+    connection: str | None = None,
+    slower_than: float | None = None,
+    where: str | None = None,
     ports: int | Iterable[int] = (),
     dialect: str | None = None,
     records: str = "none",
@@ -134,6 +146,8 @@ def read_capture(  # noqa: PLR0913
     api: only these APIs, by name ("Fetch") or key (1). client_id: only this client. topic: only what names this topic.
     errors: only what was answered with an error, or with the error of this name or code ("NOT_LEADER_OR_FOLLOWER").
     since, until: by the request's time: a datetime, ISO 8601 text (UTC where there is no zone), or seconds since 1970.
+    connection: only this "server-client", or a part of it. slower_than: only what was answered later than so many ms.
+    where: only those for which a condition in SQL holds, over the columns of the table `exchanges`; needs DuckDB.
     ports: of servers; connections without one are left out.
     dialect: the name or directory of message definitions laid over Kafka's own.
     records: what JSON text and tables show of records: "none" (their size), "batches", "full" or "raw".
@@ -152,8 +166,12 @@ def read_capture(  # noqa: PLR0913
         raise UsageError(f"errors {errors!r}: True, or the name of an error expected")
     named = errors if isinstance(errors, str) else None
     choice = Choice(
-        api=api, client_id=client_id, topic=topic, errors=errors is True, error=named, since=since, until=until
-    )
+        api=api, client_id=client_id, topic=topic, errors=errors is True, error=named, since=since, until=until,
+        slower_than=slower_than, connection=connection,
+    )  # fmt: skip
+    made = chosen(choice, dialect)
+    if where is not None:
+        made = replace(made, where=condition_of(where, dialect))
     return Capture(
         files_of(files, "read_capture"),
         DecodeOptions(
@@ -161,11 +179,19 @@ def read_capture(  # noqa: PLR0913
             dialect=dialect,
             records=records,
             memory=memory,
-            chosen=chosen(choice, dialect),
+            chosen=made,
             secrets=secrets,
             key_logs=paths_of(key_logs),
         ),
     )
+
+
+def condition_of(where: Any, dialect: str | None) -> Any:
+    """Return a condition in SQL. UsageError: it is none, or DuckDB is missing."""
+    import kcli
+
+    need("where", where, str, "a condition in SQL")
+    return kcli._condition(where, dialect)
 
 
 def paths_of(key_logs: Any) -> list[str]:

@@ -49,6 +49,9 @@ class Condition(Protocol):
         Raises UsageError where it fails for a value.
         """
 
+    def close(self) -> None:
+        """Close what it holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -191,9 +194,11 @@ def chosen(choice: Choice, dialect: str | None = None) -> Filter:
     named = () if api is None else (api,) if isinstance(api, str | int) else api
     if not isinstance(named, Iterable):
         raise UsageError(f"api {api!r}: a name, a key, or several of these expected")
-    for name, value in (("client_id", choice.client_id), ("topic", choice.topic)):
+    for name, value in (("client_id", choice.client_id), ("topic", choice.topic), ("connection", choice.connection)):
         if value is not None and not isinstance(value, str):
             raise UsageError(f"{name} {value!r}: text expected")
+    if not isinstance(choice.slower_than, int | float | None) or isinstance(choice.slower_than, bool):
+        raise UsageError(f"slower_than {choice.slower_than!r}: milliseconds expected")
     known = catalog(dialect)
     return Filter(
         api_keys([*named], known),

@@ -23,7 +23,7 @@ class Options:
     one task reads; window_bytes: of the packets of a task that decodes a part of one connection. 0: by size and cores.
     secrets: show them. memory: bytes that a task may hold of connections. key_logs: files with the
     secrets of TLS connections, which the driver reads. table_format: delta or parquet; None: that of the tables there,
-    else parquet.
+    else parquet. origin: a regular expression with groups `host` and `cluster`, which finds these in captures' paths.
     """
 
     output: str
@@ -36,6 +36,7 @@ class Options:
     memory: int = MEMORY
     key_logs: tuple[str, ...] = ()
     table_format: str | None = None
+    origin: str | None = None
 
 
 class Engine(Protocol):

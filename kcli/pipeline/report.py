@@ -11,7 +11,7 @@ from kcli.pipeline.derived.incremental_tables import spark_path
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.queries import QUESTIONS, Question
 from kcli.pipeline.schemas import spark_columns
-from kcli.pipeline.tables import TABLES
+from kcli.pipeline.tables import FILED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +48,7 @@ def open_tables(spark: SparkSession, output: str) -> int:
     """
     journal = opened(output)
     stored = journal.runs.stored()
-    for table in TABLES.values():
+    for table in FILED.values():
         schema = ", ".join(f"`{name}` {kind}" for name, kind in spark_columns(table))
         files = [each.uri for each in stored.get(table.name, ())]
         frame = (

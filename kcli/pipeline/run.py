@@ -20,7 +20,7 @@ from kcli.pipeline.storage import Place, StoredFile, gather
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import NO_DAY, Written, empty_file
 
-AS_READ = ("ports", "dialect", "secrets", "memory", "key_logs")  # options that rows depend on
+AS_READ = ("ports", "dialect", "secrets", "memory", "key_logs", "origin")  # options that rows depend on
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kcli.pipeline.fact_tables import FACTS
-from kcli.pipeline.tables import TABLES
+from kcli.pipeline.tables import FILED, TABLES
 from kcli.tables.definition import Table, schema_of
 
 if TYPE_CHECKING:
@@ -22,8 +22,14 @@ SPARK_TYPES = {
 
 @cache
 def arrow_schema(name: str) -> pyarrow.Schema:
-    """Return the table's columns as they are written, the partition's date left out."""
+    """Return the table's columns as they are made of captures."""
     return schema_of((TABLES | FACTS)[name].columns, strict=name in STRICT)
+
+
+@cache
+def filed_schema(name: str) -> pyarrow.Schema:
+    """Return the table's columns as they are written, the partition's date left out."""
+    return schema_of((FILED | FACTS)[name].columns, strict=name in STRICT)
 
 
 def spark_columns(table: Table) -> tuple[tuple[str, str], ...]:

@@ -122,7 +122,9 @@ class Stages:
         names = [(topic_id, name) for topic_id, (name, _) in self.names.read().items()]
         chosen = {name: getattr(self.options, name) for name in ("ports", "dialect", "secrets", "memory")}
         keys = tuple(Place(file).read() for file in self.options.key_logs)
-        return {**chosen, "end_ns": end_ns, "clock": clock, "names": names, "secret_blocks": keys}
+        origin = self.context.entry.run, self.options.origin
+        known = {"end_ns": end_ns, "clock": clock, "names": names, "secret_blocks": keys, "origin": origin}
+        return {**chosen, **known}
 
     def publish(self, decoded: Sequence[Decoded], end_ns: int) -> None:
         """Enter the files that were written, and the connections that are still open."""

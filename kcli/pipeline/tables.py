@@ -175,7 +175,7 @@ timestamp      instant  when; 1970 where damage in a file hides it
 event          string   gap, truncated, undecodable, not-kafka or unanswered-at-end
 connection     string   null: of a file
 sender         string   client or server
-file           string   where there is no connection
+file           string   the capture that was read when it was noticed
 offset         int64    bytes from the start of that direction, or of the file
 bytes          int64    how many
 captured       bool     the bytes are in the capture, and in no exchange
@@ -228,4 +228,20 @@ state          string   JSON: what the next run goes on from
 """),
     dated=False,
 )
-SHOWN = TABLES | {RUNS.name: RUNS}  # to readers of an output folder
+# Of dated tables, where a row comes from; None before kcli wrote these columns.
+ORIGIN = columns("""
+cluster        string?  of the capture, as `--origin` finds it in the path
+host           string?  where it was captured, as `--origin` finds it in the path
+file           string?  the capture whose packet completed it
+run            int64?   number of the run that has read it
+""")
+
+
+def with_origin(table: Table) -> Table:
+    """Return a table as its files have it: with ORIGIN, if it is dated."""
+    added = (each for each in ORIGIN if each.name not in table.names)
+    return replace(table, columns=(*table.columns, *added)) if table.dated else table
+
+
+FILED: dict[str, Table] = {name: with_origin(table) for name, table in TABLES.items()}
+SHOWN = FILED | {RUNS.name: RUNS}  # to readers of an output folder

@@ -14,7 +14,7 @@ from kcli.pipeline.journal import Journal
 from kcli.pipeline.redo import again, from_run_on
 from kcli.pipeline.run import Summary, quiet, run_files
 from kcli.pipeline.storage import Place
-from kcli.pipeline.writing import Written, stored_columns, stored_schema
+from kcli.pipeline.writing import Written, stored_columns, written_schema
 from kcli.tables.parquet import parquet_writer
 
 FACTS = f"{HOME}/facts"
@@ -101,7 +101,7 @@ def merge(uris: Sequence[str], target: Place, table: str) -> int:
     """Write the rows of files of a table into one, a group of rows at a time; return how many they are."""
     import pyarrow.parquet
 
-    schema = stored_schema(table)
+    schema = written_schema(table)
     rows = 0
     with target.create() as file, parquet_writer(file, schema) as writer:
         for uri in uris:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from kcli.pipeline.schemas import arrow_schema
+from kcli.pipeline.schemas import arrow_schema, filed_schema
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
 from kcli.tables.arrays import batch_of_rows
@@ -48,7 +48,7 @@ class Sink:
 
     def __init__(self, place: Place, path: str, table: str, day: str | None, nameless: bool = False) -> None:
         self.table, self.day, self.path, self.nameless = table, day, path, nameless
-        self.schema = stored_schema(table)
+        self.schema = written_schema(table)
         self.file = (place / path).create()
         self.writer = parquet_writer(self.file, self.schema)
         self.rows: list[tuple[Any, ...]] = []
@@ -64,13 +64,18 @@ class Sink:
 
     def flush(self) -> None:
         if self.rows:
-            self.write([batch_of_rows(self.rows, self.schema)])
+            self.write([batch_of_rows([self.whole(row) for row in self.rows], self.schema)])
             self.rows, self.weight = [], 0
+
+    def whole(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return a row with all columns: it may come without its origin."""
+        return row + (None,) * (len(self.schema) - len(row))
 
     def add_batch(self, batch: Any) -> None:
         """Add rows that are columns already. Short ones wait for more; long ones are written now, as their texts may
         lie in memory that is used again.
         """
+        batch = whole_batch(batch, self.schema)
         if not LONG.isdisjoint(self.schema.names):
             self.write([batch])
             return
@@ -107,10 +112,24 @@ def stored_schema(table: str) -> Any:
 
 
 @cache
+def written_schema(table: str) -> Any:
+    """Return the same with the columns that only files have."""
+    return stored(filed_schema(table))
+
+
+def whole_batch(batch: Any, schema: Any) -> Any:
+    """Return a batch with all columns of a file's: it may come without its origin."""
+    import pyarrow
+
+    missing = [pyarrow.nulls(batch.num_rows, field.type) for field in [*schema][batch.num_columns :]]
+    return pyarrow.record_batch([*batch.columns, *missing], schema=schema) if missing else batch
+
+
+@cache
 def empty_file(table: str) -> bytes:
     """Return a file of the table without rows."""
     file = io.BytesIO()
-    parquet_writer(file, stored_schema(table)).close()
+    parquet_writer(file, written_schema(table)).close()
     return file.getvalue()
 
 

@@ -88,7 +88,7 @@ class SessionRegistry:
     def begin(self, x: FetchExchange) -> None:
         """Begin the session that a full fetch was granted."""
         key = (x.server, x.granted)
-        self.ended.pop(key, None)
+        self.release(key)
         session = self._enter(x, x.granted, True)
         session.next_epoch = next_epoch(FULL_EPOCH)
         session.answered_ns = session.granted_ns = x.response_ns or x.ns
@@ -178,6 +178,12 @@ class SessionRegistry:
         """Report every session that ended and was not reported yet."""
         while self.ended:
             self._report(self.ended.popitem(last=False)[1])
+
+    def release(self, key: tuple[str, int]) -> None:
+        """Report a session that ended, as its id begins another one."""
+        former = self.ended.pop(key, None)
+        if former is not None:
+            self._report(former)
 
     def _report(self, session: ObservedSession) -> None:
         if self.on_end is not None:

@@ -242,10 +242,10 @@ class Tracker:
         ended = registry.ended.get(key)
         if ended is not None and not x.session_epoch < FULL_EPOCH:
             incremental_checks.closed_used(registry, ended, x)
-            ended.count(x, full=False)
             if not (x.answered and not x.error and ended.end == "error"):
+                ended.count(x, full=False)
                 return None
-            registry.ended.pop(key)
+            registry.release(key)
         if x.session_id == NO_SESSION:
             incremental_checks.no_session(registry, x)
             return None

@@ -19,7 +19,8 @@ The tables of `kcli sql`, of `kcli pipeline run`, and of Parquet files. This pag
 
 Types are Arrow's; `instant` is a timestamp in microseconds, UTC, `strings` a list of strings, `headers` a list of
 records' headers. A type with `?` may be null. Bytes are as on the wire unless a column says otherwise; -1 is Kafka's
-own where it has it. `kcli sql` gives every row its `file`.
+own where it has it. `kcli sql` gives every row its `file`,
+and of a folder of the pipeline all columns that are there.
 
 """
 
@@ -35,7 +36,9 @@ def describe(table: Table) -> str:
     found = places_of(table.name)
     dated = table.name in pipeline.SHOWN and pipeline.SHOWN[table.name].dated
     partitioned = " The pipeline partitions it by the day of `timestamp` (UTC)." if dated else ""
-    rows = "\n".join(row_of(column, found) for column in table.columns)
+    filed = pipeline.SHOWN[table.name].columns if table.name in pipeline.SHOWN else ()
+    columns = {column.name: column for column in (*filed, *table.columns)}
+    rows = "\n".join(row_of(columns[name], found) for name in dict.fromkeys((*table.names, *columns)))
     head = f"## {table.name}\n\n{table.text}\n\nIn {', '.join(found)}.{partitioned}\n\n"
     return f"{head}| column | type | unit | | not in |\n|---|---|---|---|---|\n{rows}\n"
 

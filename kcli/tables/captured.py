@@ -40,7 +40,12 @@ CAPTURED: dict[str, Table] = {
             dated=False,
         ),
         Table("throttling", "Each response with a throttle time (quotas).", THROTTLING, dated=False),
-        Table("groups", "Each group that was joined (JoinGroup, ConsumerGroupHeartbeat).", GROUPS, dated=False),
+        Table(
+            "groups",
+            "Each group that was joined: classic, consumer (KIP-848) and share (KIP-932).",
+            GROUPS,
+            dated=False,
+        ),
         Table(
             "records",
             "Every record of log segments, and of Produce, Fetch and ShareFetch in captures.",

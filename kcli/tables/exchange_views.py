@@ -27,7 +27,8 @@ ASKED = """
         api = 'JOIN_GROUP' OR get_json_object(request, '$.memberEpoch') = '0' AS joins,
         CAST(coalesce(get_json_object(response, '$.generationId'), get_json_object(response, '$.memberEpoch'))
              AS INT) AS generation
- FROM {source} WHERE api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT') AND request IS NOT NULL) AS asked
+ FROM {source} WHERE api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT')
+       AND request IS NOT NULL) AS asked
 """
 
 
@@ -56,11 +57,16 @@ THROTTLING = (
 GROUPS = (
     column("group_id", "string", "the group"),
     column(
-        "joins", "int64", "JoinGroup requests, and heartbeats with which members joined (KIP-848)",
+        "protocol", "string", "its members' latest: classic (JoinGroup), consumer (KIP-848) or share (KIP-932)",
+        "CASE max_by(api, completed_ns) WHEN 'JOIN_GROUP' THEN 'classic' WHEN 'SHARE_GROUP_HEARTBEAT' THEN 'share'"
+        " ELSE 'consumer' END",
+    ),
+    column(
+        "joins", "int64", "JoinGroup requests, and heartbeats with which members joined (KIP-848, KIP-932)",
         "count(*) FILTER (WHERE joins)",
     ),
     column(
-        "rebalances", "int64", "generations that were seen, or epochs of members (KIP-848)",
+        "rebalances", "int64", "generations that were seen, or epochs of members (KIP-848, KIP-932)",
         "count(DISTINCT generation) FILTER (WHERE generation > 0)",
     ),
     column(

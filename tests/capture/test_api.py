@@ -57,6 +57,9 @@ CHOICES: list[dict[str, Any]] = [
     {"until": datetime(2026, 11, 21, 1, 21, 59)},
     {"until": 1795224119.5},
     {"api": "Produce", "errors": True},
+    {"slower_than": 20},
+    {"where": "latency_ms > 20"},
+    {"where": "api = 'Fetch'", "connection": "127.0.0.1"},
     {"ports": 21000},
     {"ports": [1]},
 ]
@@ -72,6 +75,8 @@ def test_what_is_asked_for_is_what_comes(chosen: dict[str, Any]) -> None:
         assert "api" not in chosen or chosen["api"] not in ("Fetch", 1) or x.api == "Fetch"
         assert "errors" not in chosen or x.errors
         assert "client_id" not in chosen or x.client_id == chosen["client_id"]
+    if "slower_than" in chosen or "latency" in chosen.get("where", ""):
+        assert {x.latency_ms > 20 for x in found} == {True}
     whole = len(list(read_capture(TXN)))
     assert len(found) < whole or chosen == {"ports": 21000}
     assert chosen == {"ports": [1]} or found
@@ -140,6 +145,10 @@ def test_what_is_wrong_with_a_file_comes_behind_what_could_be_read(tmp_path: Pat
         ({"since": "yesterday"}, "yesterday: no time"),
         ({"since": object}, "no time; an ISO 8601 time"),
         ({"client_id": 3}, "client_id 3: text expected"),
+        ({"connection": 3}, "connection 3: text expected"),
+        ({"slower_than": "1s"}, "slower_than '1s': milliseconds expected"),
+        ({"where": 3}, "where: a condition in SQL expected, not int"),
+        ({"where": "colour = 1"}, "no column colour"),
         ({"ports": "9092"}, "ports: '9' is no port"),
         ({"ports": [70000]}, "ports: 70000 is no port"),
         ({"ports": 1.5}, "ports: 1.5 is no port"),

@@ -74,14 +74,14 @@ def slices_of(*paths: Path) -> Opened:
 
 
 def rows_of(output: Path, table: str) -> list[dict[str, Any]]:
+    """Return a table's rows as they are made of captures: without where they come from."""
     folder = output / "_kcli" / "facts" / table if table in FACTS else output / table
     if not folder.exists():
         return []
     if (folder / "_delta_log").is_dir():
         return list(DeltaTable(folder).to_pyarrow_table(columns=TABLES[table].names).to_pylist())
-    return list(
-        pyarrow.dataset.dataset(str(folder), format="parquet", exclude_invalid_files=False).to_table().to_pylist()
-    )
+    written = pyarrow.dataset.dataset(str(folder), format="parquet", exclude_invalid_files=False)
+    return list(written.to_table(columns=(TABLES | FACTS)[table].names).to_pylist())
 
 
 def decoded_lines(captures: Sequence[Path], key_logs: Sequence[str] = ()) -> list[dict[str, Any]]:

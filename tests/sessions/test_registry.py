@@ -53,6 +53,21 @@ def test_of_many_that_ended_the_oldest_are_reported_at_once() -> None:
     assert [session.session_id for session in over] == [1, 2]
 
 
+def test_an_id_that_comes_again_is_another_session() -> None:
+    """Also where the first one was still open."""
+    over: list[ObservedSession] = []
+    registry = SessionRegistry(on_end=over.append)
+    for number, ended in enumerate((True, False, True)):
+        former = registry.sessions.get(("b:1", 7))
+        if former is not None:
+            registry.end(former, "id taken over", number)
+        registry.begin(fetch(10 + number, 7))
+        if ended:
+            registry.end(registry.sessions["b:1", 7], "closed", 20 + number)
+    registry.report_ended()
+    assert [(each.first_ns, each.end) for each in over] == [(10, "closed"), (11, "id taken over"), (12, "closed")]
+
+
 def test_only_sessions_of_the_connection_are_blurred() -> None:
     registry = SessionRegistry()
     registry.begin(fetch(1, 7, "b:1-c:2"))

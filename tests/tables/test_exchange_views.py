@@ -15,6 +15,7 @@ SELECT now() AS timestamp, 's-c' AS connection, 's' AS server, 'c' AS client_id,
     ('JOIN_GROUP', NULL, NULL, [], 3),
     ('CONSUMER_GROUP_HEARTBEAT', '{"groupId":"h","memberEpoch":0}', '{"memberId":"n","memberEpoch":7}', [], 4),
     ('CONSUMER_GROUP_HEARTBEAT', '{"groupId":"h","memberEpoch":7}', '{"throttleTimeMs":9,"memberEpoch":8}', [], 5),
+    ('SHARE_GROUP_HEARTBEAT', '{"groupId":"s","memberEpoch":0}', '{"memberId":"p","memberEpoch":2}', [], 8),
     ('FETCH', '{"groupId":"no"}', '{"throttleTimeMs":0}', [], 6), ('PRODUCE', '{}', '{"throttleTimeMs":20}', [], 7))
 AS rows(api, request, response, errors, completed_ns)
 """
@@ -37,9 +38,13 @@ def test_who_has_to_wait() -> None:
 
 
 def test_joins_add_up() -> None:
-    names = ("joins", "rebalances", "members", "generation", "with_errors", "file")
+    names = ("protocol", "joins", "rebalances", "members", "generation", "with_errors", "file")
     found = {row["group_id"]: tuple(row[name] for name in names) for row in answered("groups")}
-    assert found == {"g": (2, 1, 1, 3, 1, "a.pcap"), "h": (1, 2, 1, 8, 0, "a.pcap")}
+    assert found == {
+        "g": ("classic", 2, 1, 1, 3, 1, "a.pcap"),
+        "h": ("consumer", 1, 2, 1, 8, 0, "a.pcap"),
+        "s": ("share", 1, 1, 1, 2, 0, "a.pcap"),
+    }
 
 
 @pytest.mark.parametrize("table", EXCHANGE_VIEWS)

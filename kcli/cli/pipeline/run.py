@@ -18,7 +18,7 @@ from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
-OF_RUN = ("ports", "dialect", "shares", "secrets", "memory", "key_logs", "table_format")
+OF_RUN = ("ports", "dialect", "shares", "secrets", "memory", "key_logs", "table_format", "origin")
 OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # options by name
 
 
@@ -40,6 +40,12 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     type=click.Choice(["delta", "parquet"]),
     help="Delta tables, which readers may hold open during a run, or plain Parquet files.  [default: that of the tables"
     " in DIR, else delta]",
+)
+@click.option(
+    "--origin",
+    metavar="REGEX",
+    help="What the captures' paths say of where they come from: its groups named host and cluster become columns, as"
+    " in '(?P<cluster>[^/]+)/(?P<host>[^/]+)/[^/]+$'.",
 )
 @click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
@@ -104,6 +110,7 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     from kcli.capture.tls.keylog import KeyLog
     from kcli.pipeline.formats.runs import chosen_format
     from kcli.pipeline.holding import holding
+    from kcli.pipeline.rows.origins import origin_pattern
     from kcli.pipeline.series import series_pattern
     from kcli.pipeline.storage import gather
 
@@ -113,6 +120,7 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     options["table_format"] = chosen_format(output, options["table_format"])
     KeyLog(options["key_logs"])  # what is wrong with one is said before anything begins
     series_pattern(options["series"])
+    origin_pattern(options["origin"])
     files = gather(list(inputs))
     if options["page"]:
         refuse_inputs(options["page"], [*inputs, *(file.uri for file in files)])

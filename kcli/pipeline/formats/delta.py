@@ -23,7 +23,7 @@ from kcli.jsontext import dumps, loads
 from kcli.pipeline.entry import COMPACTED, HOME, Entry
 from kcli.pipeline.formats.delta_log import DeltaLog, location
 from kcli.pipeline.storage import Place, StoredFile
-from kcli.pipeline.tables import RUNS, TABLES
+from kcli.pipeline.tables import FILED, RUNS
 from kcli.tables.definition import schema_of
 from kcli.version import __version__
 
@@ -52,7 +52,7 @@ class DeltaRuns:
     @cached_property
     def logs(self) -> dict[str, DeltaLog]:
         """The other tables, as they were when they were first asked for: a commit to one fails if it has changed."""
-        return {name: DeltaLog(self.output / name, table) for name, table in TABLES.items()}
+        return {name: DeltaLog(self.output / name, table) for name, table in FILED.items()}
 
     def read(self) -> list[Entry]:
         """Read the table `runs`. InputError: it is none of kcli's."""
@@ -97,7 +97,7 @@ class DeltaRuns:
     def stored(self) -> dict[str, list[StoredFile]]:
         """Return the files of the versions that the last run says."""
         self.read()
-        at = {name: DeltaLog(self.output / name, TABLES[name], each) for name, each in self.versions.items()}
+        at = {name: DeltaLog(self.output / name, FILED[name], each) for name, each in self.versions.items()}
         return {name: log.listed() for name, log in (at | {RUNS.name: self.runs}).items()}
 
     def vacuum(self, kept: Collection[str], hours: int) -> list[str]:
@@ -132,7 +132,7 @@ def versions_of(row: Mapping[str, Any], uri: str) -> dict[str, int]:
     said = loads(row["versions"], what="the versions of a run")
     if not isinstance(said, dict) or not all(isinstance(each, int) and 0 <= each < 1 << 63 for each in said.values()):
         raise InputError("not the runs of kcli pipeline: no versions of tables", file=uri)
-    return {name: version for name, version in said.items() if name in TABLES}
+    return {name: version for name, version in said.items() if name in FILED}
 
 
 def write_rows(place: Place, rows: list[dict[str, Any]]) -> None:

@@ -13,9 +13,14 @@ from kcli.capture.io.files import FOREVER
 from kcli.capture.kafka.events import Event
 from kcli.core.codec.values import uuid_bytes, uuid_text
 from kcli.pipeline.packets.open_connections import Carried, dump, restore
+from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.row_source import EVERY_TABLE, Opened, RowSource
-from kcli.pipeline.rows.single_rows import Rows
+from kcli.pipeline.rows.single_rows import Put, Rows
+from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written
+
+UNDECODABLE = "undecodable"
+FILE = TABLES[UNDECODABLE].names.index("file")
 
 
 @dataclass(slots=True)
@@ -64,6 +69,7 @@ def decode(
     clock: int = 0,
     names: Sequence[tuple[str, str]] = (),
     secret_blocks: Sequence[bytes] = (),
+    origin: tuple[int, str | None] | None = None,
     **options: Any,
 ) -> Decoded:
     """Decode packets of a share into Parquet files below `folder`.
@@ -71,12 +77,14 @@ def decode(
     until: the moment (ns) up to which they are read. connection: the hash of one that is read alone (True), or left
     out. window: its number, where these are one. end_ns: of the last packet of all shares. carried, clock: connections
     under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
-    secret_blocks: the texts of TLS key logs.
+    secret_blocks: the texts of TLS key logs. origin: number of the run, and the pattern of
+    `Origins`; None: rows do not say where they come from.
     options: ports, dialect, secrets and chosen, of `kcli.capture.decoder.DecodeOptions`.
     """
     name = f"{share:04d}-{os.urandom(4).hex()}" if window is None else f"{share:04d}-{window:03d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
-    source = RowSource(writer.put, put_batch=writer.put_batch, **options)
+    origins = None if origin is None else Origins(*origin)
+    source = RowSource(placed(writer.put, origins), put_batch=writer.put_batch, origins=origins, **options)
     for block in secret_blocks:
         source.capture.handover.add_secrets(block)
     if connection is not None:
@@ -88,6 +96,20 @@ def decode(
     made.files, made.passing = writer.close(), passing.close()
     freeze()
     return made
+
+
+def placed(put: Put, origins: Origins | None) -> Put:
+    """Return what puts rows with their origin."""
+    if origins is None:
+        return put
+
+    def put_event(table: str, row: tuple[Any, ...]) -> None:
+        if table == UNDECODABLE:
+            cluster, host, file, run = origins.row()
+            row = (*row[:FILE], row[FILE] or file, *row[FILE + 1 :], cluster, host, run)
+        put(table, row)
+
+    return put_event
 
 
 @cache
@@ -114,7 +136,7 @@ def conclude(made: Decoded, source: RowSource, passing: TableWriter) -> None:
     made.under_way = dump(source)
     source.flush(last=True)  # what TCP says of them so far
     sum_up(made, source)
-    source.rows.put_to(passing.put)
+    source.rows.put_to(placed(passing.put, source.origins))
     source.put_batch = passing.put_batch
 
 

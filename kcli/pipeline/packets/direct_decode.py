@@ -58,6 +58,8 @@ class Captures:
         open_file: Callable[[Any], CaptureFile] = RangeFile,
     ) -> None:
         self.engine = engine
+        self.captures = [file.uri for file in files]
+        self.entered: Callable[[int], None] = pass_over
         self.scattered = [ShuffledRange(Range(file.uri, file.size), 0, 0, [], [], None) for file in files]
         self.queue: list[tuple[int, int, FileCursor]] = []
         for number, file in enumerate(files):
@@ -77,6 +79,7 @@ class Captures:
     def run(self, until: int = FOREVER) -> None:
         """Read all packets up to a moment (ns)."""
         for number, source, limit in by_time(self.queue, until):
+            self.entered(number)
             try:
                 with self.counting(self.scattered[number]):
                     self.read(number, source, limit)

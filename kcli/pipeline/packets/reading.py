@@ -19,6 +19,8 @@ class Reading:
 
     def __init__(self, engine: Any, new_reader: Callable[[], Any], slices: Sequence[Slice], after: int = START) -> None:
         self.engine = engine
+        self.captures = [each.capture for each in slices]
+        self.entered: Callable[[int], None] = pass_over
         sources = [SliceSource(each, after, new_reader) for each in slices]
         firsts = [(source.look(), number, source) for number, source in enumerate(sources)]
         self.queue = [(first, number, source) for first, number, source in firsts if first is not None]
@@ -37,6 +39,7 @@ class Reading:
     def pieces(self, until: int = FOREVER) -> Iterator[None]:
         """Run a piece at a time."""
         for number, source, limit in by_time(self.queue, until):
+            self.entered(number)
             failures: list[InputError] = []
             for after in run_source(source, self.engine, limit, pass_over, failures, pass_over):  # type: ignore[arg-type]
                 if after is not None:

@@ -65,8 +65,8 @@ class ShuffledRange:
 class Writer:
     """The staged files of one range, opened as their packets come. origin: where those are, if these are indexes."""
 
-    def __init__(self, folder: Place, name: str, origin: Origin | None) -> None:
-        self.folder, self.name, self.origin = folder, name, origin
+    def __init__(self, folder: Place, name: str, origin: Origin | None, capture: str) -> None:
+        self.folder, self.name, self.origin, self.capture = folder, name, origin, capture
         self.files: dict[tuple[int, int], tuple[ShuffleFile, IO[bytes], list[int]]] = {}
 
     def write(
@@ -85,7 +85,7 @@ class Writer:
         file = place.create()
         header = pcap_header(link) if self.origin is None else b""
         file.write(header)
-        made = ShuffleFile(share, link, place.uri, self.origin), file, [len(header)]
+        made = ShuffleFile(share, link, place.uri, self.origin, self.capture), file, [len(header)]
         self.files[share, link] = made
         return made
 
@@ -106,7 +106,7 @@ def shuffle_range(
     from kcli.core.capture.packet_shuffle import Scatter
 
     origin = Origin.of(taken.uri) if refer else None
-    writer = Writer(Place(folder), f"{number:06d}-{os.urandom(4).hex()}", origin)
+    writer = Writer(Place(folder), f"{number:06d}-{os.urandom(4).hex()}", origin, taken.uri)
     engine = Scatter(shares, writer.write, only=only, refer=origin is not None)
     events: list[Event] = []
     problems: list[str] = []

@@ -74,13 +74,14 @@ class Origin:
 
 @dataclass(slots=True)
 class ShuffleFile:
-    """A file of one share's packets out of one range. origin: of an index. votes: by how many bytes connection `heavy`
-    outweighs all others."""
+    """A file of one share's packets out of one range. origin: of an index. capture: whose they are, as it was given.
+    votes: by how many bytes connection `heavy` outweighs all others."""
 
     share: int
     link: int
     uri: str
     origin: Origin | None = None
+    capture: str = ""
     packets: int = 0
     bytes: int = 0
     heavy: int = 0
@@ -101,7 +102,7 @@ class ShuffleFile:
 
     def slice(self, offset: int) -> Slice:
         """Return the packets from an offset on."""
-        return Slice(self.uri, self.link, offset, self.origin)
+        return Slice(self.uri, self.link, offset, self.origin, self.capture)
 
 
 def vote(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
@@ -114,12 +115,13 @@ def vote(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A staged file from a place on; 0: all of it."""
+    """A staged file from a place on; 0: all of it. capture: whose packets they are."""
 
     uri: str
     link: int = 0
     offset: int = 0
     origin: Origin | None = None
+    capture: str = ""
 
     def open(self, new_reader: Callable[[], Any]) -> tuple[CaptureFile, Any]:
         """Return its packets, and a reader that knows their header. Raises InputError, OSError."""

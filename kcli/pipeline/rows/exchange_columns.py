@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy
 
+from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import stored_schema
+from kcli.pipeline.writing import stored_schema, written_schema
 from kcli.tables.arrays import integers
 from kcli.tables.exchanges import WHO, ExchangeArrays, arrays_of, names_of
 
@@ -23,8 +24,15 @@ class ExchangeColumns:
     messages, that `ExchangeRows` was asked for.
     """
 
-    def __init__(self, taken: dict[str, Any], name_of: Callable[[int], str | None], fields: Sequence[str] = ()) -> None:
-        self.taken = taken
+    def __init__(
+        self,
+        taken: dict[str, Any],
+        name_of: Callable[[int], str | None],
+        fields: Sequence[str] = (),
+        origins: Origins | None = None,
+    ) -> None:
+        """Take the columns. origins: of the rows; None: their tables have no such columns."""
+        self.taken, self.origins = taken, origins
         self.made = ExchangeArrays(taken, name_of, None, fields)
         self.rows = self.made.rows
         self.days = self.rows.ts // DAY_NS
@@ -41,7 +49,16 @@ class ExchangeColumns:
         import pyarrow
 
         arrays = self.arrays(*TABLES["exchanges"].names)
-        return pyarrow.record_batch(arrays, schema=stored_schema("exchanges"))
+        return pyarrow.record_batch([*arrays, *self.origin], schema=self.schema("exchanges"))
+
+    @cached_property
+    def origin(self) -> list[Any]:
+        """The columns that say where the rows come from."""
+        return [] if self.origins is None else self.origins.arrays(self.rows.count)
+
+    def schema(self, table: str) -> Any:
+        """Return the columns of a table of exchanges, or of their parts."""
+        return stored_schema(table) if self.origins is None else written_schema(table)
 
     @cached_property
     def who(self) -> list[Any]:

@@ -11,14 +11,14 @@ import numpy
 
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
-from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP
+from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP, SHARE_GROUP_HEARTBEAT
 from kcli.tables.arrays import integers, strings
 
 FIELDS = (
     "replica_id", "session_id", "session_epoch", "granted_id", "max_wait_ms", "min_bytes", "isolation_level", "acks",
     "throttle_ms",
 )  # fmt: skip
-TEXTS = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)  # API keys whose bodies are kept as text
+TEXTS = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)  # API keys whose bodies are kept as text
 OF_EXCHANGES = (
     "timestamp", "connection", "server", "client_address", "client_id", "correlation_id", "api_version", "api_key",
     "api", "request_bytes", "response_bytes", "latency_ms", "errors", "completed_ns",

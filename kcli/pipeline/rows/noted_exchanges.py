@@ -25,7 +25,7 @@ def noted_batch(columns: ExchangeColumns) -> Any:
     import pyarrow
 
     waits, keys = columns.made.field("throttle_ms"), columns.rows.key
-    grouped = (keys == TEXTS[0]) | (keys == TEXTS[1])
+    grouped = numpy.isin(keys, TEXTS)
     index = numpy.flatnonzero(grouped | (waits > 0))
     if not len(index):
         return None

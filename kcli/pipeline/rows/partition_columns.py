@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.capture.tables.partition_tables import PARTITION_TABLES, Exchanges
 from kcli.pipeline.rows.exchange_columns import Dated, ExchangeColumns, apart
-from kcli.pipeline.writing import stored_schema
+from kcli.tables.arrays import rows_at
 
 
 class PartitionColumns:
@@ -32,4 +32,5 @@ class PartitionColumns:
         for name, table in PARTITION_TABLES.items():
             if name in wanted and (rows := table.rows(self.exchanges)).count:
                 arrays = table.arrays(rows, self.exchanges)
-                yield name, rows.row, pyarrow.record_batch(arrays, schema=stored_schema(name))
+                origin = [rows_at(each, rows.row) for each in self.columns.origin]
+                yield name, rows.row, pyarrow.record_batch([*arrays, *origin], schema=self.columns.schema(name))

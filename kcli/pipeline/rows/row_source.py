@@ -24,6 +24,7 @@ from kcli.pipeline.rows.fact_columns import FactColumns
 from kcli.pipeline.rows.fetch_frames import FRAMED, frame_batch
 from kcli.pipeline.rows.makers import SAID, UNSAID, makers_for
 from kcli.pipeline.rows.noted_exchanges import noted_batch
+from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.partition_columns import PartitionColumns
 from kcli.pipeline.rows.partitions import loaded
 from kcli.pipeline.rows.projections import layout
@@ -41,6 +42,9 @@ EVERY_TABLE = frozenset(TABLES) | frozenset(FACTS)
 
 class Packets(Protocol):
     """Packets on their way through an engine."""
+
+    captures: list[str]  # URIs, by number
+    entered: Callable[[int], None]  # to be told the number of the capture that is read from here on
 
     def run(self, until: int) -> None: ...
     def close(self) -> None: ...
@@ -72,11 +76,13 @@ class RowSource(Sink):
         put_batch: PutBatch = ignored,
         paths: Sequence[str] = (),
         chosen: Filter = ALL,
+        origins: Origins | None = None,
         **options: Any,
     ) -> None:
         """Prepare to make rows. put_batch(table, day, batch, nameless): takes rows that are columns. paths: for `read`;
-        whoever runs packets needs none.
+        whoever runs packets needs none. origins: makes the columns that say where rows come from; None: there are none.
         """
+        self.origins = origins
         self.put_batch, self.wanted_tables = put_batch, wanted
         # The fields of messages that the core makes columns of.
         of_tables = {"exchange_facts": FIELDS, "noted_exchanges": ("throttle_ms",), "exchanges": EXCHANGE_FIELDS}
@@ -162,7 +168,8 @@ class RowSource(Sink):
         """Put the rows that are columns. last: also what later rows might still add to."""
         self.tally.exchange_bytes += self.engine.message_bytes - self.counted
         self.counted = self.engine.message_bytes
-        columns = ExchangeColumns(self.taker.take_columns(last), self.bodies.name, self.field_names)
+        taken = self.taker.take_columns(last)
+        columns = ExchangeColumns(taken, self.bodies.name, self.field_names, self.origins)
         partitions, wanted = PartitionColumns(columns), self.rows.wanted
         if columns.rows.count:
             self.rows.exchanges += columns.rows.count
@@ -175,6 +182,8 @@ class RowSource(Sink):
                 batch = make(columns) if table in wanted else None
                 if batch is not None:
                     self.put_batch(table, -1, batch, False)
+        if self.origins is not None:
+            self.origins.marks.restart()
         called = self.rows.sayings.take()
         if called is not None:
             self.put_batch(SAID, -1, called, False)
@@ -218,11 +227,19 @@ class RowSource(Sink):
         """Put the topic names that an exchange has taught."""
         self.rows.learn(item, item.response_ns or item.request_ns)
 
+    def enter(self, number: int) -> None:
+        """Note that the next packets are those of another capture."""
+        if self.origins is not None:
+            self.origins.marks.enter(number, self.taker.count)
+
     def run(self, opened: Opened, until: int = FOREVER, before_end: Callable[[], None] = lambda: None) -> None:
         """Make rows of packets up to a moment (ns). Where there are none after that, connections still open are ended.
         before_end: called when all packets were read, before that.
         """
         with contextlib.closing(opened(self.engine, self.new_reader)) as packets:
+            if self.origins is not None:
+                self.origins.begin(packets.captures)
+                packets.entered = self.enter
             packets.run(until)
         self.flush(last=True)
         before_end()

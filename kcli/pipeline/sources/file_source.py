@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.jsontext import loads
-from kcli.pipeline.sources.pushdown import Test, split
-from kcli.pipeline.storage import CAPTURES, StoredFile, gather
+from kcli.pipeline.series import SETTLE, settled
+from kcli.pipeline.sources.pushdown import Comparison, split
+from kcli.pipeline.storage import CAPTURES, Place, StoredFile, gather
 
 try:
-    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+    from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 except ModuleNotFoundError:
     require("a data source of kcli", "spark")
     raise
@@ -60,16 +62,23 @@ class KcliSource(DataSource):
                 raise UsageError(f"{name}: no such column of {self.name()} (there are: {', '.join(known)})")
         return [(name, known[name]) for name in wanted]
 
-    def files(self) -> list[StoredFile]:
-        """Return the files of the option `path`. Raises UsageError without it, InputError: no such file."""
+    def paths(self) -> list[str]:
+        """Return the paths of the options `path` and `paths`. UsageError: there is none."""
         path, paths = self.options.get("path"), self.options.get("paths")
         if not path and not paths:
             raise UsageError(f"{self.name()} needs a path: .load(path)")
-        return gather([each for text in (path, paths) if text for each in listed(text)], self.suffixes)
+        return [each for text in (path, paths) if text for each in listed(text)]
+
+    def files(self) -> list[StoredFile]:
+        """Return the files behind the paths. UsageError: there is no path. InputError: no such file."""
+        return gather(self.paths(), self.suffixes)
 
     def reader(self, schema: Any) -> FileReader:
         names = [field.name for field in schema.fields]
         return (FilteringReader if self.options.get("pushdown") == "true" else FileReader)(self, names)
+
+    def streamReader(self, schema: Any) -> StreamReader:  # noqa: N802 - the API's name
+        return StreamReader(self, [field.name for field in schema.fields])
 
     # For subclasses
 
@@ -80,6 +89,27 @@ class KcliSource(DataSource):
     def rows(self, task: Any, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a task, all columns; a column that is not wanted may be None."""
         raise NotImplementedError
+
+    def batches(self, task: Any, wanted: Sequence[str], condition: Any) -> Iterator[Any] | None:
+        """Return the rows of a task as record batches, with the wanted columns and others; None: `rows` has them.
+
+        condition: a pyarrow.dataset.Expression that rows may be left out by; None: there is none.
+        """
+        return None
+
+    def position(self) -> dict[str, Any]:
+        """Return how far a stream can read now: the files that nobody writes any more."""
+        settle = float(self.options.get("settle", SETTLE))
+        return {"files": sorted(file.uri for file in settled(self.files(), time.time(), settle))}
+
+    def inputs_between(self, start: dict[str, Any], end: dict[str, Any]) -> list[Any]:
+        """Return the input of each task for what came between two positions."""
+        before = set(start.get("files", ()))
+        return self.tasks_of_new([uri for uri in end["files"] if uri not in before])
+
+    def tasks_of_new(self, uris: Sequence[str]) -> list[Any]:
+        """Return the input of each task for new files."""
+        return [Place(uri).stored(Place(uri).info()) for uri in uris]
 
 
 def listed(text: str) -> list[str]:
@@ -97,7 +127,7 @@ class FileReader(DataSourceReader):
 
     def __init__(self, source: KcliSource, wanted: Sequence[str]) -> None:
         self.source, self.wanted = source, list(wanted)
-        self.tests: list[Test] = []
+        self.tests: list[Comparison] = []
         self.filtered: set[str] = set()
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -106,6 +136,19 @@ class FileReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         if partition.value is None:
             return
+        kinds = dict(self.source.columns)
+        condition = condition_of(self.tests, self.source.columns)
+        made = self.source.batches(partition.value, sorted({*self.wanted, *self.filtered}), condition)
+        if made is None:
+            yield from self.read_rows(partition)
+            return
+        for batch in made:
+            for each in passing(batch, condition):
+                arrays = [each.column(name).cast(arrow_type(kinds[name])) for name in self.wanted]
+                yield record_batch(arrays, self.wanted, each.num_rows)
+
+    def read_rows(self, partition: InputPartition) -> Iterator[Any]:
+        """Read a task of a source of rows."""
         rows: list[tuple[Any, ...]] = []
         tests = self.tests
         for row in self.source.rows(partition.value, frozenset(self.wanted) | self.filtered):
@@ -134,8 +177,71 @@ class FilteringReader(FileReader):
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - the API's name
         names = [name for name, _ in self.source.columns]
         self.tests, rest = split(filters, names)
-        self.filtered = {names[test.index] for test in self.tests if hasattr(test, "index")}
+        self.filtered = {names[test.index] for test in self.tests}
         return rest
+
+
+class StreamReader(DataSourceStreamReader):
+    """Reads what is new since the batch before. Positions are what the source says of itself."""
+
+    def __init__(self, source: KcliSource, wanted: Sequence[str]) -> None:
+        self.source, self.inner = source, FileReader(source, wanted)
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - the API's name
+        return {}
+
+    def latestOffset(self, *_: Any) -> dict[str, Any]:  # noqa: N802 - the API's name
+        return self.source.position()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        return [Input(each) for each in self.source.inputs_between(start, end)] or [Input(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return self.inner.read(partition)
+
+
+def record_batch(arrays: list[Any], names: Sequence[str], count: int) -> Any:
+    """Return a record batch of columns, of which there may be none."""
+    import pyarrow
+
+    if arrays:
+        return pyarrow.record_batch(arrays, names=list(names))
+    return pyarrow.RecordBatch.from_struct_array(pyarrow.array([{}] * count, pyarrow.struct([])))
+
+
+def passing(batch: Any, condition: Any) -> list[Any]:
+    """Return the rows of a batch for which a condition holds."""
+    import pyarrow
+
+    if condition is None:
+        return [batch]
+    return list(pyarrow.Table.from_batches([batch]).filter(condition).to_batches())
+
+
+def plain_arrays(batch: Any) -> Any:
+    """Return a copy of a batch, whose texts may lie in memory that is used again, without dictionaries."""
+    import numpy
+    import pyarrow
+
+    copy = batch.take(pyarrow.array(numpy.arange(batch.num_rows)))
+    kinds = [
+        field.with_type(field.type.value_type) if pyarrow.types.is_dictionary(field.type) else field
+        for field in copy.schema
+    ]
+    columns = [column.cast(field.type) for column, field in zip(copy.columns, kinds, strict=True)]
+    return pyarrow.record_batch(columns, schema=pyarrow.schema(kinds))
+
+
+def condition_of(tests: Sequence[Comparison], columns: Sequence[Column]) -> Any:
+    """Return tests of rows as one condition of columns; None: there is none."""
+    import pyarrow.compute
+
+    made = None
+    for test in tests:
+        name, kind = columns[test.index]
+        found = test.of_column(pyarrow.compute.field(name), arrow_type(kind))
+        made = found if made is None else made & found
+    return made
 
 
 def arrow_type(kind: str) -> Any:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-Test = Callable[[tuple[Any, ...]], bool]
-
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "EqualTo": operator.eq,
     "GreaterThan": operator.gt,
@@ -29,6 +27,16 @@ class Comparison:
         found = found.decode() if isinstance(found, bytes) and isinstance(self.value, str) else found
         return found is not None and self.compare(found, self.value)
 
+    def of_column(self, column: Any, kind: Any) -> Any:
+        """Return the same as a condition of a column (pyarrow.compute.Expression) of that type."""
+        import pyarrow
+
+        if self.compare is is_there:
+            return column.is_valid()
+        if self.compare is is_member:
+            return column.isin(pyarrow.array(self.value, kind))
+        return self.compare(column, pyarrow.scalar(self.value, kind))
+
 
 def is_member(found: Any, values: Sequence[Any]) -> bool:
     return found in values
@@ -38,9 +46,9 @@ def is_there(found: Any, _nothing: Any) -> bool:
     return found is not None
 
 
-def split(filters: Iterable[Any], columns: Sequence[str]) -> tuple[list[Test], list[Any]]:
+def split(filters: Iterable[Any], columns: Sequence[str]) -> tuple[list[Comparison], list[Any]]:
     """Split filters into (those that can be judged here, those that Spark has to)."""
-    tests: list[Test] = []
+    tests: list[Comparison] = []
     rest: list[Any] = []
     for each in filters:
         test = test_of(each, columns)
@@ -51,7 +59,7 @@ def split(filters: Iterable[Any], columns: Sequence[str]) -> tuple[list[Test], l
     return tests, rest
 
 
-def test_of(each: Any, columns: Sequence[str]) -> Test | None:
+def test_of(each: Any, columns: Sequence[str]) -> Comparison | None:
     name = type(each).__name__
     path: tuple[str, ...] = getattr(each, "attribute", ())
     if len(path) != 1 or path[0] not in columns:

@@ -1,18 +1,16 @@
-"""Captures as data sources: packets as they are, and exchanges put together out of all files."""
+"""Captures as a data source: packets as they are."""
 
 from __future__ import annotations
 
 import contextlib
 import ipaddress
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kcli.errors import InputError
 from kcli.pipeline.packets.ranges import Range, RangeSource, cut
-from kcli.pipeline.schemas import spark_columns
-from kcli.pipeline.sources.file_source import KcliSource, shows_secrets
-from kcli.pipeline.tables import TABLES
+from kcli.pipeline.sources.file_source import KcliSource
+from kcli.pipeline.storage import StoredFile
 
 LARGEST = 1 << 62
 LARGEST_INT = (1 << 31) - 1  # of Spark: a damaged header may say more
@@ -31,8 +29,15 @@ class PacketSource(KcliSource):
         return "kcli.packets"
 
     def inputs(self) -> list[Any]:
+        return self.ranges(self.files())
+
+    def tasks_of_new(self, uris: Sequence[str]) -> list[Any]:
+        return self.ranges(super().tasks_of_new(uris))
+
+    def ranges(self, files: Sequence[StoredFile]) -> list[Any]:
+        """Return the ranges of files, a task each."""
         size = int(self.options.get("rangeBytes", 128 << 20))
-        return [part for file in self.files() for part in cut(file, size)]
+        return [part for file in files for part in cut(file, size)]
 
     def rows(self, task: Range, wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
         from kcli.core.capture.packet_shuffle import Scatter
@@ -81,57 +86,3 @@ def end_text(high: int, low: int, port: int, version: int) -> str:
     if version == 4:
         return f"{ipaddress.IPv4Address(low)}:{port}"
     return f"[{ipaddress.IPv6Address(high << 64 | low)}]:{port}"
-
-
-class ExchangeSource(KcliSource):
-    """A row for each exchange, with the columns of the pipeline's table. Every task reads all files, for its
-    connections."""
-
-    columns = spark_columns(TABLES["exchanges"])
-
-    @classmethod
-    def name(cls) -> str:
-        return "kcli.exchanges"
-
-    def inputs(self) -> list[Any]:
-        files = self.files()
-        shares = int(self.options.get("shares", min(16, max(1, sum(file.size for file in files) >> 25))))
-        return [([file.uri for file in files], share, shares) for share in range(shares)]
-
-    def rows(self, task: tuple[list[str], int, int], wanted: frozenset[str]) -> Iterator[tuple[Any, ...]]:
-        from kcli.pipeline.packets.reading import Reading
-        from kcli.pipeline.packets.shuffle import gather_share
-        from kcli.pipeline.rows.row_source import RowSource
-
-        uris, share, shares = task
-        rows: list[tuple[Any, ...]] = []
-        ports = tuple(int(port) for port in self.options.get("port", "").split(",") if port)
-        with tempfile.TemporaryDirectory(prefix="kcli-share-") as folder:
-            staged, problems = gather_share(uris, share, shares, folder)
-            secrets = shows_secrets(self.options)
-            options: dict[str, Any] = {"ports": ports, "dialect": self.options.get("schema"), "secrets": secrets}
-
-            def put_batch(table: str, _day: int, batch: Any, _nameless: bool) -> None:
-                if table == "exchanges":
-                    rows.extend(rows_of(batch))
-
-            source = RowSource(lambda *_row: None, EXCHANGES, put_batch, **options)
-            slices = [each.whole for each in staged]
-            with contextlib.closing(Reading(source.engine, source.new_reader, slices)) as reading:
-                for _ in reading.pieces():
-                    yield from rows
-                    rows.clear()
-            source.engine.finish()
-            source.flush(last=True)
-            yield from rows
-        if problems and self.options.get("damage") == "fail":
-            raise InputError(problems[0])
-
-
-EXCHANGES = frozenset({"exchanges"})
-
-
-def rows_of(batch: Any) -> Iterator[tuple[Any, ...]]:
-    """Return the rows of a record batch, times in microseconds since 1970."""
-    times = batch.column("timestamp").view("int64")
-    return zip(times.to_pylist(), *(each.to_pylist() for each in batch.columns[1:]), strict=True)

@@ -157,6 +157,14 @@ def test_a_data_frame() -> None:
         capture.to_arrow()
 
 
+def test_integers_of_a_data_frame_stay_integers_beside_events() -> None:
+    pytest.importorskip("pandas")
+    frame = kcli.read_capture(DATA / "snaplen-96.pcap").to_pandas()
+    assert frame["event"].notna().any()
+    kinds = {name: str(frame[name].dtype) for name in ("api_version", "correlation_id", "response_bytes", "latency_ms")}
+    assert list(kinds.values()) == ["Int16", "Int32", "Int64", "float64"]
+
+
 @pytest.mark.parametrize("name", ["pyarrow", "numpy"])
 def test_without_its_libraries_it_says_what_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)

@@ -30,10 +30,10 @@ from kcli.pipeline.holding import HeldError
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
-from kcli.pipeline.schemas import arrow_schema
+from kcli.pipeline.schemas import arrow_schema, filed_schema
 from kcli.pipeline.storage import Place
-from kcli.pipeline.tables import TABLES
-from kcli.pipeline.writing import TableWriter, stored_schema
+from kcli.pipeline.tables import FILED, TABLES
+from kcli.pipeline.writing import TableWriter, stored_schema, written_schema
 from kcli.report.fleet import ask_here
 from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine
@@ -53,7 +53,7 @@ def sql(path: Path, query: str) -> list[dict[str, Any]]:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the tables that are written by hand."""
-    monkeypatch.setattr(delta, "TABLES", {name: TABLES[name] for name in OF_RUNS})
+    monkeypatch.setattr(delta, "FILED", {name: FILED[name] for name in OF_RUNS})
 
 
 def written(journal: Journal) -> Entry:
@@ -240,19 +240,23 @@ def test_runs_that_are_none_of_kclis_are_one_line(output: Path) -> None:
         shutil.rmtree(output)
 
 
+def forget_schemas() -> None:
+    for known in (stored_schema, arrow_schema, written_schema, filed_schema):
+        known.cache_clear()
+
+
 @pytest.mark.usefixtures("few")
 def test_a_later_column_is_null_in_older_rows(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For readers of the table, and of the version before."""
     whole = TABLES["clients"]
     with monkeypatch.context() as older:
-        older.setitem(TABLES, "clients", replace(whole, columns=whole.columns[:-1]))
-        older.setattr(delta, "TABLES", {name: TABLES[name] for name in OF_RUNS})
-        stored_schema.cache_clear()
-        arrow_schema.cache_clear()
+        for tables in (TABLES, FILED):
+            older.setitem(tables, "clients", replace(whole, columns=whole.columns[:-1]))
+        older.setattr(delta, "FILED", {name: FILED[name] for name in OF_RUNS})
+        forget_schemas()
         commit_one(output)
         held = DeltaTable(output / "clients").to_pyarrow_dataset()
-    stored_schema.cache_clear()
-    arrow_schema.cache_clear()
+    forget_schemas()
     commit_one(output)
     column = whole.names[-1]
     assert column not in held.schema.names

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,16 +11,9 @@ pytest.importorskip("pyspark")
 from pyspark.sql.datasource import EqualTo
 
 from kcli.errors import UsageError
-from kcli.pipeline.sources.file_source import FilteringReader, arrow_type
-from kcli.pipeline.sources.source_captures import ExchangeSource
+from kcli.pipeline.sources.file_source import arrow_type
 from kcli.pipeline.sources.source_logs import SnapshotSource
-
-
-def read(source: Any, *filters: Any) -> list[dict[str, Any]]:
-    """All rows, as Spark would have them read."""
-    reader = FilteringReader(source, [name for name, _ in source.chosen()])
-    assert not list(reader.pushFilters(list(filters)))
-    return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+from tests.pipeline.sources.reading import ExchangeSource, read
 
 
 def test_columns_that_are_asked_for(samples: Path) -> None:

@@ -11,9 +11,9 @@ pytest.importorskip("pyspark")
 from kcli.capture.api import read_capture
 from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError
-from kcli.pipeline.sources.source_captures import ExchangeSource, PacketSource
+from kcli.pipeline.sources.source_captures import PacketSource
 from tests.capture.wires import Packet, packets_of, pcap
-from tests.pipeline.sources.test_file_source import read
+from tests.pipeline.sources.reading import ExchangeSource, read
 
 
 @pytest.mark.parametrize("name", ["kcat-codecs.pcap", "ipv6.pcapng"])

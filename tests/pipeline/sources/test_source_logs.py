@@ -15,7 +15,7 @@ from kcli.cli.main import main
 from kcli.errors import InputError
 from kcli.pipeline.sources.source_logs import SegmentSource, SnapshotSource, folder_of
 from kcli.records import build_batch
-from tests.pipeline.sources.test_file_source import read
+from tests.pipeline.sources.reading import read
 
 
 def printed(words: list[str], capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:

@@ -1,0 +1,70 @@
+"""The columns that say where rows come from: the capture, its host and cluster, and the run that read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from kcli.capture.io.file_marks import FileMarks
+from kcli.errors import UsageError
+from kcli.tables.arrays import integers, numbered
+
+GROUPS = ("cluster", "host")  # of the pattern, in the order of the columns
+
+
+def origin_pattern(text: str | None) -> re.Pattern[str] | None:
+    """Compile what says hosts and clusters by the paths of captures. UsageError: it is no such pattern."""
+    if text is None:
+        return None
+    try:
+        made = re.compile(text)
+    except re.error as error:
+        raise UsageError(f"--origin {text}: {error}") from None
+    if made.groupindex.keys().isdisjoint(GROUPS):
+        raise UsageError(f"--origin {text}: it has no group named host or cluster, as in '(?P<host>[^/]+)/[^/]+$'")
+    return made
+
+
+def named_in(uri: str, pattern: re.Pattern[str] | None) -> tuple[str | None, str | None]:
+    """Return the cluster and the host that a capture's path says."""
+    found = None if pattern is None else pattern.search(uri.partition("?")[0])
+    said = {} if found is None else found.groupdict()
+    return said.get("cluster"), said.get("host")
+
+
+class Origins:
+    """Knows the capture of each row, while several are read as one.
+
+    run: its number, if there is one. pattern: see `origin_pattern`.
+    """
+
+    def __init__(self, run: int | None, pattern: str | None = None) -> None:
+        self.run, self.pattern = run, origin_pattern(pattern)
+        self.marks = FileMarks()
+        self.of_files: list[tuple[list[str | None], Any]] = []
+
+    def begin(self, captures: Sequence[str]) -> None:
+        """Take the URIs of the captures by their numbers."""
+        import numpy
+
+        found: list[tuple[str | None, ...]] = [(*named_in(uri, self.pattern), uri) for uri in captures]
+        self.said = found or [(None,) * 3]
+        for values in zip(*self.said, strict=True):  # a dictionary has each once
+            places: dict[str | None, int] = {}
+            of_file = numpy.array([places.setdefault(value, len(places)) for value in values])
+            self.of_files.append(([*places], of_file))
+
+    def row(self) -> tuple[Any, ...]:
+        """Return the values for a row of what is read now, in the order of the columns."""
+        return (*self.said[self.marks.number], self.run)
+
+    def arrays(self, count: int) -> list[Any]:
+        """Return the columns for the next `count` rows of exchanges."""
+        import numpy
+
+        numbers = self.marks.numbers(count)
+        texts = [numbered(values, of_file[numbers]).dictionary() for values, of_file in self.of_files]
+        known = self.run is not None
+        runs = integers(numpy.full(count, self.run if known else 0), "int64", numpy.full(count, not known))
+        return [*texts, runs]
