@@ -76,7 +76,7 @@ def test_what_is_asked_for_is_what_comes(chosen: dict[str, Any]) -> None:
         assert "errors" not in chosen or x.errors
         assert "client_id" not in chosen or x.client_id == chosen["client_id"]
     if "slower_than" in chosen or "latency" in chosen.get("where", ""):
-        assert {x.latency_ms > 20 for x in found} == {True}
+        assert min(x.latency_ms or 0 for x in found) > 20
     whole = len(list(read_capture(TXN)))
     assert len(found) < whole or chosen == {"ports": 21000}
     assert chosen == {"ports": [1]} or found
