@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from kcli.pipeline import writing
-from kcli.pipeline.schemas import arrow_schema
+from kcli.pipeline.schemas import filed_schema
 from kcli.pipeline.writing import TableWriter, Written, day_of, stored_schema
 from tests.pipeline.outputs import filled
 
@@ -30,7 +30,7 @@ def test_a_file_for_each_day(tmp_path: Path) -> None:
         Written("undecodable", "1970-01-02", "undecodable/date=1970-01-02/x.parquet", 1),
     ]
     table = pyarrow.parquet.read_table(tmp_path / "undecodable/date=1970-01-01/x.parquet", partitioning=None)
-    assert table.schema.equals(arrow_schema("undecodable"))
+    assert table.schema.equals(filed_schema("undecodable"))
     schema = pyarrow.parquet.read_schema(tmp_path / "undecodable/date=1970-01-01/x.parquet")
     assert schema.field("sender").metadata[b"comment"] == b"client or server"
     assert table.num_rows == 3
