@@ -83,6 +83,7 @@ class LiveView:
         self._reading: asyncio.Task[None] | None = None
         self._failure: OSError | None = None
         self.left_out = 0  # bytes
+        self.has_begun = False
 
     @property
     def is_over(self) -> bool:
@@ -119,9 +120,12 @@ class LiveView:
             except OSError as error:
                 self._failure = error
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Wait until it has shown everything. OSError: what `shown` raised."""
         assert self.process.stdin is not None
+        if kind is not None and not self.has_begun:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.kill()  # it would add a line about the capture that never began
         self.process.stdin.close()
         if self._reading is not None:
             await self._reading
@@ -134,6 +138,7 @@ class LiveView:
     def write(self, data: bytes) -> None:
         """Show what these blocks of a pcapng file hold. Nothing, where nobody looks any more."""
         assert self.process.stdin is not None
+        self.has_begun = True
         transport = self.process.stdin.transport
         if transport.is_closing():
             return
