@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import zlib
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kcli.core.records import batches as core
@@ -43,11 +44,11 @@ VARINT, VARLONG = Zigzag(32), Zigzag(64)
 
 
 class RefusedError(KcliError):
-    """Records that are not taken, with Kafka's name for why."""
+    """Records that are not taken, with Kafka's name for why. records: what is wrong with single ones, by number."""
 
-    def __init__(self, error: str, text: str) -> None:
+    def __init__(self, error: str, text: str, records: Mapping[int, str] | None = None) -> None:
         super().__init__(text)
-        self.error = error
+        self.error, self.records = error, records or {}
 
 
 class TimeLimits(NamedTuple):
@@ -60,6 +61,14 @@ class TimeLimits(NamedTuple):
     def takes(self, earliest: int, latest: int) -> bool:
         """Return whether records between these times are taken."""
         return self.now - self.before <= earliest <= latest <= self.now + self.after
+
+    def fault(self, timestamp: int) -> str:
+        """Say why a timestamp is not taken, "" where it is."""
+        if self.takes(timestamp, timestamp):
+            return ""
+        late = timestamp > self.now + self.after
+        far = f"at most {self.after} ms ahead" if late else f"at most {self.before} ms behind"
+        return f"timestamp {timestamp}: {far} of {self.now} expected"
 
 
 def accepted(
@@ -158,9 +167,10 @@ def count_problem(batch: Batch) -> str:
 
 def check_keys(batch: Batch) -> None:
     """Refuse a record without a key, which a compacted topic can't keep. RefusedError."""
-    at = next((number for number, each in enumerate(batch.records()) if each.key is None), None)
-    if at is not None:
-        raise RefusedError("INVALID_RECORD", f"records[{at}]: a compacted topic cannot accept a message without key")
+    said = "a compacted topic cannot accept a message without key"
+    lacking = [number for number, each in enumerate(batch.records()) if each.key is None]
+    if lacking:
+        raise RefusedError("INVALID_RECORD", f"records[{lacking[0]}]: {said}", dict.fromkeys(lacking, said))
 
 
 def check_records(batch: Batch, times: TimeLimits | None) -> None:
@@ -181,11 +191,9 @@ def check_records(batch: Batch, times: TimeLimits | None) -> None:
         raise RefusedError("INVALID_RECORD", fault)
     earliest, latest = earliest + batch.base_timestamp, latest + batch.base_timestamp
     if times is not None and not times.takes(earliest, latest) and not batch.is_append_time:
-        late = latest > times.now + times.after
-        far = f"at most {times.after} ms ahead" if late else f"at most {times.before} ms behind"
-        raise RefusedError(
-            "INVALID_TIMESTAMP", f"timestamp {latest if late else earliest}: {far} of {times.now} expected"
-        )
+        found = {number: times.fault(each.timestamp) for number, each in enumerate(batch.records())}
+        wrong = {number: text for number, text in found.items() if text}
+        raise RefusedError("INVALID_TIMESTAMP", times.fault(latest) or times.fault(earliest), wrong)
     if batch.codec and not steady:
         raise RefusedError("UNKNOWN_SERVER_ERROR", "offset deltas that do not run on from 0 in a compressed batch")
 

@@ -10,6 +10,7 @@
 * acks 0 has no answer: when something fails the connection is closed, so that the client notices. 1 and -1 mean the
   same here, since the leader's log is the only one.
 * INVALID_TOPIC_EXCEPTION for internal topics, except from a client that calls itself __admin_client (ReplicaManager).
+* From v8 on INVALID_RECORD and INVALID_TIMESTAMP name the records that are wrong (KIP-467).
 * NOT_LEADER_OR_FOLLOWER names the leader, and where it is, from v10 on.
 """
 
@@ -73,11 +74,20 @@ def topic_row(request: Request, data: dict[str, Any], hints: Hints) -> dict[str,
         missing = request.denial(Resource.TOPIC, data["name"]) or missing
     parts = []
     for part in data["partitionData"]:
-        row = {"index": part["index"], "errorCode": 0, "baseOffset": -1, "logAppendTimeMs": -1, "logStartOffset": -1}
+        row: dict[str, Any] = {
+            "index": part["index"],
+            "errorCode": 0,
+            "baseOffset": -1,
+            "logAppendTimeMs": -1,
+            "logStartOffset": -1,
+        }
         try:
             row.update(partition_row(request, topic, part, hints, row) if topic else {"errorCode": missing})
         except RefusedError as refused:
             row.update(errorCode=error_code(refused.error), errorMessage=str(refused))
+            row["recordErrors"] = [
+                {"batchIndex": number, "batchIndexErrorMessage": text} for number, text in refused.records.items()
+            ]
         except OSError as error:
             request.services.note(f"{data.get('name') or data.get('topicId')}-{part['index']}: {error.strerror}")
             row.update(errorCode=error_code("KAFKA_STORAGE_ERROR"), errorMessage=error.strerror)

@@ -265,6 +265,15 @@ def test_records_that_a_topic_does_not_take() -> None:
             row = await talk.produce("compacted", keyless)
             assert error_name(row["errorCode"]) == "INVALID_RECORD" and "records[1]" in row["errorMessage"]
             assert (await talk.produce("compacted", build_batch([(now, b"k", None, ())])))["errorCode"] == 0
+            rows = [(now, key, b"v", ()) for key in (b"k", None, b"k", None)]
+            wrong = (await talk.produce("compacted", build_batch(rows)))["recordErrors"]
+            assert [each["batchIndex"] for each in wrong] == [1, 3] and "without key" in wrong[0][
+                "batchIndexErrorMessage"
+            ]
+            times = (now, now + 2 * 3_600_000)
+            row = await talk.produce("compacted", build_batch([(each, b"k", b"v", ()) for each in times]))
+            assert error_name(row["errorCode"]) == "INVALID_TIMESTAMP"
+            assert [each["batchIndex"] for each in row["recordErrors"]] == [1]
             limits = {"message.timestamp.after.max.ms": "60000", "message.timestamp.before.max.ms": "90000"}
             talk.broker.create_topic("timely", configs=limits)
             for ahead, code in ((50_000, 0), (70_000, 32), (-80_000, 0), (-100_000, 32)):
