@@ -16,12 +16,14 @@ from kcli.broker.configs import (
     DEFAULT,
     OF_KCLI,
     OWN_TOPIC,
+    STATIC,
     TOPIC,
     Config,
     Kind,
     TopicConfigs,
     Value,
 )
+from kcli.broker.metadata.log import PROTOCOLS
 from kcli.broker.request import Request
 from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, LOGGERS, TABLES, TOPICS
 from kcli.broker.security.acls import CLUSTER_NAME, Operation, Resource
@@ -31,6 +33,7 @@ UNKNOWN = Kind(0, "unknown", str)
 FORMER = Kind(2, "string", str)
 OF_LOGGER, OF_METRICS, OF_GROUP = 6, 7, 8
 NAMES = {"node.id", "broker.id"}
+LISTENERS = {"listeners", "advertised.listeners"}
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -116,8 +119,17 @@ def broker_configs(request: Request, name: str) -> Iterator[dict[str, Any]]:
         values = list(request.configs.values(key, name))
         if key in NAMES:
             values = [Value(key, name, values[0].source)]
+        elif key in LISTENERS and key not in request.configs.static:
+            values = [Value(key, listener(request), STATIC)]
         if key not in OF_KCLI or values[0].source != DEFAULT:
             yield row(request, config, values)
+
+
+def listener(request: Request) -> str:
+    """Return where the broker listens: a real one has it in its configuration."""
+    here = next(each for each in request.endpoints() if each["nodeId"] == request.node.id)
+    host = f"[{here['host']}]" if ":" in here["host"] else here["host"]
+    return f"{PROTOCOLS[request.services.security.protocol]}://{host}:{here['port']}"
 
 
 def unknown(name: str) -> Config:

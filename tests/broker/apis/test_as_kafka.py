@@ -134,7 +134,10 @@ def test_configs_are_described_with_where_they_come_from() -> None:
     async def work() -> None:
         async with talking(config={"log.retention.hours": "2"}, topic="t") as talk:
             assert len(await described(talk, 2, "t")) == 37
-            assert len(await described(talk, 4, "1")) == 350
+            broker = await described(talk, 4, "1")
+            assert len(broker) == 350
+            assert broker["advertised.listeners"]["value"] == f"PLAINTEXT://{talk.broker.bootstrap}"
+            assert broker["listeners"]["configSource"] == 4
             assert list(await described(talk, 4, "")) == ["min.insync.replicas"]
             assert (await described(talk, 2, "t"))["retention.ms"]["value"] == str(2 * 3600 * 1000)
             await talk(keys.INCREMENTAL_ALTER_CONFIGS, 1, altered(4, "", "log.retention.ms", 0, "5000"))
