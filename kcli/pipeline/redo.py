@@ -8,25 +8,26 @@ their own.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import dropwhile
 from typing import Any
 
-from kcli.capture.io.files import FileCursor
-from kcli.errors import InputError
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.journal import Journal, fingerprint
-from kcli.pipeline.packets.ranges import RangeFile
+from kcli.pipeline.packets.shuffle import ShuffledRange
 from kcli.pipeline.storage import Place, StoredFile
 
 Marked = tuple[StoredFile, str]  # a capture and its fingerprint
 
 
 class LateError(Exception):
-    """A run has read packets of connections that earlier runs had read further."""
+    """A run has read packets of connections that earlier runs had read further. firsts: see `first_times`."""
+
+    def __init__(self, firsts: Mapping[str, int]) -> None:
+        super().__init__()
+        self.firsts = firsts
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,13 @@ def from_run_on(journal: Journal, runs: Iterable[int]) -> list[Entry]:
     return list(dropwhile(lambda entry: entry.run not in wanted, journal.entries))
 
 
-def first_time(files: Sequence[StoredFile]) -> int | None:
-    """Return when the first packet of captures came (ns); None: there is none."""
-    from kcli.core.capture.packets import PacketReader
-
-    found = []
-    for file in files:
-        with contextlib.suppress(InputError, OSError):
-            found.append(FileCursor(file.uri, 0, PacketReader, RangeFile).first)
-    return min((each for each in found if each), default=None)
+def first_times(scattered: Iterable[ShuffledRange]) -> dict[str, int]:
+    """Return when the first packet of each capture that has one came (ns), by its URI."""
+    found: dict[str, int] = {}
+    for each in scattered:
+        if each.first_ns:
+            found[each.taken.uri] = min(each.first_ns, found.get(each.taken.uri, each.first_ns))
+    return found
 
 
 def again(journal: Journal, redone: Sequence[Entry], fresh: Sequence[Marked], without: Sequence[str] = ()) -> Task:
@@ -97,14 +96,15 @@ def unchanged(read: dict[str, Any]) -> StoredFile | None:
         return None
 
 
-def is_late(context: RunContext, files: Sequence[StoredFile], untouched: set[str]) -> bool:
+def is_late(context: RunContext, firsts: Mapping[str, int], untouched: set[str]) -> bool:
     """Return whether a run that has been decoded has rows of connections that earlier runs had read further.
 
-    untouched: connections of which it has rows, and no packet.
+    firsts: see `first_times`. untouched: connections of which it has rows, and no packet.
     """
     journal = context.journal
-    first = first_time(files) if journal.entries else None
-    earlier = since(journal, first) if first is not None else []
+    earlier = since(journal, min(firsts.values())) if firsts else []
+    if not earlier:
+        return False
     uris = [uri for entry in earlier for uri in journal.files_of(entry, "connection_sums")]
     read = connections(context.own_files("connection_sums")) - untouched
     return not read.isdisjoint(connections(uris))
@@ -117,6 +117,6 @@ def connections(uris: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for uri in uris:
         with Place(uri).open() as file:
-            names = pyarrow.parquet.read_table(file, columns=["connection"]).column(0)
+            names = pyarrow.parquet.ParquetFile(file).read(["connection"]).column(0)
             found.update(names.unique().to_pylist())
     return found

@@ -13,7 +13,7 @@ from kcli.pipeline.journal import Journal, fingerprint
 from kcli.pipeline.lineage import put_lineage
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.shuffle import ShuffledRange
-from kcli.pipeline.redo import LateError, Marked, Task, again, first_time, from_run_on, is_late, since, unchanged
+from kcli.pipeline.redo import LateError, Marked, Task, again, first_times, from_run_on, is_late, since, unchanged
 from kcli.pipeline.rows.naming import TopicNames, texts_of
 from kcli.pipeline.stages import Stages
 from kcli.pipeline.storage import Place, StoredFile, gather
@@ -80,10 +80,10 @@ def run_held(engine: Engine, inputs: Sequence[str], options: Options, progress: 
     if task.files:
         try:
             summary = run_files(engine, journal, task, options, progress)
-        except LateError:
+        except LateError as late:
             journal = Journal(options.output, options.table_format)
             journal.recover()
-            first = first_time([file for file, _ in new]) or 0
+            first = min((late.firsts[file.uri] for file, _ in new if file.uri in late.firsts), default=0)
             earlier = max(since(journal, first), from_run_on(journal, runs), key=len)
             task = again(journal, earlier, new)
             summary = run_files(engine, journal, task, options, progress, final=True)
@@ -122,8 +122,9 @@ def run_files(
     names = TopicNames(context)
     stages = Stages(context, names)
     scattered, decoded = stages.read(files)
-    if not final and is_late(context, files, stages.untouched):
-        raise LateError
+    firsts = first_times(scattered)
+    if not final and is_late(context, firsts, stages.untouched):
+        raise LateError(firsts)
     names.name(decoded)
     put_lineage(context, scattered, decoded)
     derive_tables(context, names)

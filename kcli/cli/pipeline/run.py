@@ -112,7 +112,7 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     from kcli.pipeline.holding import holding
     from kcli.pipeline.rows.origins import origin_pattern
     from kcli.pipeline.series import series_pattern
-    from kcli.pipeline.storage import gather
+    from kcli.pipeline.storage import CAPTURES, gather
 
     if options["metrics"] and not options["stream"]:
         raise UsageError("--metrics: --stream is missing: figures are of a pipeline that keeps running")
@@ -122,6 +122,9 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     series_pattern(options["series"])
     origin_pattern(options["origin"])
     files = gather(list(inputs))
+    if not files and not options["stream"]:
+        text = f"no capture in it (looked for names with {', '.join(CAPTURES)}, also numbered or packed)"
+        raise InputError(text, file=", ".join(inputs))
     if options["page"]:
         refuse_inputs(options["page"], [*inputs, *(file.uri for file in files)])
     size = sum(file.size for file in files)

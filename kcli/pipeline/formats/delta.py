@@ -151,7 +151,8 @@ def rows_in(place: Place) -> list[dict[str, Any]]:
 
     try:
         with place.open() as file:
-            rows: list[dict[str, Any]] = pyarrow.parquet.read_table(file, schema=schema_of(RUNS.columns)).to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
+            found = pyarrow.parquet.ParquetFile(file).read([each.name for each in RUNS.columns])
+        rows: list[dict[str, Any]] = found.cast(schema_of(RUNS.columns)).to_pylist()
+    except (pyarrow.ArrowException, ValueError, OSError) as error:
         raise InputError(f"not the runs of kcli pipeline: {error}", file=place.uri) from None
     return rows

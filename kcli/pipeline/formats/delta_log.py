@@ -58,7 +58,8 @@ class DeltaLog:
         import pyarrow
 
         with told(self.place.uri):
-            actions = pyarrow.table(self.handle.get_add_actions(flatten=True))
+            # Not by pyarrow.table, which imports pandas.
+            actions = pyarrow.RecordBatchReader.from_stream(self.handle.get_add_actions(flatten=True)).read_all()
         made = dict(zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
         for path in made:
             if not is_below(path):

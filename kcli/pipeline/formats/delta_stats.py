@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kcli.jsontext import dumps
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def stats_of(metadata: Any, names: Collection[str]) -> str:
@@ -14,15 +16,21 @@ def stats_of(metadata: Any, names: Collection[str]) -> str:
     made: dict[str, Any] = {"numRecords": metadata.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     for number in range(metadata.num_columns):
-        name = metadata.schema.column(number).path
+        column = metadata.schema.column(number)
+        name, is_time = column.path, column.logical_type.type == "TIMESTAMP"
         parts = [group.column(number).statistics for group in groups if group.num_rows]
         if name in names and parts:
-            made["minValues"][name] = value(min(each.min for each in parts))
-            made["maxValues"][name] = value(max(each.max for each in parts))
+            made["minValues"][name] = value(min(each.min_raw for each in parts), is_time)
+            made["maxValues"][name] = value(max(each.max_raw for each in parts), is_time)
             made["nullCount"][name] = 0
     return dumps(made)
 
 
-def value(given: Any) -> Any:
-    """Return a value as JSON has it."""
-    return f"{given:%Y-%m-%dT%H:%M:%S.%f}Z" if isinstance(given, datetime) else given
+def value(given: Any, is_time: bool) -> Any:
+    """Return a value as JSON has it, out of Parquet's: pyarrow's own makes times with pandas, which it imports for it.
+
+    is_time: it is microseconds since 1970.
+    """
+    if is_time:
+        return f"{EPOCH + timedelta(microseconds=given):%Y-%m-%dT%H:%M:%S.%f}Z"
+    return given.decode() if isinstance(given, bytes) else given

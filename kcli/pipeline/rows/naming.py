@@ -34,7 +34,7 @@ def names_in(uri: str) -> Names:
     import pyarrow.parquet
 
     with Place(uri).open() as file:
-        table = pyarrow.parquet.read_table(file).sort_by([("learnt_ns", "descending")])
+        table = pyarrow.parquet.ParquetFile(file).read().sort_by([("learnt_ns", "descending")])
     rows = (table.column(name).to_pylist() for name in ("topic_id", "topic", "learnt_ns"))
     return {topic_id: (name, since) for topic_id, name, since in zip(*rows, strict=True)}
 

@@ -51,6 +51,23 @@ def test_a_run_and_the_same_again(samples: Path, tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().err == ""
 
 
+def test_a_folder_without_captures_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "notes.txt").write_text("no capture")
+    words = ["--input", str(tmp_path / "in"), "--output", str(tmp_path / "out"), "--engine", "local"]
+    assert main(["pipeline", "run", *words]) == 3
+    assert "in: no capture in it (looked for names with .pcap, .pcapng, .cap, " in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_imports_no_pandas(samples: Path, tmp_path: Path) -> None:
+    """That takes longer than a small run."""
+    words = ["pipeline", "run", "--engine", "local", "--input", str(samples / "kcat-codecs.pcap"), "--output", "out"]
+    script = f"import sys; from kcli.cli import main; main.main({words!r}); sys.exit('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_damage_is_exit_3_and_the_rest_is_there(
     samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
