@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -22,8 +22,10 @@ from kcli.extras import require
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.entry import COMPACTED, HOME, Entry
 from kcli.pipeline.formats.delta_log import DeltaLog, location
+from kcli.pipeline.formats.delta_stats import EPOCH
 from kcli.pipeline.storage import Place, StoredFile
 from kcli.pipeline.tables import FILED, RUNS
+from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import schema_of
 from kcli.version import __version__
 
@@ -109,11 +111,21 @@ def row_of(entry: Entry, versions: Mapping[str, int]) -> dict[str, Any]:
     """Return a run as `runs` has it."""
     stats = dict(entry.stats)
     return {
-        "run": entry.run, "ended": datetime.fromisoformat(stats.pop("ended")), "exchanges": stats.pop("exchanges"),
+        "run": entry.run, "ended": microseconds(stats.pop("ended")), "exchanges": stats.pop("exchanges"),
         "captures": len(entry.inputs), "kcli": __version__, "in_place_of": dumps(entry.redone),
         "inputs": dumps(entry.inputs), "versions": dumps(versions),
         "state": dumps({name: getattr(entry, name) for name in KEPT} | {"stats": stats}),
     }  # fmt: skip
+
+
+def microseconds(text: str) -> int:
+    """Return an ISO 8601 time as microseconds since 1970."""
+    return (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
+
+
+def time_text(us: int) -> str:
+    """Return microseconds since 1970 as ISO 8601."""
+    return (EPOCH + timedelta(microseconds=us)).isoformat()
 
 
 def entry_of(row: Mapping[str, Any], uri: str) -> Entry:
@@ -121,8 +133,8 @@ def entry_of(row: Mapping[str, Any], uri: str) -> Entry:
     try:
         state = loads(row["state"], what="the state of a run")
         entry = Entry(row["run"], redone=loads(row["in_place_of"]), inputs=loads(row["inputs"]), **state)
-        entry.stats |= {"ended": row["ended"].isoformat(), "exchanges": row["exchanges"]}
-    except (TypeError, KeyError, AttributeError, InputError) as error:
+        entry.stats |= {"ended": time_text(row["ended"]), "exchanges": row["exchanges"]}
+    except (TypeError, KeyError, AttributeError, OverflowError, InputError) as error:
         raise InputError(f"not the runs of kcli pipeline: {error}", file=uri) from None
     return entry
 
@@ -141,7 +153,9 @@ def write_rows(place: Place, rows: list[dict[str, Any]]) -> None:
     import pyarrow.parquet
 
     with place.create() as file:
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows, schema_of(RUNS.columns)), file)
+        schema = schema_of(RUNS.columns)
+        made = batch_of_rows([[row[name] for name in schema.names] for row in rows], schema)
+        pyarrow.parquet.write_table(pyarrow.Table.from_batches([made]), file)
 
 
 def rows_in(place: Place) -> list[dict[str, Any]]:
@@ -152,7 +166,9 @@ def rows_in(place: Place) -> list[dict[str, Any]]:
     try:
         with place.open() as file:
             found = pyarrow.parquet.ParquetFile(file).read([each.name for each in RUNS.columns])
-        rows: list[dict[str, Any]] = found.cast(schema_of(RUNS.columns)).to_pylist()
+        found = found.cast(schema_of(RUNS.columns))
+        times = found.column("ended").cast(pyarrow.int64()).to_pylist()  # as instants, pyarrow imports pandas for them
+        rows: list[dict[str, Any]] = found.drop_columns(["ended"]).to_pylist()
     except (pyarrow.ArrowException, ValueError, OSError) as error:
         raise InputError(f"not the runs of kcli pipeline: {error}", file=place.uri) from None
-    return rows
+    return [row | {"ended": us} for row, us in zip(rows, times, strict=True)]
