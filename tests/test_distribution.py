@@ -1,20 +1,21 @@
-"""What a user installs: the sdist, the wheel built from it, and the wheel of a machine without a compiler."""
+"""What a user installs: the sdist, the wheel built from it, and the wheel of a machine without a compiler.
+
+The core is compiled once, in the checkout; the sdist has every file that it was made of."""
 
 from __future__ import annotations
 
-import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
 import kcli
-from tests.real import maven
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.timeout(900)
@@ -31,48 +32,53 @@ DECODED = (
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sdist of a clean copy of the checkout: nothing of it is there that git does not know."""
     copy, out = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("sdist")
+    for name in known_files():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_bytes((ROOT / name).read_bytes())
+    build("--sdist", copy, out)
+    return next(out.glob("kcli_kafka-*.tar.gz"))
+
+
+def known_files() -> list[str]:
+    """All files of the checkout that git knows or would take."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
         check=True,
     )
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            (copy / name).write_bytes((ROOT / name).read_bytes())
-    build("--sdist", copy, out)
-    return next(out.glob("kcli_kafka-*.tar.gz"))
+    return [name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
 
 
 @pytest.fixture(scope="module")
 def source(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist unpacked, its core in C, as Cython has translated the same sources in the checkout."""
     folder = tmp_path_factory.mktemp("source")
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
-    return next(folder.iterdir())
+    source = next(folder.iterdir())
+    take_over("*.c", source)
+    return source
 
 
 @pytest.fixture(scope="module")
-def wheel(source: Path) -> Path:
-    """Built from the sdist; taken from the cache where nothing that goes into it has changed."""
-    return built_once(source)
-
-
-def built_once(source: Path) -> Path:
-    """A wheel of these sources, of these tools and of this Python: compiling the core takes minutes."""
-    digest = hashlib.sha256(sys.version.encode())
-    inputs = [source / "setup.py", source / "pyproject.toml", source / "constraints.txt", source / "MANIFEST.in"]
-    for path in [*inputs, *sorted((source / "kcli").rglob("*")), *sorted((source / "man").rglob("*"))]:
-        if path.is_file() and path.suffix not in (".c", ".so", ".pyc"):
-            digest.update(f"{path.relative_to(source)} {path.stat().st_size}\n".encode() + path.read_bytes())
-    folder = maven.cache() / "wheels" / f"wheel-{digest.hexdigest()[:24]}"
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        out = Path(tempfile.mkdtemp(dir=folder.parent))
-        build("--wheel", source, out)
-        out.replace(folder)
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from the sdist, with the core as it was compiled in the checkout, by the same settings."""
+    folder = tmp_path_factory.mktemp("wheel")
+    take_over("*.so", folder / "lib")
+    (folder / "settings.cfg").write_text(f"[build]\nbuild_lib = {folder / 'lib'}\n")
+    build("--wheel", source, folder, DIST_EXTRA_CONFIG=str(folder / "settings.cfg"))
     return next(folder.glob("*.whl"))
+
+
+def take_over(pattern: str, folder: Path) -> None:
+    """Copy what the checkout's core was made into, younger than any source there, so that it isn't made anew."""
+    soon = time.time() + 3600
+    for made in (ROOT / "kcli/core").rglob(pattern):
+        copy = folder / made.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(made, copy)
+        os.utime(copy, (soon, soon))
 
 
 def build(kind: str, folder: Path, out: Path, **environment: str) -> None:
@@ -86,14 +92,8 @@ def build(kind: str, folder: Path, out: Path, **environment: str) -> None:
 def test_the_sdist_has_all_that_a_build_and_a_test_run_need(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {
-        "LICENSE",
-        "README.md",
-        "Makefile",
-        "constraints.txt",
-        "kcli/core/codec/messages.pyx",
-        "kcli/core/codec/messages.pxd",
-    } <= names
+    of_kcli = {name for name in known_files() if name.startswith("kcli/")}
+    assert {"LICENSE", "README.md", "Makefile", "constraints.txt", *of_kcli} <= names
     assert {"tests/real/java/MessageOracle.java", "tools/manpages.py", "man/kcli.1"} <= names
     assert not [name for name in names if name.endswith((".so", ".c", ".pyc"))]
 
@@ -121,11 +121,7 @@ def test_the_wheel_runs(wheel: Path, tmp_path: Path) -> None:
     assert run(tmp_path, "decode", "request", "--hex", stdin=REQUEST).strip() == DECODED
 
 
-def test_without_a_compiler_nothing_is_built(source: Path, wheel: Path, tmp_path: Path) -> None:
-    """After `wheel`, so that they don't share a build folder."""
-    assert wheel.exists()
-    for made in (source / "kcli/core").rglob("*.so"):
-        made.unlink()
+def test_without_a_compiler_nothing_is_built(source: Path, tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="'false'"):
         build("--wheel", source, tmp_path, CC="false", CXX="false")
     assert not list(tmp_path.iterdir())

@@ -86,6 +86,7 @@ QUICK = ("default.api.timeout.ms=300", "request.timeout.ms=300", "socket.connect
 LEFT_OUT = {"master", "sql", "py_files", "conf", "throughput"}
 TALL = {"repeat", "clients", "num_records", "record_size"}  # a high value only asks for much work
 MANY = 80  # combinations of choices for each input
+DAMAGED = 5  # for a cut or damaged one that part of them
 COSTLY = {
     "compare": 1,
     "diagnose": 1,
@@ -111,16 +112,19 @@ class Command(NamedTuple):
         return [param for param in self.params if isinstance(param.type, click.Choice)]
 
     def lines(self, inputs: Sequence[Input], rng: random.Random, each: int = MANY) -> Iterator[list[str]]:
-        """Command lines: on every input that fits all combinations of the choices (`each` of them, when they are
-        more), on others a few; the other options are there by chance, and each value of each at least once."""
+        """Command lines: on every sound input that fits all combinations of the choices (`each` of them, when they are
+        more), on its damaged copies some of them, others each time, and on other inputs a few; the other options are
+        there by chance, and each value of each at least once."""
         each = COSTLY.get(self.name, each)
         combined = list(itertools.product(*(["", *values_of(param)] for param in self.choices)))
         fitting = [one for one in inputs if one.fits(self.name)]
         names = [str(param.name) for param in self.choices]
         seen: set[tuple[str, str]] = set()
         for one in inputs:
-            wanted = combined if one in fitting else rng.sample(combined, min(2, each, len(combined)))
-            for chosen in wanted if len(wanted) <= each else rng.sample(wanted, each):
+            if each < DAMAGED and not one.sound and rng.random() < 0.5:
+                continue  # each run takes long: one of two is enough
+            most = each if one in fitting and one.sound else max(each // DAMAGED, 1) if one in fitting else min(2, each)
+            for chosen in combined if len(combined) <= most else rng.sample(combined, most):
                 yield self.line(one, rng, seen, dict(zip(names, chosen, strict=True)))
         for param in self.params:
             for value in values_of(param):

@@ -52,10 +52,11 @@ FITS = {
 
 
 class Input(NamedTuple):
-    """kind: what it is, or was before it was damaged."""
+    """kind: what it is, or was before it was damaged. sound: it is no cut and no damaged copy."""
 
     kind: str
     path: Path
+    sound: bool = True
 
     def fits(self, command: str) -> bool:
         kinds = next((kinds for name, kinds in FITS.items() if f"{command} ".startswith(f"{name} ")), None)
@@ -70,7 +71,7 @@ def inputs(folder: Path, seed: int, copies: int = 1) -> list[Input]:
             path = folder / f"{number}-{copy}" / name
             path.parent.mkdir(parents=True)
             path.write_bytes(bytes_)
-            found.append(Input(kind, path))
+            found.append(Input(kind, path, sound=not copy))
     found += [Input("folder", path) for path in folders(folder, found)]
     return [*found, *(Input("odd", path) for path in odd(folder))]
 

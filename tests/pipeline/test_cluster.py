@@ -3,7 +3,6 @@ one has to be sent kcli, since its Python has none."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -24,7 +23,7 @@ import pytest
 import kcli
 from kcli.pipeline.spark import BRIEF
 from tests.capture.wires import Wire, pcap
-from tests.pipeline.conftest import need_java
+from tests.pipeline.conftest import INTERPRETED, need_java
 from tests.pipeline.outputs import assert_decoded, rows_of, unaccounted
 from tests.processes import ended
 
@@ -32,7 +31,12 @@ pyspark = pytest.importorskip("pyspark")
 
 JARS = Path(pyspark.__file__).parent / "jars"
 KCLI = [sys.executable, "-m", "kcli.cli"]
-SMALL = "spark.executor.extraJavaOptions=" + " ".join(BRIEF)  # there is little to do
+# There is little to do, for the JVMs and for queries.
+SMALL = [
+    "spark.executor.extraJavaOptions=" + " ".join(BRIEF),
+    *(f"{name}={text}" for name, text in INTERPRETED.items()),
+]
+MEMORY = "spark.executor.memory=600m"
 
 
 class Process:
@@ -66,31 +70,47 @@ class Process:
 
 
 ENVIRONMENT = {
-    **os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(JARS.parent),
+    **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+    "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(JARS.parent),
     "SPARK_SCALA_VERSION": "2.13",
 }  # fmt: skip
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
 
 
-@contextlib.contextmanager
-def cluster(
-    folder: Path, workers: int = 2, environment: dict[str, str] = ENVIRONMENT
-) -> Iterator[tuple[str, list[Process]]]:
-    """The master's URL, and workers with a core each."""
-    folder.mkdir()
-    here = ("--host", "127.0.0.1", "--webui-port", "0")
-    started = [Process(folder, "master", MASTER, *here, "--port", "0", environment=environment)]
-    try:
-        url = started[0].says(r"spark://127.0.0.1:\d+")[0]
-        for number in range(workers):
-            words = (WORKER, "-c", "1", "-m", "700m", *here, "-d", str(folder / "work"), url)
-            started.append(Process(folder, f"worker-{number}", *words, environment=environment))
-        for worker in started[1:]:
-            worker.says("Successfully registered")
-        yield url, started[1:]
-    finally:
-        for process in reversed(started):
+class Standalone:
+    """A master, and workers with a core each; `url` is the master's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.started: list[Process] = []
+        self.url = self.start("master", MASTER, "--port", "0").says(r"spark://127.0.0.1:\d+")[0]
+
+    def add_worker(self) -> Process:
+        words = ("-c", "1", "-m", "700m", "-d", str(self.folder / "work"), self.url)
+        worker = self.start(f"worker-{len(self.started)}", WORKER, *words)
+        worker.says("Successfully registered")
+        return worker
+
+    def start(self, name: str, kind: str, *words: str) -> Process:
+        here = ("--host", "127.0.0.1", "--webui-port", "0")
+        self.started.append(Process(self.folder, name, kind, *here, *words, environment=ENVIRONMENT))
+        return self.started[-1]
+
+    def stop(self) -> None:
+        for process in reversed(self.started):
             process.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    """One worker; tests may add others, and the last one kills them."""
+    need_java()
+    made = Standalone(tmp_path_factory.mktemp("cluster"))
+    try:
+        made.add_worker()
+        yield made
+    finally:
+        made.stop()
 
 
 def captures(samples: Path, tmp_path: Path) -> list[Path]:
@@ -113,37 +133,6 @@ def exchange(number: int) -> tuple[bytes, bytes]:
     from tests.capture.messages import metadata
 
     return metadata(number)
-
-
-@pytest.mark.timeout(600)
-def test_a_worker_dies_and_the_tables_are_whole(samples: Path, tmp_path: Path, output: Path) -> None:
-    need_java()
-    paths = captures(samples, tmp_path)
-    with cluster(tmp_path / "cluster") as (url, workers):
-        words = [*KCLI, "pipeline", "run", "--output", str(output), "--master", url, "--shares", "6"]
-        words += ["--conf", "spark.executor.memory=600m", "--conf", "spark.executor.cores=1", "--conf", SMALL]
-        words += [word for path in paths for word in ("--input", str(path))]
-        with ended(subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)) as run:
-            wait_for_rows(output, run)
-            victim: Any = workers[0].process
-            victim.send_signal(signal.SIGKILL)
-            assert run.stderr is not None
-            said = run.stderr.read()
-        assert run.returncode == 0, said
-    assert victim.returncode in (-signal.SIGKILL, None)
-    assert_decoded(output, paths)
-    assert unaccounted(output) == 0
-    assert rows_of(output, "clients")
-    assert said.startswith("3 captures, ")
-
-
-def wait_for_rows(output: Path, run: subprocess.Popen[str]) -> None:
-    """Until the run is in its second stage: some task has begun to write rows."""
-    until = time.monotonic() + 300
-    while not list((output / "_kcli" / "runs").glob("*/exchanges/*/*")):
-        assert run.poll() is None, run.stderr and run.stderr.read()
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 KCLI_FOLDER = Path(kcli.__file__).parent
@@ -182,40 +171,42 @@ def copy_kcli(target: Path) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_workers_without_kcli_are_sent_it(samples: Path, tmp_path: Path) -> None:
+def test_workers_without_kcli_are_sent_it(cluster: Standalone, samples: Path, tmp_path: Path) -> None:
     """Both ways of docs/how-to/pipeline.md; and without either it is one line that says so."""
-    need_java()
     bare = python_without_kcli(tmp_path / "bare")
-    surroundings = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONPATH"}
-    asked = subprocess.run([bare, "-c", "import pyarrow, kcli"], env=surroundings, cwd=tmp_path, capture_output=True)
+    asked = subprocess.run([bare, "-c", "import pyarrow, kcli"], env=ENVIRONMENT, cwd=tmp_path, capture_output=True)
     if asked.returncode == 0:
         pytest.skip("kcli is installed here as a copy: no Python without it can be made")
     assert b"No module named 'kcli'" in asked.stderr
     name = samples / "java44-txn.pcap"
     package, whole = package_of_kcli(tmp_path), environment_with_kcli(tmp_path)
-    with cluster(tmp_path / "cluster", 1, surroundings) as (url, _):
-        confs = ("spark.executor.memory=600m", SMALL)
-        package_confs = (f"spark.archives={package}#kcli", "spark.executorEnv.PYTHONPATH=kcli")
-        none, one, two = one_after_the_other(
-            arguments(name, tmp_path / "none", url, str(bare), *confs),
-            arguments(name, tmp_path / "one", url, "./env/bin/python", *confs, f"spark.archives={whole}#env"),
-            arguments(name, tmp_path / "two", url, str(bare), *confs, *package_confs),
-        )
+    url, confs = cluster.url, (MEMORY, *SMALL)
+    package_confs = (f"spark.archives={package}#kcli", "spark.executorEnv.PYTHONPATH=kcli")
+    none, one, two = one_after_the_other(
+        arguments(name, tmp_path / "none", url, str(bare), *confs),
+        arguments(name, tmp_path / "one", url, "./env/bin/python", *confs, f"spark.archives={whole}#env"),
+        arguments(name, tmp_path / "two", url, str(bare), *confs, *package_confs),
+    )
     assert (none[0], none[1].count("\n")) == (2, 1), none
     assert none[1].startswith("kcli: the workers' Python has no kcli")
-    assert_run(tmp_path / "one", name, one)
-    assert_run(tmp_path / "two", name, two)
+    for output, (code, said) in ((tmp_path / "one", one), (tmp_path / "two", two)):
+        assert code == 0, said
+        assert_decoded(output, [name])
+    assert rows_of(tmp_path / "two", "clients")
 
 
-# Runs in one process, whose JVM is warm after the first; each has a Spark application of its own.
+# Runs in one process, whose JVM is warm after the first; each has a Spark application of its own. The tables that look
+# across connections are made by the last one only: each takes longer than all the rest.
 DRIVER = """
 import contextlib, io, json, os, sys
 from pyspark.sql import SparkSession
 from kcli.cli.main import main
+from kcli.pipeline import run
 
-ended = []
-for python, words in json.loads(sys.argv[1]):
+ended, runs, derive = [], json.loads(sys.argv[1]), run.derive_tables
+for python, words in runs:
     os.environ["PYSPARK_PYTHON"] = python
+    run.derive_tables = derive if words is runs[-1][1] else lambda *_: None
     with contextlib.redirect_stderr(io.StringIO()) as said:
         code = main(words)
     SparkSession.getActiveSession().stop()
@@ -238,7 +229,34 @@ def one_after_the_other(*runs: tuple[str, list[str]]) -> list[Ended]:
     return [(code, said) for code, said in json.loads(done.stdout)]
 
 
-def assert_run(output: Path, name: Path, ended: Ended) -> None:
-    assert ended[0] == 0, ended[1]
-    assert_decoded(output, [name])
+@pytest.mark.timeout(600)
+def test_a_worker_dies_and_the_tables_are_whole(
+    cluster: Standalone, samples: Path, tmp_path: Path, output: Path
+) -> None:
+    """The last one here, as the worker that all have is gone then."""
+    paths = captures(samples, tmp_path)
+    cluster.add_worker()
+    words = [*KCLI, "pipeline", "run", "--output", str(output), "--master", cluster.url, "--shares", "6"]
+    words += [word for conf in (MEMORY, "spark.executor.cores=1", *SMALL) for word in ("--conf", conf)]
+    words += [word for path in paths for word in ("--input", str(path))]
+    with ended(subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)) as run:
+        wait_for_rows(output, run)
+        victim: Any = cluster.started[1].process
+        victim.send_signal(signal.SIGKILL)
+        assert run.stderr is not None
+        said = run.stderr.read()
+    assert run.returncode == 0, said
+    assert victim.returncode in (-signal.SIGKILL, None)
+    assert_decoded(output, paths)
+    assert unaccounted(output) == 0
     assert rows_of(output, "clients")
+    assert said.startswith("3 captures, ")
+
+
+def wait_for_rows(output: Path, run: subprocess.Popen[str]) -> None:
+    """Until the run is in its second stage: some task has begun to write rows."""
+    until = time.monotonic() + 300
+    while not list((output / "_kcli" / "runs").glob("*/exchanges/*/*")):
+        assert run.poll() is None, run.stderr and run.stderr.read()
+        assert time.monotonic() < until
+        time.sleep(0.02)

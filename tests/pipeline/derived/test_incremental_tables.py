@@ -42,35 +42,19 @@ def test_rows_of_a_key_come_in_order(spark: Any, tmp_path: Path) -> None:
     assert {row["topic"] for row in rows} == {",".join(map(str, range(1, 21)))}
 
 
-def test_a_run_on_spark_is_whole(spark: Any, samples: Path, output: Path) -> None:
-    """All tables, two runs, as Delta tables; the second replaces those that are made anew."""
-    names = ["java44-consume-classic.pcap", "old-librdkafka-on-3.9.pcap"]
-    answer: list[tuple[str, int, int]] = []
-    for name in names:
-        run_pipeline(
-            SparkEngine(spark),
-            [str(samples / name)],
-            Options(str(output), shares=2, table_format="delta"),
-            lambda *args: answer.append(args),
-        )
-    assert_decoded(output, [samples / name for name in names])
-    assert unaccounted(output) == 0
-    assert ("decoding", 2, 2) in answer
-    sessions, clients = rows_of(output, "fetch_sessions"), rows_of(output, "clients")
-    assert {row["client_id"] for row in clients} >= {"rdkafka"}
-    refused = {(row["api"], row["api_version"]) for row in clients if row["verdict"] == "refused"}
-    assert {("Fetch", 0), ("Fetch", 1), ("Produce", 0)} <= refused
-    fetches = [row for row in rows_of(output, "exchanges") if row["api_key"] == 1]
-    assert sum(row["fetches"] for row in sessions) == len(fetches)
-    assert len({row["server"] for row in sessions}) == 2
-
-
-def test_a_run_makes_anew_what_it_touches_and_keeps_the_rest(spark: Any, tmp_path: Path, output: Path) -> None:
-    """Three runs; each table across connections is that of the engine without Spark, which makes all rows anew."""
+def test_a_run_makes_anew_what_it_touches_and_keeps_the_rest(
+    spark: Any, samples: Path, tmp_path: Path, output: Path
+) -> None:
+    """Three runs with Delta tables, each whole; each table across connections is that of the engine without Spark,
+    which makes all rows anew."""
     halves = rotated(tmp_path, tmp_path, 2, plain(tmp_path, "leader-change"))
-    runs = [[halves[0], LOGGED["kraft-boot"]], [halves[1]], [LOGGED["kcat-codecs"]]]
+    runs = [
+        [halves[0], LOGGED["kraft-boot"]],
+        [halves[1], samples / "old-librdkafka-on-3.9.pcap"],
+        [LOGGED["kcat-codecs"]],
+    ]
     scratch = tmp_path / "scratch"
-    run_all(SparkEngine(spark), runs, output)
+    said = run_all(SparkEngine(spark), runs, output)
     run_all(LocalEngine(), runs, scratch)
     for table in ("fetch_sessions", "leader_changes", "quorum", "clients", "connections", "groups"):
         assert counted(output, table) == counted(scratch, table), table
@@ -81,10 +65,23 @@ def test_a_run_makes_anew_what_it_touches_and_keeps_the_rest(spark: Any, tmp_pat
     assert "127.0.0.1:21000" in {row["server"] for row in rows_in(again)}  # of the last run
     assert "127.0.0.1:21402" in {row["server"] for row in rows_in(kept["fetch_sessions"])}
 
+    assert_decoded(output, [tmp_path / "leader-change.pcap", *runs[0][1:], *runs[1][1:], *runs[2]])
+    assert unaccounted(output) == 0
+    assert ("decoding", 2, 2) in said
+    sessions, clients = rows_of(output, "fetch_sessions"), rows_of(output, "clients")
+    refused = {(row["api"], row["api_version"]) for row in clients if row["verdict"] == "refused"}
+    assert {("Fetch", 0), ("Fetch", 1), ("Produce", 0)} <= refused
+    fetches = [row for row in rows_of(output, "exchanges") if row["api_key"] == 1]
+    assert sum(row["fetches"] for row in sessions) == len(fetches)
 
-def run_all(engine: Engine, runs: list[list[Path]], output: Path) -> None:
+
+def run_all(engine: Engine, runs: list[list[Path]], output: Path) -> list[tuple[str, int, int]]:
+    """Run each after the other; return what they reported."""
+    said: list[tuple[str, int, int]] = []
     for paths in runs:
-        run_pipeline(engine, [str(path) for path in paths], Options(str(output), shares=2))
+        options = Options(str(output), shares=2, table_format="delta")
+        run_pipeline(engine, [str(path) for path in paths], options, lambda *given: said.append(given))
+    return said
 
 
 def plain(folder: Path, name: str) -> str:
