@@ -182,8 +182,11 @@ def values_of(param: click.Parameter) -> list[str]:
     if isinstance(kind, click.Choice):
         return [str(choice) for choice in kind.choices]
     if isinstance(kind, (click.IntRange, click.FloatRange)):
-        edges = [kind.min, kind.max, (kind.min or 0) + 1, kind.min - 1 if kind.min is not None else None]
-        high = [] if param.name in TALL else ["2147483648", "9" * 30]
+        tall = param.name in TALL
+        edges = [
+            kind.min, None if tall else kind.max, (kind.min or 0) + 1, kind.min - 1 if kind.min is not None else None,
+        ]  # fmt: skip
+        high = [] if tall else ["2147483648", "9" * 30]
         return [f"{edge:g}" if isinstance(edge, float) else str(edge) for edge in edges if edge is not None] + high
     if isinstance(kind, (click.types.IntParamType, click.types.FloatParamType)):
         return ["0", "-1", "7", "2147483648", "9" * 30, "x"]

@@ -11,12 +11,13 @@ from kcli.cli.main import main
 pytest.importorskip("duckdb")
 
 
-@pytest.fixture
-def tables(samples: Path, tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def tables(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    output = str(tmp_path_factory.mktemp("tables") / "out")
     for name in ("java44-txn.pcap", "ipv6.pcapng"):
-        words = ["--input", str(samples / name), "--output", str(tmp_path / "out"), "--engine", "local", "--quiet"]
+        words = ["--input", str(samples / name), "--output", output, "--engine", "local", "--quiet"]
         assert main(["pipeline", "run", *words]) == 0
-    return str(tmp_path / "out")
+    return output
 
 
 def test_runs_and_what_becomes_of_them(tables: str, samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
