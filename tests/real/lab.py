@@ -25,6 +25,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -32,9 +33,10 @@ from typing import Any, Self
 from tests.real import keys, logs
 from tests.real.commands import Ended, commands
 from tests.real.jvm import PortTakenError, check_alive, end, java, run_java
-from tests.real.maven import broker_jars, command, compiled, release
+from tests.real.maven import broker_jars, command, compiled_jar, release
 from tests.real.ports import connects, free_ports, known_brokers
 from tests.real.settings import SCRAM, USERS, jaas, listeners, scram_credentials, server_properties
+from tests.real.shared_classes import shared_classes
 
 __all__ = ["SCRAM", "USERS", "Cluster", "java", "known_brokers", "run_java"]
 
@@ -75,8 +77,8 @@ class Cluster:
         self.kraft = self.release >= (3, 3)
         self.sasl, self.tls, self.acl = sasl, tls, acl
         self.config, self.node_config, self.features = dict(config or {}), dict(node_config or {}), dict(features or {})
-        self.jars = broker_jars(version)
-        self.tether = compiled("Tethered.java")
+        self.classpath = [compiled_jar("Tethered.java"), *broker_jars(version)]
+        self.options: Sequence[str] | None = None  # of the nodes' JVMs; None: what lets them start sooner
         self.cluster_id = kafka_uuid()
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
         self.zookeeper: subprocess.Popen[bytes] | None = None
@@ -92,6 +94,8 @@ class Cluster:
 
     def launch(self) -> Self:
         """Start every node and wait until each knows all the others."""
+        if self.options is None:
+            self.options = shared_classes(self.version, self.classpath, partial(start_and_stop, self.version))
         self.folder = Path(tempfile.mkdtemp(prefix="kcli-lab-"))
         try:
             self.bring_up()
@@ -323,8 +327,9 @@ class Cluster:
 
     def spawn(self, node: int) -> None:
         home = self.home(node)
-        options = [f"-Djava.security.auth.login.config={home / 'jaas.conf'}"] if self.sasl else []
+        options = [*(self.options or ())]
         if self.sasl:
+            options.append(f"-Djava.security.auth.login.config={home / 'jaas.conf'}")
             (home / "jaas.conf").write_text(jaas())
         main, file = "kafka.Kafka", str(home / "server.properties")
         self.processes[node] = self.process(home, main, file, heap=self.heap, options=options)
@@ -333,7 +338,7 @@ class Cluster:
         self, home: Path, main: str, *arguments: str, heap: str, options: Sequence[str] = ()
     ) -> subprocess.Popen[bytes]:
         """A Java class that runs until it is stopped, or until this process ends; output in `home/out.log`."""
-        words = java([self.tether, home, *self.jars], "Tethered", main, *arguments, heap=heap, options=options)
+        words = java([*self.classpath, home], "Tethered", main, *arguments, heap=heap, options=options)
         with (home / "out.log").open("ab") as output:
             # A session of its own keeps a Ctrl-C at the terminal from it: the tests decide when it ends.
             return subprocess.Popen(
@@ -355,6 +360,17 @@ class Cluster:
         for node in nodes:
             while known_brokers(self.ports["PLAINTEXT"][node - 1]) < wanted:
                 check_alive(self.processes[node], self.home(node) / "out.log", until)
+
+
+def start_and_stop(version: str, options: Sequence[str]) -> None:
+    """A broker by itself, ended in good order, so that its JVM does all that it does at its end."""
+    cluster = Cluster(version)
+    cluster.options = options
+    cluster.launch()
+    try:
+        end(cluster.processes.pop(1), signal.SIGTERM, START_SECONDS)
+    finally:
+        cluster.close()
 
 
 def kafka_uuid() -> str:

@@ -31,6 +31,8 @@ __all__ = [
     "cache",
     "command",
     "compiled",
+    "compiled_jar",
+    "digest",
     "jars",
     "locked",
     "member_jars",
@@ -279,6 +281,21 @@ def compiled(source: str, classpath: Sequence[Path] = ()) -> Path:
         if not folder.exists():
             compile_into(folder, path, classpath)
     return folder
+
+
+def compiled_jar(source: str) -> Path:
+    """The same in a jar, which shared classes (tests/real/shared_classes.py) want instead of a folder."""
+    folder = compiled(source)
+    jar = folder.with_suffix(".jar")
+    with locked("javac"):
+        if not jar.exists():
+            with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+                made = Path(scratch) / jar.name
+                with zipfile.ZipFile(made, "w") as archive:
+                    for path in sorted(folder.glob("*.class")):
+                        archive.write(path, path.name)
+                made.replace(jar)
+    return jar
 
 
 def compile_into(folder: Path, source: Path, classpath: Sequence[Path]) -> None:
