@@ -167,11 +167,14 @@ METRICS = (
         fetches_of_kind("replication"),
     ),
     Metric(
-        "kcli_topic_requests", "counter", "Produce and Fetch requests about a topic, those of brokers aside.", BY_TOPIC,
+        "kcli_topic_requests", "counter",
+        "Requests that write to a topic or read from it, those of brokers aside; of ShareFetch those with records.",
+        BY_TOPIC,
         of_topics(lambda load: load.exchanges),
     ),
     Metric(
-        "kcli_topic_records", "counter", "Records that were written to a topic (PRODUCE) or read from it (FETCH).",
+        "kcli_topic_records", "counter",
+        "Records that were written to a topic (PRODUCE) or read from it (FETCH, SHARE_FETCH).",
         BY_TOPIC, of_topics(lambda load: load.records),
         panel="Records a second", query="sum by (topic, api) (rate({name}[$__rate_interval]))",
     ),

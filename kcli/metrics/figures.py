@@ -222,7 +222,7 @@ class LiveFigures:
                             self.replicas.add(link)
                     elif not errors and (link, number) not in full:
                         kind = IDLE
-                if api in ("PRODUCE", "FETCH"):
+                if api in ("PRODUCE", "FETCH", "SHARE_FETCH"):
                     answers[link, number] = own
                 named = [self.errors.of(each) for each in errors or ()]
                 made.loads.at(api, client, broker, kind).count(asked, answered or 0, own, named)
@@ -262,10 +262,20 @@ class LiveFigures:
                     if error:
                         load.errors += 1
                         load.names[self.errors.of(error)] += 1
-        for rows in read(waiting, "record_batches", "connection", "client_id", "api", "topic", "topic_id", "count"):
-            for link, client, api, topic, topic_id, count in rows:
-                if link not in self.replicas:
-                    made.topics.at(self._topic(topic, topic_id), api, self.clients.of(client)).records += count or 0
+        shared: set[Any] = set()
+        names = ("connection", "client_id", "correlation_id", "api", "topic", "topic_id", "count", "size_in_bytes")
+        for rows in read(waiting, "record_batches", *names):
+            for link, client, number, api, topic, topic_id, count, size in rows:
+                if link in self.replicas:
+                    continue
+                name = self._topic(topic, topic_id)
+                load = made.topics.at(name, api, self.clients.of(client))
+                load.records += count or 0
+                if api == "SHARE_FETCH":  # which has no table of partitions: its batches tell of topics
+                    load.response_bytes += size or 0
+                    if (link, number, name) not in shared:
+                        shared.add((link, number, name))
+                        load.count(0, 0, answers.get((link, number)), ())
 
     def _topic(self, name: str | None, topic_id: str | None) -> str:
         return self.topics.of(name or self.topic_of.get(topic_id or "", topic_id))

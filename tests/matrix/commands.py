@@ -60,6 +60,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "ID@HOST:PORT[:DIRECTORY_ID],...": ("1@h:9093", "1@h:1:AAAAAAAAAAAAAAAAAAAAAg,2@[::1]:1", "1@h", "1@h:0", "x"),
     "FILE|DIR": ("OUT", "-"),
     "URL": (),
+    "FILE|URL": ("OUT", "ftp://x"),
 }
 STRANGE = ("", "x", "é\x1b[31m\u202e\n", "1,2", "{}", "=", "0")
 SIZES = ("0", "1", "64k", "1G", "-1", "9" * 30, "x")

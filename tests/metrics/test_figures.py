@@ -15,8 +15,11 @@ from kcli.metrics import figures as module
 from kcli.metrics.bounded import LONGEST, OTHER, Names, Series
 from kcli.metrics.figures import LiveFigures, own_ms
 from kcli.pipeline.writing import stored_schema
+from kcli.records import build_batch
+from tests.capture.wires import pcap
 from tests.diagnose.captured import DATA, diagnosed
 from tests.metrics.measured import measured
+from tests.rules.test_by_hand import Talk
 
 BEHIND = DATA / "lagging-consumer-pageviews.pcap.zst"
 
@@ -36,6 +39,20 @@ def test_requests_errors_and_bytes_are_those_of_stats(samples: Path) -> None:
             for row in sink.rows() if row.group is not None
         }  # fmt: skip
         assert counted == expected and len(counted) > 4
+
+
+def test_share_groups_read_topics(tmp_path: Path) -> None:
+    talk, topic_id = Talk("worker"), "AAAAAAAAAAAAAAAAAAAAAQ"
+    records = build_batch([(1, None, b"v", ()), (2, None, b"w", ())])
+    for number in range(2):
+        asked = {"groupId": "g", "shareSessionEpoch": number, "topics": [{"topicId": topic_id, "partitions": []}]}
+        parts = [{"partitionIndex": part, "records": records} for part in range(2)]
+        talk.call(78, 1, asked, {"responses": [{"topicId": topic_id, "partitions": parts}]})
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(talk.wire.packets))
+    [((_topic, api, client, *_), load)] = measured(path).total.topics.items()
+    assert (api, client) == ("SHARE_FETCH", "worker")
+    assert (load.exchanges, load.records, load.response_bytes) == (2, 8, 4 * len(records))
 
 
 def test_errors_have_their_names(samples: Path) -> None:
