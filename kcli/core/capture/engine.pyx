@@ -175,7 +175,7 @@ cdef class CaptureEngine:
             raise ValueError("no dealt segments")
 
     def finish(self):
-        """The capture's end: whatever waits is resolved, whatever is unanswered said."""
+        """Flush pending data and report unanswered requests, at the end of the capture."""
         if self.order is not None:
             self.order.note_others()
         self.streams.close_all()

@@ -8,7 +8,7 @@ cdef struct Use:
 
 
 cdef class Uses:
-    """Rows of Use, each counted up as its like come."""
+    """Count exchanges per connection, client, API and version: a row of Use each."""
 
     cdef Out rows
     cdef Map known
