@@ -38,24 +38,33 @@ class OpenFile(NamedTuple):
 
 @contextmanager
 def open_file(path: str | Stream) -> Iterator[OpenFile]:
-    """Open a file. A stream, or standard input for "-", is copied to a temporary file first.
+    """Open a file. A stream, standard input for "-", or a named pipe is copied to a temporary file first.
 
     OSError at the end: another program has cut off what was being read, as a node does with the end of its log.
     """
     if isinstance(path, Stream) or path == STDIN:
-        import shutil
-        import tempfile  # takes longer to load than all else here
-
-        with tempfile.TemporaryFile() as aside:
-            shutil.copyfileobj(path if isinstance(path, Stream) else sys.stdin.buffer, aside, PIECE)
-            aside.flush()
-            with opened_map(aside, STDIN, Path(name_of(path)).name) as file:
-                yield file
+        with copied(path if isinstance(path, Stream) else sys.stdin.buffer, STDIN, Path(name_of(path)).name) as file:
+            yield file
         return
     if Path(path).is_dir():
         raise InputError("is a directory (a file expected)", file=path)
-    with Path(path).open("rb") as stream, opened_map(stream, path, Path(path).name) as file:
-        yield file
+    with Path(path).open("rb") as stream:
+        opened = opened_map if stream.seekable() else copied
+        with opened(stream, path, Path(path).name) as file:
+            yield file
+
+
+@contextmanager
+def copied(stream: IO[bytes] | Stream, path: str, name: str) -> Iterator[OpenFile]:
+    """Open a temporary file with what a stream has."""
+    import shutil
+    import tempfile  # takes longer to load than all else here
+
+    with tempfile.TemporaryFile() as aside:
+        shutil.copyfileobj(stream, aside, PIECE)
+        aside.flush()
+        with opened_map(aside, path, name) as file:
+            yield file
 
 
 @contextmanager

@@ -64,3 +64,12 @@ def test_a_segment_in_a_pipe(tmp_path: Path) -> None:
     for command in (["records"], ["decode", "segment", "--verify"]):
         found = kcli(*command, "/dev/stdin", folder=tmp_path, data=SEGMENT.read_bytes())
         assert found.returncode == 0 and b"seek" not in found.stderr
+
+
+def test_a_snapshot_in_a_pipe(tmp_path: Path) -> None:
+    path = next((SAMPLES / "__cluster_metadata-0").glob("*.checkpoint"))
+    for command in ("inspect", "image"):
+        of_file = kcli("snapshot", command, str(path), "--format", "jsonl", folder=tmp_path)
+        of_pipe = kcli("snapshot", command, "/dev/stdin", "--format", "jsonl", folder=tmp_path, data=path.read_bytes())
+        assert of_pipe.returncode == of_file.returncode == 0, of_pipe.stderr
+        assert of_pipe.stdout.count(b"\n") == of_file.stdout.count(b"\n")
