@@ -14,7 +14,7 @@ from kcli.diagnose.scope import Unjudged, unjudged_parts
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 from kcli.finding import INFO, Finding
-from kcli.rules import RULES
+from kcli.rules.judgement import checks
 from kcli.rules.judgement import judge as judged_by_rules
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def judge(
     wanted = in_scope(store, kept, scope)
     size = overview_of(store)
     judged = size.exchanges > 0 or bool(wanted)
-    checked = sum(payloads or not rule.of_payloads for rule in RULES)
+    checked = checks(payloads=payloads)
     parts = unjudged_parts(store, size.seconds)
     found = Diagnosis(wanted, explained, checked, parts, judged, size, damage)
     if found.is_grave and isinstance(damage, NothingReadError):

@@ -29,6 +29,11 @@ def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]
     return kept, explained
 
 
+def checks(*, payloads: bool = False) -> int:
+    """Count the rules that a judgement tries. payloads: keys and values of records were read, too."""
+    return sum(payloads or not rule.of_payloads for rule in RULES)
+
+
 def rules_to_ask(tables: RuleTables) -> list[Rule]:
     """Return the rules that may find something, by the signs of the capture."""
     conditions = ", ".join(f"({rule.when}) AS rule_{number}" for number, rule in enumerate(RULES))

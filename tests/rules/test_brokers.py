@@ -30,3 +30,9 @@ def test_a_follower_that_is_away_is_named_where_acks_all_is_refused() -> None:
     assert found.finding == "under-min-isr"
     told(found, topic="orders", client=["order-entry"])
     assert "3" in found.subject["broker"]
+
+
+def test_a_follower_that_stops_again_and_again_makes_acks_all_wait() -> None:
+    found = only("slow-replication-ledger")
+    assert (found.finding, found.severity) == ("slow-replication", "critical")
+    assert "3" in found.subject["broker"] and found.evidence["clients"] == ["audit-writer", "ledger-writer"]

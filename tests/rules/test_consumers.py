@@ -15,6 +15,8 @@ from tests.diagnose.captured import diagnosed, only, told
         ("throttled-bulk-loader", "throttled", {"client": "bulk-loader"}),
         ("lagging-consumer-pageviews", "lagging-consumer", {"client": "pageview-stats-1", "topic": "pageviews"}),
         ("metadata-storm-portal", "metadata-storm", {"client": "portal-health"}),
+        ("exporter-load-groups", "exporter-load", {"client": "lag-exporter"}),
+        ("down-conversion-tills", "down-conversion", {"client": "till-legacy", "topic": "tills"}),
         ("request-timeout-alerts", "request-timeout-too-short", {"client": "alert-pager-1"}),
     ],
 )
@@ -41,3 +43,11 @@ def test_sessions_that_are_opened_and_not_used() -> None:
     found = only("sessions-never-reused")
     told(found, client="price-poller")
     assert found.finding == "sessions-never-reused" and found.evidence["incremental"] == 0
+
+
+def test_small_limits_with_records_behind_them_are_worth_a_word() -> None:
+    """The lag falls all the same."""
+    [found] = diagnosed("fetch-limits-archive").findings
+    assert (found.finding, found.severity) == ("fetch-limits", "info")
+    told(found, client="archive-search", topic="archive")
+    assert found.evidence["max_bytes"] == 2048

@@ -37,3 +37,10 @@ def test_a_coordinator_that_never_comes_is_of_a_group_or_of_a_transactional_id()
     found = only("coordinator-txn")
     told(found, transactionalId="ledger-tx-1", client="ledger-writer", group=None)
     assert "__transaction_state" in found.advice
+
+
+def test_a_member_that_polls_too_late_leaves_and_comes_back() -> None:
+    found = only("poll-interval-sorters")
+    assert found.finding == "poll-interval-exceeded"
+    told(found, client="mail-sorter", group="sorters")
+    assert found.evidence["left_by_itself"] == found.evidence["joined_again"] == 3

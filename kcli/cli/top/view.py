@@ -151,7 +151,7 @@ class View:
         if len(self.findings) > MOST_FINDINGS:
             yield Shown(f"{counted_by_severity(self.findings)}: f shows all")
         if not self.findings:
-            yield Shown("nothing is wrong" if self.judged else "findings: not judged yet")
+            yield Shown(self.nothing_found if self.judged else "findings: not judged yet")
 
     def tab_line(self) -> str:
         """Name the tabs, and how rows are chosen and sorted."""
@@ -256,4 +256,11 @@ class View:
         from kcli.cli.diagnose.text import finding_lines
 
         lines = [line for each in self.findings for line in finding_lines(each, columns, colour=False, whole=True)]
-        return lines or ["nothing is wrong" if self.judged else "not judged yet"]
+        return lines or [self.nothing_found if self.judged else "not judged yet"]
+
+    @property
+    def nothing_found(self) -> str:
+        """How much was checked where nothing is found."""
+        from kcli.rules.judgement import checks
+
+        return f"{checks()} checks: nothing found"

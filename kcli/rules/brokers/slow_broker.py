@@ -3,7 +3,8 @@
 from kcli.rules.rule import CRITICAL, Rule
 
 # An answer is late that took 100 ms and ten times the median of its API in the whole capture. A broker is slow when
-# late answers come in bursts and far oftener than from the others, or when its median is many times theirs.
+# late answers come in bursts and far oftener than from the others, or when its median is many times theirs. Where it
+# serves several clients, more than one waits: what a single one sends all at once waits for itself.
 RULE = Rule(
     finding="slow-broker",
     title="one broker answers late",
@@ -15,6 +16,10 @@ WITH usual AS (SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed
      plain AS (SELECT t.*, own_ms > 100 AND own_ms > 10 * usual_ms AS late
                FROM timed t JOIN usual USING (api) WHERE own_ms IS NOT NULL AND NOT awaits_replicas
                  AND NOT inner_client),
+     by_client AS (SELECT server, client_id, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers
+                   FROM plain GROUP BY server, client_id HAVING count(*) >= 20),
+     shared AS (SELECT server, count(*) AS there, sum(CASE WHEN late_answers > 0.02 * answers THEN 1 ELSE 0 END)
+                       AS touched FROM by_client GROUP BY server),
      by_server AS (SELECT server, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers,
                           count(DISTINCT CASE WHEN late THEN floor(completed_ns / 250000000) END) AS bursts,
                           count(DISTINCT CASE WHEN late THEN client_id END) AS waiting,
@@ -32,8 +37,8 @@ WITH usual AS (SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed
 SELECT broker, broker_name, answers, late_answers, bursts, waiting, longest_ms, median_ms, other_answers, other_late,
        other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, late_ms AS weight,
        (SELECT array_agg(DISTINCT client_id) FROM plain p WHERE p.server = c.server AND p.late) AS clients
-FROM compared c JOIN brokers b ON c.server = b.server CROSS JOIN span
-WHERE answers >= 20 AND (
+FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server CROSS JOIN span
+WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20 AND (
         (late_answers >= 5 AND bursts >= 3 AND links >= 2 AND (c.last_ns - c.first_ns) / 1e9 > 1.5
          AND CASE WHEN others > 0 THEN late_answers / answers > 5.0 * (other_late + 1) / (other_answers + 1)
                                        AND late_ms / links / 1e3 > 0.03 * seconds

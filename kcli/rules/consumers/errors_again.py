@@ -13,7 +13,9 @@ WITH met AS (SELECT client_id, api, explode(errors) AS error, ns, server FROM ca
                         array_agg(DISTINCT server) AS servers FROM met m
                  WHERE error NOT IN ('NONE', 'MEMBER_ID_REQUIRED', 'CONCURRENT_TRANSACTIONS', 'REBALANCE_IN_PROGRESS')
                    AND NOT (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION')
-                   AND error NOT LIKE 'COORDINATOR_%' AND NOT (api LIKE '%DESCRIBE%' AND error = 'GROUP_ID_NOT_FOUND')
+                   AND error NOT LIKE 'COORDINATOR_%'
+                   -- how a client finds out that a group is of the classic protocol
+                   AND NOT (api LIKE '%DESCRIBE%' AND error IN ('GROUP_ID_NOT_FOUND', 'UNSUPPORTED_VERSION'))
                  GROUP BY m.client_id, m.api, m.error)
 SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 * answers / requests AS percent,
        answers AS weight

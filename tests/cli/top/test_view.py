@@ -131,6 +131,20 @@ def test_an_empty_stream_has_nothing_to_show() -> None:
     assert "findings: not judged yet" in texts(view)[1]
 
 
+def test_where_nothing_is_found_it_says_how_much_was_checked() -> None:
+    from kcli.metrics.figures import LiveFigures
+    from kcli.rules import RULES
+
+    figures = LiveFigures()
+    figures.judged = True
+    view = View(figures, "x", lambda wanted: [])
+    view.refresh()
+    said = f"{sum(not rule.of_payloads for rule in RULES)} checks: nothing found"
+    assert texts(view)[1] == said
+    press(view, "f")
+    assert any(said in line for line in texts(view))
+
+
 class Trickle(io.BytesIO):
     """A pipe that gives some bytes at a time."""
 
