@@ -186,6 +186,7 @@ def asked(decoder: PayloadDecoder | None, wanted: frozenset[str]) -> PayloadDeco
 
 
 def count_batches(data: memoryview) -> int:
+    """Count the whole batches in data."""
     from kcli.records.batches import scan
 
     return sum(1 for _ in scan(data, check=False))

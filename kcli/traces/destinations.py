@@ -30,7 +30,8 @@ HEADERS = {"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip",
 class Destination(Protocol):
     """Takes spans."""
 
-    def send(self, found: Sequence[ResourceSpans]) -> None: ...
+    def send(self, found: Sequence[ResourceSpans]) -> None:
+        """Send spans. NetworkError, OSError: that fails."""
 
 
 class JsonLines:
