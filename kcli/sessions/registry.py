@@ -26,7 +26,6 @@ class SessionlessFetches(FetchStatistics):
     def __init__(self, x: FetchExchange) -> None:
         super().__init__()
         self.server, self.client_id, self.replica_id, self.version = x.server, x.client_id, x.replica_id, x.version
-        self.not_granted = self.not_wanted = 0
 
 
 class SessionRegistry:
@@ -108,6 +107,7 @@ class SessionRegistry:
         session = ObservedSession(x, session_id, since_start, None if x.draft else self.kernel)
         self.sessions[x.server, session_id] = session
         self.holds[x.connection, x.client_id] = session_id
+        self.kernel.loose.clear()
         self.opened += 1
         self._on.setdefault(x.connection, set()).add(session)
         return session

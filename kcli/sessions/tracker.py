@@ -26,7 +26,7 @@ from kcli.sessions.epochs import (
 )
 from kcli.sessions.findings import SessionFinding
 from kcli.sessions.registry import SessionRegistry
-from kcli.sessions.session import ObservedSession
+from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange
 
 IDLE_NS = 5 * EVICTION_MS * 1_000_000
@@ -71,7 +71,7 @@ class Tracker:
     ) -> None:
         self.registry = SessionRegistry(on_finding, on_end, kernel)
         self.kernel = self.registry.kernel
-        self.kernel.opener = self._opened
+        self.kernel.opener, self.kernel.keeper = self._opened, self._loose
         self.sessionless = self.registry.sessionless
         self.offsets = self.registry.offsets
         self.drafts = DraftTracker(self.registry)
@@ -191,6 +191,14 @@ class Tracker:
         x.seated, x.seated_records = fetch.topics, fetch.records
         self._full(x)
         return self.registry.sessions[x.server, fetch.granted]
+
+    def _loose(self, connection: str, client_id: str) -> tuple[FetchStatistics, str] | None:
+        """Return what counts a client's fetches outside sessions, and its server, for the kernel to count on; None: one
+        of its sessions is open on that connection, or this is its first such fetch.
+        """
+        server = server_of(connection)
+        found = self.sessionless.get((server, client_id))
+        return None if found is None or (connection, client_id) in self.registry.holds else (found, server)
 
     def _end_former(self, x: FetchExchange) -> None:
         """End the follower's session on another connection: a fetcher has one session at a leader."""

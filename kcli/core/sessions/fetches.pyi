@@ -63,6 +63,8 @@ class Counts:
     request_cost: int
     response_cost: int
     topics: int
+    not_wanted: int
+    not_granted: int
     unsure: bool
     latencies: Histogram
     strip: Timeline
@@ -88,6 +90,8 @@ class Kernel(Sink):
     fetches: int
     now: int
     opener: Callable[..., Counts] | None
+    keeper: Callable[[str, str], tuple[Counts, str] | None] | None
+    loose: dict[tuple[bytes, bytes], Counts]
     marks: HighWatermarks
     def __init__(self, layout: Callable[[int], Any], heard: Iterable[int] = ()) -> None: ...
     def adopt(self, session: Counts, topic_ids: bool) -> None: ...

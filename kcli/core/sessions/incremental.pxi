@@ -18,6 +18,7 @@ cdef class Kernel(Openings):
     def __init__(self, layout, heard=()):
         Openings.__init__(self, layout)
         self.attached = {}
+        self.loose = {}
         self.marks = HighWatermarks(self)
         self.rare = frozenset(key for key in heard if key > 63)
         for key in heard:
@@ -72,8 +73,8 @@ cdef class Kernel(Openings):
             return False
         memset(&found, 0, sizeof(Found))
         found.request = asks.message()
-        if self.opener is not None and found.request[SESSION] == 0 and found.request[EPOCH] == 0:
-            return self.open(e, asks, reports)
+        if found.request[SESSION] <= 0 and (found.request[EPOCH] == 0 or found.request[EPOCH] == FINAL_EPOCH):
+            return self.take_full(e, asks, reports)
         session = self.due(e, &found)
         if session is None or found.request[FORGOTTEN] > 0 or not reports.read(e.response, e.response_size):
             return False

@@ -1,4 +1,9 @@
-# A full fetch that makes a session.
+# Full fetches: those that make a session, and those outside of any.
+
+cdef enum:
+    SESSIONS_SINCE = 7
+    FINAL_EPOCH = -1
+    LOOSE = -1            # no session's id
 
 cdef struct Asked:
     void* seat
@@ -26,10 +31,16 @@ cdef struct Found:
 
 
 cdef class Openings(Tables):
-    """Full fetches that are granted a session and answered with all their partitions in order, without an error."""
+    """Full fetches that are answered with all their partitions in order, without an error.
+
+    opener(...): the tracker's, for the session that one is granted. keeper(connection, client id): the tracker's, for
+    what counts the fetches of a client outside sessions, and its server; None: it is for the tracker. loose: the same
+    by connection and client, to be cleared when a session begins.
+    """
 
     cdef Map names                      # of a full fetch's partitions, to find those that are named twice
-    cdef public object opener           # the tracker's, for the session that is made
+    cdef public object opener, keeper
+    cdef public dict loose
     cdef Asked* asked
     cdef Reported* reported
     cdef size_t asked_room, reported_room
@@ -41,23 +52,84 @@ cdef class Openings(Tables):
         free(self.asked)
         free(self.reported)
 
-    cdef bint open(self, Exchange* e, Side asks, Side reports) except -1:
+    cdef bint take_full(self, Exchange* e, Side asks, Side reports) except -1:
         cdef Found found
-        cdef size_t i
-        cdef int64_t replica, size
-        cdef const uint8_t* client
-        memset(&found, 0, sizeof(Found))
-        topics = {}
+        cdef const int64_t* response
         if not reports.read(e.response, e.response_size):
             return False
-        if not self.read_opening(asks, &found, topics) or not self.read_granted(reports, &found):
+        response = reports.message()
+        if response[SESSION] > 0:
+            if self.opener is None or asks.message()[SESSION] or asks.message()[EPOCH] or response[ERROR]:
+                return False
+            return self.open(e, asks, reports)
+        return self.keeper is not None and self.count_loose(e, asks, reports)
+
+    cdef bint read_full(self, Side asks, Side reports, Found* found, dict topics) except -1:
+        """Read both sides; no partition is named twice."""
+        cdef size_t i
+        memset(found, 0, sizeof(Found))
+        if not self.read_opening(asks, found, topics) or not self.read_granted(reports, found):
             return False
         map_clear(&self.names)
         if map_reserve(&self.names, found.asked):
             raise MemoryError
         for i in range(found.asked):
             map_put(&self.names, self.asked[i].number, 0, i + 1)
-        if self.names.used < found.asked:
+        return self.names.used == found.asked
+
+    cdef bint count_loose(self, Exchange* e, Side asks, Side reports) except -1:
+        """Count a fetch outside sessions."""
+        cdef Found found
+        cdef size_t i
+        cdef int64_t size
+        cdef Counts counts
+        cdef const uint8_t* client
+        cdef int64_t none = 0 if e.version >= SESSIONS_SINCE else -1
+        if asks.message()[SESSION] != none or reports.message()[SESSION] != none or reports.message()[ERROR] != none:
+            return False
+        if not self.read_full(asks, reports, &found, {}):
+            return False
+        client = client_id(e.request, e.request_size, &size)
+        counts = self.loose_of((e.link[: e.link_size], (<const char*>client)[: max(0, size)]))
+        if counts is None:
+            return False
+        counts.last_ns = e.answered
+        counts.fetches += 1
+        counts.full += 1
+        counts.request_bytes += e.request_size + 4
+        counts.response_bytes += e.response_size + 4
+        counts.records_bytes += found.records
+        counts.empty += found.records == 0
+        counts.latencies.add(e.answered - e.ts)
+        counts.strip.add(e.ts, e.request_size + e.response_size + 8, True)
+        if none == 0:
+            counts.not_wanted += found.request[EPOCH] == FINAL_EPOCH
+            counts.not_granted += found.request[EPOCH] == 0
+        for i in range(found.reported):
+            if self.marks.is_shared(<uint32_t>(self.reported[i].number >> 32), LOOSE):
+                self.marks.learn_c(counts.server_, self.reported[i].number, self.reported[i].high, e.answered)
+        self.fetches += 1
+        self.now = max(self.now, <int64_t>e.ts)
+        return True
+
+    cdef Counts loose_of(self, tuple who):
+        """Return what counts the fetches of a connection's client outside sessions."""
+        found = self.loose.get(who)
+        if found is None:
+            kept = self.keeper(who[0].decode(), who[1].decode("utf-8", "replace"))
+            if kept is None:
+                return None
+            found, server = kept
+            (<Counts?>found).server_ = self.server(server)
+            self.loose[who] = found
+        return <Counts?>found
+
+    cdef bint open(self, Exchange* e, Side asks, Side reports) except -1:
+        cdef Found found
+        cdef int64_t replica, size
+        cdef const uint8_t* client
+        topics = {}
+        if not self.read_full(asks, reports, &found, topics):
             return False
         replica = found.request[FOLLOWER] if found.request[FOLLOWER] != -1 else found.request[REPLICA]
         client = client_id(e.request, e.request_size, &size)
@@ -101,14 +173,14 @@ cdef class Openings(Tables):
         return True
 
     cdef bint read_granted(self, Side reports, Found* found) except -1:
-        """A response that grants a session and reports the request's partitions in their order, without an error."""
+        """A response that reports the request's partitions in their order, without an error."""
         cdef TopicRow* topic = reports.topics()
         cdef ReportedRow* row = <ReportedRow*>reports.partitions()
         cdef int64_t i, j
         cdef uint64_t base
         cdef Reported* reported
         found.response = reports.message()
-        if found.response[ERROR] or found.response[THROTTLE] or found.response[SESSION] <= 0:
+        if found.response[THROTTLE] > 0:
             return False
         if reports.partition_count() != found.asked:
             return False

@@ -10,6 +10,7 @@ cdef class Counts:
     late: how many of its partitions have records to come
     unsure: its last fetch had no response, so that nobody knows whether the broker processed it
     seats: the session's partitions by key; to be changed by `enter` and `leave` only
+    not_wanted, not_granted: full fetches outside sessions, by what they asked for
     request_cost, response_cost: what it takes to name every partition, and `topics` topics, in a full fetch
     """
 
@@ -17,6 +18,7 @@ cdef class Counts:
     cdef public int64_t request_bytes, response_bytes, records_bytes, full_request_bytes, full_response_bytes
     cdef public int64_t next_epoch, answered_ns, used_ns, quiet_since
     cdef public int64_t changed, late, request_cost, response_cost, topics
+    cdef public int64_t not_wanted, not_granted
     cdef public bint unsure
     cdef public Histogram latencies
     cdef public Timeline strip

@@ -18,6 +18,7 @@ NS_US = 1000
 # Exchanges that come out together, once their connection is known to be Kafka's, are in the order of their answers.
 ORDER = ("completed_ns", "response_ns", "request_ns")
 NEEDED = {"event": "string", "request_ns": "bigint", "response_ns": "bigint"}
+FETCHED = FETCH.to_bytes(2, "big")  # what frames of a Fetch begin with
 LINES = ("timestamp", "latency_ms", "request_bytes", "response_bytes", "request_header")
 
 
@@ -95,9 +96,13 @@ def feed(feeder: Any, row: Row, bodies: Any) -> None:
     elif row.get("request_header") is not None:
         feeder.row(line_of(row))
     else:
-        response = None if row["response"] is None else filled(row["response"], row["cuts"])
+        request, response = row["request"], None if row["response"] is None else filled(row["response"], row["cuts"])
+        if request[:2] == FETCHED and feeder.offer(
+            connection, row["request_ns"], request, row["response_ns"], response
+        ):
+            return
         link = Link(server, connection[len(server) + 1 :])
-        feeder.exchange(Exchange(link, row["request_ns"], row["request"], row["response_ns"], response, bodies))
+        feeder.exchange(Exchange(link, row["request_ns"], request, row["response_ns"], response, bodies))
 
 
 def line_of(row: Row) -> Row:
