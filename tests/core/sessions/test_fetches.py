@@ -153,6 +153,26 @@ def test_versions_that_go_by_topic_names(name: str, version: int) -> None:
     assert assert_same(rows) > 10
 
 
+def sessionless(row: Row, epoch: int) -> Row:
+    """The same fetch outside any session: -1 wants none, 0 is granted none."""
+    made = {**row, "request": {**row["request"], "sessionId": 0, "sessionEpoch": epoch, "forgottenTopicsData": []}}
+    if row["response"] is not None:
+        made["response"] = {**row["response"], "sessionId": 0}
+    return made
+
+
+@pytest.mark.parametrize("version", [7, 12, None])
+@pytest.mark.parametrize("epoch", [-1, 0])
+def test_fetches_outside_sessions(epoch: int, version: int | None) -> None:
+    """Every second one: those of sessions go on beside them, and what one has learnt the other may know."""
+    rows = rows_of("fetch-session-eviction")
+    for number, row in enumerate(rows):
+        if row.get("requestHeader", {}).get("requestApiKey") == 1:
+            made = row if version is None else older(row, version)
+            rows[number] = sessionless(made, epoch) if number % 2 else made
+    assert assert_same(rows) > 50
+
+
 # The classes and their interpreted twins
 
 SMALL = st.integers(-1, 3)

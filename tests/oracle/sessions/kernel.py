@@ -14,6 +14,8 @@ class InterpretedKernel:
 
     def __init__(self) -> None:
         self.opener: Any = None
+        self.keeper: Any = None
+        self.loose: dict[Any, Any] = {}
         self.marks = HighWatermarks()
 
     def adopt(self, *session: Any) -> None:
