@@ -36,9 +36,10 @@ def packets(path: Path, rng: random.Random) -> None:
 
 def exchanges(path: Path, rng: random.Random) -> None:
     """Packets dealt out to shares, staged in files, and put together again."""
-    from kcli.pipeline.sources.source_captures import ExchangeSource
+    from kcli.pipeline.sources.table_source import sources_of_tables
 
-    exhaust(ExchangeSource({"path": str(path), "shares": str(rng.choice((1, 2, 5)))}))
+    source = next(each for each in sources_of_tables() if each.name() == "kcli.exchanges")
+    exhaust(source({"path": str(path), "shares": str(rng.choice((1, 2, 5)))}))
 
 
 def segments(path: Path, _rng: random.Random) -> None:
@@ -57,7 +58,7 @@ def exhaust(source: Any) -> None:
     """Every row, as the Arrow batches that Spark gets."""
     from kcli.pipeline.sources.file_source import FileReader
 
-    made = FileReader(source, [name for name, _ in source.columns])
+    made = FileReader(source, [name for name, _ in source.chosen()])
     for part in made.partitions():
         for _ in made.read(part):
             pass

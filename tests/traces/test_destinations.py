@@ -19,7 +19,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from kcli.cli.main import main
-from tests.traces.test_spans import ORDERED, Talk, captured, polled, sent, spans_of
+from tests.rules.test_by_hand import Talk
+from tests.traces.test_spans import ORDERED, captured, polled, sent, spans_of
 
 Capture = pytest.CaptureFixture[str]
 

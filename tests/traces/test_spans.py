@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ class Kept:
     def __init__(self) -> None:
         self.found: list[ResourceSpans] = []
 
-    def send(self, found: list[ResourceSpans]) -> None:
+    def send(self, found: Sequence[ResourceSpans]) -> None:
         self.found += found
 
 

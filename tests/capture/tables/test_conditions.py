@@ -118,6 +118,9 @@ class Even:
         self.asked.append(batch.num_rows)
         return batch.column("correlation_id").to_numpy() % 2 == 0
 
+    def close(self) -> None:
+        """It holds nothing."""
+
 
 class Overhearing(Values):
     overhears = frozenset({18})
