@@ -26,6 +26,9 @@ class All:
 
         return numpy.ones(batch.num_rows, bool)
 
+    def close(self) -> None:
+        """It holds nothing."""
+
 
 @pytest.mark.parametrize(
     "path", [SAMPLES / "java44-txn.pcap", SAMPLES / "kcat-codecs.pcap", DATA / "kraft-boot.pcap.zst"], ids=str
