@@ -64,11 +64,11 @@ cdef class Openings(Tables):
             return self.open(e, asks, reports)
         return self.keeper is not None and self.count_loose(e, asks, reports)
 
-    cdef bint read_full(self, Side asks, Side reports, Found* found, dict topics) except -1:
-        """Read both sides; no partition is named twice."""
+    cdef bint read_full(self, Side asks, Side reports, Found* found, dict topics, bint tagged) except -1:
+        """Read both sides; no partition is named twice. tagged: tags and aborted transactions may be there."""
         cdef size_t i
         memset(found, 0, sizeof(Found))
-        if not self.read_opening(asks, found, topics) or not self.read_granted(reports, found):
+        if not self.read_opening(asks, found, topics, tagged) or not self.read_granted(reports, found, tagged):
             return False
         map_clear(&self.names)
         if map_reserve(&self.names, found.asked):
@@ -87,7 +87,7 @@ cdef class Openings(Tables):
         cdef int64_t none = 0 if e.version >= SESSIONS_SINCE else -1
         if asks.message()[SESSION] != none or reports.message()[SESSION] != none or reports.message()[ERROR] != none:
             return False
-        if not self.read_full(asks, reports, &found, {}):
+        if not self.read_full(asks, reports, &found, {}, True):
             return False
         client = client_id(e.request, e.request_size, &size)
         counts = self.loose_of((e.link[: e.link_size], (<const char*>client)[: max(0, size)]))
@@ -129,7 +129,7 @@ cdef class Openings(Tables):
         cdef int64_t replica, size
         cdef const uint8_t* client
         topics = {}
-        if not self.read_full(asks, reports, &found, topics):
+        if not self.read_full(asks, reports, &found, topics, False):
             return False
         replica = found.request[FOLLOWER] if found.request[FOLLOWER] != -1 else found.request[REPLICA]
         client = client_id(e.request, e.request_size, &size)
@@ -146,14 +146,17 @@ cdef class Openings(Tables):
         self.now = max(self.now, <int64_t>e.ts)
         return True
 
-    cdef bint read_opening(self, Side asks, Found* found, dict topics) except -1:
-        """A full fetch whose only tag, if any, says which replica fetches. topics: their partitions by number, to fill."""
+    cdef bint read_opening(self, Side asks, Found* found, dict topics, bint tagged) except -1:
+        """Read a full fetch. topics: their partitions by number, to fill. Not tagged: its only tag, if any, says which
+        replica fetches."""
         cdef TopicRow* topic = asks.topics()
         cdef AskedRow* row = <AskedRow*>asks.partitions()
         cdef int64_t i, j
         cdef uint32_t number
         found.request = asks.message()
-        if found.request[FORGOTTEN] > 0 or found.request[ASKED_TAGS] > (found.request[FOLLOWER] != -1):
+        if found.request[FORGOTTEN] > 0:
+            return False
+        if not tagged and found.request[ASKED_TAGS] > (found.request[FOLLOWER] != -1):
             return False
         self.need_asked(asks.partition_count())
         for i in range(asks.topic_count()):
@@ -172,8 +175,8 @@ cdef class Openings(Tables):
             topic += 1
         return True
 
-    cdef bint read_granted(self, Side reports, Found* found) except -1:
-        """A response that reports the request's partitions in their order, without an error."""
+    cdef bint read_granted(self, Side reports, Found* found, bint tagged) except -1:
+        """Read a response that reports the request's partitions in their order, without an error."""
         cdef TopicRow* topic = reports.topics()
         cdef ReportedRow* row = <ReportedRow*>reports.partitions()
         cdef int64_t i, j
@@ -190,7 +193,9 @@ cdef class Openings(Tables):
             for j in range(topic.partitions):
                 reported = &self.reported[found.reported]
                 set_reported(reported, base, row)
-                if row.error or row.preferred >= 0 or is_special(row) or self.asked[found.reported].number != reported.number:
+                if row.error or row.preferred >= 0 or self.asked[found.reported].number != reported.number:
+                    return False
+                if not tagged and is_special(row):
                     return False
                 found.records += reported.size
                 found.reported += 1
