@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.capture.kafka.clock import instant
 from kcli.finding import CRITICAL as CRITICAL  # the rules' words come from here
 from kcli.finding import INFO as INFO
 from kcli.finding import WARNING as WARNING
@@ -19,9 +20,10 @@ class Rule:
     """A cause. Its SQL gives a row for each finding, on DuckDB and Spark.
 
     finding: its id. when: a condition on the row of `signs`, without which there is nothing to be found. sql: over the
-    tables of `prepared`; the column `severity`, where it has one, counts instead of
-    `severity`. subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out,
-    advice, see: texts with {columns} in braces, see: after "kcli". source: where the limits come from.
+    tables of `prepared`; the column `severity`, where it has one, counts instead of `severity`; `first_ns` and `last_ns`
+    are when what counts began and ended. subject: kind -> column. evidence: columns, under the names that findings have
+    them by. says, ruled_out, advice, see: texts with {columns} in braces, see: after "kcli". source: where the limits
+    come from.
     explains: findings that are consequences of this one, and the kinds of subject that they must share (none: all).
     of_payloads: it is asked where keys and values of records are decoded.
     """
@@ -53,7 +55,7 @@ def finding_of(rule: Rule, row: Mapping[str, Any], files: str) -> Finding:
         rule.finding,
         row.get("severity") or rule.severity,
         subject,
-        {name: plain(row[name]) for name in rule.evidence if row.get(name) is not None},
+        {name: plain(row[name]) for name in rule.evidence if row.get(name) is not None} | times_of(row),
         rule.advice.format_map(texts),
         rule.says.format_map(texts),
         rule.ruled_out.format_map(texts),
@@ -61,6 +63,12 @@ def finding_of(rule: Rule, row: Mapping[str, Any], files: str) -> Finding:
         rule.source,
         float(row.get("weight") or 0),
     )
+
+
+def times_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return when what a row counts began and ended, where it says so."""
+    first, last = row.get("first_ns"), row.get("last_ns")
+    return {} if first is None or last is None else {"from": instant(int(first)), "to": instant(int(last))}
 
 
 def in_order(value: Any) -> Any:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kcli.cli.diagnose.text import time_text
 from kcli.cli.main import main
+from kcli.finding import Finding
 from tests.diagnose.captured import DATA
 
 Capture = pytest.CaptureFixture[str]
@@ -18,9 +20,25 @@ def test_a_finding_takes_four_lines_and_the_end_says_what_was_checked(capsys: Ca
     assert main(["diagnose", BAD, "-q"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("warning   busy-fetch  pricing-cache-1: ")
+    assert lines[0].endswith("; 12:31:18-22Z")
     assert lines[1].strip().startswith("do: fetch.max.wait.ms 500") and lines[2].strip().startswith("ruled out: ")
     assert lines[3].strip() == f"see: kcli stats {BAD} --by client --by api"
     assert "checks over" in lines[4] and lines[4].endswith(": 1 warning.")
+
+
+@pytest.mark.parametrize(
+    ("last", "dated", "words"),
+    [
+        ("12:31:18.9Z", False, "; 12:31:18Z"),
+        ("12:31:19.1Z", False, "; 12:31:18-19Z"),
+        ("12:32:19.1Z", False, "; 12:31:18 to 12:32:19Z"),
+        ("12:32:19.1Z", True, "; 2026-11-22 12:31:18 to 2026-11-22 12:32:19Z"),
+    ],
+)
+def test_a_capture_of_more_than_a_day_needs_dates(last: str, dated: bool, words: str) -> None:
+    evidence = {"from": "2026-11-22T12:31:18.4Z", "to": f"2026-11-22T{last}"}
+    assert time_text(Finding("f", "info", {}, evidence, ""), dated=dated) == words
+    assert time_text(Finding("f", "info", {}, {}, ""), dated=dated) == ""
 
 
 def test_jsonl_is_a_finding_a_line(capsys: Capture) -> None:

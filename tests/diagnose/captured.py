@@ -26,3 +26,4 @@ def told(finding: Finding, **subject: object) -> None:
     """Assert that a finding names these, has figures, and says what to do."""
     assert {kind: finding.subject.get(kind) for kind in subject} == subject
     assert finding.evidence and finding.advice and finding.see.startswith("kcli ")
+    assert finding.evidence.get("from", "") <= finding.evidence.get("to", "")

@@ -16,6 +16,10 @@ from kcli.rules.prepared import PREPARED
 from kcli.rules.rule import KINDS, Rule, finding_of, worded
 
 
+# Their facts are sums over connections, or over records, that have no times of their own.
+TIMELESS = {"packet-loss", "slow-network", "slow-reader", "poison-records"}
+
+
 def test_no_two_rules_have_one_name_and_what_they_explain_is_there() -> None:
     names = [each.finding for each in RULES]
     assert len(set(names)) == len(names)
@@ -45,6 +49,7 @@ def test_a_rule_names_columns_that_its_query_has(rule: Rule, empty: FactStore) -
     texts = (rule.says, rule.advice, rule.ruled_out, rule.see)
     asked = {name for text in texts for _, name, _, _ in Formatter().parse(text) if name} - {"files"}
     assert asked | set(rule.subject.values()) | set(rule.evidence) <= columns
+    assert ({"first_ns", "last_ns"} <= columns) == (rule.finding not in TIMELESS)
     assert set(rule.subject) <= set(KINDS) and rule.severity in SEVERITIES
     assert re.fullmatch("[a-z0-9-]+", rule.finding) and rule.advice and rule.source
 
@@ -58,6 +63,14 @@ def test_a_finding_has_what_its_row_says_and_sorted_lists() -> None:
         "finding": "f", "severity": "warning", "subject": {"client": ["a", "b"]}, "evidence": {"n": 1234.5},
         "text": "a, b: 1,234", "advice": "do 1,234", "see": "kcli stats x.pcap",
     }  # fmt: skip
+
+
+def test_a_finding_says_when_what_it_counts_began_and_ended() -> None:
+    rule = Rule("f", "", "true", "", {}, ("n",), "", "", "", "")
+    row = {"n": 2, "first_ns": 1_763_814_797_872_020_999, "last_ns": 1_763_814_802_000_000_000}
+    times = {"from": "2025-11-22T12:33:17.872020Z", "to": "2025-11-22T12:33:22.000000Z"}
+    assert finding_of(rule, row, "x.pcap").evidence == {"n": 2} | times
+    assert finding_of(rule, row | {"first_ns": None}, "x.pcap").evidence == {"n": 2}
 
 
 @pytest.mark.parametrize(

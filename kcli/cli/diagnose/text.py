@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 COLOURS = {"critical": "red", "warning": "yellow", "info": "cyan"}
 SHOWN = 8  # findings in full; of the rest the first line
+DAY = 86400  # seconds
 WIDTH = len("CRITICAL")
 
 
 def text_lines(found: Diagnosis, room: int | None, *, colour: bool) -> Iterator[str]:
     """Yield the lines of a diagnosis. room: cells of a line; None: as long as it is."""
+    dated = spans_days(found)
     for number, each in enumerate(found.findings):
-        yield from finding_lines(each, room, colour=colour, whole=number < SHOWN)
+        yield from finding_lines(each, room, colour=colour, whole=number < SHOWN, dated=dated)
     yield from broken(checked_text(found), room, "")
     for part in found.unjudged:
         yield from broken(f"not judged: {part.what}; remedy: {part.remedy}", room, "  ")
@@ -27,12 +29,19 @@ def text_lines(found: Diagnosis, room: int | None, *, colour: bool) -> Iterator[
         yield f"The last {len(found.findings) - SHOWN} in full: --format jsonl"
 
 
-def finding_lines(each: Finding, room: int | None, *, colour: bool, whole: bool) -> Iterator[str]:
-    """Yield the lines of one finding: what, what to do, what it is not, and where to look."""
+def spans_days(found: Diagnosis) -> bool:
+    """Return whether a time of day does not tell the day."""
+    return found.overview.seconds > DAY
+
+
+def finding_lines(each: Finding, room: int | None, *, colour: bool, whole: bool, dated: bool = False) -> Iterator[str]:
+    """Yield the lines of one finding: what and when, what to do, what it is not, and where to look."""
     word = each.severity.upper() if each.severity == "critical" else each.severity
     indent = " " * (WIDTH + 2)
     head = f"{word:{WIDTH}}  "
-    first, *rest = broken(f"{each.finding}  {each.text}", None if room is None else room - len(head), "")
+    first, *rest = broken(
+        f"{each.finding}  {each.text}{time_text(each, dated=dated)}", None if room is None else room - len(head), ""
+    )
     style = {"fg": COLOURS[each.severity], "bold": each.severity == "critical"}
     yield joined(paint(head, colour, **style), first)
     yield from (indent + line for line in rest)
@@ -43,6 +52,22 @@ def finding_lines(each: Finding, room: int | None, *, colour: bool, whole: bool)
         yield from broken(f"ruled out: {each.ruled_out}", room, indent)
     if each.see:
         yield f"{indent}see: {each.see}"
+
+
+def time_text(each: Finding, *, dated: bool) -> str:
+    """Say when what a finding counts began and ended, by the second."""
+    if "from" not in each.evidence:
+        return ""
+    first, last = (day_time(each.evidence[name], dated=dated) for name in ("from", "to"))
+    if first == last:
+        return f"; {first}Z"
+    return f"; {first}-{last[-2:]}Z" if first[:-2] == last[:-2] else f"; {first} to {last}Z"
+
+
+def day_time(instant: str, *, dated: bool) -> str:
+    """Shorten an ISO 8601 time to the second of the day. dated: with the date."""
+    day, _, clock = instant.partition("T")
+    return f"{day} {clock[:8]}" if dated else clock[:8]
 
 
 def checked_text(found: Diagnosis) -> str:

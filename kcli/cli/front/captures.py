@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.diagnose.text import broken, checked_text, finding_lines
+from kcli.cli.diagnose.text import broken, checked_text, finding_lines, spans_days
 from kcli.cli.front.screens import next_lines
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.terminal.cells import pad
@@ -49,8 +49,9 @@ def screen(found: Diagnosis, name: str, words: str, room: int | None, *, colour:
     yield from broken(f"{name}  capture, {', '.join(size_of(found))}", room, "")
     if found.findings:
         yield ""
+    dated = spans_days(found)
     for each in found.findings[:FINDINGS]:
-        yield from finding_lines(each, room, colour=colour, whole=True)
+        yield from finding_lines(each, room, colour=colour, whole=True, dated=dated)
     if len(found.findings) > FINDINGS:
         yield f"and {counted(len(found.findings) - FINDINGS, 'more finding')}: kcli diagnose {words}"
     if found.overview.busiest:

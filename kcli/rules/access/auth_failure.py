@@ -22,7 +22,9 @@ SELECT t.client_id, array_agg(DISTINCT t.principal) FILTER (WHERE t.principal IS
        coalesce(max(p.good), 0) AS good, count(DISTINCT t.connection) AS connections, array_agg(DISTINCT error)
               AS errors,
        max(message) AS message, array_agg(DISTINCT mechanism) FILTER (WHERE mechanism IS NOT NULL) AS mechanisms,
-       (max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6 AS seconds, count(*) AS weight,
+       (max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6 AS seconds,
+       min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns,
+       count(*) AS weight,
        array_agg(DISTINCT server) AS servers
 FROM tried t LEFT JOIN passed p ON t.client_id = p.client_id
 GROUP BY t.client_id HAVING count(*) >= 2

@@ -12,6 +12,7 @@ WITH met AS (SELECT client_id, connection, api, explode(errors) AS error, ns FRO
      users AS (SELECT connection, max(nullif(replace(principal, 'User:', ''), '')) AS principal FROM logins
             GROUP BY connection)
 SELECT m.client_id, m.error, count(*) AS refused, array_agg(DISTINCT api) AS apis, (max(ns) - min(ns)) / 1e9 AS seconds,
+       min(ns) AS first_ns, max(ns) AS last_ns,
        max(g.groups) AS groups, array_agg(DISTINCT u.principal) FILTER (WHERE u.principal IS NOT NULL) AS users,
               count(*) AS weight,
        CASE m.error WHEN 'GROUP_AUTHORIZATION_FAILED' THEN 'its group' WHEN 'CLUSTER_AUTHORIZATION_FAILED'

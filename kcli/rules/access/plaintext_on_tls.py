@@ -10,8 +10,9 @@ RULE = Rule(
     sql="""
 SELECT c.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts,
        array_agg(DISTINCT client_id) FILTER (WHERE client_id != '') AS clients, count(*) AS connections,
-       (max(first_ns) - min(first_ns)) / 1e9 AS seconds, count(*) AS weight
-FROM conns c JOIN brokers b ON c.server = b.server
+       (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns,
+       max(opened_ns) AS last_ns, count(*) AS weight
+FROM (SELECT *, first_ns AS opened_ns FROM conns) c JOIN brokers b ON c.server = b.server
 WHERE s_first_bytes LIKE '1503%' AND c_first_size > 0 AND c_first_bytes NOT LIKE '16%' AND c_first_bytes LIKE '00%'
 GROUP BY c.server, b.broker, b.broker_name HAVING count(*) >= 2
 """,

@@ -8,13 +8,14 @@ RULE = Rule(
     severity=CRITICAL,
     when="tls_hellos >= 2",
     sql="""
-WITH hellos AS (SELECT host, server, connection, first_ns FROM conns
+WITH hellos AS (SELECT host, server, connection, first_ns AS opened_ns FROM conns
                 WHERE c_first_bytes LIKE '1603%' AND substring(c_first_bytes, 11, 2) = '01' AND s_first_size = 0
                   AND (s_fin_ns IS NOT NULL OR s_rst_ns IS NOT NULL)),
      plain AS (SELECT DISTINCT server FROM calls WHERE server NOT IN (SELECT server FROM tcp
             WHERE s_first_bytes LIKE '1603%'))
 SELECT h.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts, count(*) AS connections,
-       (max(first_ns) - min(first_ns)) / 1e9 AS seconds, count(*) AS weight,
+       (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns,
+       max(opened_ns) AS last_ns, count(*) AS weight,
        CASE WHEN max(p.server) IS NULL THEN 'nobody speaks plain Kafka there in this capture'
               ELSE 'others speak plain Kafka there' END AS others
 FROM hellos h JOIN brokers b ON h.server = b.server LEFT JOIN plain p ON h.server = p.server

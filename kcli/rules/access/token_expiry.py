@@ -17,7 +17,7 @@ WITH logins_of AS (SELECT connection, coalesce(min(client_id), '') AS client_id,
               FROM logins_of l JOIN conns c ON l.connection = c.connection)
 SELECT client_id, count(*) AS cut, max(lifetime_ms) / 1e3 AS lifetime_seconds, max(mechanism) AS mechanism, count(*)
        AS weight,
-       array_agg(DISTINCT server) AS servers
+       array_agg(DISTINCT server) AS servers, min(server_ns) AS first_ns, max(server_ns) AS last_ns
 FROM late WHERE server_ns IS NOT NULL AND (client_ns IS NULL OR server_ns <= client_ns)
        AND (server_ns - login_ns) / 1e6 >= 0.95 * lifetime_ms
 GROUP BY client_id HAVING count(*) >= 2

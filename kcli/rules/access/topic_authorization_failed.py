@@ -19,6 +19,7 @@ WITH refused AS (SELECT coalesce(client_id, '') AS client_id, connection, topic,
      users AS (SELECT connection, max(nullif(replace(principal, 'User:', ''), '')) AS principal FROM logins
             GROUP BY connection)
 SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT api) AS apis, (max(ns) - min(ns)) / 1e9 AS seconds,
+       min(ns) AS first_ns, max(ns) AS last_ns,
        array_agg(DISTINCT u.principal) FILTER (WHERE u.principal IS NOT NULL) AS users, count(*) AS weight
 FROM refused r LEFT JOIN users u ON r.connection = u.connection
 WHERE r.topic IS NOT NULL GROUP BY r.client_id, r.topic HAVING count(*) >= 2

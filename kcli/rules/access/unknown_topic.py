@@ -16,6 +16,7 @@ WITH refused AS (SELECT client_id, topic, completed_ns AS ns, error FROM metadat
               UNION ALL SELECT topic, ns FROM produced WHERE answered AND error IS NULL)
 SELECT coalesce(r.client_id, '') AS client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS errors,
        (max(ns) - min(ns)) / 1e9 AS seconds, count(*) / greatest((max(ns) - min(ns)) / 1e9, 1) AS per_second,
+       min(ns) AS first_ns, max(ns) AS last_ns,
               count(*) AS weight
 FROM refused r
 WHERE r.topic NOT IN (SELECT topic FROM good WHERE topic IS NOT NULL)

@@ -13,7 +13,8 @@ WITH tried AS (SELECT server AS address, count(*) AS attempts, sum(CASE WHEN acc
                       sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
                              array_agg(DISTINCT host) AS hosts, min(first_ns) AS first_ns
                FROM conns GROUP BY server),
-     asking AS (SELECT server, coalesce(client_id, '') AS client_id, count(*) AS asked FROM metadata_calls
+     asking AS (SELECT server, coalesce(client_id, '') AS client_id, count(*) AS asked,
+                       min(completed_ns) AS began_ns, max(completed_ns) AS ended_ns FROM metadata_calls
             GROUP BY 1, 2),
      working AS (SELECT DISTINCT client_id FROM calls
             WHERE api NOT IN (
@@ -27,12 +28,13 @@ WITH tried AS (SELECT server AS address, count(*) AS attempts, sum(CASE WHEN acc
               UNION ALL
               SELECT s.node_id, s.address, s.listeners, 0, 0, NULL FROM sent s
               WHERE s.address NOT IN (SELECT address FROM tried)),
-     away AS (SELECT l.*, k.client_id, k.asked FROM lost l JOIN asking k ON array_contains(l.listeners, k.server)
+     away AS (SELECT l.*, k.client_id, k.asked, k.began_ns, k.ended_ns
+              FROM lost l JOIN asking k ON array_contains(l.listeners, k.server)
               WHERE k.client_id NOT IN (SELECT client_id FROM working) AND k.asked >= 3)
 SELECT node_id, address, max(listeners) AS listeners, max(attempts) AS attempts, max(refused) AS refused,
        array_agg(DISTINCT client_id) AS clients, sum(asked) AS asked,
        split(concat_ws('|', CAST(node_id AS STRING), address, concat_ws('|', max(listeners))), '[|]') AS broker,
-              max(hosts) AS hosts, sum(asked) AS weight,
+              max(hosts) AS hosts, min(began_ns) AS first_ns, max(ended_ns) AS last_ns, sum(asked) AS weight,
        (SELECT array_agg(DISTINCT group_id) FROM coordinator_asks q WHERE q.client_id IN (SELECT w.client_id
               FROM away w)) AS groups,
        CASE WHEN max(attempts) = 0 THEN 'nobody even tried (does its name resolve?)'

@@ -24,11 +24,12 @@ RULE = Rule(
     severity=CRITICAL,
     when="refused_connections > 0",
     sql="""
-SELECT broker, broker_name, closed, unanswered, resets, refused, (gone_ns - first_ns) / 1e9 AS at_second,
+SELECT broker, broker_name, closed, unanswered, resets, refused, (gone_ns - span.first_ns) / 1e9 AS at_second,
        (back_ns - gone_ns) / 1e9 AS away_seconds,
        CASE WHEN back_ns IS NULL THEN 'it did not come back' ELSE concat('back after ',
               round((back_ns - gone_ns) / 1e9, 1), ' s') END AS back,
-       unanswered + 100 AS weight
+       unanswered + 100 AS weight,
+       gone_ns AS first_ns, coalesce(back_ns, last_refused_ns, closed_ns) AS last_ns
 FROM outages o JOIN brokers b ON o.server = b.server CROSS JOIN span WHERE crashed
 """,
     subject={"broker": "broker"},

@@ -9,10 +9,11 @@ RULE = Rule(
     severity=INFO,
     when="refused_connections > 0",
     sql="""
-SELECT broker, broker_name, closed, unanswered, handed_over, refused, (gone_ns - first_ns) / 1e9 AS at_second,
-       (back_ns - gone_ns) / 1e9 AS away_seconds, -(gone_ns - first_ns) / 1e9 AS weight,
+SELECT broker, broker_name, closed, unanswered, handed_over, refused, (gone_ns - span.first_ns) / 1e9 AS at_second,
+       (back_ns - gone_ns) / 1e9 AS away_seconds, -(gone_ns - span.first_ns) / 1e9 AS weight,
        CASE WHEN back_ns IS NULL THEN 'it did not come back' ELSE concat('back after ',
-              round((back_ns - gone_ns) / 1e9, 1), ' s') END AS back
+              round((back_ns - gone_ns) / 1e9, 1), ' s') END AS back,
+       gone_ns AS first_ns, coalesce(back_ns, last_refused_ns, closed_ns) AS last_ns
 FROM outages o JOIN brokers b ON o.server = b.server CROSS JOIN span WHERE NOT crashed
 """,
     subject={"broker": "broker"},

@@ -27,7 +27,7 @@ SELECT s.topic, count(*) AS errors, sum(CASE WHEN gap_ns IS NULL OR gap_ns > 100
        array_agg(DISTINCT error) AS names, array_agg(DISTINCT client_id) AS clients, count(DISTINCT partition)
               AS partitions,
        coalesce(max(m.moves), 0) AS moves, (max(ns) - min(ns)) / 1e9 AS seconds, count(DISTINCT server) AS brokers,
-              count(*) AS weight
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
 FROM spaced s LEFT JOIN moves m ON s.topic = m.topic
 WHERE s.topic IS NOT NULL
 GROUP BY s.topic

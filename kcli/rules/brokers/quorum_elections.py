@@ -13,7 +13,8 @@ WITH votes AS (SELECT ns, server, client_id, ns - lag(ns) OVER (ORDER BY ns) AS 
             WHERE api = 'BEGIN_QUORUM_EPOCH')
 SELECT count(*) AS votes, sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) AS elections,
        (max(ns) - min(ns)) / 1e9 AS seconds,
-       array_agg(DISTINCT server) AS servers, max(b.begun) AS begun, count(*) AS weight
+       array_agg(DISTINCT server) AS servers, max(b.begun) AS begun, min(ns) AS first_ns, max(ns) AS last_ns,
+       count(*) AS weight
 FROM votes CROSS JOIN begun b
 HAVING sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) >= 3
 """,

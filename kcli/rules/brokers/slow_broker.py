@@ -35,7 +35,8 @@ WITH usual AS (SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed
                   FROM by_server o LEFT JOIN by_server p ON o.server != p.server AND p.answers >= 20
                   GROUP BY ALL)
 SELECT broker, broker_name, answers, late_answers, bursts, waiting, longest_ms, median_ms, other_answers, other_late,
-       other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, late_ms AS weight,
+       other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, c.first_ns, c.last_ns,
+       late_ms AS weight,
        (SELECT array_agg(DISTINCT client_id) FROM plain p WHERE p.server = c.server AND p.late) AS clients
 FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server CROSS JOIN span
 WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20 AND (

@@ -22,6 +22,7 @@ WITH usual AS (SELECT percentile_approx(latency_ms, 0.5) AS usual_ms FROM timed 
             percentile_approx(latency_ms, 0.5) AS median_ms,
                        max(latency_ms) AS longest_ms, count(DISTINCT CASE WHEN late THEN server END) AS leaders,
                        count(DISTINCT CASE WHEN late THEN floor(completed_ns / 250000000) END) AS bursts,
+                       min(CASE WHEN late THEN ns END) AS first_ns, max(CASE WHEN late THEN ns END) AS last_ns,
                        array_agg(DISTINCT client_id) FILTER (WHERE late) AS clients, sum(CASE WHEN late
                               THEN latency_ms ELSE 0 END) AS late_ms
                 FROM awaited),

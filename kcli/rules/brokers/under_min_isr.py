@@ -21,6 +21,7 @@ WITH refused AS (SELECT topic, partition, client_id, error, ns FROM produced
             AS STRING) = a.replica)
 SELECT r.topic, count(*) AS refused, array_agg(DISTINCT error) AS errors, array_agg(DISTINCT client_id) AS clients,
        array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions, (max(ns) - min(ns)) / 1e9 AS seconds,
+       min(ns) AS first_ns, max(ns) AS last_ns,
        (SELECT array_agg(DISTINCT replica) FROM named n WHERE n.topic = r.topic) AS missing, count(*) AS weight,
        (SELECT array_agg(DISTINCT each) FROM (SELECT replica AS each FROM named n WHERE n.topic = r.topic
              UNION SELECT server FROM named n WHERE n.topic = r.topic AND server IS NOT NULL) AS x) AS broker,

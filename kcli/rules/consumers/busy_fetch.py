@@ -10,6 +10,7 @@ RULE = Rule(
 WITH filled AS (SELECT connection, correlation_id, sum(coalesce(records_bytes, 0)) AS records_bytes
                 FROM fetched GROUP BY connection, correlation_id),
      asked AS (SELECT c.client_id, count(*) AS fetches, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds,
+                      min(ns) AS first_ns, max(ns) AS last_ns,
                       sum(CASE WHEN coalesce(f.records_bytes, 0) = 0 THEN 1 ELSE 0 END) AS empty,
                       percentile_approx(max_wait_ms, 0.5) AS max_wait_ms, percentile_approx(latency_ms, 0.5)
                              AS median_ms,
@@ -18,7 +19,7 @@ WITH filled AS (SELECT connection, correlation_id, sum(coalesce(records_bytes, 0
                WHERE api = 'FETCH' AND NOT inner_client AND coalesce(replica_id, -1) < 0 AND response_bytes IS NOT NULL
                GROUP BY c.client_id)
 SELECT a.client_id, groups, fetches, fetches / seconds AS per_second, empty, max_wait_ms, median_ms, min_bytes, seconds,
-       fetches AS weight
+       first_ns, last_ns, fetches AS weight
 FROM asked a LEFT JOIN client_groups g ON a.client_id = g.client_id
 WHERE fetches >= 200 AND fetches / seconds >= 60 AND empty >= 0.8 * fetches AND failed < 0.2 * fetches
   AND (max_wait_ms <= 50 OR median_ms < 0.2 * max_wait_ms)

@@ -10,6 +10,7 @@ RULE = Rule(
 WITH met AS (SELECT client_id, api, explode(errors) AS error, ns, server FROM calls WHERE NOT inner_client AND failed),
      asked AS (SELECT client_id, api, count(*) AS requests FROM calls GROUP BY client_id, api),
      counted AS (SELECT m.client_id, m.api, m.error, count(*) AS answers, (max(ns) - min(ns)) / 1e9 AS seconds,
+                        min(ns) AS first_ns, max(ns) AS last_ns,
                         array_agg(DISTINCT server) AS servers FROM met m
                  WHERE error NOT IN ('NONE', 'MEMBER_ID_REQUIRED', 'CONCURRENT_TRANSACTIONS', 'REBALANCE_IN_PROGRESS')
                    AND NOT (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION')
@@ -18,7 +19,7 @@ WITH met AS (SELECT client_id, api, explode(errors) AS error, ns, server FROM ca
                    AND NOT (api LIKE '%DESCRIBE%' AND error IN ('GROUP_ID_NOT_FOUND', 'UNSUPPORTED_VERSION'))
                  GROUP BY m.client_id, m.api, m.error)
 SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 * answers / requests AS percent,
-       answers AS weight
+       first_ns, last_ns, answers AS weight
 FROM counted c JOIN asked a ON c.client_id = a.client_id AND c.api = a.api
 WHERE answers >= 10 AND answers >= 0.3 * requests AND seconds >= 3
 """,

@@ -9,7 +9,8 @@ RULE = Rule(
     sql="""
 WITH looks AS (SELECT client_id, count(*) AS requests, array_agg(DISTINCT api) AS apis, sum(coalesce(response_bytes,
        0)) AS response_bytes,
-                      greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds, sum(latency_ms) / 1e3 AS broker_seconds
+                      greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds, min(ns) AS first_ns, max(ns) AS last_ns,
+                      sum(latency_ms) / 1e3 AS broker_seconds
                              FROM calls
                WHERE api IN (
                  'LIST_GROUPS', 'DESCRIBE_GROUPS', 'CONSUMER_GROUP_DESCRIBE', 'DESCRIBE_CONFIGS', 'DESCRIBE_LOG_DIRS',
@@ -22,7 +23,7 @@ WITH looks AS (SELECT client_id, count(*) AS requests, array_agg(DISTINCT api) A
      everyone AS (SELECT count(*) AS requests, sum(coalesce(response_bytes, 0)) AS response_bytes FROM calls
             WHERE NOT inner_client)
 SELECT l.client_id, l.requests, l.apis, l.requests / l.seconds AS per_second, l.response_bytes,
-       l.response_bytes / 1e6 AS megabytes, l.seconds, broker_seconds,
+       l.response_bytes / 1e6 AS megabytes, l.seconds, broker_seconds, first_ns, last_ns,
        100.0 * l.requests / e.requests AS percent, l.requests AS weight
 FROM looks l CROSS JOIN everyone e
 WHERE l.client_id NOT IN (SELECT client_id FROM works) AND l.requests >= 100 AND l.requests / l.seconds >= 15

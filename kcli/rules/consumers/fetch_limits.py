@@ -16,6 +16,8 @@ WITH full_answers AS (SELECT f.client_id, f.topic, f.partition, f.ns, f.connecti
             ELSE 0 END) AS limited,
                        min_by(behind, ns) AS first_behind, max_by(behind, ns) AS last_behind,
                        max(behind) AS most_behind,
+                       min(CASE WHEN at_limit AND behind > 0 THEN ns END) AS first_ns,
+                       max(CASE WHEN at_limit AND behind > 0 THEN ns END) AS last_ns,
                        percentile_approx(CASE WHEN at_limit THEN behind END, 0.5) AS usual_behind, max(max_bytes)
                               AS max_bytes,
                        avg(records_bytes) AS bytes_per_answer, greatest((max(ns) - min(ns)) / 1e9, 0.001) AS seconds
@@ -24,7 +26,7 @@ WITH full_answers AS (SELECT f.client_id, f.topic, f.partition, f.ns, f.connecti
                 SELECT client_id, (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e6 AS pause_ms
                 FROM calls WHERE api = 'FETCH') AS asks GROUP BY client_id)
 SELECT s.client_id, s.topic, g.groups, answers, limited, first_behind, last_behind, max_bytes, bytes_per_answer,
-       most_behind, usual_behind, seconds, limited AS weight,
+       most_behind, usual_behind, seconds, s.first_ns, s.last_ns, limited AS weight,
        CASE WHEN last_behind > first_behind OR most_behind > 2 * first_behind THEN 'warning' ELSE 'info' END AS severity
 FROM summed s JOIN pace p ON s.client_id = p.client_id LEFT JOIN client_groups g ON s.client_id = g.client_id
 WHERE s.client_id NOT IN (SELECT client_id FROM inner_clients) AND limited >= 20 AND limited >= 0.6 * answers

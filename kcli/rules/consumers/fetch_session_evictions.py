@@ -11,6 +11,10 @@ WITH asked AS (SELECT server, client_id, inner_client, count(*) AS fetches,
                       sum(CASE WHEN session_epoch = 0 AND granted_id = 0 AND NOT failed
                              AND response_bytes IS NOT NULL THEN 1 ELSE 0 END) AS refused,
                       sum(CASE WHEN array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND') THEN 1 ELSE 0 END) AS evicted,
+                      min(CASE WHEN session_epoch = 0 AND granted_id = 0
+                             OR array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND') THEN ns END) AS first_ns,
+                      max(CASE WHEN session_epoch = 0 AND granted_id = 0
+                             OR array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND') THEN ns END) AS last_ns,
                       sum(CASE WHEN session_epoch = 0 THEN 1 ELSE 0 END) AS full_fetches,
                       sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental, sum(request_bytes)
                              AS request_bytes
@@ -22,7 +26,7 @@ SELECT h.server, b.broker, b.broker_name, array_agg(DISTINCT h.client_id) AS cli
        sum(h.full_fetches) AS full_fetches, sum(h.fetches) AS fetches, sum(h.request_bytes) AS request_bytes,
        (SELECT count(*) FROM asked a WHERE a.server = h.server AND a.incremental > 0 AND a.refused = 0)
               AS others_with_sessions,
-       sum(h.refused + h.evicted) AS weight
+       min(h.first_ns) AS first_ns, max(h.last_ns) AS last_ns, sum(h.refused + h.evicted) AS weight
 FROM hit h JOIN brokers b ON h.server = b.server GROUP BY h.server, b.broker, b.broker_name
 """,
     subject={"broker": "broker", "client": "clients"},

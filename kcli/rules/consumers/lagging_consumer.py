@@ -38,7 +38,7 @@ WITH places AS (SELECT f.client_id, f.topic, f.partition, f.ns, f.fetch_offset, 
                      sum(latency_ms) / 1e3 AS waited_seconds FROM asks GROUP BY client_id)
 SELECT m.client_id, m.topic, g.groups, first_lag, last_lag, read, grown, pace.fetches, pace.pause_ms,
        pace.latency_ms, paused_seconds, (t.last_ns - t.first_ns) / 1e9 AS seconds,
-       last_lag AS weight
+       t.first_ns, t.last_ns, last_lag AS weight
 FROM moved m JOIN course c ON m.client_id = c.client_id AND m.topic = c.topic JOIN pace ON pace.client_id = m.client_id
 JOIN totals t ON t.client_id = m.client_id AND t.topic = m.topic LEFT JOIN client_groups g ON g.client_id = m.client_id
 WHERE (t.last_ns - t.first_ns) / 1e9 >= 6 AND pace.fetches >= 4 AND c.lag_0 < c.lag_1 AND c.lag_1 < c.lag_2

@@ -10,7 +10,8 @@ RULE = Rule(
 WITH asked AS (SELECT coalesce(client_id, '') AS client_id, count(*) AS requests, sum(CASE WHEN all_topics THEN 1
        ELSE 0 END) AS of_all_topics,
                       max(topics) AS topics, sum(coalesce(response_bytes, 0)) AS response_bytes,
-                      greatest((max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6, 1) AS seconds
+                      greatest((max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6, 1) AS seconds,
+                      min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns
                FROM metadata_calls GROUP BY 1)
 SELECT a.*, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes, requests AS weight,
        (SELECT max(o.requests / o.seconds) FROM asked o WHERE o.client_id != a.client_id) AS others_per_second

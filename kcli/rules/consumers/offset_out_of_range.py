@@ -19,7 +19,8 @@ SELECT r.client_id, r.topic, array_agg(DISTINCT concat(r.topic, '-', r.partition
        max(r.fetch_offset) AS asked_to, count(DISTINCT r.fetch_offset) AS offsets,
               max(greatest(coalesce(r.log_start_offset, -1), coalesce(b.starts_at, -1))) AS starts_at,
        max(greatest(coalesce(r.high_watermark, -1), coalesce(b.ends_at, -1))) AS ends_at, (max(ns) - min(ns)) / 1e9
-              AS seconds, max(g.groups) AS groups, count(*) AS weight,
+              AS seconds, max(g.groups) AS groups,
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
        CASE WHEN count(*) >= 3 AND (max(ns) - min(ns)) / 1e9 >= 1 THEN 'warning' ELSE 'info' END AS severity
 FROM refused r LEFT JOIN bounds b ON r.topic = b.topic AND r.partition = b.partition LEFT JOIN client_groups g
        ON r.client_id = g.client_id

@@ -25,11 +25,12 @@ WITH hung AS (SELECT c.connection, coalesce(c.client_id, '') AS client_id, least
                        percentile_approx((end_ns - ns) / 1e6, 0.2) AS p20_ms, percentile_approx((end_ns - ns) / 1e6,
                               0.8) AS p80_ms, min((end_ns - ns) / 1e6) AS least_ms,
                        max(max_wait_ms) AS max_wait_ms, sum(CASE WHEN answered_later THEN 1 ELSE 0 END)
-                              AS answered_later, (max(end_ns) - min(end_ns)) / 1e9 AS seconds
+                              AS answered_later, (max(end_ns) - min(end_ns)) / 1e9 AS seconds,
+                       min(ns) AS first_ns, max(end_ns) AS last_ns
                 FROM pending GROUP BY client_id),
      again AS (SELECT client_id, count(*) AS connections FROM conns WHERE client_id IS NOT NULL GROUP BY client_id)
 SELECT s.client_id, g.groups, gave_up, api, after_ms, least_ms, max_wait_ms, answered_later, seconds, connections,
-       gave_up AS weight
+       s.first_ns, s.last_ns, gave_up AS weight
 FROM summed s JOIN again a ON s.client_id = a.client_id LEFT JOIN client_groups g ON s.client_id = g.client_id
 WHERE gave_up >= 3 AND seconds >= 2 AND least_ms >= 50 AND p80_ms - p20_ms <= greatest(0.35 * after_ms, 250)
 """,

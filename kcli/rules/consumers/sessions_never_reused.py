@@ -9,7 +9,7 @@ RULE = Rule(
     sql="""
 SELECT client_id, count(*) AS fetches, sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened,
        sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental, array_agg(DISTINCT server) AS servers,
-              count(*) AS weight
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
 FROM calls WHERE api = 'FETCH' AND NOT inner_client AND session_epoch IS NOT NULL AND session_epoch >= 0
 GROUP BY client_id
 HAVING sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) >= 20

@@ -10,6 +10,7 @@ RULE = Rule(
 WITH held AS (SELECT client_id, count(*) AS throttled, sum(throttle_ms) / 1e3 AS throttled_seconds, max(throttle_ms)
        AS longest_ms,
                      percentile_approx(throttle_ms, 0.5) AS median_ms, array_agg(DISTINCT api) AS apis,
+                     min(ns) AS first_ns, max(ns) AS last_ns,
                      count(DISTINCT CASE WHEN api NOT IN ('PRODUCE', 'FETCH') THEN api END) AS other_apis
               FROM calls WHERE throttle_ms > 0 AND NOT inner_client GROUP BY client_id),
      asked AS (SELECT client_id, count(*) AS answers, sum(request_bytes + coalesce(response_bytes, 0)) AS bytes,
@@ -19,7 +20,8 @@ SELECT client_id, throttled, answers, throttled_seconds, longest_ms, median_ms, 
        AS bytes_per_second, seconds,
        CASE WHEN other_apis > 0 THEN 'its share of request threads (request_percentage)'
             WHEN apis = array_agg('FETCH') OVER (PARTITION BY client_id) THEN 'the bytes it reads (consumer_byte_rate)'
-            ELSE 'the bytes it sends (producer_byte_rate)' END AS quota, throttled_seconds AS weight
+            ELSE 'the bytes it sends (producer_byte_rate)' END AS quota, first_ns, last_ns,
+       throttled_seconds AS weight
 FROM held JOIN asked USING (client_id)
 WHERE throttled >= 2 AND (throttled_seconds >= 0.05 * seconds OR longest_ms >= 1000)
 """,

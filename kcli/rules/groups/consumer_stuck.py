@@ -31,7 +31,8 @@ WITH work AS (SELECT client_id, ns, ns - lag(ns) OVER (PARTITION BY client_id OR
 SELECT w.client_id, b.group_id, w.fetches, b.heartbeats, (b.last_beat_ns - w.last_ns) / 1e9 AS idle_seconds,
        coalesce(g.produced, 0) AS produced,
        coalesce(o.other_fetches, 0) AS other_fetches, g.topics, coalesce(c.commits, 0) AS commits_after,
-       (w.last_ns - s.first_ns) / 1e9 AS last_fetch_at_second, (b.last_beat_ns - w.last_ns) / 1e9 AS weight
+       (w.last_ns - s.first_ns) / 1e9 AS last_fetch_at_second, w.last_ns AS first_ns,
+       b.last_beat_ns AS last_ns, (b.last_beat_ns - w.last_ns) / 1e9 AS weight
 FROM last_work w JOIN beats b ON w.client_id = b.client_id CROSS JOIN span s
 LEFT JOIN grown g ON w.client_id = g.client_id LEFT JOIN others o ON w.client_id = o.client_id
        LEFT JOIN commits_after c ON w.client_id = c.client_id

@@ -29,7 +29,8 @@ SELECT b.client_id, b.kind, b.name, CASE WHEN b.kind = 'group' THEN b.name END A
        CASE WHEN b.kind != 'group' THEN b.name END AS transactional_id,
        CASE WHEN b.kind = 'group' THEN '__consumer_offsets' ELSE '__transaction_state' END AS log,
        CASE WHEN b.kind = 'group' THEN 'offsets.topic' ELSE 'transaction.state.log' END AS setting,
-       refused, errors, servers, (last_ns - b.first_ns) / 1e9 AS seconds, coalesce(good, 0) AS good, refused AS weight
+       refused, errors, servers, (last_ns - b.first_ns) / 1e9 AS seconds, coalesce(good, 0) AS good, b.first_ns,
+       b.last_ns, refused AS weight
 FROM bad b LEFT JOIN well g ON b.kind = g.kind AND b.name = g.name
 WHERE refused >= 5 AND (last_ns - b.first_ns) / 1e9 >= 8 AND coalesce(good, 0) <= refused
 """,

@@ -13,7 +13,8 @@ WITH joins AS (SELECT group_id, instance_id, coalesce(client_id, '') AS client_i
                FROM group_calls WHERE instance_id IS NOT NULL AND (api = 'JOIN_GROUP'
                       OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0))),
      fenced AS (SELECT group_id, instance_id, count(*) AS fenced, array_agg(DISTINCT api) AS apis,
-            array_agg(DISTINCT client_id) AS clients
+            array_agg(DISTINCT client_id) AS clients,
+                       min(completed_ns) AS first_ns, max(completed_ns) AS last_ns
                 FROM group_calls WHERE error IN ('FENCED_INSTANCE_ID', 'UNRELEASED_INSTANCE_ID')
                        AND instance_id IS NOT NULL
                 GROUP BY group_id, instance_id)
@@ -22,7 +23,7 @@ SELECT f.group_id, f.instance_id, f.fenced, f.apis, count(j.connection) AS joins
        count(DISTINCT j.connection) AS connections, sum(CASE WHEN before IS NOT NULL AND before != connection THEN 1
               ELSE 0 END) AS in_turn,
        coalesce(array_agg(DISTINCT j.client_id) FILTER (WHERE j.client_id IS NOT NULL), max(f.clients)) AS clients,
-              f.fenced AS weight
+              max(f.first_ns) AS first_ns, max(f.last_ns) AS last_ns, f.fenced AS weight
 FROM fenced f LEFT JOIN joins j ON f.group_id = j.group_id AND f.instance_id = j.instance_id
 GROUP BY f.group_id, f.instance_id, f.fenced, f.apis HAVING f.fenced >= 2 OR sum(CASE WHEN before IS NOT NULL
        AND before != connection THEN 1 ELSE 0 END) >= 2

@@ -42,7 +42,7 @@ SELECT l.client_id, l.group_id, count(*) AS left_by_itself, max(limit_ms) AS max
        percentile_approx(pause_ms, 0.5) / 1e3 AS pause_seconds,
        sum(CASE WHEN again_ns IS NOT NULL THEN 1 ELSE 0 END) AS joined_again, max(reason) AS reason,
               coalesce(max(f.refused), 0) AS commits_refused,
-       count(*) AS weight
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
 FROM late l LEFT JOIN failed f ON l.client_id = f.client_id AND l.group_id = f.group_id
 GROUP BY l.client_id, l.group_id
 """,

@@ -41,7 +41,8 @@ WITH rounds AS (SELECT group_id, coalesce(client_id, '') AS client_id, completed
                                                 'ILLEGAL_GENERATION', 'FENCED_MEMBER_EPOCH') GROUP BY group_id)
 SELECT g.group_id, g.clients, generations, first_generation, last_generation, joins, most_joins, most_client,
        coalesce(leaves, 0) AS leaves,
-       leaver, most_leaves, errors, refusals, (g.last_ns - g.first_ns) / 1e9 AS seconds, joins AS weight,
+       leaver, most_leaves, errors, refusals, (g.last_ns - g.first_ns) / 1e9 AS seconds, g.first_ns, g.last_ns,
+       joins AS weight,
        CASE WHEN most_leaves >= 2 THEN concat(leaver, ' left ', most_leaves, ' times')
               ELSE 'nobody says why it leaves' END AS why
 FROM groups g JOIN busiest b ON g.group_id = b.group_id LEFT JOIN leaves l ON g.group_id = l.group_id

@@ -8,11 +8,13 @@ RULE = Rule(
     severity=CRITICAL,
     when="failed >= 2 AND (apis LIKE '%,JOIN_GROUP,%' OR apis LIKE '%,CONSUMER_GROUP_HEARTBEAT,%')",
     sql="""
-WITH joins AS (SELECT group_id, coalesce(client_id, '') AS client_id, protocols, error FROM group_calls
+WITH joins AS (SELECT group_id, coalesce(client_id, '') AS client_id, protocols, error, completed_ns AS ns
+               FROM group_calls
                WHERE api IN ('JOIN_GROUP', 'SYNC_GROUP', 'CONSUMER_GROUP_HEARTBEAT'))
 SELECT group_id, client_id, count(*) AS refused, array_agg(DISTINCT error) AS errors, max(protocols) AS offered,
        (SELECT array_agg(DISTINCT o.protocols) FROM joins o WHERE o.group_id = j.group_id AND o.client_id != j.client_id
-          AND o.error IS NULL AND o.protocols IS NOT NULL) AS others, count(*) AS weight
+          AND o.error IS NULL AND o.protocols IS NOT NULL) AS others,
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
 FROM joins j
 WHERE error IN ('INCONSISTENT_GROUP_PROTOCOL', 'UNSUPPORTED_ASSIGNOR', 'GROUP_MAX_SIZE_REACHED',
                 'INVALID_SESSION_TIMEOUT', 'INVALID_GROUP_ID')

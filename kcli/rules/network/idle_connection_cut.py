@@ -31,7 +31,7 @@ SELECT client_id, array_agg(DISTINCT host) AS hosts, count(*) AS cut, sum(resent
               AS gap, response_bytes, client_id
                               FROM calls) g WHERE g.client_id = d.client_id AND response_bytes IS NOT NULL)
                                      AS longest_answered_silence,
-       array_agg(DISTINCT server) AS servers, count(*) AS weight
+       array_agg(DISTINCT server) AS servers, min(since_ns) AS first_ns, max(since_ns) AS last_ns, count(*) AS weight
 FROM dead d WHERE connection IN (SELECT connection FROM well) AND connection IN (SELECT connection FROM host_well)
 GROUP BY client_id
 HAVING count(*) >= 2 OR sum(resent) >= 4

@@ -7,18 +7,19 @@ RULE = Rule(
     title="producers whose clock is off",
     when="skewed_batches >= 5",
     sql="""
-WITH stamped AS (SELECT client_id, topic, partition, max_timestamp / 1e3 - ns / 1e9 AS ahead FROM batches
+WITH stamped AS (SELECT client_id, topic, partition, ns, max_timestamp / 1e3 - ns / 1e9 AS ahead FROM batches
                  WHERE api = 'PRODUCE' AND max_timestamp > 0 AND timestamp_type != 'LogAppendTime' AND NOT is_control),
      skewed AS (SELECT client_id, topic, count(*) AS batches, min(ahead) AS least, max(ahead) AS most,
             percentile_approx(ahead, 0.5) AS ahead_seconds,
                        percentile_approx(ahead, 0.1) AS p10, percentile_approx(ahead, 0.9) AS p90,
+                       min(ns) AS first_ns, max(ns) AS last_ns,
                        array_agg(DISTINCT concat(topic, '-', partition)) AS partitions FROM stamped
                               WHERE topic IS NOT NULL GROUP BY client_id, topic),
      refused AS (SELECT client_id, topic, count(*) AS refused FROM produced WHERE error = 'INVALID_TIMESTAMP'
             GROUP BY client_id, topic),
      where_from AS (SELECT client_id, array_agg(DISTINCT address) AS hosts FROM calls GROUP BY client_id)
-SELECT s.client_id, s.topic, s.partitions, w.hosts, s.batches, s.ahead_seconds, s.least, s.most, coalesce(r.refused,
-       0) AS refused,
+SELECT s.client_id, s.topic, s.partitions, w.hosts, s.batches, s.first_ns, s.last_ns, s.ahead_seconds, s.least, s.most,
+       coalesce(r.refused, 0) AS refused,
        abs(s.ahead_seconds) / 3600.0 AS hours, CASE WHEN s.ahead_seconds > 0 THEN 'ahead' ELSE 'behind' END AS way,
        CASE WHEN abs(s.ahead_seconds - round(s.ahead_seconds / 900.0) * 900) <= 2
               THEN 'the application takes local time for UTC (the difference is whole quarter hours); else NTP on'

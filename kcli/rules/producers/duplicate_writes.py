@@ -18,6 +18,7 @@ WITH sent AS (SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, 
                WHERE b.api = 'PRODUCE'),
      taken AS (SELECT * FROM sent WHERE producer_id < 0 AND max_timestamp > 0),
      twice AS (SELECT client_id, topic, partition, crc, count(*) AS sent, max(records) AS records,
+                      min(ns) AS first_ns, max(ns) AS last_ns,
                       sum(CASE WHEN written THEN 1 ELSE 0 END) AS written FROM taken
                GROUP BY client_id, topic, partition, crc, size_in_bytes
                HAVING count(*) > 1 AND count(DISTINCT concat(connection, correlation_id)) > 1),
@@ -31,14 +32,18 @@ WITH sent AS (SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, 
                FROM steps s LEFT JOIN lost l ON l.client_id = s.client_id AND l.topic = s.topic
                  AND l.partition = s.partition AND l.ns BETWEEN s.before_ns - 30000000000 AND s.ns
                WHERE s.jump > 0 AND s.producer_id < 0 GROUP BY s.client_id, s.topic, s.partition, s.ns),
-     grown AS (SELECT client_id, topic, partition, count(*) AS batches, sum(jump) AS records FROM jumps
+     grown AS (SELECT client_id, topic, partition, count(*) AS batches, sum(jump) AS records,
+                      min(ns) AS first_ns, max(ns) AS last_ns
+               FROM jumps
                GROUP BY client_id, topic, partition HAVING min(lost - jump) >= 0),
      found AS (SELECT client_id, topic, partition, count(*) AS batches, sum((written - 1) * records) AS records,
+                      min(first_ns) AS began_ns, max(last_ns) AS ended_ns,
                       'byte for byte' AS how
                FROM twice WHERE written >= 2 GROUP BY client_id, topic, partition
-               UNION ALL SELECT client_id, topic, partition, batches, records,
+               UNION ALL SELECT client_id, topic, partition, batches, records, first_ns, last_ns,
                                 'behind requests that nobody answered, which the broker wrote all the same' FROM grown)
 SELECT client_id, topic, sum(batches) AS batches, sum(records) AS records, sum(batches) AS weight, max(how) AS how,
+       min(began_ns) AS first_ns, max(ended_ns) AS last_ns,
        array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
 FROM found WHERE topic IS NOT NULL GROUP BY client_id, topic HAVING sum(batches) >= 3
 """,

@@ -44,7 +44,8 @@ SELECT s.topic, concat(s.topic, '-', s.partition) AS partition, s.stable AS last
        AS high_watermark,
        (s.last_ns - s.since_ns) / 1e9 AS stands_seconds, b.client_id, coalesce(b.producer_id, h.producer_id)
               AS producer_id, i.transactional_id, b.batches,
-       s.high - s.stable AS held_back, coalesce(w.readers, 0) AS readers, s.high - s.stable AS weight,
+       s.since_ns AS first_ns, s.last_ns, s.high - s.stable AS held_back,
+       coalesce(w.readers, 0) AS readers, s.high - s.stable AS weight,
        CASE WHEN b.client_id IS NULL THEN 'a producer' ELSE b.client_id END AS who
 FROM still s LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition LEFT JOIN fetched_batches h
        ON s.topic = h.topic AND s.partition = h.partition

@@ -9,18 +9,19 @@ RULE = Rule(
     sql="""
 WITH sent AS (SELECT client_id, topic, partition, sum(size_in_bytes) AS bytes, sum(records) AS records, count(*)
        AS batches,
-                     count(DISTINCT floor(ns / 1000000000)) AS active
+                     count(DISTINCT floor(ns / 1000000000)) AS active, min(ns) AS began_ns, max(ns) AS ended_ns
               FROM batches WHERE api = 'PRODUCE' AND topic IS NOT NULL AND NOT is_control GROUP BY client_id, topic,
                      partition),
      totals AS (SELECT client_id, topic, sum(bytes) AS bytes, sum(records) AS records, sum(batches) AS batches,
             count(*) AS used, max(bytes) AS most,
-                       max(active) AS active, max_by(partition, bytes) AS hottest, max_by(records, bytes)
-                              AS hot_records FROM sent GROUP BY client_id, topic),
+                       min(began_ns) AS first_ns, max(ended_ns) AS last_ns, max(active) AS active,
+                       max_by(partition, bytes) AS hottest, max_by(records, bytes) AS hot_records
+            FROM sent GROUP BY client_id, topic),
      counted AS (SELECT topic, count(DISTINCT partition) AS known FROM metadata_partitions GROUP BY topic),
      everyone AS (SELECT topic, count(DISTINCT partition) AS seen FROM (SELECT topic, partition FROM fetched
             UNION SELECT topic, partition FROM produced) AS p GROUP BY topic)
 SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS partition, t.bytes, t.records,
-       t.hot_records, t.used,
+       t.hot_records, t.used, t.first_ns, t.last_ns,
        greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS partitions, t.most / t.bytes AS share,
               t.hot_records / t.records AS records_share,
        100.0 * t.most / t.bytes AS percent, 100.0 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used)

@@ -22,7 +22,7 @@ WITH refused AS (SELECT client_id, topic, partition, connection, correlation_id,
 SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS errors, max(s.largest) AS largest,
        max(s.smallest) AS smallest,
        max(t.largest_taken) AS largest_taken, max(s.compression) AS compression, (max(ns) - min(ns)) / 1e9
-              AS seconds, count(*) AS weight,
+              AS seconds, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
        array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions
 FROM refused r LEFT JOIN sizes s ON r.client_id = s.client_id AND r.topic = s.topic LEFT JOIN taken t
        ON r.topic = t.topic

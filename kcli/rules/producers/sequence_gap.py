@@ -13,7 +13,8 @@ WITH refused AS (SELECT client_id, topic, partition, ns, error, server FROM prod
      moved AS (SELECT client_id, topic, partition, min(ns) AS moved_ns FROM produced
                WHERE error = 'NOT_LEADER_OR_FOLLOWER' GROUP BY client_id, topic, partition)
 SELECT r.client_id, r.topic, array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions, count(*) AS refused,
-       array_agg(DISTINCT error) AS errors, (max(ns) - min(ns)) / 1e9 AS seconds, count(*) AS weight,
+       array_agg(DISTINCT error) AS errors, (max(ns) - min(ns)) / 1e9 AS seconds,
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
        CASE WHEN min(m.moved_ns) < max(ns) THEN 'after its leader moved' ELSE 'without a leader that moved' END AS moved
 FROM refused r LEFT JOIN moved m ON r.client_id = m.client_id AND r.topic = m.topic AND r.partition = m.partition
 GROUP BY r.client_id, r.topic HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 1

@@ -14,7 +14,8 @@ WITH sent AS (SELECT client_id, count(*) AS requests, min(ns) AS first_ns, max(n
                      sum(CASE WHEN compression = 'none' THEN 1 ELSE 0 END) AS plain, count(*) AS batches
               FROM batches WHERE api = 'PRODUCE' GROUP BY client_id)
 SELECT client_id, requests, requests / seconds AS per_second, records / requests AS records_per_request,
-       bytes / requests AS bytes_per_request, plain / batches AS uncompressed_share, seconds, requests AS weight,
+       bytes / requests AS bytes_per_request, plain / batches AS uncompressed_share, seconds, s.first_ns, s.last_ns,
+       requests AS weight,
        (SELECT min(o.records / o2.requests) FROM held o JOIN sent o2 USING (client_id)
         WHERE o.client_id != s.client_id AND o2.requests >= 10) AS others_records_per_request
 FROM sent s JOIN held h USING (client_id)

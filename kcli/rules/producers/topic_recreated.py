@@ -25,23 +25,24 @@ WITH ids AS (SELECT topic, count(DISTINCT topic_id) AS topic_ids FROM (
                FROM fetched WHERE high_watermark >= 0 AND error IS NULL),
      shrunk AS (SELECT topic, count(*) AS shrunk FROM marks WHERE high_watermark < 0.5 * before AND before > 40
             GROUP BY topic),
-     failed AS (SELECT coalesce(t.topic, e.topic) AS topic, client_id, error FROM (
-                  SELECT topic, client_id, error FROM fetched
+     failed AS (SELECT coalesce(t.topic, e.topic) AS topic, client_id, error, ns FROM (
+                  SELECT topic, client_id, error, ns FROM fetched
                          WHERE error IN (
                     'UNKNOWN_TOPIC_ID', 'INCONSISTENT_TOPIC_ID', 'UNKNOWN_TOPIC_OR_PARTITION', 'OFFSET_OUT_OF_RANGE')
-                  UNION ALL SELECT topic, client_id, error FROM produced
+                  UNION ALL SELECT topic, client_id, error, ns FROM produced
                          WHERE error IN ('UNKNOWN_TOPIC_ID', 'INCONSISTENT_TOPIC_ID', 'UNKNOWN_TOPIC_OR_PARTITION')
-                  UNION ALL SELECT topic, coalesce(client_id, ''), error FROM metadata_topics
+                  UNION ALL SELECT topic, coalesce(client_id, ''), error, completed_ns FROM metadata_topics
                          WHERE error IN ('UNKNOWN_TOPIC_ID', 'UNKNOWN_TOPIC_OR_PARTITION')
-                  UNION ALL SELECT topic, coalesce(client_id, ''), error FROM commits
+                  UNION ALL SELECT topic, coalesce(client_id, ''), error, completed_ns FROM commits
                          WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION') AS e
                 LEFT JOIN topic_by_id t ON e.topic = t.topic_id),
-     errors AS (SELECT topic, count(*) AS errors, array_agg(DISTINCT error) AS names, array_agg(DISTINCT client_id)
+     errors AS (SELECT topic, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS errors,
+                       array_agg(DISTINCT error) AS names, array_agg(DISTINCT client_id)
             AS clients,
                        sum(CASE WHEN error IN ('UNKNOWN_TOPIC_ID', 'INCONSISTENT_TOPIC_ID') THEN 1 ELSE 0 END)
                               AS by_id FROM failed GROUP BY topic)
-SELECT e.topic, e.errors, e.names, e.clients, coalesce(i.topic_ids, 0) AS topic_ids, coalesce(b.back_to_start, 0)
-       AS back_to_start,
+SELECT e.topic, e.errors, e.names, e.clients, e.first_ns, e.last_ns,
+       coalesce(i.topic_ids, 0) AS topic_ids, coalesce(b.back_to_start, 0) AS back_to_start,
        coalesce(c.deletes, 0) AS deletes, coalesce(s.shrunk, 0) AS shrunk, e.errors AS weight
 FROM errors e LEFT JOIN ids i ON e.topic = i.topic LEFT JOIN changed c ON e.topic = c.topic LEFT JOIN back b
        ON e.topic = b.topic LEFT JOIN shrunk s ON e.topic = s.topic

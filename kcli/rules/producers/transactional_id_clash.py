@@ -33,7 +33,8 @@ SELECT t.transactional_id, array_agg(DISTINCT t.client_id) AS clients, count(*) 
        AS connections,
        sum(CASE WHEN link_before IS NOT NULL AND link_before != connection THEN 1 ELSE 0 END) AS in_turn,
               min(producer_epoch) AS first_epoch,
-       max(producer_epoch) AS last_epoch, coalesce(max(c.fenced), 0) AS fenced, max(c.errors) AS errors, count(*)
+       max(producer_epoch) AS last_epoch, coalesce(max(c.fenced), 0) AS fenced, max(c.errors) AS errors,
+       min(completed_ns) AS first_ns, max(completed_ns) AS last_ns, count(*)
               AS weight
 FROM turns t LEFT JOIN counted c ON t.transactional_id = c.transactional_id
 GROUP BY t.transactional_id
