@@ -15,7 +15,6 @@ from kcli.rules.judgement import rules_to_ask
 from kcli.rules.prepared import PREPARED
 from kcli.rules.rule import KINDS, Rule, finding_of, worded
 
-
 # Their facts are sums over connections, or over records, that have no times of their own.
 TIMELESS = {"packet-loss", "slow-network", "slow-reader", "poison-records"}
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 FINDINGS = 4  # that fit on a screen beside the rest
 NOTHING_JUDGED = 3
-HEADINGS = ("client", "requests/s", "records/request", "errors", "p99 ms", "connections")
+HEADINGS = ("client", "requests/s", "records/request", "errors", "p99 ms*", "connections")
+NOTE = "* without the waits that requests ask for; kcli stats counts these, too"
 
 
 def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
@@ -55,7 +56,7 @@ def screen(found: Diagnosis, name: str, words: str, room: int | None, *, colour:
     if len(found.findings) > FINDINGS:
         yield f"and {counted(len(found.findings) - FINDINGS, 'more finding')}: kcli diagnose {words}"
     if found.overview.busiest:
-        yield from ("", *client_lines(found.overview.busiest))
+        yield from ("", *client_lines(found.overview.busiest), *broken(NOTE, room, ""))
     if found.overview.clients > len(found.overview.busiest):
         more = found.overview.clients - len(found.overview.busiest)
         yield f"and {counted(more, 'more client')}: kcli stats {words} --by client"
