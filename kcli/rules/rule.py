@@ -20,7 +20,7 @@ class Rule:
     """A cause. Its SQL gives a row for each finding, on DuckDB and Spark.
 
     finding: its id. when: a condition on the row of `signs`, without which there is nothing to be found. sql: over the
-    tables of `prepared`; the column `severity`, where it has one, counts instead of `severity`; `first_ns` and `last_ns`
+    tables of `prepared`; its column `severity`, if there, counts instead of `severity`; `first_ns` and `last_ns`
     are when what counts began and ended. subject: kind -> column. evidence: columns, under the names that findings have
     them by. says, ruled_out, advice, see: texts with {columns} in braces, see: after "kcli". source: where the limits
     come from.
