@@ -11,6 +11,7 @@ from pathlib import Path
 from kcli.errors import InputError
 from kcli.filelike import STDIN
 from kcli.pipeline.tables import RUNS
+from kcli.records.recognition import LOOKED_AT, is_metadata, starts_log
 from kcli.topic_names import CLUSTER_METADATA, partition_of
 
 CAPTURES = (".pcap", ".pcapng", ".cap", ".dmp")
@@ -45,8 +46,17 @@ class Inputs:
         elif name.endswith(SEGMENT):
             topic, _ = partition_of(Path(path).absolute().parent.name)
             (self.metadata if topic == CLUSTER_METADATA else self.segments).append(path)
-        elif name.endswith(PARQUET) or starts_with(path, MAGIC):
+        elif name.endswith(PARQUET):
             self.written.append((None, path))
+        else:
+            self.add_by_start(path, start_of(path))
+
+    def add_by_start(self, path: str, start: bytes) -> None:
+        """Sort in a file by its first bytes, whose name tells nothing."""
+        if start.startswith(MAGIC):
+            self.written.append((None, path))
+        elif starts_log(start):
+            (self.metadata if is_metadata(start) else self.segments).append(path)
         else:
             self.captures.append(path)
 
@@ -111,9 +121,15 @@ def is_readable(name: str) -> bool:
     return name.endswith((*CAPTURES, SEGMENT, SNAPSHOT, PARQUET))
 
 
-def starts_with(path: str, magic: bytes) -> bool:
-    """Return whether a regular file begins with these bytes; a pipe is not read."""
+def start_of(path: str) -> bytes:
+    """Return the first bytes of a regular file; a pipe is not read."""
     if not Path(path).is_file():
-        return False
+        return b""
     with Path(path).open("rb") as file:
-        return file.read(len(magic)) == magic
+        return file.read(LOOKED_AT)
+
+
+def is_read_once(start: bytes) -> bool:
+    """Return whether a file with these first bytes can come through standard input: a capture can, which is read from
+    its start to its end."""
+    return not (start.startswith(MAGIC) or starts_log(start))

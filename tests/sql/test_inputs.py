@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.errors import InputError
-from kcli.sql.inputs import sort_inputs
+from kcli.sql.inputs import is_read_once, sort_inputs
 
 
 def test_files_and_folders_are_sorted_by_what_they_hold(samples: Path, tmp_path: Path) -> None:
@@ -28,6 +28,16 @@ def test_segments_of_the_metadata_log_are_metadata(tmp_path: Path) -> None:
     log.parent.mkdir()
     log.touch()
     assert sort_inputs([str(tmp_path)]).metadata == [str(log)]
+
+
+def test_what_has_no_name_is_sorted_by_its_start(samples: Path, tmp_path: Path) -> None:
+    sources = {"orders-0/*.log": "segments", "__cluster_metadata-0/*.checkpoint": "metadata", "*.pcap": "captures"}
+    for pattern, kind in sources.items():
+        copy = tmp_path / kind
+        copy.write_bytes(sorted(samples.glob(pattern))[0].read_bytes())
+        assert getattr(sort_inputs([str(copy)]), kind) == [str(copy)]
+    assert is_read_once((tmp_path / "captures").read_bytes()[:4096]) and is_read_once(b"")
+    assert not is_read_once((tmp_path / "segments").read_bytes()[:4096]) and not is_read_once(b"PAR1...")
 
 
 def test_the_pipelines_tables_are_named_by_their_folders(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from kcli.cli.options.capture_files import is_capture
-from kcli.cli.options.file_type import is_batch, name_of, start_of
+from kcli.cli.options.file_type import name_of, start_of
 from kcli.errors import InputError
 
 KEY_LOG = re.compile(rb"(?:#[^\n]*\n|\s)*(?:CLIENT_RANDOM|(?:CLIENT|SERVER)_\w+|EXPORTER_SECRET|RSA Session-ID:\S+) ")
@@ -33,6 +33,7 @@ def kind_of(path: str) -> str:
 def kind_of_start(start: bytes, path: str) -> str:
     """Return the kind of a file by its first bytes and its name."""
     from kcli.capture.io import recognition
+    from kcli.records.recognition import is_metadata, starts_log
     from kcli.snapshots.reading.names import parse_snapshot_name
 
     name = Path(path).name
@@ -43,8 +44,9 @@ def kind_of_start(start: bytes, path: str) -> str:
         return "key-log"
     if parse_snapshot_name(name) is not None:
         return "snapshot"
-    if is_batch(start) or name.endswith(".log"):
-        return "metadata" if Path(path).absolute().parent.name.startswith("__cluster_metadata-") else "segment"
+    if starts_log(start) or name.endswith(".log"):
+        is_named = Path(path).absolute().parent.name.startswith("__cluster_metadata-")
+        return "metadata" if is_named or is_metadata(start) else "segment"
     if found := recognition.kind_of_kafka(start):
         if MESSAGE.fullmatch(found):
             return "message"

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.cli.options.file_type import name_of
+from kcli.cli.options.file_type import name_of, start_of
+from kcli.cli.options.inputs import read_bytes
+from kcli.cli.options.pipes import copied
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import InputError
@@ -57,8 +59,9 @@ def facts_of(facts: LogFacts) -> Iterator[str]:
 
 def snapshot_screen(path: str, _kind: str) -> int:
     """Show a snapshot's survey, and what `snapshot verify` finds in it."""
-    code = run("snapshot", "inspect", path, "--format", "table")
-    return max(code, run("snapshot", "verify", path))
+    file = read_again(path)
+    code = run("snapshot", "inspect", file, "--format", "table")
+    return max(code, run("snapshot", "verify", file))
 
 
 def metadata_screen(path: str, _kind: str) -> int:
@@ -97,11 +100,13 @@ def table_screen(path: str, _kind: str) -> int:
     import pyarrow.parquet
 
     try:
-        found = pyarrow.parquet.ParquetFile(path)
+        found = pyarrow.parquet.ParquetFile(read_again(path))
     except (OSError, pyarrow.ArrowException) as error:
-        raise InputError(f"no Parquet file that can be read ({str(error).splitlines()[0]})", file=path) from None
+        raise InputError(
+            f"no Parquet file that can be read ({str(error).splitlines()[0]})", file=name_of(path)
+        ) from None
     names = found.schema_arrow.names
-    print_line(f"{path}  Parquet, {counted(found.metadata.num_rows, 'row')}, {counted(len(names), 'column')}")
+    print_line(f"{name_of(path)}  Parquet, {counted(found.metadata.num_rows, 'row')}, {counted(len(names), 'column')}")
     print_line(f"  {', '.join(names)}")
     next_commands(f"kcli sql --list {path}", f"kcli sql {path}")
     return 0
@@ -116,9 +121,11 @@ def tables_screen(path: str, _kind: str) -> int:
 
 def key_log_screen(path: str, _kind: str) -> int:
     """Count the secrets of a key log; print none."""
-    lines = Path(path).read_bytes().splitlines()
+    lines = read_bytes(path).splitlines()
     labels = Counter(line.split(b" ", 1)[0].decode("ascii", "replace") for line in lines if line[:1] not in (b"", b"#"))
-    print_line(f"{path}  key log of TLS: {', '.join(f'{label} {count}' for label, count in labels.most_common(8))}")
+    print_line(
+        f"{name_of(path)}  key log of TLS: {', '.join(f'{label} {count}' for label, count in labels.most_common(8))}"
+    )
     next_commands(f"kcli CAPTURE --key-log {path}")
     return 0
 
@@ -144,6 +151,15 @@ def run(*words: str) -> int:
     with cli.make_context("kcli", list(words), parent=click.get_current_context(silent=True)) as context:
         code = cli.invoke(context)
     return code if isinstance(code, int) else 0
+
+
+def read_again(path: str) -> str:
+    """Return the name of a file that can be read more than once: a copy of standard input."""
+    if path != "-":
+        return path
+    from kcli.records.recognition import segment_name
+
+    return copied(path, segment_name(start_of(path) or b""))
 
 
 def shown(lines: Iterator[str]) -> int:

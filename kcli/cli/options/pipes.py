@@ -9,8 +9,11 @@ from __future__ import annotations
 import atexit
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from kcli.cli.options.file_type import name_of, start_of
+from kcli.cli.terminal.streams import standard_input
 
 STDIN = 0
 
@@ -44,14 +47,28 @@ def become_input(file: str) -> None:
         os.close(handle)
 
 
-def copied(file: str) -> str:
-    """Copy what a pipe holds. Returns the copy's name."""
+def with_input_aside(files: Sequence[str], is_read_once: Callable[[bytes], bool]) -> tuple[str, ...]:
+    """Return the files; in place of standard input a copy, where its first bytes say that it can't be read once only.
+    OSError.
+    """
+    if "-" not in files or is_read_once(start_of("-") or b""):
+        return tuple(files)
+    aside = copied("-")
+    return tuple(aside if file == "-" else file for file in files)
+
+
+def copied(file: str, name: str | None = None) -> str:
+    """Copy what a pipe holds, or standard input. name: of the copy in its folder. Returns the copy's path."""
     import shutil  # with tempfile: a start without pipes is spared both
     import tempfile
 
     folder = tempfile.mkdtemp(prefix="kcli-pipe-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = Path(folder) / Path(file).name
-    with open(file, "rb") as source, path.open("wb") as copy:  # noqa: PTH123
-        shutil.copyfileobj(source, copy)
+    path = Path(folder) / (name or Path(name_of(file)).name)
+    with path.open("wb") as copy:
+        if file == "-":
+            shutil.copyfileobj(standard_input(), copy)
+        else:
+            with open(file, "rb") as source:  # noqa: PTH123
+                shutil.copyfileobj(source, copy)
     return str(path)

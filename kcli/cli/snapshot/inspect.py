@@ -58,7 +58,8 @@ def inspect(
 
     problems: list[InputError] = []
     files = chosen_files(paths, logs=records)
-    logged = any(segment_offset(Path(path).name) is not None for path in files)
+    # A pipe may hold a segment.
+    logged = any(segment_offset(Path(path).name) is not None or not Path(path).is_file() for path in files)
     show = records_shower(dialect, secrets, logged) if records else None
     with open_output(output, [*paths, *files]) as out:
         for path in files:

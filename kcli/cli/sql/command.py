@@ -22,7 +22,7 @@ from kcli.cli.options.inputs import (
     secrets_option,
 )
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
-from kcli.cli.options.pipes import without_pipes
+from kcli.cli.options.pipes import with_input_aside, without_pipes
 from kcli.cli.terminal.console import is_terminal, terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.cli.terminal.output import open_output, output_option, refuse_inputs
@@ -119,12 +119,12 @@ def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any], more
     from kcli.cli.sql.prompt import answer, prompt
     from kcli.cli.sql.results import write_answer
     from kcli.extras import require
-    from kcli.sql.inputs import sort_inputs
 
     require("kcli sql", "sql")
+    from kcli.sql.inputs import is_read_once, sort_inputs
     from kcli.sql.tables import open_engine
 
-    inputs = sort_inputs(files)
+    inputs = sort_inputs(files if query is None else with_input_aside(files, is_read_once))
     captured = {name: options[name] for name in ("ports", "dialect", "memory", "secrets", "key_logs")}
     captured["chosen"] = chosen = filter_of_times(options, inputs.captures)
     if inputs.others and not chosen.takes_all:

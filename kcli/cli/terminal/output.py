@@ -23,7 +23,7 @@ from kcli.errors import InputError, UsageError
 Command = TypeVar("Command", bound=Callable[..., Any])
 Name = str | Path | None  # of a file; None and "-": standard output
 
-OUTPUTS = ("output", "record", "page")  # options that name a file to write
+OUTPUTS = ("output", "record", "page", "traces")  # options that name a file to write
 PRIVATE, SEALED = 0o600, 0o400  # modes of raw traffic and of what has secrets, and of snapshots, which are Kafka's own
 LINKS = 40  # that a name may lead through, as in Linux
 
@@ -193,6 +193,7 @@ def refuse_inputs(output: Name, inputs: Iterable[str | Path]) -> None:
     """Raise UsageError where the output is an input, by whatever name; is in a folder that is one, as what is read of
     it; or lies beside an input of the same log segment. Any other file that the command line names is an input, too.
     """
+    refuse_second(output)
     there = status_of(output, STDOUT)
     if there is None or not stat.S_ISREG(there.st_mode):
         return
@@ -207,6 +208,22 @@ def refuse_inputs(output: Name, inputs: Iterable[str | Path]) -> None:
             raise UsageError(f"{option} {shown}: is the input {name} itself (another file expected)")
         if shown != STANDARD_OUTPUT and is_part_of(Path(str(output)), each, taken):
             raise UsageError(f"{option} {shown}: belongs to the input {each} (another file expected)")
+
+
+def refuse_second(output: Name) -> None:
+    """Raise UsageError where two options of the command name the same file to write."""
+    context = click.get_current_context(silent=True)
+    if context is None or output is None or is_stream(str(output)):
+        return
+    given = [
+        (min(each.opts, key=len), context.params.get(each.name or ""))
+        for each in context.command.params
+        if each.name in OUTPUTS
+    ]
+    target = os.path.realpath(output)
+    same = [f"{option} {file}" for option, file in given if file is not None and os.path.realpath(str(file)) == target]
+    if len(same) > 1:
+        raise UsageError(f"{', '.join(same)}: one file for two outputs (another one expected)")
 
 
 def option_of(output: str) -> str:

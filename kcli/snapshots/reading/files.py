@@ -13,6 +13,8 @@ from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcli.errors import InputError
 from kcli.filelike import STDIN, Stream, name_of
+from kcli.records.recognition import LOOKED_AT, segment_name
+from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
 
 if TYPE_CHECKING:
     import mmap
@@ -43,28 +45,41 @@ def open_file(path: str | Stream) -> Iterator[OpenFile]:
     OSError at the end: another program has cut off what was being read, as a node does with the end of its log.
     """
     if isinstance(path, Stream) or path == STDIN:
-        with copied(path if isinstance(path, Stream) else sys.stdin.buffer, STDIN, Path(name_of(path)).name) as file:
+        with copied(path if isinstance(path, Stream) else sys.stdin.buffer, STDIN) as file:
             yield file
         return
     if Path(path).is_dir():
         raise InputError("is a directory (a file expected)", file=path)
-    with Path(path).open("rb") as stream:
-        opened = opened_map if stream.seekable() else copied
-        with opened(stream, path, Path(path).name) as file:
-            yield file
+    with (
+        Path(path).open("rb") as stream,
+        opened_map(stream, path, Path(path).name) if stream.seekable() else copied(stream, path) as file,
+    ):
+        yield file
 
 
 @contextmanager
-def copied(stream: IO[bytes] | Stream, path: str, name: str) -> Iterator[OpenFile]:
-    """Open a temporary file with what a stream has."""
+def copied(stream: IO[bytes] | Stream, path: str) -> Iterator[OpenFile]:
+    """Open a temporary file with what a stream has. Its name is the stream's own where that says something."""
     import shutil
     import tempfile  # takes longer to load than all else here
 
     with tempfile.TemporaryFile() as aside:
         shutil.copyfileobj(stream, aside, PIECE)
         aside.flush()
+        aside.seek(0)
+        own = Path(name_of(stream if isinstance(stream, Stream) else path)).name
+        unknown = own if isinstance(stream, Stream) else name_of(STDIN)
+        name = name_of_contents(own, aside.read(LOOKED_AT)) or unknown
         with opened_map(aside, path, name) as file:
             yield file
+
+
+def name_of_contents(name: str, start: bytes) -> str | None:
+    """Return a stream's name if it is that of a snapshot or segment; else that of the segment which the bytes begin,
+    None for others."""
+    if parse_snapshot_name(name) is not None or segment_offset(name) is not None:
+        return name
+    return segment_name(start)
 
 
 @contextmanager

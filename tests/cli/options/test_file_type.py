@@ -21,7 +21,7 @@ READS = {
     "down-convert": {"batches"},
     "diff": {"batches"},
     "encode": {"JSON"}, "fetch-session": {"capture", "JSON"}, "records": {"capture", "batches"}, "send": {"JSON"},
-    "snapshot diff": {"batches"}, "snapshot i": {"batches"},
+    "snapshot diff": {"batches"}, "snapshot i": {"batches"}, "sql": {"capture", "batches"},
 }  # fmt: skip
 # These read no such files, or (top) only on a terminal.
 OTHERS = ("broker", "capture", "completion", "pipeline", "produce", "proxy", "schema", "snapshot", "top")

@@ -61,7 +61,7 @@ def test_several_pipes_and_the_standard_input(pipes: list[Path], tmp_path: Path)
 
 
 def test_a_segment_in_a_pipe(tmp_path: Path) -> None:
-    for command in (["records"], ["decode", "segment", "--verify"]):
+    for command in (["records"], ["decode", "segment", "--verify"], ["sql", "SELECT count(*) FROM records"]):
         found = kcli(*command, "/dev/stdin", folder=tmp_path, data=SEGMENT.read_bytes())
         assert found.returncode == 0 and b"seek" not in found.stderr
 

@@ -392,6 +392,28 @@ def test_other_files_of_a_folder_are_outputs(inputs: Path) -> None:
 
 
 @click.command()
+@click.option("--traces")
+@click.option("-o", "--output")
+def two_outputs(output: str, traces: str) -> None:
+    for each in filter(None, (output, traces)):
+        with open_output(each, ()) as out:
+            out.write(each.encode())
+
+
+def test_two_outputs_are_two_files(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("new")
+    for other in ("new", "link", "./new"):
+        with pytest.raises(UsageError, match="one file for two outputs"):
+            two_outputs.main(["-o", str(tmp_path / "new"), "--traces", f"{tmp_path}/{other}"], standalone_mode=False)
+    assert names(tmp_path) == ["link"]
+    for _ in range(2):  # the second time both are there, and are outputs still
+        words = ["-o", str(tmp_path / "a"), "--traces", str(tmp_path / "b")]
+        two_outputs.main(words, standalone_mode=False)
+    assert (tmp_path / "b").read_text() == str(tmp_path / "b")
+    two_outputs.main(["-o", "/dev/null", "--traces", "/dev/null"], standalone_mode=False)
+
+
+@click.command()
 @click.argument("files", nargs=-1)
 @click.option("--key")
 @click.option("--config", multiple=True)

@@ -8,7 +8,15 @@ import pytest
 
 from kcli.errors import InputError
 from kcli.filelike import Stream
-from kcli.snapshots.reading.files import chosen_files, listing_of, metadata_directory, open_file, steady
+from kcli.records.builder import build_control_batch
+from kcli.snapshots.reading.files import (
+    chosen_files,
+    listing_of,
+    metadata_directory,
+    name_of_contents,
+    open_file,
+    steady,
+)
 from tests.snapshots.files import LAST_431, log_file, partition_folder
 
 
@@ -115,3 +123,12 @@ def test_a_file_that_grows_while_it_is_read(tmp_path: Path) -> None:
     with open_file(str(path)) as file:
         path.write_bytes(b"\1" * 20_000)
         assert bytes(file.data) == b"\1" * 10_000
+
+
+def test_a_pipe_has_the_name_of_its_contents() -> None:
+    log = build_control_batch([(b"\0\0\0\2", bytes(8))], 0, 53)
+    snapshot = build_control_batch([(b"\0\0\0\3", bytes(8))], 0)
+    named = "00000000000000000007-0000000001.checkpoint"
+    assert name_of_contents("63", log) == "00000000000000000053.log"
+    assert name_of_contents("63", snapshot) is name_of_contents("63", b"") is None
+    assert name_of_contents(named, log) == named

@@ -1,0 +1,71 @@
+"""Recognizes log segments, and the logs and snapshots of KRaft, by their first bytes: a pipe has no name."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from kcli.errors import InputError
+from kcli.records.batches import Batch, scan
+
+LOOKED_AT = 1 << 12  # bytes of a file, to say what it is
+LENGTH, MAGIC, HEADER = 12, 16, 61  # bytes before what the length counts; place of the magic; header of a batch
+ATTRIBUTES = 0x7F  # bits that a batch of magic 2 may have
+LEADER_CHANGE = 2
+KRAFT = range(LEADER_CHANGE, 7)  # types of the control records that only KRaft writes
+
+
+def starts_log(start: bytes) -> bool:
+    """Return whether bytes are the start of a log segment: a batch with the right checksum, or the header of one that
+    is longer than LOOKED_AT."""
+    if start[:2] != b"\0\0" or start[MAGIC : MAGIC + 1] not in (b"\0", b"\1", b"\2"):
+        return False
+    size = int.from_bytes(start[8:LENGTH], "big", signed=True)
+    if len(start) < LOOKED_AT or LENGTH + size <= len(start):
+        return first_batch(start) is not None
+    return is_header(start, size) if start[MAGIC] == 2 else is_message(start, size)
+
+
+def is_message(start: bytes, size: int) -> bool:
+    """Return whether the value of a message without a key, as those of compressed sets are, has the length that is
+    left."""
+    key = 18 + 8 * start[MAGIC]  # behind the timestamp of magic 1
+    value = key + 4
+    length = int.from_bytes(start[value : value + 4], "big")
+    return start[key:value] == b"\xff" * 4 and LENGTH + size == value + 4 + length
+
+
+def is_header(start: bytes, size: int) -> bool:
+    """Return whether the numbers in the header of a batch of magic 2 fit each other."""
+    attributes, last_delta, count = (int.from_bytes(start[at:end], "big") for at, end in ((21, 23), (23, 27), (57, 61)))
+    return attributes <= ATTRIBUTES and 0 < count <= last_delta + 1 <= 1 << 31 and count <= size
+
+
+def first_batch(start: bytes) -> Batch | None:
+    """Return the batch that bytes begin with; None: there is none, or its checksum is wrong."""
+    try:
+        return next((batch for batch in islice(scan(start), 1) if batch.crc_valid), None)
+    except InputError:
+        return None
+
+
+def control_kind(batch: Batch | None) -> int | None:
+    """Return the type of a batch's first control record; None: it has none."""
+    if batch is None or not batch.is_control:
+        return None
+    try:
+        return next((int.from_bytes((each.key or b"")[2:4], "big") for each in batch.records()), None)
+    except InputError:
+        return None
+
+
+def is_metadata(start: bytes) -> bool:
+    """Return whether a log begins as those of KRaft do: with a leader's change, or a snapshot's header."""
+    return control_kind(first_batch(start)) in KRAFT
+
+
+def segment_name(start: bytes) -> str | None:
+    """Return the name of the metadata log's segment with these first bytes; None: it may be a snapshot."""
+    batch = first_batch(start)
+    if batch is None or (batch.base_offset == 0 and control_kind(batch) != LEADER_CHANGE):
+        return None
+    return f"{batch.base_offset:020d}.log"
