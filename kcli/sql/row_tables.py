@@ -130,11 +130,14 @@ class TableRows(RowSource):
 
     def add(self, batch: Any, files: Any) -> None:
         """Add a record batch that lacks only its files and the names of its topics."""
-        import pyarrow
+        import pyarrow.compute
 
         rows = self.named(pyarrow.Table.from_batches([batch]).cast(self.schema))
-        if "file" not in rows.column_names:  # in `undecodable` it stands where there is no connection
+        if "file" not in rows.column_names:
             rows = rows.append_column("file", files)
+        else:  # of `undecodable`, which says it where there is no connection
+            found = pyarrow.compute.coalesce(rows.column("file"), files)
+            rows = rows.set_column(rows.schema.get_field_index("file"), rows.schema.field("file"), found)
         self.ready += rows.combine_chunks().to_batches()
 
     def named(self, rows: Any) -> Any:

@@ -8,6 +8,7 @@ from kcli.tables.definition import Column
 
 JSON_MACRO = "get_json_object(text, path) AS json_extract_string(text, path)"  # what DuckDB has under another name
 MOMENT_MACRO = "timestamp_micros(us) AS make_timestamptz(us)"
+PAIR_MACRO = "struct(one, other) AS row(one, other)"
 # Spark's names of what DuckDB calls otherwise.
 MACROS = (
     JSON_MACRO,
@@ -17,6 +18,7 @@ MACROS = (
     "split(text, pattern) AS string_split_regex(text, pattern)",
     "sort_array(list) AS list_sort(list)",
     MOMENT_MACRO,
+    PAIR_MACRO,
     "try_divide(a, b) AS CASE WHEN b = 0 THEN NULL ELSE a / b END",
 )
 THROTTLE_MS = "CAST(get_json_object(response, '$.throttleTimeMs') AS INT)"
@@ -58,8 +60,8 @@ GROUPS = (
     column("group_id", "string", "the group"),
     column(
         "protocol", "string", "its members' latest: classic (JoinGroup), consumer (KIP-848) or share (KIP-932)",
-        "CASE max_by(api, completed_ns) WHEN 'JOIN_GROUP' THEN 'classic' WHEN 'SHARE_GROUP_HEARTBEAT' THEN 'share'"
-        " ELSE 'consumer' END",
+        "CASE max_by(api, struct(completed_ns, api)) WHEN 'JOIN_GROUP' THEN 'classic'"
+        " WHEN 'SHARE_GROUP_HEARTBEAT' THEN 'share' ELSE 'consumer' END",
     ),
     column(
         "joins", "int64", "JoinGroup requests, and heartbeats with which members joined (KIP-848, KIP-932)",
