@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +29,12 @@ class PayloadOptions:
             self.on or self.registry or self.schemas or self.flatten or self.value_schemas or self.key_schemas
             or self.value_formats or self.key_formats
         )  # fmt: skip
+
+    @property
+    def storable(self) -> PayloadOptions:
+        """Return them without what may be a password: the user of the URL, and properties that are no files."""
+        scheme, slashes, rest = (self.registry or "").partition("://")
+        place, slash, path = rest.partition("/")
+        url = f"{scheme}{slashes}{place.rpartition('@')[2]}{slash}{path}"
+        files = tuple(each for each in self.registry_config if "=" not in each)
+        return replace(self, registry=url or None, registry_config=files)

@@ -15,7 +15,7 @@ from kcli.jsontext import dumps
 from kcli.records.batches import Batch
 from kcli.records.columns import record_arrays, within_calendar
 from kcli.tables.captured import CAPTURED
-from kcli.tables.definition import schema_of
+from kcli.tables.definition import Column, schema_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -34,19 +34,21 @@ SNAKE = {
 }  # fmt: skip
 
 
-SEEN = ("topic", "topic_id", "partition", "api", "client_id", "connection", "file")
+SEEN = (
+    "topic", "topic_id", "partition", "api", "client_id", "connection", "file", "cluster", "host", "run",
+)  # fmt: skip
 
 
 class Place:
     """The place of batches: values of the columns that a record has from there.
 
-    message: a number of the exchange; None: in no message.
+    message: a number of the exchange; None: in no message. start: where they begin in the data. ns: of the exchange.
     """
 
-    __slots__ = ("count", "message", "values")
+    __slots__ = ("count", "message", "ns", "start", "values")
 
-    def __init__(self, values: dict[str, Any], message: int | None = None) -> None:
-        self.values, self.count, self.message = values, 0, message
+    def __init__(self, values: dict[str, Any], message: int | None = None, start: int = 0, ns: int = 0) -> None:
+        self.values, self.count, self.message, self.start, self.ns = values, 0, message, start, ns
 
 
 def record_batches(
@@ -55,18 +57,23 @@ def record_batches(
     secrets: bool,
     found: list[Any],
     decoder: PayloadDecoder | None = None,
+    columns: Sequence[Column] = CAPTURED["records"].columns,
 ) -> Iterator[Any]:
     """Yield records of whole batches. places: of the batches in order, each for `count` of them.
-    found: takes faults. decoder: reads keys and values.
+    found: takes faults. decoder: reads keys and values. columns: those of the table, and more that places have.
     """
     import numpy
     import pyarrow
 
-    schema = schema_of(CAPTURED["records"].columns)
+    schema = schema_of(columns)
     counts = [place.count for place in places]
     place_of = numpy.repeat(numpy.arange(len(places)), counts)
     messages = None if places[0].message is None else numpy.repeat([place.message for place in places], counts)
-    seen = {name: pyarrow.array([place.values.get(name) for place in places], schema.field(name).type) for name in SEEN}
+    seen = {
+        field.name: pyarrow.array([place.values.get(field.name) for place in places], field.type)
+        for field in schema
+        if field.name in SEEN
+    }
     for arrays, of_batch in record_arrays(memoryview(data), "", found, secrets, messages):
         which = pyarrow.array(place_of[of_batch])
         here = {name: values.take(which) for name, values in seen.items()}
@@ -200,8 +207,8 @@ class Gathered:
         self.exchange: Exchange | None = None
         self.number = 0  # of the exchange, from 1
 
-    def add(self, captured: CapturedField) -> None:
-        """Add the whole batches of one records field."""
+    def add(self, captured: CapturedField, **more: Any) -> None:
+        """Add the whole batches of one records field. more: values of other columns."""
         exchange, file, found = captured
         frames = core.frames(found.data)[0]
         if not frames:
@@ -211,8 +218,8 @@ class Gathered:
         place = Place({
             "topic": found.topic, "topic_id": found.topic_id, "partition": found.partition,
             "api": exchange.api_name, "client_id": exchange.client_id, "connection": exchange.connection,
-            "file": file,
-        }, self.number)  # fmt: skip
+            "file": file, **more,
+        }, self.number, len(self.data), exchange.request_ns)  # fmt: skip
         place.count = len(frames)
         self.places.append(place)
         for frame in frames:

@@ -61,6 +61,7 @@ class Registry:
     def __init__(self, url: str | None, given: tuple[str, ...] = ()) -> None:
         """Prepare to ask a registry. Raises UsageError without its URL."""
         said = properties(given)
+        self.given = url, tuple(f"{name}={value}" for name, value in said.items())
         parts = urlsplit((url or said.get(URL) or "").rstrip("/"))
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError("--schema-registry: an http:// or https:// URL expected")
@@ -76,6 +77,10 @@ class Registry:
             retries=urllib3.Retry(2, redirect=REDIRECTS, status=1, status_forcelist=(429, 503), backoff_factor=0.2),
             **{name: said[key] for name, key in tls.items() if key in said},  # type: ignore[arg-type]
         )
+
+    def __reduce__(self) -> tuple[type[Registry], tuple[str | None, tuple[str, ...]]]:
+        """Let another process ask it, too: by connections of its own."""
+        return type(self), self.given
 
     def find(self, schema: SchemaId) -> Schema | None:
         """Return the schema of that name; None: it has none. PayloadError."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kcli.capture.decoder import MEMORY
+from kcli.payloads.options import PayloadOptions
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.storage import Place
@@ -24,6 +25,7 @@ class Options:
     secrets: show them. memory: bytes that a task may hold of connections. key_logs: files with the
     secrets of TLS connections, which the driver reads. table_format: delta or parquet; None: that of the tables there,
     else parquet. origin: a regular expression with groups `host` and `cluster`, which finds these in captures' paths.
+    records: make the table `records`. payloads: how its keys and values are decoded; None: they are not.
     """
 
     output: str
@@ -37,6 +39,8 @@ class Options:
     key_logs: tuple[str, ...] = ()
     table_format: str | None = None
     origin: str | None = None
+    records: bool = False
+    payloads: PayloadOptions | None = None
 
 
 class Engine(Protocol):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.errors import InputError
+from kcli.payloads.options import PayloadOptions
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.storage import Place
-from kcli.pipeline.tables import TABLES
+from kcli.pipeline.tables import FILED
 from kcli.pipeline.writing import Written
 
 HOME = "_kcli"
@@ -51,8 +52,10 @@ class Entry:
     @property
     def options(self) -> dict[str, Any]:
         """Return how its captures were read: what `kcli.pipeline.context.Options` is given; none of an older kcli."""
-        said = self.stats.get("options", {})
-        return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
+        made = with_tuples(self.stats.get("options", {}))
+        if made.get("payloads") is not None:
+            made["payloads"] = PayloadOptions(**with_tuples(made["payloads"]))
+        return made
 
     def add(self, written: Iterable[Written], *, passing: bool = False) -> None:
         """Note files that were written. passing: the next run replaces them."""
@@ -72,6 +75,11 @@ class Entry:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+def with_tuples(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what JSON says, its lists as tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
+
+
 def is_below(path: str) -> bool:
     """Return whether a path stays below the folder that it is of."""
     return not path.startswith("/") and ".." not in path.split("/") and "://" not in path
@@ -82,7 +90,7 @@ def published(run: int, where: dict[str, Any]) -> str:
     name = where["path"].rpartition("/")[2]
     if where["table"] in FACTS:
         return f"{HOME}/facts/{where['table']}/{run:08d}-{name}"
-    if where["table"] not in TABLES:
+    if where["table"] not in FILED:
         return f"{HOME}/carried/{run:08d}-{name}"
     day = f"date={where['day']}/" if where["day"] else ""
     return f"{where['table']}/{day}{run:08d}-{name}"

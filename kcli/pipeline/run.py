@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from kcli.pipeline.context import Engine, Options, Progress, RunContext
 from kcli.pipeline.entry import Entry
@@ -17,10 +18,11 @@ from kcli.pipeline.redo import LateError, Marked, Task, again, first_times, from
 from kcli.pipeline.rows.naming import TopicNames, texts_of
 from kcli.pipeline.stages import Stages
 from kcli.pipeline.storage import Place, StoredFile, gather
-from kcli.pipeline.tables import TABLES
+from kcli.pipeline.tables import RECORDS, TABLES
 from kcli.pipeline.writing import NO_DAY, Written, empty_file
 
 AS_READ = ("ports", "dialect", "secrets", "memory", "key_logs", "origin")  # options that rows depend on
+OF_RECORDS = ("records", "payloads")
 
 
 @dataclass(slots=True)
@@ -68,6 +70,7 @@ def run_held(engine: Engine, inputs: Sequence[str], options: Options, progress: 
     """Do the same for a caller that holds the output (`kcli.pipeline.holding`)."""
     journal = Journal(options.output, options.table_format)
     journal.recover()
+    options = with_records(journal, options)
     files = gather(list(inputs))
     fresh = journal.fresh(files)
     grown, runs, problems = changed_files(journal, files)
@@ -90,6 +93,23 @@ def run_held(engine: Engine, inputs: Sequence[str], options: Options, progress: 
     summary.skipped = len(files) - len(fresh)
     summary.problems += problems
     return summary
+
+
+def with_records(journal: Journal, options: Options) -> Options:
+    """Return the options with those of the last run about records, if it has made them and this one does not say."""
+    last = journal.entries[-1].options if journal.entries else {}
+    if options.records or not last.get("records"):
+        return options
+    return replace(options, **{name: last[name] for name in OF_RECORDS})
+
+
+def as_read(options: Options) -> dict[str, Any]:
+    """Return the options that rows depend on, as the journal keeps them: without passwords."""
+    made = {name: getattr(options, name) for name in AS_READ}
+    if options.records:
+        payloads = options.payloads
+        made |= {"records": True, "payloads": None if payloads is None else asdict(payloads.storable)}
+    return made
 
 
 def changed_files(journal: Journal, files: Sequence[StoredFile]) -> tuple[list[Marked], list[int], list[str]]:
@@ -128,10 +148,9 @@ def run_files(
     names.name(decoded)
     put_lineage(context, scattered, decoded)
     derive_tables(context, names)
-    if journal.runs.bare:
-        entry.add(write_empty(context))
+    entry.add(write_empty(context))
     entry.stats |= {"exchanges": sum(each.exchanges for each in decoded), "ended": datetime.now(UTC).isoformat()}
-    entry.stats["options"] = {name: getattr(options, name) for name in AS_READ}
+    entry.stats["options"] = as_read(options)
     journal.commit(entry)
     (journal.home / "staging").remove()
     return summed(entry, scattered, decoded, task)
@@ -139,7 +158,8 @@ def run_files(
 
 def write_empty(context: RunContext) -> list[Written]:
     """Give each table that has no file one without rows, so that every reader finds it."""
-    bare = [table for table in TABLES.values() if not context.files(table.name)]
+    wanted = [*(TABLES.values() if context.journal.runs.bare else ()), *([RECORDS] if context.options.records else ())]
+    bare = [table for table in wanted if not context.files(table.name)]
     made = [Written(each.name, NO_DAY if each.dated else None, f"{each.name}/empty.parquet", 0) for each in bare]
     for each in made:
         (Place(context.folder) / each.path).write(empty_file(each.table))
@@ -154,6 +174,7 @@ def summed(entry: Entry, scattered: Sequence[ShuffledRange], decoded: Sequence[D
         made.rows[where["table"]] = made.rows.get(where["table"], 0) + where["rows"]
     made.events = made.rows.get("undecodable", 0)
     made.problems = [each.problem for each in scattered if each.problem]
+    made.problems += sorted({problem for each in decoded for problem in each.problems})
     return made
 
 

@@ -17,6 +17,7 @@ STRICT = ("exchanges", "fetch_partitions", "produce_partitions", "record_batches
 SPARK_TYPES = {
     "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int8": "tinyint",
     "int16": "smallint", "int32": "int", "int64": "bigint", "float64": "double", "binary": "binary",
+    "headers": "array<struct<key:string,value:string>>",
 }  # fmt: skip
 
 

@@ -6,9 +6,10 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kcli.pipeline.context import RunContext
+from kcli.capture.decoder import DecodeOptions
+from kcli.pipeline.context import Options, RunContext
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.direct_decode import DirectDecode
 from kcli.pipeline.packets.open_connections import Carried, pack, unpack, untouched
@@ -20,7 +21,12 @@ from kcli.pipeline.packets.skew import largest_share
 from kcli.pipeline.packets.windows import Heavy, Window
 from kcli.pipeline.rows.fetch_positions import Completion, go_on
 from kcli.pipeline.rows.naming import TopicNames
+from kcli.pipeline.rows.row_source import EVERY_TABLE
 from kcli.pipeline.storage import Place, StoredFile
+from kcli.pipeline.tables import RECORDS
+
+if TYPE_CHECKING:
+    from kcli.payloads.captured import CapturedSchemas
 
 SHARE_BYTES = 256 << 20  # of packets for one task to decode
 TASK_BYTES = 16 << 20  # of a file, or of one connection's packets: less is not worth a task of its own
@@ -37,11 +43,13 @@ class Stages:
     def __init__(self, context: RunContext, names: TopicNames) -> None:
         self.before: list[Carried] = []
         self.untouched: set[str] = set()
+        self.files: Sequence[StoredFile] = ()
         self.context, self.names = context, names
         self.options, self.folder = context.options, context.folder
 
     def read(self, files: Sequence[StoredFile]) -> tuple[list[ShuffledRange], list[Decoded]]:
         """Read the files: what became of their ranges, and of the connections by share."""
+        self.files = files
         count = self.whole_tasks(files)
         if count:
             return self.read_whole(files, count)
@@ -124,7 +132,20 @@ class Stages:
         keys = tuple(Place(file).read() for file in self.options.key_logs)
         origin = self.context.entry.run, self.options.origin
         known = {"end_ns": end_ns, "clock": clock, "names": names, "secret_blocks": keys, "origin": origin}
-        return {**chosen, **known}
+        return {**chosen, **known, **self.of_records()}
+
+    def of_records(self) -> dict[str, Any]:
+        """Return what `decoding.decode` is given about records. The driver reads schemas, out of the captures, too."""
+        if not self.options.records:
+            return {}
+        wanted, payloads = EVERY_TABLE | {RECORDS.name}, self.options.payloads
+        if payloads is None:
+            return {"wanted": wanted}
+        from kcli.payloads import PayloadDecoder
+
+        captures = [Place(file.uri) for file in self.files] if payloads.on else []
+        schemas = captured_schemas([each.path for each in captures if not each.remote], self.options)
+        return {"wanted": wanted, "decoder": PayloadDecoder(payloads, schemas)}
 
     def publish(self, decoded: Sequence[Decoded], end_ns: int) -> None:
         """Enter the files that were written, and the connections that are still open."""
@@ -193,6 +214,15 @@ class Stages:
         """Write the connections that are still open, for the next run. clock: ns."""
         self.context.entry.stats["clock"] = clock
         self.context.entry.keep(self.folder, pack(flows), len(flows))
+
+
+def captured_schemas(paths: Sequence[str], options: Options) -> CapturedSchemas:
+    """Return the schemas in captures, which are read for it."""
+    from kcli.payloads.captured import CapturedSchemas
+
+    made = CapturedSchemas(paths, DecodeOptions(memory=options.memory, key_logs=options.key_logs))
+    made.entries  # noqa: B018 - read here, once, and not by each task
+    return made
 
 
 def memory_bytes() -> int:

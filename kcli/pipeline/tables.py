@@ -243,5 +243,8 @@ def with_origin(table: Table) -> Table:
     return replace(table, columns=(*table.columns, *added)) if table.dated else table
 
 
-FILED: dict[str, Table] = {name: with_origin(table) for name, table in TABLES.items()}
+# Made where a run is asked for it (`--records`), of the same columns as `kcli sql` has. It is partitioned by the day of
+# its exchanges: a record may say any time.
+RECORDS = CAPTURED["records"]
+FILED: dict[str, Table] = {name: with_origin(table) for name, table in (TABLES | {RECORDS.name: RECORDS}).items()}
 SHOWN = FILED | {RUNS.name: RUNS}  # to readers of an output folder

@@ -24,6 +24,7 @@ NO_DAY = "1970-01-01"  # of a file without rows: a date, since readers look at f
 # With topic ids.
 NAMED = (
     "exchanges", "fetch_partitions", "produce_partitions", "record_batches", "down_conversions", "remote_fetches",
+    "records",
 )  # fmt: skip
 
 

@@ -36,6 +36,8 @@ def describe(table: Table) -> str:
     found = places_of(table.name)
     dated = table.name in pipeline.SHOWN and pipeline.SHOWN[table.name].dated
     partitioned = " The pipeline partitions it by the day of `timestamp` (UTC)." if dated else ""
+    if table.name == pipeline.RECORDS.name:
+        partitioned = " The pipeline makes it with `--records`, and partitions it by the day (UTC) of the request."
     filed = pipeline.SHOWN[table.name].columns if table.name in pipeline.SHOWN else ()
     columns = {column.name: column for column in (*filed, *table.columns)}
     rows = "\n".join(row_of(columns[name], found) for name in dict.fromkeys((*table.names, *columns)))

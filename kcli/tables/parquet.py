@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 # Columns of long texts, which lie in the memory that they were written to until a file has them.
-LONG = frozenset({"request", "response", "request_header", "data"})
+LONG = frozenset({"request", "response", "request_header", "data", "key", "value", "key_data", "value_data"})
 TIMES = frozenset({"timestamp", "completed_ns"})
 
 

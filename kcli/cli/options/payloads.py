@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from kcli.payloads import PayloadDecoder
+    from kcli.payloads import PayloadDecoder, PayloadOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,13 +65,10 @@ def decoder_of(options: dict[str, Any], captures: Sequence[str] = ()) -> Payload
     """Return the decoder that a command's options ask for; None: they ask for none. UsageError, InputError.
 
     captures: files in which schemas are looked for, with --payloads; a pipe can't be read twice."""
-    given = {name: options[name] for name in (*NAMES, "registry", "flatten")}
-    if not (options["payloads"] or any(given.values())):
+    wanted = payloads_of(options)
+    if wanted is None:
         return None
-    from kcli.extras import require
-
-    require("decoding payloads", "payloads")
-    from kcli.payloads import PayloadDecoder, PayloadOptions
+    from kcli.payloads import PayloadDecoder
 
     sources: list[Any] = []
     if options["payloads"] and "-" not in captures:
@@ -80,7 +77,20 @@ def decoder_of(options: dict[str, Any], captures: Sequence[str] = ()) -> Payload
 
         read = DecodeOptions(memory=options["memory"], key_logs=options["key_logs"])
         sources.append(CapturedSchemas(captures, read))
-    return PayloadDecoder(PayloadOptions(on=options["payloads"], secrets=options["secrets"], **given), *sources)
+    return PayloadDecoder(wanted, *sources)
+
+
+def payloads_of(options: dict[str, Any]) -> PayloadOptions | None:
+    """Return what a command's options say of payloads; None: nothing. UsageError: a library is missing."""
+    given = {name: options[name] for name in (*NAMES, "registry", "flatten")}
+    if not (options["payloads"] or any(given.values())):
+        return None
+    from kcli.extras import require
+
+    require("decoding payloads", "payloads")
+    from kcli.payloads import PayloadOptions
+
+    return PayloadOptions(on=options["payloads"], secrets=options["secrets"], **given)
 
 
 def files_named(options: dict[str, Any]) -> list[str]:

@@ -11,6 +11,7 @@ import click
 
 from kcli.cli.options.inputs import port_option, quiet_option, reading_options, secrets_option
 from kcli.cli.options.metrics import metrics_option, metrics_socket
+from kcli.cli.options.payloads import decoder_of, payload_options, payloads_of
 from kcli.cli.terminal.console import console, is_terminal, warn
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import refuse_inputs
@@ -18,7 +19,7 @@ from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
-OF_RUN = ("ports", "dialect", "shares", "secrets", "memory", "key_logs", "table_format", "origin")
+OF_RUN = ("ports", "dialect", "shares", "secrets", "memory", "key_logs", "table_format", "origin", "records")
 OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # options by name
 
 
@@ -47,6 +48,11 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     help="What the captures' paths say of where they come from: its groups named host and cluster become columns, as"
     " in '(?P<cluster>[^/]+)/(?P<host>[^/]+)/[^/]+$'.",
 )
+@click.option(
+    "--records", is_flag=True,
+    help="Make the table records, too, of what was produced and fetched; later runs into DIR go on with it.",
+)  # fmt: skip
+@payload_options
 @click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
 @click.option("--py-files", metavar="FILE,...", help="Archives for workers on which kcli is not installed.")
@@ -117,6 +123,9 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     if options["metrics"] and not options["stream"]:
         raise UsageError("--metrics: --stream is missing: figures are of a pipeline that keeps running")
     check_engine(output, options)
+    # What is wrong with a schema is said before anything begins.
+    if decoder_of(options) is not None and not options["records"]:
+        raise UsageError("--payloads, schemas, formats: --records is missing: no other table has keys and values")
     options["table_format"] = chosen_format(output, options["table_format"])
     KeyLog(options["key_logs"])  # what is wrong with one is said before anything begins
     series_pattern(options["series"])
@@ -189,7 +198,7 @@ def run_engine(
     from kcli.pipeline.spark import BRIEF_BYTES
     from kcli.pipeline.watching import Watch, watch_here
 
-    chosen = Options(output, **{name: options[name] for name in OF_RUN})
+    chosen = Options(output, payloads=payloads_of(options), **{name: options[name] for name in OF_RUN})
     watch = Watch(**{name: options[name] for name in ("every", "settle", "idle", "series")})
 
     def report(made: Any) -> None:
@@ -244,7 +253,7 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 def say(summary: Any, output: str, reported: bool = False) -> None:
     """Print the summary. reported: the next step is done already."""
-    from kcli.pipeline.tables import TABLES
+    from kcli.pipeline.tables import FILED
 
     if not summary.files:
         print_note(f"nothing new: {counted(summary.skipped, 'file was', 'files were')} read before")
@@ -254,7 +263,7 @@ def say(summary: Any, output: str, reported: bool = False) -> None:
         print_note(f"captures read again: those of run {read}")
     for note in summary.notes:
         warn(note)
-    rows = ", ".join(f"{name} {summary.rows[name]:,}" for name in TABLES if summary.rows.get(name))
+    rows = ", ".join(f"{name} {summary.rows[name]:,}" for name in FILED if summary.rows.get(name))
     print_note(
         f"{counted(summary.files, 'capture')}, {counted(summary.packets, 'packet')}, "
         f"{counted(summary.exchanges, 'exchange')}, {counted(summary.events, 'event')}"

@@ -24,7 +24,7 @@ from kcli.pipeline.entry import COMPACTED, HOME, Entry
 from kcli.pipeline.formats.delta_log import DeltaLog, location
 from kcli.pipeline.formats.delta_stats import EPOCH
 from kcli.pipeline.storage import Place, StoredFile
-from kcli.pipeline.tables import FILED, RUNS
+from kcli.pipeline.tables import FILED, RECORDS, RUNS
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import schema_of
 from kcli.version import __version__
@@ -75,7 +75,7 @@ class DeltaRuns:
         if entry.run:
             self.runs.make()
         for name, log in self.logs.items():
-            if entry.run:
+            if entry.run and (name != RECORDS.name or live.get(name)):
                 log.make()
             if entry.run > last:
                 log.set_to(live.get(name, ()), entry.run, changes=COMPACTED not in entry.stats)
@@ -85,7 +85,7 @@ class DeltaRuns:
     def commit(self, entry: Entry, publish: Callable[[Entry], None]) -> None:
         """Commit to the tables, then to `runs`; what nobody but the next run reads is removed at once."""
         publish(entry)
-        row = row_of(entry, {name: log.version for name, log in self.logs.items()})
+        row = row_of(entry, {name: log.version for name, log in self.logs.items() if log.handle is not None})
         files = self.runs.files
         whole = COMPACTED in entry.stats or len(files) >= MANY
         rows, files = ([*self.rows, row], {}) if whole else ([row], files)

@@ -16,7 +16,7 @@ from kcli.errors import InputError
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.entry import HOME, Entry
 from kcli.pipeline.storage import Place, StoredFile
-from kcli.pipeline.tables import TABLES
+from kcli.pipeline.tables import FILED
 
 JOURNAL = "journal"
 
@@ -55,12 +55,12 @@ class PlainRuns:
 
     def stored(self) -> dict[str, list[StoredFile]]:
         """List the tables' folders."""
-        folders = {name: (self.output / name).listed() for name in TABLES}
+        folders = {name: (self.output / name).listed() for name in FILED}
         return {name: [each for each in files if is_named(each, ".parquet")] for name, files in folders.items()}
 
     def vacuum(self, kept: Collection[str], hours: int) -> list[str]:
         """Remove all files in the tables' folders but these."""
-        found = [each.uri for name in TABLES for each in (self.output / name).listed() if each.uri not in kept]
+        found = [each.uri for name in FILED for each in (self.output / name).listed() if each.uri not in kept]
         for uri in found:
             Place(uri).remove()
         return found

@@ -79,7 +79,8 @@ def decode(
     under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
     secret_blocks: the texts of TLS key logs. origin: number of the run, and the pattern of
     `Origins`; None: rows do not say where they come from.
-    options: ports, dialect, secrets and chosen, of `kcli.capture.decoder.DecodeOptions`.
+    options: wanted and decoder of `RowSource`; ports, dialect, secrets and chosen, of
+    `kcli.capture.decoder.DecodeOptions`.
     """
     name = f"{share:04d}-{os.urandom(4).hex()}" if window is None else f"{share:04d}-{window:03d}-{os.urandom(4).hex()}"
     writer, passing = TableWriter(folder, name), TableWriter(folder, f"{name}-open")
@@ -94,6 +95,7 @@ def decode(
     source.run(opened, until, partial(conclude, made, source, passing))
     sum_up_open(made, source)
     made.files, made.passing = writer.close(), passing.close()
+    made.problems = source.problems
     freeze()
     return made
 

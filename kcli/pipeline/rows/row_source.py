@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.filters import ALL, Filter
 from kcli.capture.io.files import FOREVER
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.kafka.record_fields import WITH_RECORDS
 from kcli.capture.sink import Item, Sink
 from kcli.capture.tables.columns import put_exchange
 from kcli.capture.tables.selected_fields import fields_of
@@ -28,12 +29,16 @@ from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.partition_columns import PartitionColumns
 from kcli.pipeline.rows.partitions import loaded
 from kcli.pipeline.rows.projections import layout
+from kcli.pipeline.rows.record_rows import CHUNK, UNKNOWN, RecordRows, holds_records
 from kcli.pipeline.rows.single_rows import Rows
 from kcli.pipeline.rows.tcp import tcp_batch
-from kcli.pipeline.tables import TABLES
-from kcli.schemas.apikeys import API_VERSIONS
+from kcli.pipeline.tables import RECORDS, TABLES
+from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
 from kcli.tables.arrays import strings
 from kcli.tables.exchanges import fields_of_columns
+
+if TYPE_CHECKING:
+    from kcli.payloads import PayloadDecoder
 
 AT_END = ": the capture ends"
 EXCHANGE_FIELDS = fields_of_columns(TABLES["exchanges"].names)
@@ -77,10 +82,12 @@ class RowSource(Sink):
         paths: Sequence[str] = (),
         chosen: Filter = ALL,
         origins: Origins | None = None,
+        decoder: PayloadDecoder | None = None,
         **options: Any,
     ) -> None:
         """Prepare to make rows. put_batch(table, day, batch, nameless): takes rows that are columns. paths: for `read`;
         whoever runs packets needs none. origins: makes the columns that say where rows come from; None: there are none.
+        decoder: reads keys and values of records.
         """
         self.origins = origins
         self.put_batch, self.wanted_tables = put_batch, wanted
@@ -92,6 +99,8 @@ class RowSource(Sink):
         self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
         self.says = SAID in wanted
         self.rows = Rows(put, wanted, makers_for(wanted))
+        secrets = bool(options.get("secrets"))
+        self.records = RecordRows(secrets, decoder, self.note_fault) if RECORDS.name in wanted else None
         # What is not chosen never becomes text, which learns names by itself.
         read = DecodeOptions(chosen=chosen, **{"names": not chosen.takes_all} | options)
         self.capture = CaptureDecoder(paths, self, read)
@@ -111,7 +120,7 @@ class RowSource(Sink):
         whole = "exchanges" in wanted
         self.taker = ExchangeRows(
             self,
-            forwarded=self.rows.makers,
+            forwarded=(*self.rows.makers, *(() if self.records is None else WITH_RECORDS)),
             framed=FRAMED if "fetch_frames" in wanted else (),
             headed=whole,
             texts=None if whole else TEXTS,
@@ -158,11 +167,34 @@ class RowSource(Sink):
     def more(self, link: bytes, *exchange: Any) -> None:
         """Put the rows of an exchange that are no columns; of what was said before, that it was said again."""
         key, _version, ns, request, answered, response, *_ = exchange
+        if self.records is not None and key in WITH_RECORDS:
+            if holds_records(request if key == PRODUCE else response):
+                item = self.capture.handover.exchange_of(link, *exchange)
+                self.records.add(item, UNKNOWN if self.origins is None else self.origins.row())
+                if self.records.size >= CHUNK:
+                    self.put_records()
+            return
         says = self.says and key not in UNSAID
         if not says or self.rows.sayings.is_new(key, link, request, response):
             self.rows.more(self.capture.handover.exchange_of(link, *exchange))
         if says:
             self.rows.note(link, request, ns, answered)
+
+    def put_records(self) -> None:
+        """Put the records that were gathered."""
+        if self.records is not None:
+            for each in self.records.taken():
+                self.put_batch(*each)
+
+    def note_fault(self, event: Event) -> None:
+        """Put the row of a batch of records that can't be read."""
+        self.rows.event(event, inside=True)
+
+    @property
+    def problems(self) -> list[str]:
+        """What has kept records from being decoded, beside what is in their columns."""
+        decoder = None if self.records is None else self.records.decoder
+        return [] if decoder is None or decoder.failure is None else [str(decoder.failure)]
 
     def flush(self, last: bool = False) -> None:
         """Put the rows that are columns. last: also what later rows might still add to."""
@@ -184,6 +216,7 @@ class RowSource(Sink):
                     self.put_batch(table, -1, batch, False)
         if self.origins is not None:
             self.origins.marks.restart()
+        self.put_records()
         called = self.rows.sayings.take()
         if called is not None:
             self.put_batch(SAID, -1, called, False)
