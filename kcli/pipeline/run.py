@@ -22,7 +22,6 @@ from kcli.pipeline.tables import RECORDS, TABLES
 from kcli.pipeline.writing import NO_DAY, Written, empty_file
 
 AS_READ = ("ports", "dialect", "secrets", "memory", "key_logs", "origin")  # options that rows depend on
-OF_RECORDS = ("records", "payloads")
 
 
 @dataclass(slots=True)
@@ -96,11 +95,14 @@ def run_held(engine: Engine, inputs: Sequence[str], options: Options, progress: 
 
 
 def with_records(journal: Journal, options: Options) -> Options:
-    """Return the options with those of the last run about records, if it has made them and this one does not say."""
+    """Return the options with those of the last run about records, if it has made them and this one does not say; but
+    what this one says of secrets counts.
+    """
     last = journal.entries[-1].options if journal.entries else {}
     if options.records or not last.get("records"):
         return options
-    return replace(options, **{name: last[name] for name in OF_RECORDS})
+    payloads = last["payloads"] and replace(last["payloads"], secrets=options.secrets)
+    return replace(options, records=True, payloads=payloads)
 
 
 def as_read(options: Options) -> dict[str, Any]:

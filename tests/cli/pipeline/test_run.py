@@ -254,3 +254,14 @@ def test_the_format_of_tables(
     monkeypatch.undo()
     assert main([*words, "--table-format", "delta"]) == 2
     assert "holds tables as parquet, not delta (take --table-format parquet)" in capsys.readouterr().err
+
+
+def test_records_with_their_payloads(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--output", str(tmp_path / "out")]
+    assert main([*words, "--value-format", "utf8"]) == 2
+    assert "--records is missing" in capsys.readouterr().err
+    assert main([*words, "--records", "--value-schema", str(tmp_path / "none.avsc")]) == 3
+    assert "none.avsc" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([*words, "--records", "--value-format", "utf8"]) == 0
+    assert "records 81\n" in capsys.readouterr().err
