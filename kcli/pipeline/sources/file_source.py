@@ -252,6 +252,9 @@ def arrow_type(kind: str) -> Any:
         return pyarrow.timestamp("us", "UTC")
     if kind.startswith("array<"):
         return pyarrow.list_(arrow_type(kind[6:-1]))
+    if kind.startswith("struct<"):
+        fields = (field.partition(":") for field in kind[7:-1].split(","))
+        return pyarrow.struct([(name, arrow_type(inner)) for name, _, inner in fields])
     if kind.startswith("map<"):
         key, _, value = kind[4:-1].partition(",")
         return pyarrow.map_(arrow_type(key.strip()), arrow_type(value.strip()))

@@ -24,7 +24,6 @@ from kcli.pipeline.journal import Journal
 from kcli.pipeline.rows.record_rows import RecordRows
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.spark_engine import SparkEngine
-from kcli.pipeline.tables import FILED
 from kcli.pipeline.upkeep import compact, forget
 from kcli.records import build_batch
 from kcli.sql.inputs import sort_inputs
@@ -89,7 +88,7 @@ def of_topics(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def test_payloads_on_spark(spark: Any, output: Path, tmp_path: Path) -> None:
-    """By a local schema and by those in the capture; tasks on Spark, then as a data source."""
+    """By a local schema and by those in the capture; tasks on Spark."""
     schema = tmp_path / "visits.avsc"
     schema.write_text(json.dumps(VISITS))
     payloads = PayloadOptions(True, value_schemas=(f"visits={schema}",), key_formats=("readings-*=long",))
@@ -97,14 +96,6 @@ def test_payloads_on_spark(spark: Any, output: Path, tmp_path: Path) -> None:
     rows = written(output)
     assert counted(rows) == counted(asked(SHOP, payloads=payloads))
     assert of_topics(rows) == produced()
-    from kcli.pipeline.sources import register
-
-    register(spark)
-    loaded = spark.read.format("kcli.records").load(str(output))
-    assert loaded.columns == [each.name for each in FILED["records"].columns]
-    assert Counter(row.value_data for row in loaded.collect()) == Counter(row["value_data"] for row in rows)
-    captured = spark.read.format("kcli.records").option("shares", 1).load(str(SHOP)).collect()
-    assert Counter(row.value for row in captured) == Counter(row["value"] for row in rows)
 
 
 def test_later_runs_go_on_with_it(samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,10 @@ pytest.importorskip("pyspark")
 from pyspark.sql.datasource import EqualTo
 
 from kcli.errors import UsageError
+from kcli.pipeline.schemas import SPARK_TYPES
 from kcli.pipeline.sources.file_source import arrow_type
 from kcli.pipeline.sources.source_logs import SnapshotSource
+from kcli.tables import definition
 from tests.pipeline.sources.reading import ExchangeSource, read
 
 
@@ -51,3 +53,4 @@ def test_types_of_both_worlds() -> None:
     assert str(arrow_type("array<string>")).startswith("list<")
     assert str(arrow_type("timestamp")) == "timestamp[us, tz=UTC]"
     assert str(arrow_type("map<string, int>")) == "map<string, int32>"
+    assert arrow_type(SPARK_TYPES["headers"]) == definition.arrow_type("headers")

@@ -28,7 +28,8 @@ CAPTURE = "java44-txn.pcap"
 def written(request: pytest.FixtureRequest, samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An output folder with the tables of one capture."""
     folder = tmp_path_factory.mktemp("tables") / "out"
-    run_pipeline(LocalEngine(), [str(samples / CAPTURE)], Options(str(folder), table_format=request.param))
+    options = Options(str(folder), table_format=request.param, records=True)
+    run_pipeline(LocalEngine(), [str(samples / CAPTURE)], options)
     return folder
 
 
