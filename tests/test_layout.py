@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TypeGuard
+from typing import NamedTuple
 
 import kcli
 
@@ -23,10 +24,11 @@ VOCABULARIES = ("kcli/grammar/words/primitives.py",)
 TESTED_ELSEWHERE: dict[str, str] = {}
 # Words that begin a noun clause, where CONTRIBUTING.md asks for a verb.
 NO_VERBS = """
-    A After All An Another As At Before Behind Below Both Bytes By Columns Each Every Everything Fields Figures For
-    From How In It Its Lines Messages Milliseconds Names Nanoseconds No Nobody None Nothing Of On Once One Only Other
-    Others Records Rows Rule Rules Seconds Several So Some Something Text Texts That The Their These They This Those To
-    Topics Two Until Up Values Versions What Whatever When Where Whether Which Who Whom Whose Why With Without Words
+    A Aborted After All An Another As At Before Behind Below Both Bytes By Columns Connections Directions Each
+    Elements Every Everything False Fields Figures For From How In It Its Known Lines Messages Milliseconds More Names
+    Nanoseconds News No Nobody None Nothing Of On Once One Only Options Other Others Out Position Records Rounded Rows
+    Rule Rules Seconds Several So Some Something Text Texts That The Their These They This Those To Topics True Two
+    Until Up Uses Values Versions What Whatever When Where Whether Which Who Whom Whose Why With Without Words
     """
 CLAUSES = "How What Whatever When Where Whether Which Who Whom Whose Why"
 PACKAGES = sorted({path.parent for path in (ROOT / "kcli").rglob("__init__.py")})
@@ -38,6 +40,29 @@ SOURCES = sorted(
 CORE = sorted(
     path for path in (ROOT / "kcli/core").rglob("*") if path.suffix in (".py", ".pyx", ".pxi", ".pxd", ".pyi")
 )
+
+CYTHON = [path for path in CORE if path.suffix in (".pyx", ".pxi", ".pxd")]
+# A docstring behind the head of a class or function, or a module's; a block of C behind `cdef extern` is none.
+DEFINITION = re.compile(
+    r"""
+    (?: \A
+      | ^ (?P<decorators> (?: [ \t]*@.*\n )* )
+        [ \t]* (?P<head> (?:def|cdef|cpdef|class)\b (?!\ +extern)
+            [^\n(]* (?: \( (?:[^()]|\([^()]*\))* \) [^\n(]* )*
+        ):\n
+    )
+    [ \t]* \"{3} (?P<text> (?s:.*?) ) \"{3}
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+class Docstring(NamedTuple):
+    """A docstring of a "thing" (a module or class), a "function", or a "value" (a property)."""
+
+    place: str
+    kind: str
+    text: str
 
 
 @cache
@@ -82,23 +107,19 @@ def test_a_module_says_what_it_is_and_packages_what_they_offer() -> None:
 
 
 def test_docstrings_name_a_thing_and_not_by_a_clause() -> None:
-    found = []
-    for path in MODULES:
-        if path.suffix == ".py":
-            things = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Module | ast.ClassDef)]
-            found += [f"{path.relative_to(ROOT)}: {text[:60]}" for each in things
-                      if (text := ast.get_docstring(each)) and text.split()[0] in CLAUSES.split()]  # fmt: skip
-    assert not found, "\n".join(found)
+    found = [each for each in docstrings() if each.kind == "thing" and each.text.split()[0] in CLAUSES.split()]
+    assert not found, "\n".join(f"{each.place}: {each.text[:60]}" for each in found)
 
 
 def test_docstrings_of_functions_begin_with_a_verb() -> None:
-    found = []
-    for path in MODULES:
-        if path.suffix == ".py":
-            functions = [node for node in ast.walk(parsed(path)) if is_function(node)]
-            found += [f"{path.relative_to(ROOT)}:{each.lineno} {each.name}: {text[:60]}" for each in functions
-                      if (text := ast.get_docstring(each)) and not begins_with_verb(text)]  # fmt: skip
-    assert not found, "\n".join(found)
+    found = [each for each in docstrings() if each.kind == "function" and not begins_with_verb(each.text)]
+    assert not found, "\n".join(f"{each.place}: {each.text[:60]}" for each in found)
+
+
+def test_every_docstring_of_the_core_is_found() -> None:
+    for path in CYTHON:
+        begun = re.findall(r'^[ \t]*"""\S', path.read_text(), re.MULTILINE)
+        assert len(list(docstrings_of_cython(path))) == len(begun), path
 
 
 def test_the_core_imports_nothing_from_above() -> None:
@@ -125,12 +146,41 @@ def names_of(package: ModuleType) -> list[str]:
     return sorted(getattr(package, "__all__", []))
 
 
-def is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return whether this is a function whose docstring says what it does; a property's names a value."""
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return False
-    decorators = {ast.unparse(each).rpartition(".")[2] for each in node.decorator_list}
-    return decorators.isdisjoint(("property", "cached_property", "setter"))
+@cache
+def docstrings() -> list[Docstring]:
+    """Read all docstrings of kcli."""
+    python = [each for path in MODULES if path.suffix == ".py" for each in docstrings_of_python(path)]
+    return python + [each for path in CYTHON for each in docstrings_of_cython(path)]
+
+
+def docstrings_of_python(path: Path) -> Iterator[Docstring]:
+    """Yield the docstrings of a module, its classes and its functions."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Module | ast.ClassDef):
+            line, kind = 1 if isinstance(node, ast.Module) else node.lineno, "thing"
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            line, kind = node.lineno, kind_of(ast.unparse(each) for each in node.decorator_list)
+        else:
+            continue
+        if text := ast.get_docstring(node):
+            yield Docstring(f"{path.relative_to(ROOT)}:{line}", kind, text)
+
+
+def docstrings_of_cython(path: Path) -> Iterator[Docstring]:
+    """Yield the docstrings of a Cython source, which `ast` cannot parse."""
+    source = path.read_text()
+    for found in DEFINITION.finditer(source):
+        place = f"{path.relative_to(ROOT)}:{source.count(chr(10), 0, found.start('text')) + 1}"
+        if found["head"] is None or re.match(r"(cdef )?class\b", found["head"]):
+            yield Docstring(place, "thing", found["text"])
+        else:
+            yield Docstring(place, kind_of(found["decorators"].split()), found["text"])
+
+
+def kind_of(decorators: Iterable[str]) -> str:
+    """Return "value" for a property, whose docstring names one, and "function" for any other function."""
+    names = {each.removeprefix("@").rpartition(".")[2] for each in decorators}
+    return "function" if names.isdisjoint(("property", "cached_property", "setter")) else "value"
 
 
 def begins_with_verb(text: str) -> bool:

@@ -203,7 +203,7 @@ class Stages:
         return made
 
     def carried(self) -> tuple[list[Any], int]:
-        """Connections under way since the last run, and the time of its end."""
+        """Read the connections under way since the last run, and the time of its end (ns)."""
         journal = self.context.journal
         last = journal.entries[-1:]
         places = [place for entry in last for place in entry.carry]

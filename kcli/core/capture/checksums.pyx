@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 
 
 def sum_of(data):
-    """The sum of big-endian 16-bit words, modulo 2^16 - 1; an odd byte ends a word of zero."""
+    """Return the sum of the big-endian 16-bit words modulo 2^16 - 1 (RFC 1071); an odd last byte is padded with a zero."""
     cdef Py_buffer view
     cdef uint64_t total
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -19,7 +19,7 @@ def sum_of(data):
 
 
 cdef uint64_t words_of(const uint8_t* data, size_t size) noexcept nogil:
-    """Words of the machine's own order are added four bytes at a time, and swapped at the end (RFC 1071, 2(B))."""
+    """Add words of the machine's own byte order, four bytes at a time, and swap the sum at the end (RFC 1071, 2(B))."""
     cdef uint64_t total = 0
     cdef uint32_t word
     cdef uint8_t last[4]

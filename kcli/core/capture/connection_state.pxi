@@ -103,7 +103,7 @@ cdef int join(PartialFrame* spare, PartialFrame* half, const uint8_t* data, size
 
 
 cdef int empty(PartialFrame* spare, PartialFrame* half) except -1:
-    """The frame is read: small buffers stay, one big one is kept for whoever needs it next."""
+    """Empty the buffer of a frame that was read: a small one stays, a big one becomes the spare."""
     half.size = 0
     if half.capacity > 4096:
         keep_spare(spare, half.data, half.capacity)
@@ -146,12 +146,12 @@ cdef void empty_state(PartialFrame* spare, ConnectionState* state) noexcept:
 
 
 cdef inline size_t wanted(const uint8_t* data, size_t n) noexcept:
-    """Bytes of the frame that begins here, as far as can be told."""
+    """Return the bytes of the frame that begins here, its length prefix included; PREFIX while that is not whole."""
     return PREFIX + <size_t>be32(data) if n >= PREFIX else PREFIX
 
 
 cdef bint proves(ExchangeWriter lines, Request* request, const uint8_t* frame, size_t n) except -1:
-    """Whether a request and its answer are read to their last bytes: what is not Kafka's hardly ever is."""
+    """Return whether a request and its response decode to their last bytes, which bytes of another protocol hardly ever do."""
     cdef PyObject* found = lines.codecs(request.key, request.version)
     cdef ApiCodecs codecs
     if <object>found is None:
@@ -165,7 +165,7 @@ cdef bint proves(ExchangeWriter lines, Request* request, const uint8_t* frame, s
 
 
 cdef bint fills(Node node, const uint8_t* body, Py_ssize_t n) noexcept:
-    """Whether the message ends where the frame does, or so near that a client's spare bytes explain the rest."""
+    """Return whether the message ends where the frame does, or at most TRAILING bytes before."""
     cdef Py_ssize_t end = node.skip_at(body, n)
     return end >= 0 and n - end <= TRAILING
 
@@ -188,11 +188,11 @@ cdef int set_link(ConnectionState* state, const char* text, size_t size) except 
 
 
 cdef str end_text(Flow* flow, int d):
-    """"address:port", an IPv6 address in brackets; behind it what tells the connection from others of the same ends."""
+    """Return "address:port", an IPv6 address in brackets, and "#2" and so on for further connections of the same ends."""
     cdef char[KC_END_ROOM] text
     return text[: put_twin(put_end(text, &flow.ends, d), flow) - text].decode()
 
 
 cdef inline char* put_twin(char* p, Flow* flow) noexcept:
-    """"#2" for the second of connections with the same ends that go different ways; nothing for the first."""
+    """Write "#2" for the second connection of the same ends on another path, and so on; nothing for the first."""
     return p + sprintf(p, b"#%d", flow.twin + 1) if flow.twin else p

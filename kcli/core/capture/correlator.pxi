@@ -46,7 +46,7 @@ cdef class Correlator(StreamHandler):
         return state
 
     cdef int introduce(self, Flow* flow, ConnectionState* state) except -1:
-        """Who is who. Where both ends' starts were seen, the steady way is tried first."""
+        """Choose the client's end by the ports asked for; follow the connection the steady way where both SYNs were seen."""
         state.client = flow.client
         if self.ports:
             pinned = [d for d in range(2) if flow.ends.port[d] in self.ports]
@@ -163,7 +163,7 @@ cdef class Correlator(StreamHandler):
         return 0
 
     cdef bint may_begin(self, ConnectionState* state, int d, const uint8_t* data, size_t n) except -1:
-        """False where these bytes are no frame, or only the slower way can tell."""
+        """Return whether a frame may begin here; False also where only the slower way can tell."""
         cdef uint32_t size
         cdef int16_t name
         if n < PREFIX:
@@ -292,7 +292,7 @@ cdef class Correlator(StreamHandler):
         return 0
 
     cdef int release(self, ConnectionState* state) except -1:
-        """Let go of all that a connection holds."""
+        """Release the memory that a connection holds."""
         self.held -= state.weight
         state.weight = 0
         empty_state(&self.spare, state)

@@ -35,7 +35,7 @@ cdef class Draft:
         out_free(&self.tail)
 
     def close(self):
-        """Let the file go."""
+        """Close the file."""
         self.file.close()
 
     def add(self, packet):
@@ -105,7 +105,7 @@ cdef class Draft:
         return self.store(place, data, n)
 
     def read(self, int64_t place, Py_ssize_t size):
-        """Bytes that are there."""
+        """Return `size` bytes of the draft at `place`."""
         cdef bytes made = PyBytes_FromStringAndSize(NULL, size)
         self.read_at(place, <uint8_t*>PyBytes_AS_STRING(made), size)
         return made
@@ -180,7 +180,7 @@ cdef class Draft:
         return written, omitted
 
     cdef int put_block(self, Out* out, DraftHead* head, const uint8_t* data) except -1:
-        """An enhanced packet block, little-endian as all that kcli writes."""
+        """Write an enhanced packet block (pcapng), little-endian as all that kcli writes."""
         cdef uint32_t padding = -head.captured & 3
         cdef uint32_t total = BLOCK + head.captured + padding
         cdef uint32_t[7] fields

@@ -32,12 +32,12 @@ cdef class Places:
         extents_free(&self.extents[1])
 
     def forget(self):
-        """Let go of what is only needed while bytes come."""
+        """Free the extents, which are only needed while bytes come."""
         extents_free(&self.extents[0])
         extents_free(&self.extents[1])
 
     def entries(self):
-        """How many packets' places are known."""
+        """Return the number of packets whose places are known."""
         return self.extents[0].count + self.extents[1].count
 
     cdef int64_t place(self, int d, uint32_t seq) noexcept:
@@ -51,22 +51,23 @@ cdef class Places:
         return extents_fill(self.draft, &self.extents[d], offset + self.shift[d], data, n)
 
     def sample(self, int d):
-        """(link type, its bytes up to the payload, where IP and TCP begin) of the latest packet of end `d`, or of the other."""
+        """Return (link type, bytes up to the payload, (place of IP, of TCP)) of the latest packet of end `d`, or of the
+        other."""
         if not self.stands[d]:
             d = 1 - d
         head = &self.latest[d]
         return head.link, self.draft.read(self.stands[d], min(head.payload, head.captured)), (head.ip, head.tcp)
 
     def first(self, int d):
-        """The sequence number of its first byte."""
+        """Return the sequence number of the first byte from end `d`; 0 without a connection."""
         return self.flow.side[d].first if self.flow != NULL else 0
 
     def closed(self, int d):
-        """Whether its end has been reached."""
+        """Return whether the end of the stream from end `d` was reached."""
         return self.flow != NULL and self.flow.side[d].closed
 
     def retransmitted(self, int d):
-        """How many segments brought bytes again."""
+        """Return the number of segments from end `d` that were retransmitted."""
         return self.flow.side[d].retransmitted if self.flow != NULL else 0
 
 
@@ -112,7 +113,7 @@ cdef class DraftHandler(StreamHandler):
         out_free(&self.frame_room)
 
     cdef int receive_packet(self, Streams streams, const Packet* packet, Segment* s) except -1:
-        """A packet with a segment."""
+        """Reassemble a packet's segment, and let the connection's track follow it."""
         cdef bint is_reset = s.flags & KC_RST
         self.here = packet
         streams.receive(s)
@@ -135,7 +136,7 @@ cdef class DraftHandler(StreamHandler):
         return found
 
     cdef int belongs(self, Flow* flow, Segment* s) except -1:
-        """A packet belongs to a connection: it goes into the draft, before its bytes are read."""
+        """Put the packet into the draft before its bytes are read, and note where its payload lies there."""
         cdef Places places = self.places(flow)
         cdef DraftHead* head = &places.latest[s.sender]
         cdef int64_t place
@@ -148,14 +149,14 @@ cdef class DraftHandler(StreamHandler):
         return 0
 
     cdef int goes_on(self, Flow* flow, int d) except -1:
-        """The next bytes that are passed on are those behind the ones before."""
+        """Note the place of the next bytes passed on, which follow those before."""
         cdef Places places = self.places(flow)
         places.near[d] = places.place(d, flow.side[d].next)
         places.shift[d] = places.near[d] - <int64_t>flow.side[d].offset
         return 0
 
     cdef int settle(self, Flow* flow, Places places, int d) except -1:
-        """What has been read needs no more room."""
+        """Release the extents of bytes that have been read."""
         cdef ConnectionState* state = <ConnectionState*>flow.state
         cdef int64_t read = flow.side[d].offset
         if not state.sealed:
@@ -217,7 +218,8 @@ cdef class DraftHandler(StreamHandler):
     # Frames
 
     cdef int begin(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, size_t n) except -1:
-        """The correlator is about to read frames from so many bytes."""
+        """Note the offset from which the correlator is about to read frames: the last `n` bytes and those of a partial
+        frame."""
         cdef uint64_t end = state.unsealed[d] if state.sealed else flow.side[d].offset
         if state.sealed:
             self.current.track.came(d, ts, end, n)
@@ -225,7 +227,7 @@ cdef class DraftHandler(StreamHandler):
         return 0
 
     cdef bint frame(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
-        """Have the correlator read a frame, and write what stands for it. False: as `Correlator.frame`."""
+        """Pass a frame to the correlator, and write its redacted form. False: as `Correlator.frame`."""
         cdef Out* room = &self.frame_room
         cdef Places places = self.current
         cdef Request* before = state.last
@@ -274,7 +276,7 @@ cdef class DraftHandler(StreamHandler):
 
 
 cdef bint opens(Flow* flow, Segment* s) noexcept:
-    """Whether a packet is one of TCP's handshake: a SYN, or what acknowledges the other end's and has no bytes."""
+    """Return whether a packet belongs to TCP's handshake: a SYN, or the ACK of the other end's SYN without payload."""
     cdef Side* side = &flow.side[s.sender]
     cdef Side* other = &flow.side[1 - s.sender]
     if s.flags & KC_SYN:

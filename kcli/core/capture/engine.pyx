@@ -70,8 +70,11 @@ cdef class CaptureEngine:
     cdef int bucket, buckets   # of the connections that are read alone, and how many there are; 0: all are read
 
     def __cinit__(self, handover, ports=(), bint text=False, chosen=None, uint64_t memory=1 << 28, Sink sink=None, connection_end=None):
-        """chosen: a kcli.capture.filters.Filter for the lines that are made here. memory: bytes that connections may hold.
-        sink: takes exchanges before the handover does. connection_end: see `report_end`; None: nobody wants to know."""
+        """Set up the engine of one capture.
+
+        chosen: a kcli.capture.filters.Filter for the lines that are made here. memory: bytes that connections may hold.
+        sink: takes exchanges before the handover does. connection_end: called as `report_end` does; None: not called.
+        """
         self.output = ExchangeOutput(handover, text, chosen, sink)
         self.correlator = Correlator(handover, ports, self.output, connection_end)
         self.streams = Streams(self.correlator, memory)
@@ -87,7 +90,7 @@ cdef class CaptureEngine:
         self.streams = Streams(self.drafting, self.streams.memory)
 
     def count_tcp(self, TcpFacts facts not None):
-        """Have facts about TCP connections counted, too; to be called before the first packet."""
+        """Count facts about TCP connections, too; to be called before the first packet."""
         self.facts = facts
 
     def choose(self, uint64_t ends, bint alone):
@@ -99,7 +102,7 @@ cdef class CaptureEngine:
         self.bucket, self.buckets = share, shares
 
     def share(self, int count, SegmentDealer dealer=None):
-        """Be one of `count` processes that read the capture together; each may hold its part of what all may. dealer: of the
+        """Share the capture among `count` processes, each of which may hold its part of the memory. dealer: of the
         process that reads the files; the others `receive_dealt`. To be called before the first packet; `order` has the lines then."""
         self.order, self.dealer = LineOrder(self.output.lines), dealer
         self.streams.order = self.order
@@ -149,7 +152,7 @@ cdef class CaptureEngine:
         return at, "end"
 
     def push(self, const uint8_t[::1] data not None, uint64_t ns, int link, uint32_t length):
-        """One packet that somebody else has read: `length` is that on the wire, `link` a LINKTYPE_ number."""
+        """Take one packet read elsewhere: `ns` its time, `link` a LINKTYPE_ number, `length` that on the wire."""
         cdef Packet packet
         packet.ts, packet.link, packet.length, packet.interface = ns, link, length, 0
         packet.captured = data.shape[0]
@@ -157,7 +160,7 @@ cdef class CaptureEngine:
         self.packet(&packet)
 
     def receive_dealt(self, const uint8_t[::1] data not None):
-        """TCP segments as a SegmentDealer has written them. ValueError: they are not."""
+        """Take TCP segments as a SegmentDealer has written them. ValueError: the data holds something else."""
         cdef Segment s
         cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
         cdef const uint8_t* end = p + data.shape[0]
@@ -181,14 +184,14 @@ cdef class CaptureEngine:
         self.streams.close_all()
 
     def dump(self):
-        """Connections under way, as `restore` takes them. The engine can go on, slower.
+        """Return the connections under way, as `restore` takes them. The engine can go on, slower.
 
         For each, in order: (ends, client, last, reset, waits, sides, state, handshake); see streams_state.pxi and `Correlator.dump`.
         """
         return dump_flows(self.streams)
 
     def restore(self, list dumped not None, uint64_t clock):
-        """Go on with connections that another engine left. clock: nanoseconds, of that engine."""
+        """Restore the connections that another engine dumped. clock: nanoseconds, of that engine."""
         restore_flows(self.streams, dumped, clock)
 
     cdef int packet(self, Packet* packet) except -1:
@@ -270,17 +273,18 @@ cdef class CaptureEngine:
 
     @property
     def in_step(self):
-        """Whether one connection is under way and nothing of it is missing: frames, answers and packets follow each other."""
+        """Tell whether one connection is under way and nothing of it is missing: frames, answers and packets follow
+        each other."""
         return self.streams.in_step()
 
     @property
     def connections(self):
-        """How many there were, on ports that were asked for."""
+        """Connections on the ports that were asked for."""
         return self.correlator.connections
 
     @property
     def mid_stream(self):
-        """How many of those that are over began before the capture."""
+        """Ended connections that began before the capture."""
         return self.correlator.mid_stream
 
     @property
@@ -309,5 +313,5 @@ cdef class CaptureEngine:
         return self.output.kept
 
     def counts(self):
-        """How often each API key was seen in exchanges that the owner did not get."""
+        """Return the exchanges that the owner did not get, by API key."""
         return self.output.counts()

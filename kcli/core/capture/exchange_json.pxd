@@ -66,7 +66,8 @@ cdef class ExchangeWriter:
 
 
 cdef inline int client_id_size(const uint8_t* request, size_t n, int key, int version) noexcept:
-    """Of the client id, which begins at the frame's tenth byte; -1: null, -2: only the slower way can."""
+    """Return the bytes of the client id, which begins at the frame's tenth byte; -1: null, -2: not ASCII, for the
+    slower way."""
     cdef int64_t size, i
     cdef const uint8_t* text = client_id(request, n, &size)
     if not has_client_id(key, version):
@@ -78,7 +79,8 @@ cdef inline int client_id_size(const uint8_t* request, size_t n, int key, int ve
 
 
 cdef inline PyObject* steady_codecs(ExchangeWriter lines, Exchange* e, int* client) except NULL:
-    """`lines.codecs` for an exchange; None also where its times or client id take the slower way. client: `client_id_size`."""
+    """Return `lines.codecs` of an exchange; None also where its times or client id need the slower way. client:
+    `client_id_size`."""
     cdef PyObject* found = lines.codecs(e.key, e.version)
     if <object>found is None or (e.response != NULL and e.answered < e.ts):
         return <PyObject*>None

@@ -24,14 +24,15 @@ cdef class ApiCodecs:
         self.name = f',"requestApiKeyName":"{bodies.name(key)}"}},"request":'.encode()
 
     cdef int64_t acks_of(self, const uint8_t* frame, size_t n) except? -1:
-        """The acks of a Produce request: 0 asks for no response; -2 where they can't be read."""
+        """Return the acks of a Produce request: 0 asks for no response; -2 where they can't be read."""
         cdef Py_ssize_t start = -1 if self.acks is None else self.request_header.skip_at(frame, n)
         if start < 0 or self.acks.select_at(frame, frame + start, frame + n) < 0:
             return -2
         return (<int64_t*>self.acks.levels[0].rows.data)[0]
 
     cdef Node answer(self, const uint8_t* body, size_t n):
-        """The node of a response's body: a broker that does not know the version of ApiVersions answers in the oldest."""
+        """Choose the node of a response's body: a broker that lacks the version of ApiVersions answers in the oldest
+        (error 35)."""
         if self.oldest is not None and n >= 2 and be16(body) == 35 and self.oldest.skip_at(body, n) == <Py_ssize_t>n:
             return self.oldest
         return self.response
@@ -67,7 +68,7 @@ cdef ErrorCodes alone = ErrorCodes()
 
 
 def codes_in(const uint8_t[::1] text):
-    """The error codes in an answer as JSON text, each once."""
+    """Return the distinct error codes in a response's JSON text."""
     cdef const char* start
     if text.shape[0] == 0:
         return []
@@ -97,7 +98,7 @@ cdef class ExchangeWriter:
         out_free(&self.out)
 
     cdef PyObject* codecs(self, int key, int version) except NULL:
-        """An ApiCodecs; None where the tables have no such message, or the core can't read it."""
+        """Return the ApiCodecs of a version; None where the tables have no such message, or the core can't read it."""
         if not (0 <= key < KEYS and 0 <= version < VERSIONS):
             return <PyObject*>None
         if self.by_api[key][version] == NULL:
@@ -109,7 +110,7 @@ cdef class ExchangeWriter:
         return self.by_api[key][version]
 
     cdef bint put(self, ApiCodecs codecs, Exchange* e) except -1:
-        """One line; False, and nothing written, where only the slower way can (or says why not)."""
+        """Write one line; write nothing and return False where only the slower way can read the exchange, or say why not."""
         cdef Out* out = &self.out
         cdef size_t before = out.size
         if e.answered and e.answered < e.ts:
@@ -162,7 +163,7 @@ cdef class ExchangeWriter:
         return True
 
     cdef int put_errors(self) except -1:
-        """The line's end: the names of the answer's errors."""
+        """Write the names of the response's errors and end the line."""
         cdef Out* out = &self.out
         cdef size_t place
         cdef bytes name

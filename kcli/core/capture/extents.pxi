@@ -41,12 +41,12 @@ cdef inline bint is_behind(const Extent* each, int64_t first, int64_t size, int6
 
 
 cdef (size_t, size_t) near(const Extents* extents, int64_t first, int64_t size) noexcept:
-    """The entries that may have some of these bytes: from one up to another."""
+    """Find the range of entries, first and end, that may hold some of these bytes."""
     return below(extents, first - extents.longest), below(extents, first + size)
 
 
 cdef size_t below(const Extents* extents, int64_t first) noexcept:
-    """How many entries begin before a byte."""
+    """Count the entries that begin before a byte."""
     cdef size_t low = 0, high = extents.count, middle
     while low < high:
         middle = (low + high) // 2

@@ -8,12 +8,12 @@ cdef int64_t NO_FIT = <int64_t>1 << 40
 
 
 cdef inline bint is_between(Flow* flow, uint64_t hash, Segment* s) noexcept:
-    """Whether a connection has the segment's ends."""
+    """Return whether a connection has the segment's ends."""
     return flow.hash == hash and memcmp(&flow.ends, &s.ends, sizeof(Ends)) == 0
 
 
 cdef inline bint comes_by(Flow* flow, Segment* s) noexcept:
-    """Whether packets of the segment's sender came by its path before."""
+    """Return whether an earlier packet of the segment's sender took the same path."""
     cdef int i
     for i in range(PATHS):
         if flow.paths[s.sender][i] == s.path:
@@ -34,7 +34,7 @@ cdef void note_path(Flow* flow, Segment* s) noexcept:
 
 
 cdef int64_t distance_of(Flow* flow, Segment* s) noexcept:
-    """How many bytes a segment's numbers are away from a connection's; NO_FIT: too many, or there is nothing to compare."""
+    """Return the bytes between a segment's sequence numbers and the connection's; NO_FIT: too many, or nothing to compare."""
     cdef Side* side = &flow.side[s.sender]
     cdef Side* other = &flow.side[1 - s.sender]
     cdef int64_t found = NO_FIT, distance
@@ -69,7 +69,7 @@ cdef class Flows:
         free(self.slots)
 
     cdef Flow* find(self, Segment* s) except NULL:
-        """The connection that a segment belongs to, a new one where there is none."""
+        """Find the connection of a segment; add one where there is none."""
         cdef Flow* flow = self.recent
         cdef uint64_t hash
         if flow == NULL or memcmp(&flow.ends, &s.ends, sizeof(Ends)) != 0:
@@ -155,7 +155,7 @@ cdef class Flows:
         return 0
 
     cdef int unlink(self, Flow* flow) except -1:
-        """Out of the table: another connection of the same ends takes its place."""
+        """Take a connection out of the table: another one of the same ends takes its place."""
         cdef Flow** place = &self.slots[flow.hash & (self.slot_count - 1)]
         while place[0] != NULL:
             if place[0] == flow:
@@ -195,7 +195,7 @@ cdef class Flows:
         self.held -= FLOW_SIZE
 
     cdef void unremember(self, Flow* flow) noexcept:
-        """The first one."""
+        """Take the oldest ended connection off the list."""
         self.done_first = flow.done_newer
         if self.done_first == NULL:
             self.done_latest = NULL

@@ -34,7 +34,10 @@ cdef int connect(Correlator correlator, Flow* flow, ConnectionState* state) exce
 
 
 cdef int hand_over(Correlator correlator, Flow* flow, ConnectionState* state, int d, size_t left) except -1:
-    """`left`: bytes of direction d that its stream has counted and nobody has read."""
+    """Hand the connection over to Python: its pending requests and partial frames.
+
+    left: bytes of direction `d` that its stream has counted and nobody has read.
+    """
     cdef int side
     cdef PartialFrame* half
     cdef Request* request = state.first
@@ -76,7 +79,7 @@ cdef int pass_to_connection(Correlator correlator, ConnectionState* state, int d
 
 
 cdef int look_again(Correlator correlator, ConnectionState* state) except -1:
-    """Whether the connection is steady by now, or known to be nothing of Kafka's."""
+    """Note a connection that Python found foreign to Kafka, and take back one that is steady by now."""
     connection = <object>state.connection
     state.foreign = connection.foreign is not None
     if not state.foreign and connection.steady:
@@ -132,8 +135,8 @@ cdef int report_end(Correlator correlator, Flow* flow, ConnectionState* state) e
 
 
 cdef tuple dump_state(Correlator correlator, Flow* flow):
-    """(ignored, foreign, passed, client, connection), connection a kcli.capture.tls.layer.TlsLayer or None. The correlator can go on,
-    slower. What TCP says so far is reported, and counted anew from here on."""
+    """Return (ignored, foreign, passed, client, connection), connection a kcli.capture.tls.layer.TlsLayer or None. The
+    correlator can go on, slower. What TCP says so far is reported, and counted anew from here on."""
     cdef ConnectionState* state = <ConnectionState*>flow.state
     if state == NULL:
         return None

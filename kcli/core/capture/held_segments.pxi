@@ -15,7 +15,7 @@ cdef inline int32_t place_of(Side* side, uint32_t seq) noexcept:
 
 
 cdef Held* held_before(Side* side, uint32_t seq) noexcept:
-    """The last segment that begins at or before this byte, NULL where there is none."""
+    """Find the last held segment that begins at or before this byte; NULL without one."""
     cdef Held* at = side.root
     cdef Held* found = NULL
     while at != NULL:
@@ -28,7 +28,7 @@ cdef Held* held_before(Side* side, uint32_t seq) noexcept:
 
 
 cdef void put_held(Side* side, Held* held) noexcept:
-    """Behind all that begin at the same byte. `held.rank` decides how deep it stands."""
+    """Insert a segment behind all that begin at the same byte; `held.rank` decides its depth in the treap."""
     cdef Held** at = &side.root
     cdef Held** left = &held.left
     cdef Held** right = &held.right
@@ -57,7 +57,7 @@ cdef void put_held(Side* side, Held* held) noexcept:
 
 
 cdef Held* take_held(Side* side) noexcept:
-    """The first segment, out of the others; the caller frees it."""
+    """Take the first segment out of the tree; the caller frees it."""
     cdef Held** at = &side.root
     cdef Held* above = NULL
     cdef Held* taken
@@ -92,7 +92,7 @@ cdef void free_held(Side* side) noexcept:
 
 
 cdef int list_held(Held* at, list into) except -1:
-    """(ts, seq, ack, length, flags, data) of each, in order."""
+    """Append (ts, seq, ack, length, flags, data) of each held segment, in order."""
     while at != NULL:
         list_held(at.left, into)
         into.append((at.ts, at.seq, at.ack, at.length, at.flags, (<const char*>(at + 1))[: at.captured]))

@@ -48,7 +48,7 @@ cdef class LineFilter:
         self.errors = filter.errors
 
     cdef bint keeps(self, Exchange* e, const char* line, size_t size, ErrorCodes errors) except -1:
-        """errors: those of the response."""
+        """Return whether the filter keeps an exchange's line. errors: those of the response."""
         if self.keys_given and not self.keys[e.key]:
             return False
         if e.ts < self.since or e.ts > self.until:
@@ -97,7 +97,7 @@ cdef class LineFilter:
         return False
 
     cdef bint fits(self, dict known, asked, bytes name) except -1:
-        """Whether a name fits its pattern, asked once for each."""
+        """Return whether a name fits its pattern; each name is asked for once."""
         if name not in known:
             if len(known) >= MOST_NAMES:
                 known.clear()

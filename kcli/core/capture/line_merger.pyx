@@ -81,7 +81,7 @@ cdef class LineMerger:
             free(sources)
 
     cdef bint merge_all(self, Source* sources, int count) except -1:
-        """False: a topic has got another name."""
+        """Merge the lines of all sources by their marks. False: a topic has got another name."""
         cdef Source* source
         cdef const Mark* limit
         cdef const char* start
@@ -103,7 +103,7 @@ cdef class LineMerger:
             self.put(start, source.at - start)
 
     cdef bint learn(self, Source* source, size_t size) except -1:
-        """False: a topic has got another name."""
+        """Learn the topic names in the next `size` bytes of a source's log. False: a topic has got another name."""
         cdef const char* end = source.learnt + size
         cdef const uint8_t* id
         cdef Name* name
@@ -130,13 +130,13 @@ cdef class LineMerger:
         return 0
 
     cdef int put_named(self, const char* text, size_t size) except -1:
-        """Lines where a name may be lacking."""
+        """Append lines that lack topic names, with the names inserted."""
         if insert(&self.out, &self.names, text, text + size, 1) < 0:
             raise MemoryError
         return 0
 
     cdef int note_own(self) except -1:
-        """What was put in `out` comes next."""
+        """Note the rest of `out` as the next lines."""
         if self.out.size > self.noted:
             self.note(NULL, self.noted, self.out.size - self.noted)
             self.noted = self.out.size
@@ -168,7 +168,7 @@ cdef inline bint is_before(const Mark* one, const Mark* other) noexcept:
 
 
 cdef Source* first_of(Source* sources, int count, const Mark** limit) noexcept:
-    """Whose lines are next, NULL at the end; limit: where those of another are, NULL: nowhere."""
+    """Find the source of the next lines, NULL at the end; limit: the first mark of the other sources, NULL: none."""
     cdef Source* first = NULL
     cdef Source* source
     cdef int i

@@ -37,12 +37,12 @@ cdef class LineOrder:
 
 
 cdef inline int place(LineOrder order, uint64_t segment, Cause cause, uint64_t number=0) except -1:
-    """As the method; None: no other process shares the work."""
+    """Place the next lines as the method does; do nothing for None, where no other process shares the work."""
     return 0 if order is None else order.place(segment, cause, number)
 
 
 cdef inline int note(LineOrder order, uint64_t segment) except -1:
-    """As the method, for a segment that often gives rise to nothing."""
+    """Note the lines of a segment as the method does, quickly for one that gives rise to nothing."""
     cdef ExchangeWriter lines = order.lines
     if lines.out.size != order.noted or lines.names.table.log_size != order.learnt or lines.names.table.missed != order.missed:
         return order.note(segment)

@@ -1,4 +1,4 @@
-"""In which order the lines stand that several processes make, each of a share of the connections.
+"""Order of the lines that several processes make, each of a share of the connections.
 
 Every process hears of all TCP segments (see segment_dealer.pyx), and counts the same. By these all lines can be put in the
 order in which one process would write them (see line_merger.pyx).
@@ -18,7 +18,8 @@ __all__ = ["LineOrder"]
 
 @cython.final
 cdef class LineOrder:
-    """Of the lines of an ExchangeWriter. exceeded: this process holds more than its part of what all may: the work is one's."""
+    """Order of an ExchangeWriter's lines. exceeded: this process holds more than its share of the memory, so that one
+    process does the work."""
 
     def __cinit__(self, ExchangeWriter lines not None):
         self.lines = lines
@@ -35,7 +36,7 @@ cdef class LineOrder:
         out_lend(&self.lines.out, <char*>&memory[0], memory.shape[0])
 
     def close(self):
-        """As `take`, in the room: (bytes of text, of marks, of the log), which follow each other. None: it has no room for them."""
+        """Append marks and log to the text in the lent room: (bytes of text, of marks, of the log). None: they do not fit."""
         cdef Out* text = &self.lines.out
         cdef NameTable* names = &self.lines.names.table
         cdef Out* marks = &self.marks
@@ -49,7 +50,7 @@ cdef class LineOrder:
         return sizes
 
     cdef int place(self, uint64_t segment, Cause cause, uint64_t number=0) except -1:
-        """What comes next stands there."""
+        """Set the place of the next lines: segment, cause and number."""
         self.note(segment)
         self.rank = <uint64_t>cause << 62 | number
         return 0

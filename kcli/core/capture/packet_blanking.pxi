@@ -104,7 +104,7 @@ cdef void put_extensions(const uint8_t* data, uint8_t* out, uint32_t ip, uint32_
 
 
 cdef void put_options(const uint8_t* data, uint8_t* out, int size) noexcept:
-    """TCP's options, those that are not known as NOPs."""
+    """Copy TCP's options, the unknown ones blanked to NOPs."""
     cdef int at = 0, kind, long
     if size <= 0:
         return
@@ -142,7 +142,7 @@ cdef void set_checksums(uint8_t* data, const DraftHead* head) noexcept:
 
 
 cdef uint64_t words(const uint8_t* data, size_t n) noexcept:
-    """The sum of 16-bit words, each in the order of this machine's bytes: the order is made good by `put_sum`."""
+    """Add 16-bit words of this machine's own byte order; `put_sum` makes the order good."""
     cdef uint64_t total = 0
     cdef uint32_t four
     cdef uint8_t[4] rest
@@ -158,7 +158,7 @@ cdef uint64_t words(const uint8_t* data, size_t n) noexcept:
 
 
 cdef uint32_t checksum_of(uint64_t total) noexcept:
-    """The checksum that makes a sum whole; never that of a sum of 0, which is said in another way."""
+    """Return the checksum that complements a sum; 0 for a sum of 0, and never 0xFFFF."""
     total %= 0xFFFF
     return 0xFFFF - <uint32_t>(total if total else 0xFFFF)
 

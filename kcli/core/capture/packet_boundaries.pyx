@@ -1,4 +1,4 @@
-"""Where packets begin in the middle of a capture file, so that pieces of one are read apart. kcli/pipeline uses it."""
+"""Boundaries of packets in the middle of a capture file, so that its pieces are read apart. kcli/pipeline uses it."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
@@ -16,7 +16,7 @@ cdef class Boundaries:
     cdef bint blocks
 
     def __cinit__(self, const uint8_t[::1] head not None):
-        """head: the start of the file, with its header."""
+        """Read the file's header and first blocks. head: the start of the file."""
         cdef Packet packet
         cdef size_t used
         cdef size_t at = 0
@@ -28,7 +28,7 @@ cdef class Boundaries:
         self.blocks = self.reader.blocks
 
     def find(self, const uint8_t[::1] data not None, int chain, bint whole):
-        """The first place in `data` from which `chain` packets or blocks follow each other; -1: none.
+        """Find the first place in `data` from which `chain` packets or blocks follow each other; -1: none.
 
         whole: the data goes to the file's end, where a chain may be shorter.
         """

@@ -54,7 +54,8 @@ cdef class Gatherer:
         free(self.span)
 
     def readinto(self, uint8_t[::1] room not None):
-        """The next records, whole ones but for the last. Bytes; 0 at the end. EOFError: the file is shorter than it was."""
+        """Fill `room` with the next records, whole ones but for the last: bytes, 0 at the end. EOFError: the file was
+        cut since."""
         cdef size_t at = 0, n = room.shape[0]
         cdef size_t size
         cdef bytes record
@@ -83,7 +84,7 @@ cdef class Gatherer:
         self.index = p
 
     cdef int put(self, uint8_t* room) except -1:
-        """The record of the packet that comes next."""
+        """Write the record of the next packet."""
         cdef uint32_t[4] record
         record[0], record[1] = <uint32_t>(self.packet.ts // NANO), <uint32_t>(self.packet.ts % NANO)
         record[2], record[3] = self.packet.captured, self.packet.length
@@ -96,7 +97,7 @@ cdef class Gatherer:
         return 0
 
     cdef int fill(self) except -1:
-        """The span from the packet that comes next on, as long as others follow that are near and short."""
+        """Read the span from the next packet on, as long as near and short packets follow."""
         cdef Extent after = self.packet
         cdef uint64_t end = after.at + after.captured
         cdef const uint8_t* p = self.index

@@ -86,7 +86,7 @@ cdef class Scatter:
             free(self.buckets)
 
     def run(self, PacketReader reader not None, const uint8_t[::1] data not None, limit):
-        """As CaptureEngine.run; "limit" also where the range's end is reached."""
+        """Sort packets into buckets as CaptureEngine.run does: (bytes used, reason); "limit" also at the range's end."""
         cdef Packet packet
         cdef size_t at = 0, used = 0, n = data.shape[0]
         cdef const uint8_t* p = &data[0] if n else NULL
@@ -139,7 +139,7 @@ cdef class Scatter:
         return b"".join(self.described_blocks)
 
     def passed(self, size_t size):
-        """Bytes that were read elsewhere (damage that was passed over)."""
+        """Count bytes that were read elsewhere (damage that was skipped)."""
         self.done += size
 
     def finish(self):
@@ -265,7 +265,7 @@ cdef int note_block(PacketReader reader, const uint8_t* p, size_t n, list blocks
 
 
 def hash_of(bytes ends not None):
-    """The hash of a connection, by the bytes that `CaptureEngine.dump` gives for its ends."""
+    """Return the hash of a connection, by the bytes that `CaptureEngine.dump` gives for its ends. ValueError: other bytes."""
     cdef Ends made
     if len(ends) != sizeof(Ends):
         raise ValueError("no connection of this machine's core")
@@ -274,11 +274,11 @@ def hash_of(bytes ends not None):
 
 
 def share_of(bytes ends not None, int count):
-    """The bucket of a connection, by the same bytes."""
+    """Return the bucket (0 to count - 1) of a connection, by the bytes of its ends."""
     cdef uint64_t hash = hash_of(ends)
     return <int>((hash >> 40) % <uint64_t>count)
 
 
 def pcap_header(int link):
-    """The first 24 bytes of a file of records as `Scatter` makes them."""
+    """Return the 24 bytes of a pcap file header for records as `Scatter` makes them."""
     return struct.pack("=IHHiIII", PCAP_MAGIC, 2, 4, 0, 0, 1 << 18, link)

@@ -32,7 +32,7 @@ MAGICS = {
 
 
 cdef class PacketReader:
-    """Where one capture file stands: its byte order, interfaces and time resolutions."""
+    """Position in one capture file: its byte order, interfaces and time resolutions."""
 
     def __init__(self, found_secrets=None):
         self.found_secrets = found_secrets      # (block): takes parts of TLS key logs that stand in a pcapng file
@@ -66,7 +66,7 @@ cdef class PacketReader:
         return True
 
     cdef int take(self, const uint8_t* p, size_t n, size_t* used, Packet* packet) except -2:
-        """The next packet, or other thing, at the start of these bytes; `used`: the bytes it takes."""
+        """Take the next packet or other block at the start of these bytes; `used`: the bytes it takes."""
         if not self.started:
             return self.take_header(p, n, used)
         if self.blocks:
@@ -146,7 +146,7 @@ cdef class PacketReader:
         return FOUND_OTHER
 
     cdef void describe_interface(self, const uint8_t* p, size_t n) noexcept:
-        """Options if_tsresol (9) and if_tsoffset (14) of the interface added last."""
+        """Read the options if_tsresol (9) and if_tsoffset (14) of the interface added last."""
         cdef size_t at = 0, size
         cdef int code, i
         cdef Interface* interface = &self.interfaces[self.count - 1]
@@ -180,7 +180,7 @@ cdef class PacketReader:
         return self.stamp(number, self.u32(p + 4), self.u32(p + 8), n - 20, packet)
 
     cdef int simple(self, const uint8_t* p, size_t n, Packet* packet) except -2:
-        """A packet without time or captured length: it has those of the packet before it, and the snapshot length."""
+        """Read a simple packet block, which has the time of the packet before it and the interface's snapshot length."""
         if self.count == 0:
             return self.damage("a packet of interface 0, which no block describes")
         packet.length = self.u32(p)
@@ -211,7 +211,7 @@ cdef class PacketReader:
         return FOUND_PACKET
 
     cdef bint plausible(self, const uint8_t* p, size_t n) noexcept:
-        """Whether a pcap record or pcapng block may begin here (where damage is being passed over)."""
+        """Return whether a pcap record or pcapng block may begin here, where damage is being skipped."""
         cdef uint32_t size, captured
         if self.blocks:
             if n < 12:
@@ -227,18 +227,19 @@ cdef class PacketReader:
         )
 
     cdef bint header_fits(self, const uint8_t* p, uint64_t near) noexcept:
-        """Whether a packet's header may begin here, of a time within a day of `near` seconds (0: any)."""
+        """Return whether a packet's header may begin here, with a time within a day of `near` seconds (0: any)."""
         return self.u32(p + 4) < self.interfaces[0].divisor and self.makes_sense(p, near)
 
     cdef bint makes_sense(self, const uint8_t* p, uint64_t near) noexcept:
-        """As `header_fits`, whatever the fraction of the second."""
+        """Check a packet's header as `header_fits` does, whatever the fraction of the second."""
         cdef uint32_t captured = self.u32(p + 8), seconds = self.u32(p)
         if captured < 20 or captured > self.u32(p + 12) or self.u32(p + 12) > 1 << 18:
             return False
         return near == 0 or (seconds + 86400 > near and seconds < near + 86400)
 
     def peek(self, const uint8_t[::1] data not None):
-        """Nanoseconds of the first packet, None where these bytes hold none. Only for a reader that has read nothing."""
+        """Return the time (ns) of the first packet, None where these bytes hold none; only for a reader that has read
+        nothing."""
         cdef Packet packet
         cdef size_t used, at = 0
         cdef int found = FOUND_OTHER
@@ -248,7 +249,8 @@ cdef class PacketReader:
         return packet.ts if found == FOUND_PACKET else None
 
     def rows(self, const uint8_t[::1] data not None):
-        """(bytes used, [(offset, ns, link type, length on the wire, connection, packet)]) of the whole packets in `data`.
+        """Return (bytes used, [(offset, ns, link type, length on the wire, connection, packet)]) of the whole packets
+        in `data`.
 
         connection: bytes that are the same for both directions of one and for no other; empty where there is no TCP. It
         stops before damage: `problem` says what.
@@ -272,7 +274,8 @@ cdef class PacketReader:
         return at, rows
 
     def skip(self, const uint8_t[::1] data not None, int64_t until):
-        """(bytes of what comes before the first packet later than `until`; its nanoseconds, None where it is not in `data`)."""
+        """Skip packets up to time `until`: (bytes before the first later one, its nanoseconds or None where it is not
+        in `data`)."""
         cdef Packet packet
         cdef size_t used, at = 0, n = data.shape[0]
         cdef int found
@@ -286,7 +289,7 @@ cdef class PacketReader:
         return at, None
 
     def resume(self, const uint8_t[::1] data not None):
-        """Bytes of damage to pass over: up to the next place where a packet may begin, all of them where there is none."""
+        """Return the bytes of damage to skip: up to the next place where a packet may begin, or all of them."""
         cdef size_t at, n = data.shape[0]
         if not self.started:
             return n
@@ -297,8 +300,8 @@ cdef class PacketReader:
 
 
 def dissected(const uint8_t[::1] data not None, int link, uint32_t length):
-    """What the core finds in a packet: (kind, unread) without a segment, or (kind, unread, version, sequence number,
-    acknowledgment, flags, captured payload, its length on the wire, place of IP, path, wrapped)."""
+    """Dissect a packet: (kind, unread) without a segment, or (kind, unread, version, sequence number, acknowledgment,
+    flags, captured payload, its length on the wire, place of IP, path, wrapped)."""
     cdef Packet packet
     cdef Segment s
     cdef int kind

@@ -41,7 +41,7 @@ cdef class SegmentDealer:
 
 
 cdef inline const uint8_t* read_dealt(const uint8_t* p, const uint8_t* end, Segment* s) noexcept nogil:
-    """What follows a dealt segment; NULL: here is no whole one."""
+    """Read a dealt segment and return the byte behind it; NULL: no whole one is here."""
     cdef const Dealt* dealt = <const Dealt*>p
     if end - p < <ssize_t>sizeof(Dealt) or end - p - <ssize_t>sizeof(Dealt) < dealt.captured:
         return NULL

@@ -26,7 +26,8 @@ cdef enum:
 
 @cython.final
 cdef class SegmentDealer:
-    """Of `count` processes, of which the first deals. full: a room had no room for all; the others lack segments.
+    """Dealer of segments to `count` processes, of which the first deals. full: a room had no room for all; the others
+    lack segments.
 
     first_share: what else the first has to do, in sixteenths of what reading all connections takes.
     """
@@ -60,7 +61,7 @@ cdef class SegmentDealer:
             self.hands[i].end = &room[0] + room.shape[0]
 
     def sizes(self):
-        """The bytes that were written to each room."""
+        """Return the bytes written to each room."""
         return [self.hands[i].at - self.hands[i].start for i in range(1, self.count)]
 
     def balance(self, spent):
@@ -84,7 +85,7 @@ cdef class SegmentDealer:
 
 
 cdef inline bint put(Hand* hand, const Segment* s, bint whole) noexcept:
-    """False: there is no room."""
+    """Write a segment to a room, or only its time unless `whole`. False: there is no room."""
     cdef size_t size = sizeof(Dealt) + padded(s.captured) if whole else sizeof(uint64_t)
     cdef Dealt* dealt = <Dealt*>hand.at
     if <size_t>(hand.end - hand.at) < size:
@@ -101,7 +102,7 @@ cdef inline bint put(Hand* hand, const Segment* s, bint whole) noexcept:
 
 
 cdef int least_loaded(const uint64_t* loads, int count) noexcept:
-    """Of several the last one: the first process has the other work, too."""
+    """Find the process with the least load; the last of several, as the first process has the other work, too."""
     cdef int found = 0, i
     for i in range(1, count):
         if loads[i] <= loads[found]:

@@ -2,48 +2,48 @@
 
 
 cdef class StreamHandler:
-    """What reads the bytes of connections; this one counts nothing and keeps nothing."""
+    """Reader of the bytes of connections; this one counts nothing and keeps nothing."""
 
     cdef int belongs(self, Flow* flow, Segment* s) except -1:
-        """A packet belongs to a connection, whatever becomes of its bytes."""
+        """Note a packet's connection before its bytes are read."""
         return 0
 
     cdef int goes_on(self, Flow* flow, int d) except -1:
-        """The next bytes of a direction are those from its `next` on."""
+        """Note that the next bytes of a direction are those from its `next` on."""
         return 0
 
     cdef int receive(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
-        """The next bytes of a direction."""
+        """Read the next bytes of a direction."""
         return 0
 
     cdef int lost(self, Flow* flow, int d, uint64_t ts, uint64_t n, Loss why) except -1:
-        """Bytes that the capture lacks; 0: how many is not known."""
+        """Note `n` bytes that the capture lacks; 0: an unknown number."""
         return 0
 
     cdef int ended(self, Flow* flow, uint64_t ts, Ending why) except -1:
-        """The connection is over."""
+        """Note the end of the connection."""
         return 0
 
     cdef int give_up(self, Flow* flow) except -1:
-        """Let go of what waits: too much is held."""
+        """Drop what waits on a connection: too much memory is held."""
         return 0
 
     cdef int forget(self, Flow* flow) except -1:
-        """Let go of all: no more comes of it."""
+        """Forget a connection, of which no more bytes come."""
         return 0
 
     cdef size_t weight(self, Flow* flow) noexcept:
-        """Bytes of memory that it holds."""
+        """Return the bytes of memory that the handler holds for a connection."""
         return 0
 
     cdef bint is_steady(self, Flow* flow) noexcept:
-        """Whether it waits for nothing."""
+        """Return whether the handler waits for nothing on a connection."""
         return True
 
     cdef tuple dump(self, Flow* flow):
-        """What is kept of it, as plain values; None: nothing."""
+        """Return the handler's state of a connection as plain values; None without one."""
         return None
 
     cdef int restore(self, Flow* flow, tuple values) except -1:
-        """What `dump` gave."""
+        """Restore a connection from the values of `dump`."""
         return 0

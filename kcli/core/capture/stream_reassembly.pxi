@@ -40,14 +40,14 @@ cdef class Reassembly:
         return False
 
     cdef bint ready(self, Flow* flow, int d, uint32_t seq, uint32_t ack, uint8_t flags) noexcept:
-        """Whether all that comes before this segment, in both directions, has been passed on."""
+        """Return whether all bytes before this segment, in both directions, have been passed on."""
         cdef Side* other = &flow.side[1 - d]
         if ahead(seq, flow.side[d].next) > 0:
             return False
         return not (flags & KC_ACK and other.known and ahead(ack, other.next) > 0 and ahead(other.acked, ack) >= 0)
 
     cdef int pass_on(self, Flow* flow, int d, Segment* s) except -1:
-        """The bytes of a segment that are new, to the handler."""
+        """Pass the new bytes of a segment to the handler."""
         cdef Side* side = &flow.side[d]
         cdef uint32_t old = side.next - s.seq
         cdef uint32_t fresh, here
@@ -98,7 +98,7 @@ cdef class Reassembly:
         return True
 
     cdef uint32_t next_rank(self) noexcept:
-        """The next of a row of chance numbers: xorshift32 (Marsaglia)."""
+        """Return the next pseudorandom number: xorshift32 (Marsaglia)."""
         self.chance ^= self.chance << 13
         self.chance ^= self.chance >> 17
         self.chance ^= self.chance << 5
@@ -129,7 +129,7 @@ cdef class Reassembly:
         return 0
 
     cdef int begin(self, Flow* flow) except -1:
-        """Directions that were under way start at the first byte seen."""
+        """Start directions that were under way at the first byte seen, and pass on their held segments."""
         cdef int d
         cdef Side* side
         for d in range(2):
@@ -177,7 +177,7 @@ cdef class Reassembly:
     # A connection as a whole
 
     cdef int end(self, Flow* flow, uint64_t ts, Loss why) except -1:
-        """It is over: pass on what waits, with all that is missing lost."""
+        """End a connection: pass on its held segments, report the missing bytes as lost, and free its memory."""
         cdef int d
         self.resolve(flow, True, why)
         self.next.ended(flow, ts, ending(flow, why))
@@ -187,7 +187,7 @@ cdef class Reassembly:
         return 0
 
     cdef int give_up(self, Flow* flow) except -1:
-        """As much as `end` does where too much is held, of a connection that goes on."""
+        """Give up the missing bytes of a connection that holds too much and goes on."""
         self.resolve(flow, True, LOSS_GIVEN_UP)
         return self.next.give_up(flow)
 
@@ -195,11 +195,11 @@ cdef class Reassembly:
         return self.next.forget(flow)
 
     cdef size_t weight(self, Flow* flow) noexcept:
-        """Bytes of memory that it holds, here and in the handler."""
+        """Return the bytes of memory that a connection holds, here and in the handler."""
         return flow.side[0].held_bytes + flow.side[1].held_bytes + self.next.weight(flow)
 
     cdef bint is_steady(self, Flow* flow) noexcept:
-        """Whether nothing of it is missing, and the handler waits for nothing."""
+        """Return whether nothing of a connection is missing and the handler waits for nothing."""
         cdef Side* side
         cdef int d
         for d in range(2):
@@ -209,7 +209,7 @@ cdef class Reassembly:
         return not blocked(flow) and self.next.is_steady(flow)
 
     cdef tuple dump(self, Flow* flow):
-        """(both sides, what the handler has) as plain values."""
+        """Return (both sides, the handler's state) of a connection as plain values."""
         return (dump_side(&flow.side[0]), dump_side(&flow.side[1])), self.next.dump(flow)
 
     cdef int restore(self, Flow* flow, tuple sides, tuple values) except -1:
@@ -228,7 +228,7 @@ cdef Ending ending(Flow* flow, Loss why) noexcept:
 
 
 cdef bint blocked(Flow* flow) noexcept:
-    """Whether bytes of a connection are held back, or were acknowledged and never seen."""
+    """Return whether segments of a connection are held, or bytes were acknowledged and never seen."""
     cdef int d
     cdef Side* side
     for d in range(2):
@@ -251,7 +251,7 @@ cdef bint pass_first(Flow* flow) noexcept:
 
 
 cdef inline void acknowledge(Side* side, Segment* s) noexcept:
-    """The highest acknowledgement counts, unless BELOW packets in a row say less: then it was a damaged one."""
+    """Note the highest acknowledgment; BELOW lower ones in a row overrule it, as it came from a damaged packet."""
     cdef int32_t distance = ahead(s.ack, side.acked)
     if side.known and ahead(s.ack, side.next) > FARTHEST:
         s.flags &= ~KC_ACK       # no window is that wide: a damaged packet
@@ -268,7 +268,7 @@ cdef inline void acknowledge(Side* side, Segment* s) noexcept:
 
 
 cdef void end_handshake(Flow* flow, Segment* s) noexcept:
-    """The client's first acknowledgement of the server's SYN makes the round trip whole, wherever it was captured."""
+    """Measure the handshake's round trip at the client's first ACK of the server's SYN, wherever it was captured."""
     cdef Side* client = &flow.side[s.sender]
     cdef Side* server = &flow.side[1 - s.sender]
     if s.sender == flow.client and not s.flags & KC_SYN and server.syn and s.ack == server.first and s.seq == client.first:

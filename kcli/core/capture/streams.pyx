@@ -73,7 +73,7 @@ cdef class Streams:
     # Segments
 
     cdef int receive(self, Segment* s) except -1:
-        """The next segment of the capture."""
+        """Take the next segment of the capture."""
         cdef Flow* flow
         cdef Side* side
         cdef Side* other
@@ -111,17 +111,17 @@ cdef class Streams:
         return relieve(self) if self.held() > self.memory else 0
 
     cdef int twin_of(self, Segment* s) noexcept:
-        """Which of the connections with the same two ends the segment that was received last belongs to."""
+        """Return the number of the connection among those with the same ends, for the segment received last."""
         cdef Flow* flow = self.flows.recent
         return flow.twin if flow != NULL and memcmp(&flow.ends, &s.ends, sizeof(Ends)) == 0 else 0
 
     cdef int pass_over(self, uint64_t ts) except -1:
-        """The next segment of the capture, of a connection that is another process's."""
+        """Count the next segment of the capture, which belongs to another process's connection."""
         self.segments += 1
         return self.advance_clock(ts)
 
     cdef int advance_clock(self, uint64_t ts) except -1:
-        """The clock is the capture's own. One packet's leap is not believed before a second one confirms it."""
+        """Advance the capture's clock; a leap of over an hour counts only when a second packet confirms it."""
         if ts <= self.clock:
             return 0
         if ts > self.clock + 3600 * SECOND and self.clock and not (self.leap <= ts < self.leap + 3600 * SECOND):
@@ -135,7 +135,7 @@ cdef class Streams:
         return 0
 
     cdef int await_rest(self, Flow* flow, Side* side) except -1:
-        """A segment is held: the connection waits for what comes before it."""
+        """Wait for the bytes before a held segment; give them up where too many bytes are held."""
         if not flow.waiting:
             self.wait(flow, SECOND if side.known else SECOND // 4)
         if side.held_bytes > HELD_LIMIT:
@@ -143,7 +143,7 @@ cdef class Streams:
         return 0
 
     cdef int follow_end(self, Flow* flow, uint64_t ts) except -1:
-        """A connection ends when both ends have closed; after a reset the other end's last words are awaited."""
+        """Close a connection when both ends have closed; after a reset wait a second for the other end's last bytes."""
         if flow.side[0].closed and flow.side[1].closed and not blocked(flow):
             return self.close(flow, ts)
         if flow.reset and not flow.waiting:
@@ -167,7 +167,8 @@ cdef class Streams:
         flow.waiting = False
 
     cdef int count_patience(self, Flow* flow) except -1:
-        """A packet of a waiting connection came: is it still blocked, and has it waited long enough?"""
+        """Count a packet of a waiting connection, give up what is missing after enough of them, and stop waiting when
+        nothing is."""
         flow.packets += 1
         if flow.packets == START_PACKETS:
             self.reassembly.begin(flow)
@@ -211,7 +212,7 @@ cdef class Streams:
     # Connections
 
     cdef Flow* open(self, Flow* flow, Segment* s) except NULL:
-        """What a SYN says, and whether it, or bytes far from those before, begin another connection of the same two ends."""
+        """Take a SYN, and open another connection of the same ends where it, or bytes far from those before, begin one."""
         cdef int d = s.sender
         cdef Side* side = &flow.side[d]
         cdef Side* other
@@ -262,7 +263,7 @@ cdef class Streams:
         return flow
 
     cdef int infer_start(self, Flow* flow, Side* side, uint32_t seq) except -1:
-        """An end that has sent no byte yet acknowledges the other one's SYN, which may come later or not at all."""
+        """Infer the first byte of an end that has sent none, from its ACK of a SYN that may come later or not at all."""
         side.first = side.held.seq if side.held != NULL and ahead(side.held.seq, seq) < 0 else seq
         side.syn = True
         if side.held == NULL:
@@ -308,7 +309,7 @@ cdef class Streams:
         return self.forget_done()
 
     cdef int close_all(self) except -1:
-        """The capture ends."""
+        """Close all connections at the capture's end."""
         cdef Flow* flow = self.flows.first
         while flow != NULL:
             if not flow.done:
@@ -320,7 +321,8 @@ cdef class Streams:
         return 0
 
     cdef bint in_step(self) noexcept:
-        """Whether one connection is under way and nothing of it is missing: frames, answers and packets follow each other."""
+        """Return whether one connection is under way and nothing of it is missing: frames, answers and packets follow
+        each other."""
         cdef Flow* flow = self.flows.first
         cdef Flow* found = NULL
         while flow != NULL:
@@ -332,5 +334,5 @@ cdef class Streams:
         return found != NULL and not found.waiting and not found.reset and self.reassembly.is_steady(found)
 
     cdef uint64_t held(self) noexcept:
-        """Bytes of memory that connections hold."""
+        """Return the bytes of memory that connections hold."""
         return self.flows.held + self.reassembly.held + self.reassembly.next.held

@@ -27,7 +27,7 @@ cdef int relieve(Streams streams) except -1:
 
 
 cdef int give_up(Streams streams, Flow* flow) except -1:
-    """Have all that waits passed on or let go: too much is held."""
+    """Pass on what a connection holds, or drop it: too much memory is held."""
     streams.reassembly.give_up(flow)
     if flow.waiting and not flow.reset and not blocked(flow):
         streams.unwait(flow)

@@ -2,7 +2,7 @@
 
 
 cdef list dump_flows(Streams streams):
-    """What is under way, in order: (ends, client, last, reset, waits, sides, state, handshake) of each connection.
+    """Return the open connections in order, each as (ends, client, last, reset, waits, sides, state, handshake).
 
     ends: bytes that tell a connection from others. waits: for packets that are missing, as (since, deadline, packets of
     the capture and of the connection since then), or None. state: what the handler has; None where no bytes were passed on yet.
@@ -22,7 +22,7 @@ cdef list dump_flows(Streams streams):
 
 
 cdef int restore_flows(Streams streams, list dumped, uint64_t clock) except -1:
-    """Go on with connections that another engine left. clock: nanoseconds, of that engine."""
+    """Restore the connections that another engine dumped. clock: nanoseconds, of that engine."""
     streams.clock = max(streams.clock, clock)
     for each in dumped:
         restore_flow(streams, each)
@@ -62,7 +62,7 @@ cdef tuple dump_side(Side* side):
 
 
 cdef int64_t restore_side(Reassembly reassembly, Side* side, tuple values) except -1:
-    """Bytes of memory that it holds."""
+    """Restore a side, and return the bytes of memory that it holds."""
     cdef Held* held
     flags, numbers, waiting = values
     side.seen, side.known, side.syn, side.closed, side.answered = flags

@@ -205,7 +205,7 @@ cdef inline int32_t ahead(uint32_t a, uint32_t b) noexcept:
 
 
 cdef bint is_twice(const Sender* own, const Segment* s) noexcept:
-    """Whether the packet before was the same one, captured at another place of this machine."""
+    """Return whether the packet before was the same one, captured at another place of this machine."""
     return (
         own.segments and own.last_seq == s.seq and own.last_ack == s.ack and own.last_length == s.length and own.last_window == s.window
         and s.ts - own.last_ts < TWICE_NS and (s.length or s.flags & (KC_SYN | KC_FIN | KC_RST))
@@ -213,7 +213,7 @@ cdef bint is_twice(const Sender* own, const Segment* s) noexcept:
 
 
 cdef void note_flags(Talk* talk, Sender* own, Sender* other, const Segment* s) noexcept:
-    """How the connection begins and ends."""
+    """Note the SYN, the handshake's end and the reset of a connection."""
     if s.flags & KC_SYN:
         if not s.flags & KC_ACK:
             talk.client, talk.syn_seq = s.sender, s.seq
@@ -237,7 +237,7 @@ cdef void note_flags(Talk* talk, Sender* own, Sender* other, const Segment* s) n
 # Bytes sent
 
 cdef void note_bytes(Talk* talk, Sender* own, const Segment* s) noexcept:
-    """What is new, what came before, and what is missing."""
+    """Note new, repeated and missing bytes."""
     cdef uint32_t end = s.seq + s.length + (1 if s.flags & KC_SYN else 0) + (1 if s.flags & KC_FIN else 0)
     cdef int32_t distance
     if not own.known:
@@ -271,7 +271,7 @@ cdef void note_bytes(Talk* talk, Sender* own, const Segment* s) noexcept:
 
 
 cdef void note_repeated(Sender* own, const Segment* s, uint32_t end) noexcept:
-    """A segment that lies before the end of the stream fills a hole, or was sent again."""
+    """Note a segment that lies before the stream's end: it fills a hole, or was retransmitted."""
     cdef int i
     cdef uint64_t wait
     for i in range(own.gap_count):
@@ -309,7 +309,7 @@ cdef void note_hole(Sender* own, const Segment* s) noexcept:
 
 
 cdef void note_start(Sender* own, const Segment* s) noexcept:
-    """The first bytes; their meaning is known only where the stream begins."""
+    """Note the first eight bytes; their meaning is known only where the stream begins."""
     cdef uint32_t i
     own.first_size, own.first_ts = s.length, s.ts
     for i in range(8):
@@ -317,7 +317,7 @@ cdef void note_start(Sender* own, const Segment* s) noexcept:
 
 
 cdef void note_alert(Sender* own, const Segment* s) noexcept:
-    """A TLS alert that is not encrypted, in the records that begin in this segment."""
+    """Note an unencrypted TLS alert in the records that begin in this segment."""
     cdef const uint8_t* p = s.data
     cdef size_t left = s.captured, size
     while left >= 7 and 0x14 <= p[0] <= 0x17 and p[1] == 3 and p[2] <= 4:
@@ -334,7 +334,7 @@ cdef void note_alert(Sender* own, const Segment* s) noexcept:
 # Acknowledgements
 
 cdef void note_ack(Sender* own, Sender* other, const Segment* s) noexcept:
-    """What of the other end's bytes has come."""
+    """Note the other end's bytes that a segment acknowledges, duplicate ACKs and selective ones."""
     cdef int32_t distance = ahead(s.ack, other.acked) if other.heard else 1
     own.sacks += s.sack == KC_SACK
     own.repeats += s.sack == KC_DSACK
@@ -353,7 +353,7 @@ cdef void note_ack(Sender* own, Sender* other, const Segment* s) noexcept:
 
 
 cdef void sample(Sender* by, const Segment* s) noexcept:
-    """The round trip of the last segment that this acknowledges, as few as these are."""
+    """Sample the round trip of the last segment that an ACK covers."""
     cdef int i, done = 0
     cdef uint64_t took = 0
     for i in range(by.waiting):
@@ -372,7 +372,7 @@ cdef void sample(Sender* by, const Segment* s) noexcept:
 
 
 cdef void note_window(Sender* own, const Segment* s) noexcept:
-    """Whether it takes bytes."""
+    """Note when the receive window closes and opens again."""
     if s.window and own.closed_window:
         own.zero_ns += s.ts - own.window_ts
         own.closed_window = False
@@ -395,7 +395,7 @@ cdef inline int step_of(uint64_t ns) noexcept:
 
 
 cdef int64_t quantile(const Sender* by, int percent) noexcept:
-    """The round trip (ns) that so many percent of them do not exceed, to a quarter of an octave; -1: there is none."""
+    """Return the round trip (ns) that `percent` of the samples do not exceed, to a quarter of an octave; -1 without samples."""
     cdef uint64_t rank = (by.sampled * percent + 99) // 100, seen = 0
     cdef int64_t last
     cdef int i

@@ -66,10 +66,10 @@ cdef int open_records(Correlator correlator, Flow* flow, ConnectionState* state,
 
 
 cdef inline size_t record_wanted(const uint8_t* data, size_t n) noexcept:
-    """Bytes of the record that begins here, as far as can be told."""
+    """Return the bytes of the TLS record that begins here, its header included; RECORD_HEADER while that is not whole."""
     return RECORD_HEADER + <size_t>be16(data + 3) if n >= RECORD_HEADER else RECORD_HEADER
 
 
 cdef inline bint is_record(const uint8_t* data, size_t n) noexcept:
-    """Whether a record's header may begin here, of which not all bytes have to be there."""
+    """Return whether a TLS record's header, of which only a part may be there, can begin here."""
     return n < RECORD_HEADER or (20 <= data[0] <= 23 and data[1] == 3 and data[2] <= 4 and be16(data + 3) <= MAX_RECORD)

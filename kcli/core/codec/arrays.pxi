@@ -14,7 +14,7 @@ cdef class Array(Node):
         self.least = 1 if compact else 4
 
     cdef int64_t count(self, Cursor* cursor) noexcept:
-        """Elements to come; -1 null, -2 stopped."""
+        """Read the number of elements; -1 null, -2 stopped."""
         cdef uint32_t compact
         cdef int64_t count
         cdef const uint8_t* at = cursor.at
@@ -66,7 +66,7 @@ cdef class Array(Node):
         return made
 
     cdef int find_end(self, Cursor* cursor, int64_t count) noexcept:
-        """More elements than fit: skip to the one that is cut, so that the error names it; always -1."""
+        """Skip to the element that is cut, where more are announced than fit, so that the error names it; always -1."""
         cdef int64_t i
         for i in range(count):
             if self.element.skip_c(cursor):

@@ -20,7 +20,7 @@ cdef str HEADER_COUNT = "headers#count", HEADERS = "headers"
 
 
 def batch_differences(Message header not None, bytes one not None, bytes other not None):
-    """As Node.differences, of all of the bytes as record batches. header: the node of a batch's header."""
+    """Compare all of the bytes as record batches, with Node.differences's result. header: the node of a batch's header."""
     cdef Pair pair
     cdef list found = [], added = []
     start_pair(&pair, one, 0, other, 0, found, added)
@@ -29,7 +29,7 @@ def batch_differences(Message header not None, bytes one not None, bytes other n
 
 
 cdef int diff_records(int flags, Pair* pair, int sides) except -2:
-    """A records field: its length, and what is in the batches behind it."""
+    """Compare a records field: its length and the batches behind it."""
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
     cdef Py_ssize_t ones = length_of(RECORDS, flags, &pair.one) if sides & ONE else -1
@@ -46,7 +46,7 @@ cdef int diff_records(int flags, Pair* pair, int sides) except -2:
 
 
 cdef int diff_batches(Pair* pair, int sides, Py_ssize_t ones, Py_ssize_t others) except -2:
-    """The batches in so many bytes of the sides."""
+    """Compare the batches in the next `ones` and `others` bytes of the sides."""
     cdef const uint8_t* one_end = pair.one.end
     cdef const uint8_t* other_end = pair.other.end
     cdef int now, code
@@ -77,7 +77,7 @@ cdef int enter_list(Pair* pair, str name) noexcept:
 
 
 cdef const uint8_t* batch_end(Cursor* cursor) noexcept:
-    """Where the batch ends; NULL: it is cut, or of a kind that is left to the reference."""
+    """Return the end of the batch; NULL: it is cut, or of a kind that the reference reads."""
     cdef const uint8_t* at = cursor.at
     cdef Py_ssize_t size
     if cursor.end - at < KB_HEADER_2 or at[KB_AT_MAGIC] != 2 or be16(at + KB_AT_ATTRIBUTES) & CODEC_OR_CONTROL:
@@ -161,7 +161,7 @@ cdef int diff_headers(Pair* pair, int sides) except -2:
 
 
 cdef int diff_varint(Pair* pair, int sides, str name, int most, int64_t* value, int64_t* other_value) except -2:
-    """A zigzag varint; the values are those of the sides that have one."""
+    """Compare a zigzag varint, and give the value of each side that has one."""
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
     if sides & ONE and zigzag(&pair.one, most, value) or sides & OTHER and zigzag(&pair.other, most, other_value):
@@ -174,7 +174,7 @@ cdef int diff_varint(Pair* pair, int sides, str name, int most, int64_t* value, 
 
 
 cdef int diff_bytes(Pair* pair, int sides, str name, bint nullable) except -2:
-    """Bytes behind their length as a zigzag varint; below 0: null."""
+    """Compare bytes behind their length as a zigzag varint; a length below 0 is null."""
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
     cdef int64_t size = -1, other_size = -1

@@ -140,7 +140,7 @@ cdef void start(Cursor* cursor, const uint8_t* data, Py_ssize_t size, JsonContex
 
 
 cdef object path_text(object names):
-    """`topics[3].partitions[5].fetchOffset` from names and indices, innermost first."""
+    """Return `topics[3].partitions[5].fetchOffset` from names and indices, innermost first."""
     text = ""
     for name in reversed(names):
         if isinstance(name, int):
@@ -189,6 +189,6 @@ cdef object _kept = None
 
 
 cdef void keep_error(object error) noexcept:
-    """A hook's exception, to be raised again at the top: the levels between do not look."""
+    """Keep a hook's exception, to be raised again at the top: the levels between do not look."""
     global _kept
     _kept = error

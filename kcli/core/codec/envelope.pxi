@@ -80,7 +80,7 @@ cdef class Envelope(Secret):
         return RAISED if out_put(out, b',"base64":', 10) or out_base64(out, at, length) or out_put(out, b"}", 1) else FINE
 
     cdef PyObject* find(self, int key, int version) noexcept:
-        """What `inside` says, or NULL with an exception kept. Borrowed."""
+        """Ask `inside` once for each version: its answer as a borrowed reference, or NULL with an exception kept."""
         cdef int number = key * 65536 + (version & 0xffff)
         try:
             found = self.known.get(number, self)
@@ -100,7 +100,7 @@ cdef int put_text(bytes text, Out* out) noexcept:
 
 
 cdef int out_count(Out* out, Py_ssize_t count) noexcept:
-    """The number, and a closing brace."""
+    """Write the number and a closing brace."""
     cdef char* p
     if out_reserve(out, 24):
         return KC_MEMORY
@@ -111,5 +111,6 @@ cdef int out_count(Out* out, Py_ssize_t count) noexcept:
 
 
 cdef int json_rare(int op, int flags, Cursor* cursor, Out* out) noexcept:
-    """json_sized for what may be hidden: with one copy here, the compiler builds the other into the loop over fields."""
+    """Write as `json_sized` a field that is rarely shown: with a copy here, the compiler inlines the other into the
+    fields' loop."""
     return json_sized(op, flags, cursor, out)

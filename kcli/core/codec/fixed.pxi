@@ -44,7 +44,7 @@ cdef inline int64_t fixed_int(int op, const uint8_t* at) noexcept:
 
 
 cdef inline bint odd_double(const uint8_t* at) noexcept:
-    """A NaN other than Java's own: its text would lose bits."""
+    """Return whether a double is a NaN other than Java's own, whose bits its text would lose."""
     cdef double value = be_double(at)
     return value != value and be64(at) != 0x7FF8000000000000ULL
 
@@ -57,7 +57,7 @@ cdef inline PyObject* uuid_value(const uint8_t* at) noexcept:
 
 
 cdef inline PyObject* read_fixed(int op, Cursor* cursor) noexcept:
-    """The bounds are checked already."""
+    """Read a value of fixed width; the caller has checked the bounds."""
     cdef const uint8_t* at = cursor.at
     cdef PyObject* value
     cursor.at += WIDTHS[op]
@@ -103,7 +103,7 @@ cdef int json_double(Cursor* cursor, Out* out) noexcept:
 
 
 cdef inline char* put_fixed(int op, const uint8_t* at, char* p) noexcept:
-    """JSON of a fixed field but FLOAT64; at most 24 characters. NULL: not canonical."""
+    """Write the JSON of a fixed field other than FLOAT64, at most 24 characters. NULL: not canonical."""
     if op == BOOL:
         if at[0] > 1:
             return NULL

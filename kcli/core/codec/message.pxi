@@ -66,7 +66,8 @@ cdef class Message(Node):
         return 0
 
     cdef int measure(self) except -1:
-        """The least bytes of a value, the runs of fixed fields, those whose JSON is direct, and the room it takes at most."""
+        """Compute the least bytes of a value, the runs of fixed fields, the fields of direct JSON, and the most room
+        these take."""
         cdef int i, run = 0
         self.least = 1 if self.flexible else 0
         self.room = 4 * KEY_ROOM
@@ -85,9 +86,8 @@ cdef class Message(Node):
         return 0
 
     cdef int assign_roles(self) except -1:
-        """A topic's id and name in one struct teach the name; an id alone is shown with it (see Names). A config's name and
-        its resource's type tell whether its value is a secret.
-        """
+        """Assign the fields' roles. A topic's id and name in one struct teach the name; an id alone is shown with it
+        (see Names). A config's name and its resource's type tell whether its value is a secret."""
         judged = any(isinstance(node, Secret) and (<Secret>node).judge is not None for _, node, _ in self.fields)
         for i, (name, node, _) in enumerate(self.fields):
             if name == "topicId" and self.steps[i].op == UUID:
@@ -101,7 +101,7 @@ cdef class Message(Node):
         return 0
 
     cdef int cut(self, int first, Cursor* cursor) noexcept:
-        """The field of a fixed run at which the bytes end; always -1."""
+        """Find the field of a fixed run at which the bytes end, and stop there; always -1."""
         cdef int i = first
         while cursor.end - cursor.at >= self.steps[i].width:
             cursor.at += self.steps[i].width

@@ -18,7 +18,7 @@ cdef struct TagHead:      # of the section that a side is in
 cdef object differences_of(
     Node node, bytes one, Py_ssize_t offset, bytes other, Py_ssize_t other_offset, Message batch
 ):
-    """As Node.differences."""
+    """Compare two values as Node.differences does."""
     cdef Pair pair
     cdef list found = [], added = []
     cdef int code
@@ -43,7 +43,7 @@ cdef void start_pair(
 
 
 cdef inline bint are_alike(Pair* pair, int sides, const uint8_t* one, const uint8_t* other) noexcept:
-    """Whether both sides have the same bytes from there to where they stand."""
+    """Return whether both sides have the same bytes from `one` and `other` to their cursors."""
     cdef Py_ssize_t size = pair.one.at - one
     return sides == BOTH and size == pair.other.at - other and memcmp(one, other, size) == 0
 
@@ -59,7 +59,7 @@ cdef int note(
 
 
 cdef int diff_value(int op, int flags, Pair* pair, int sides) except -2:
-    """A value without parts."""
+    """Compare a scalar value."""
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
     if op == RECORDS and pair.batch != NULL:
@@ -78,7 +78,7 @@ cdef str kind_text(int op, int flags):
 
 
 cdef object value_of(int op, int flags, const uint8_t* at, const uint8_t* end):
-    """The value that the reference has for the bytes of one that is whole, canonical or not."""
+    """Return the reference's value of the bytes of one whole scalar, canonical or not."""
     cdef Cursor cursor
     cdef Py_ssize_t length
     if op > LAST_FIXED:
@@ -180,7 +180,7 @@ cdef inline int diff_step(Step* step, Pair* pair, int sides) except -2:
 
 
 cdef int diff_tags(Message message, Pair* pair, int sides) except -2:
-    """A section of tags: the heads by their order, the fields by their tags."""
+    """Compare a section of tagged fields: the heads by their order, the fields by their tags."""
     cdef TagHead ones = TagHead(0, 0, 0, -1, False), others = TagHead(0, 0, 0, -1, False)
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
@@ -207,7 +207,7 @@ cdef int diff_tags(Message message, Pair* pair, int sides) except -2:
 
 
 cdef int diff_heads(Pair* pair, TagHead ones, TagHead others) except -2:
-    """The tags and sizes of two sections, the first with the first and so on; the sides stay where they are."""
+    """Compare the tags and sizes of two sections by their order; the cursors stay in place."""
     cdef const uint8_t* first = pair.one.at
     cdef const uint8_t* other_first = pair.other.at
     cdef const uint8_t* one
@@ -243,7 +243,7 @@ cdef str head_text(TagHead* head):
 
 
 cdef int diff_tag(Message message, Pair* pair, int sides, TagHead* ones, TagHead* others) except -2:
-    """The field of the tag that these sides hold."""
+    """Compare the tagged field that these sides hold."""
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
     cdef const uint8_t* one_end = pair.one.end
@@ -271,7 +271,7 @@ cdef int diff_tag(Message message, Pair* pair, int sides, TagHead* ones, TagHead
 
 
 cdef int diff_unknown(uint32_t tag, Pair* pair, int sides) except -2:
-    """A tag without a name, whose bytes are all that is left to the sides."""
+    """Compare an unknown tagged field, whose bytes are all that is left to the sides."""
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
     cdef bytes data = b"", other_data = b""

@@ -65,7 +65,7 @@ cdef inline char* put_key(Step* step, char* p) noexcept:
 
 
 cdef void json_fixed_role(Step* step, TopicMet* topic, Cursor* cursor, Out* out) noexcept:
-    """A field of a fixed width that says something about others: its JSON, for which there is room, and what it says."""
+    """Write the JSON of a fixed field whose room is reserved, and note its meaning for other fields by its role."""
     cdef JsonContext* context = cursor.context
     cdef const uint8_t* at = cursor.at
     out.size = put_fixed(step.op, at, out.data + out.size) - out.data
@@ -80,7 +80,7 @@ cdef void json_fixed_role(Step* step, TopicMet* topic, Cursor* cursor, Out* out)
 
 
 cdef void note_name(Step* step, TopicMet* topic, size_t before, Cursor* cursor, Out* out) noexcept:
-    """What a name says about other fields; its JSON stands in `out` from `before` on."""
+    """Note the name of a config or topic, whose JSON begins in `out` at `before`, for the fields that depend on it."""
     cdef JsonContext* context = cursor.context
     if context == NULL:
         return
@@ -162,7 +162,7 @@ cdef int json_tag(Message message, Step* step, uint32_t size, Cursor* cursor, Ou
 
 
 cdef inline bint is_metadata_topic(const char* text, size_t size) noexcept:
-    """Kafka's own log, whose records may hold secrets, by its name in quotes."""
+    """Return whether the quoted name is that of the metadata log, whose records may hold secrets."""
     return size == 20 and memcmp(text, b'"__cluster_metadata"', 20) == 0
 
 

@@ -56,7 +56,7 @@ cdef inline int write_step(Step* step, PyObject* item, Out* out, Trail* trail) e
 
 
 cdef int write_tags(Message message, dict value, Out* out, Trail* trail) except -1:
-    """Known tags and unknown ones, merged in the order of their numbers; returns how many keys they were."""
+    """Write known and unknown tagged fields, merged in the order of their tags; return the number of their keys."""
     cdef int i
     cdef list sent = []
     for i in range(message.tag_count):
@@ -84,7 +84,7 @@ cdef int write_tags(Message message, dict value, Out* out, Trail* trail) except 
 
 
 cdef int write_tag(Step* step, dict value, Out* out, Trail* trail) except -1:
-    """The value is written first; its size then goes in front of it."""
+    """Write a tagged field's value, then insert its size in front of it."""
     cdef size_t before = out.size
     cdef size_t size
     cdef uint8_t[5] prefix

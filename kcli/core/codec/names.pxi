@@ -39,7 +39,7 @@ cdef class Names:
             self.table.logging = logging
 
     def get(self, bytes uuid):
-        """The name's JSON text, None when it was never seen."""
+        """Return the name's JSON text, None when it was never seen."""
         cdef Name* name = name_find(&self.table, <const uint8_t*><char*>uuid) if len(uuid) == 16 else NULL
         if name != NULL:
             return name.text[: name.size].decode()
@@ -48,7 +48,7 @@ cdef class Names:
         return None
 
     def missing(self):
-        """The ids that were looked up before they had a name."""
+        """Return the ids that were looked up before they had a name."""
         cdef NameTable* table = self.table.missing
         if table == NULL:
             return []

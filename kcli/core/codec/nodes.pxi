@@ -22,7 +22,7 @@ cdef class Node:
         raise NotImplementedError
 
     cdef int slow(self, Cursor* cursor, Py_ssize_t offset) except -1:
-        """Behind a stop: raise it, unless the fallback is to try."""
+        """Raise the error of a stop, unless the fallback is to try (ODD)."""
         if cursor.code != ODD:
             raise_kept()
             fail(cursor, offset)
@@ -32,7 +32,7 @@ cdef class Node:
         return 0
 
     def read(self, data, Py_ssize_t offset=0):
-        """(value, end): plain Python values from the bytes at `offset`. DecodeError names path, offset and reason."""
+        """Read plain Python values from the bytes at `offset`: (value, end). DecodeError names path, offset and reason."""
         cdef Py_buffer view
         cdef Cursor cursor
         cdef PyObject* value
@@ -57,7 +57,7 @@ cdef class Node:
 
     def json(self, data, Py_ssize_t offset=0, *, str records="none", hook=None, Names names=None, bint whole=False,
              bint secrets=False):
-        """(text, end): the JSON text of `read`'s value, as UTF-8 bytes.
+        """Write `read`'s value as JSON text: (UTF-8 bytes, end).
 
         records: what stands in a records field beside its size: "none", "raw" base64, or what `hook(memoryview) -> bytes`
         makes of it, as "batches". whole: bytes behind the message are kept as "_trailing". secrets: show them.
@@ -80,7 +80,8 @@ cdef class Node:
         return self.fallback.json(data, offset, records=records, hook=hook, names=names, whole=whole, secrets=secrets)
 
     cdef int refuse(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) except -1:
-        """Say why json_at refused: skip stops where it did, but for text that is no UTF-8, which goes to the fallback."""
+        """Raise the reason why json_at refused: skip stops at the same place, but for text that is no UTF-8, which goes to
+        the fallback."""
         cdef Cursor cursor
         start(&cursor, data, size, NULL)
         if self.skip_c(&cursor):
@@ -89,7 +90,7 @@ cdef class Node:
         return self.slow(&cursor, offset)
 
     def skip(self, data, Py_ssize_t offset=0):
-        """Where the value at `offset` ends."""
+        """Return the end of the value at `offset`. DecodeError as `read`."""
         cdef Py_buffer view
         cdef Cursor cursor
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -106,7 +107,7 @@ cdef class Node:
     def differences(
         self, bytes one not None, Py_ssize_t offset, bytes other not None, Py_ssize_t other_offset, Message batch=None
     ):
-        """(found, added, end, other's end): the fields whose bytes differ between the values at both offsets.
+        """Find the fields whose bytes differ between the values at both offsets: (found, added, end, other's end).
 
         found: (path, expected, got), each (start, end, type, value) as the reference's spans have them, or None; of tags the
         heads stand before the fields. added: those that only the other has. None: for the reference, which has the error.
@@ -117,7 +118,7 @@ cdef class Node:
         return differences_of(self, one, offset, other, other_offset, batch)
 
     def write(self, value):
-        """The value's bytes. EncodeError names the path of what does not fit."""
+        """Write a value as bytes. EncodeError names the path of the part that does not fit."""
         cdef Out out
         cdef Trail trail
         trail.depth = -1

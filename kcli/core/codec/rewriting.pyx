@@ -14,8 +14,11 @@ cdef class Rewriter:
     """One message version's fields, and what stands for them."""
 
     def __init__(self, Selection selection not None, list columns not None, list unknown not None):
-        """columns: (level, slot, a byte or a function of bytes) of each slice that is replaced. unknown: levels of tagged
-        fields that the version does not know."""
+        """Set up the slices to replace.
+
+        columns: (level, slot, a byte or a function of bytes) of each. unknown: levels of tagged fields that the version
+        does not know.
+        """
         cdef int i
         self.selection, self.functions = selection, []
         self.columns = <Replacement*>calloc(len(columns) + 1, sizeof(Replacement))
@@ -87,7 +90,7 @@ cdef class FrameRewriter:
         return True
 
     def rewritten(self, bytes frame not None):
-        """What stands for a frame; None: only the slower way can tell."""
+        """Return the frame with its slices replaced; None: only the slower way can read it."""
         cdef size_t n = PyBytes_GET_SIZE(frame)
         cdef bytes made = PyBytes_FromStringAndSize(PyBytes_AS_STRING(frame), n)
         cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(frame)

@@ -2,12 +2,12 @@
 
 
 cdef inline bint hides(Cursor* cursor) noexcept:
-    """Whether secrets are hidden: unless the context says otherwise."""
+    """Return whether secrets are hidden, as they are unless the context says otherwise."""
     return cursor.context == NULL or not cursor.context.secrets
 
 
 cdef int out_redacted(Out* out, Py_ssize_t size) noexcept:
-    """What stands for a secret: only its size in bytes."""
+    """Write a secret's placeholder, which says only its size in bytes."""
     cdef char* p
     if out_reserve(out, 40):
         return KC_MEMORY
@@ -20,7 +20,7 @@ cdef int out_redacted(Out* out, Py_ssize_t size) noexcept:
 
 
 cdef int json_redacted(Py_ssize_t size, Cursor* cursor, Out* out) noexcept:
-    """In a secret's place."""
+    """Write a secret's placeholder, and count it in the context."""
     if cursor.context != NULL:
         cursor.context.redactions += 1
     return no_memory(cursor) if out_redacted(out, size) else 0
@@ -80,7 +80,7 @@ cdef class Secret(Scalar):
         return json_redacted(length, cursor, out)
 
     cdef int judged(self, Cursor* cursor, Out* out) noexcept:
-        """Whether the config of the name that was written last is a secret; -1 with an exception kept."""
+        """Return whether the config whose name was written last is a secret; -1 with an exception kept."""
         cdef JsonContext* context = cursor.context
         cdef const char* name
         cdef size_t size
@@ -113,7 +113,7 @@ cdef inline bint is_of(Verdict* verdict, const char* name, size_t size, int reso
 
 
 cdef inline Verdict* find_verdict(Verdict* verdicts, const char* name, size_t size, int resource) noexcept:
-    """The verdict on a name, or where it is to be kept: in the first place that is free, or in another's."""
+    """Find the verdict on a name, or the place for a new one: the first free one, or another's."""
     cdef uint64_t first = 0, last = 0
     cdef Verdict* at
     cdef int i

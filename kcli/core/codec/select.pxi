@@ -32,8 +32,8 @@ cdef class Selection:
         free(self.levels)
 
     def read(self, data, Py_ssize_t offset=0):
-        """(rows of each level as bytes, end). None: the bytes are not canonical, only the interpreted grammar reads them.
-        DecodeError as `Node.read` raises it."""
+        """Read the rows of each level as bytes: (rows, end). None: the bytes are not canonical, only the interpreted
+        grammar reads them. DecodeError as `Node.read` raises it."""
         cdef Py_buffer view
         cdef Py_ssize_t took
         cdef int i
@@ -154,7 +154,7 @@ cdef class Selection:
         return self.run(&part.below, cursor, row, 0, 1) if present else 0
 
     cdef int run_tags(self, Part* part, Cursor* cursor, int64_t* row) noexcept:
-        """A section that has some. Every field that the version knows is a tag of the part."""
+        """Run over a section of tagged fields that is not empty. Every field that the version knows is a tag of the part."""
         cdef uint32_t i, count, tag, size
         cdef int64_t before = -1
         cdef int64_t* unknown
@@ -200,12 +200,12 @@ cdef inline TagPart* tag_part(Part* part, uint32_t tag) noexcept:
 
 
 cdef int64_t long_length(Part* part, Cursor* cursor) noexcept:
-    """Of an array in entries, of what is sized in bytes; -1 null, -2 stopped."""
+    """Return the length of an array in entries, of a sized field in bytes; -1 null, -2 stopped."""
     return (<Array>part.node).count(cursor) if part.what == EACH else length_of(part.op, part.flags, cursor)
 
 
 cdef inline void pick_run(Part* part, const uint8_t* at, const uint8_t* base, int64_t* row) noexcept:
-    """The numbers of most fields first, each kind in a loop of its own that asks for no kind."""
+    """Pick the numbers of a run of fixed fields, the most frequent widths first, each in a loop of its own."""
     cdef Pick* pick = part.picks
     while pick < part.fours:
         row[pick.slot] = <int32_t>be32(at + pick.at)

@@ -13,7 +13,7 @@ WHATS = {"run": RUN, "sized": SIZED, "pass": PASS, "each": EACH, "maybe": MAYBE,
 
 
 cdef int build_program(Program* made, list parts, list held, Level* levels) except -1:
-    """held: keeps the nodes alive."""
+    """Build a program from its parts. held: keeps the nodes alive."""
     cdef Part* part = NULL
     made.parts = <Part*>calloc(max(1, len(parts)), sizeof(Part))
     if made.parts == NULL:
@@ -27,7 +27,7 @@ cdef int build_program(Program* made, list parts, list held, Level* levels) exce
 
 
 cdef int build_part(Part* part, dict given, list held, Level* levels) except -1:
-    """A run, or a part behind the run that the struct holds already."""
+    """Build a run, or a part behind the run that the struct holds already."""
     cdef int i
     node, tags = given.get("node"), given.get("tags", ())
     part.what = WHATS[given["what"]]

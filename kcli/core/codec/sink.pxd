@@ -28,7 +28,7 @@ cdef inline bytes link_of(Exchange* e):
 
 
 cdef inline tuple values_of(Exchange* e):
-    """(key, version, ts, request, answered, response, timing): the exchange as Python has it."""
+    """Return an exchange as Python has it: (key, version, ts, request, answered, response, timing)."""
     return (
         e.key, e.version, e.ts, (<const char*>e.request)[: e.request_size], e.answered if e.response != NULL else None,
         (<const char*>e.response)[: e.response_size] if e.response != NULL else None,

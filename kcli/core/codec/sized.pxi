@@ -2,7 +2,7 @@
 
 
 cdef inline Py_ssize_t length_of(int op, int flags, Cursor* cursor) noexcept:
-    """Bytes of a string, bytes or records field behind its length, which are there; -1 null, -2 stopped."""
+    """Read the length of a string, bytes or records field, and check that its bytes are there; -1 null, -2 stopped."""
     cdef uint32_t compact
     cdef int64_t length
     cdef const uint8_t* at = cursor.at
@@ -122,7 +122,8 @@ cdef inline int skip_value(int op, int flags, Cursor* cursor) noexcept:
 
 
 cdef int put_length(int op, int flags, int64_t length, Out* out) except -1:
-    """The length in front of a string, bytes or records field, -1 for null; the room for it and the value is reserved."""
+    """Write the length of a string, bytes or records field (-1: null), and reserve room for it and the value.
+    ValueError: too long."""
     cdef uint8_t* at
     if length > (32767 if op == STRING and not flags & COMPACT else 2147483646):
         raise ValueError(f"{length} bytes, which is more than its length field can say")

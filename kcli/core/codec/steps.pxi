@@ -42,7 +42,7 @@ cdef void release(Step* step) noexcept:
 
 
 cdef int next_tag(Cursor* cursor, int64_t* before, uint32_t* tag, uint32_t* size) noexcept:
-    """A tag and its size, which is there; tags out of order or twice are for the fallback."""
+    """Read a tag and its size, and check that its bytes are there; tags out of order or twice are for the fallback."""
     cdef const uint8_t* at = cursor.at
     if varint(cursor, tag) or varint(cursor, size):
         return within(cursor, "_tags")

@@ -21,7 +21,7 @@ cdef class NameInserter:
     cdef NameTable table
 
     def __init__(self, known):
-        """known: topic id -> (JSON text of the name, since when)."""
+        """Learn the known names. known: topic id -> (JSON text of the name, since when)."""
         for topic_id, (name, since) in known.items():
             self.learn(uuid_bytes(topic_id), struct.pack("=q", since) + b',"_topicName":' + name)
 
@@ -34,8 +34,8 @@ cdef class NameInserter:
         return 0
 
     def insert(self, const uint8_t[::1] data not None, const int32_t[::1] offsets not None, const int64_t[::1] moments not None):
-        """(texts, int32 offsets) of a column, with the names that its objects lack, each where it was known before its
-        row's moment; None where there are none to put in.
+        """Insert the names that a column's objects lack, each where it was known before its row's moment: (texts, int32
+        offsets); None where there are none to insert.
 
         offsets: one more than there are rows. ValueError: they or the moments do not fit the data.
         """
@@ -65,7 +65,7 @@ cdef class NameInserter:
 
 
 cdef bint fits(const int32_t[::1] offsets, Py_ssize_t size) noexcept:
-    """Whether offsets are in order, and none is outside."""
+    """Return whether the offsets are in order and inside the data."""
     cdef Py_ssize_t row
     for row in range(offsets.shape[0] - 1):
         if offsets[row] < 0 or offsets[row] > offsets[row + 1]:

@@ -68,7 +68,7 @@ cdef class AnswerRuns:
         return self.rows.size // sizeof(Run)
 
     cdef void forget(self) noexcept:
-        """All runs have ended."""
+        """Forget all runs, which have ended."""
         map_free(&self.open)
 
 

@@ -13,7 +13,7 @@ cdef inline void sums_begin(Sums* sums) noexcept:
 
 
 cdef inline void sums_add(Sums* sums, Exchange* e, uint32_t client, int64_t completed, bint failed) noexcept:
-    """An exchange more. client: a number, 0: null; failed: it was answered with an error."""
+    """Add an exchange. client: a number, 0: null; failed: its response has an error."""
     sums.requests += 1
     sums.failed += failed
     sums.request_bytes += e.request_size + 4
@@ -27,7 +27,8 @@ cdef inline void sums_add(Sums* sums, Exchange* e, uint32_t client, int64_t comp
 
 
 cdef inline void sums_end(Sums* sums, int64_t round_trip, int64_t retransmissions) noexcept:
-    """The connection, or the latest of that name, has ended."""
+    """Add the round trip (ns, below 0: unknown) and retransmissions of a connection that ended, or of the latest of
+    that name."""
     sums.retransmissions = max(sums.retransmissions, 0) + retransmissions
     if round_trip >= 0:
         sums.round_trip = round_trip if sums.round_trip < 0 else min(sums.round_trip, round_trip)

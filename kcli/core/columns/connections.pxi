@@ -27,7 +27,7 @@ cdef class Connections:
         free(self.known)
 
     cdef uint32_t number(self, const char* text, size_t size, bint* fresh) except 0:
-        """fresh: it was not known before; its voice is 0."""
+        """Return a connection's number. fresh: it was not known before; its voice is 0."""
         cdef size_t before = self.links.count
         cdef uint32_t number = self.last
         fresh[0] = False
@@ -42,7 +42,7 @@ cdef class Connections:
         return number
 
     cdef int know(self, uint32_t number, const uint8_t* text, size_t size) except -1:
-        """A new connection's ends. The client's address is without its port and an IPv6 address's brackets."""
+        """Note a new connection's ends. The client's address is without its port and an IPv6 address's brackets."""
         cdef Link* grown
         cdef Link* link
         cdef size_t cut = dash(text, size), start = cut + 1, stop = size
@@ -66,7 +66,7 @@ cdef class Connections:
         return 0
 
     cdef dict take(self):
-        """Those of the rows in hand; the next rows begin anew."""
+        """Take the dictionaries of the connections in the current rows, and begin new ones."""
         cdef uint32_t* used = <uint32_t*>self.used.used.data
         cdef size_t i, count = self.used.used.size // sizeof(uint32_t)
         server_of, address_of = (PyBytes_FromStringAndSize(NULL, count * sizeof(int32_t)) for _ in range(2))
@@ -84,7 +84,7 @@ cdef class Connections:
         return made
 
     cdef dict end(self):
-        """All; none is known any more."""
+        """Take the dictionaries and sums of all connections, and forget these."""
         cdef Py_ssize_t i, count = self.links.count
         server_of, address_of = (PyBytes_FromStringAndSize(NULL, count * sizeof(int32_t)) for _ in range(2))
         sums = PyBytes_FromStringAndSize(NULL, count * sizeof(Sums))

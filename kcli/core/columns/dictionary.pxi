@@ -7,7 +7,7 @@ cdef struct DictionaryBuilder:
 
 
 cdef int32_t place_of(DictionaryBuilder* p, uint32_t number) except -1:
-    """Where a number stands, or will from now on."""
+    """Return a number's place in the dictionary; append the number where it has none."""
     cdef int32_t place
     cdef int32_t* grown
     if number >= p.room:
@@ -25,7 +25,7 @@ cdef int32_t place_of(DictionaryBuilder* p, uint32_t number) except -1:
 
 
 cdef void places_clear(DictionaryBuilder* p) noexcept:
-    """No number is used."""
+    """Clear the places of all numbers."""
     cdef uint32_t* used = <uint32_t*>p.used.data
     cdef size_t i
     for i in range(p.used.size // sizeof(uint32_t)):
@@ -39,8 +39,8 @@ cdef void places_free(DictionaryBuilder* p) noexcept:
 
 
 cdef tuple strings(Texts* texts, DictionaryBuilder* p, size_t skip):
-    """(int32 where each ends, behind a 0; the texts) of those used, all without DictionaryBuilder. skip: what stands before a "-" is
-    left out, and that."""
+    """Return (int32 where each ends, behind a 0; the texts) of those used, of all without a DictionaryBuilder. skip:
+    leave out the text up to the first "-", and that."""
     cdef size_t count = texts.count if p == NULL else p.used.size // sizeof(uint32_t)
     cdef size_t i, cut
     cdef Text* text
@@ -66,7 +66,7 @@ cdef tuple strings(Texts* texts, DictionaryBuilder* p, size_t skip):
 
 
 cdef inline size_t dash(const uint8_t* text, size_t size) noexcept:
-    """Where the first one stands; a "server-client" has one."""
+    """Find the first "-" of a "server-client"."""
     cdef size_t i
     for i in range(size):
         if text[i] == 45:

@@ -43,7 +43,7 @@ cdef struct ExchangeRow:
 
 
 cdef dict row_columns():
-    """The columns of each kind of row, by what `take_columns` calls these."""
+    """Return the names of the columns of each kind of row, by the keys of `take_columns`."""
     cdef ExchangeRow exchange
     cdef PartRow part
     cdef BatchRow batch
@@ -82,7 +82,7 @@ cdef list hold(Exchange* e, item):
 
 
 cdef inline int64_t microseconds(int64_t ns) noexcept:
-    """Rounded down."""
+    """Convert nanoseconds to microseconds, rounded down."""
     return ns // 1000 if ns >= 0 else -((999 - ns) // 1000)
 
 
@@ -175,7 +175,8 @@ cdef class ExchangeRows(Sink):
         return self.take(&e)
 
     def put_texts(self, item not None, uint64_t clock, bytes header, bytes request, bytes response, list fields=[]):
-        """The same with its texts: JSON; None: there is none. fields: a number or None for each of those asked for."""
+        """Add an exchange whose texts were made elsewhere as JSON; None: there is none. fields: a number or None for
+        each one asked for."""
         cdef Exchange e
         cdef list held = hold(&e, item)
         self.came = clock
@@ -262,7 +263,7 @@ cdef class ExchangeRows(Sink):
         return self.count >= self.rows_limit or <Py_ssize_t>size > self.bytes_limit
 
     cdef int add(self, Exchange* e, uint32_t client, bint parted) except -1:
-        """The numbers of a row, and what hangs on it. client: a number, 0: null."""
+        """Add a row's numbers and the rows that depend on it. client: a number, 0: null."""
         cdef ExchangeRow row
         cdef uint32_t link = self.link(e.link, e.link_size)
         row.ts, row.completed = e.ts, max(e.answered if e.response != NULL else e.ts, self.clock())
@@ -296,7 +297,7 @@ cdef class ExchangeRows(Sink):
         return 0
 
     cdef int put_fields(self, ApiCodecs codecs, Exchange* e) except -1:
-        """The numbers that are asked for; none of an answer in another version than was asked."""
+        """Add the fields asked for; none of a response in another version than the request's."""
         cdef size_t request_body = self.messages.request_body, m = 0
         cdef const uint8_t* response = NULL
         if e.response != NULL:
@@ -306,7 +307,7 @@ cdef class ExchangeRows(Sink):
         return self.fields.put(e.key, e.version, e.request + request_body, e.request_size - request_body, response, m)
 
     cdef bint read_partitions(self, Exchange* e) except -1:
-        """Those of a Fetch or Produce; False where only the slower way can."""
+        """Read the partitions of a Fetch or Produce; False where only the slower way can."""
         cdef PyObject* layout
         cdef size_t request_body = self.messages.request_body
         cdef size_t response_body = self.messages.response_body if e.response != NULL else 0
@@ -321,7 +322,7 @@ cdef class ExchangeRows(Sink):
         )
 
     cdef bint load_partitions(self, Exchange* e) except -1:
-        """Those that the owner finds, of a ShareFetch and where only the slower way can."""
+        """Load the partitions that the owner reads, of a ShareFetch and where only the slower way can; False without any."""
         if not (0 <= e.key <= FETCH or e.key == SHARE_FETCH):
             return False
         found = self.owner.partitions(link_of(e), *values_of(e))
@@ -331,7 +332,7 @@ cdef class ExchangeRows(Sink):
         return True
 
     cdef int note_nameless(self) except -1:
-        """The last row has a topic id whose name nobody knows so far."""
+        """Note that the last row has a topic id whose name is not known so far."""
         cdef int32_t row = <int32_t>self.count - 1
         if out_put(&self.nameless, &row, sizeof(row)):
             raise MemoryError
@@ -350,7 +351,7 @@ cdef class ExchangeRows(Sink):
         return number
 
     cdef uint32_t client(self, const uint8_t* request, int size) except? 0:
-        """0: null."""
+        """Return a client id's number; 0: null."""
         cdef uint32_t number
         if size < 0:
             return 0
@@ -360,7 +361,7 @@ cdef class ExchangeRows(Sink):
         return number
 
     def end_connection(self, str link not None, int64_t round_trip, int64_t retransmissions):
-        """What TCP says of a connection, or of its part since this was called last. round_trip: ns, -1: not known."""
+        """Add TCP's figures of a connection, or of its part since the last call. round_trip: ns, -1: not known."""
         cdef bytes text = link.encode()
         cdef uint32_t number = self.link(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
         sums_end(&self.connections.known[number - 1].sums, round_trip, retransmissions)
@@ -370,12 +371,12 @@ cdef class ExchangeRows(Sink):
     # Where fetches stand, for whoever goes on reading a connection
 
     def kept_positions(self, list links not None):
-        """Where the fetches of connections ("server-client") stand in partitions, as far as was said: bytes of each, for
+        """Return the fetch positions of connections ("server-client"), as far as they were seen: bytes of each, for
         `restore_positions`."""
         return self.partitions.kept_positions(links)
 
     def restore_positions(self, bytes link not None, bytes kept not None):
-        """Go on where the fetches of a connection stood. ValueError: not bytes of `kept_positions`."""
+        """Restore the fetch positions of a connection. ValueError: not bytes of `kept_positions`."""
         self.partitions.restore_positions(link, kept)
 
     # Columns
@@ -412,7 +413,7 @@ cdef class ExchangeRows(Sink):
         return made
 
     cdef dict end(self):
-        """Uses and runs of answers, which have ended: no text is needed any more, nor what is known of connections.
+        """Take the uses and runs of answers, which have ended, and forget all texts and connections.
 
         uses, runs: int64 rows of Use and Run; links, servers, addresses, clients: all texts, by number; server_of, address_of:
         int32, by link; sums: rows of Sums, by link; voices: by link, where something was said.

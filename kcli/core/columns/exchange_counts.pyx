@@ -26,7 +26,7 @@ cdef enum:
 
 
 cpdef int64_t records_in(const uint8_t[::1] data):
-    """How many records a records field has."""
+    """Count the records of a records field."""
     return record_count(&data[0], data.shape[0]) if data.shape[0] else 0
 
 
@@ -84,7 +84,7 @@ cdef class ExchangeCounts(Sink):
         self.until = <uint64_t>-1 if chosen.until is None else max(0, chosen.until)
 
     def next_file(self, int64_t number):
-        """What comes next is of another file."""
+        """Count what comes next as of file `number`."""
         self.values.file = number
 
     def __dealloc__(self):
@@ -128,7 +128,8 @@ cdef class ExchangeCounts(Sink):
         return codecs.request.skip_at(frame + start, n - start) >= 0
 
     cdef bint read_response(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1:
-        """As text: errors are found there, and topic names learnt."""
+        """Read a response as JSON text, where errors are found, and learn its topic names; False where only the slower
+        way can."""
         cdef Py_ssize_t start
         if frame == NULL:
             return True
@@ -138,14 +139,14 @@ cdef class ExchangeCounts(Sink):
         return codecs.answer(frame + start, n - start).json_at(frame + start, n - start, &self.response, &self.lines.context, True) >= 0
 
     cdef bint refuses(self, scan, Out* text) except -1:
-        """Whether something stands in the text whose meaning only the values show."""
+        """Return whether the text holds a pattern whose meaning only the values show."""
         if scan is None or text.size == 0 or scan[4] is None:
             return False
         cdef bytes refused = scan[4]
         return search(text.data, end_of(text), PyBytes_AS_STRING(refused), PyBytes_GET_SIZE(refused)) != NULL
 
     cdef bint passes(self, Exchange* e, int client) except -1:
-        """The filter, errors aside."""
+        """Return whether an exchange passes the filter, errors aside."""
         if e.ts < self.since or e.ts > self.until or not (self.all_apis or self.apis[e.key]):
             return False
         if self.client is None:
@@ -174,9 +175,9 @@ cdef class ExchangeCounts(Sink):
     # What came of it
 
     def take_groups(self):
-        """(key, exchanges, failed, request bytes, response bytes, least us, most us, {bucket: answers}, produces, records of
-        these, fetches, records of these, empty ones, {code: exchanges}, connections) of each group, of the others (key
-        None) first; connections None: not known.
+        """Return each group, that of the others (key None) first, as (key, exchanges, failed, request bytes, response
+        bytes, least us, most us, {bucket: answers}, produces, records of these, fetches, records of these, empty ones,
+        {code: exchanges}, connections); connections None: not known.
 
         A key has a value for each of `by`, two for a partition: API keys, versions, error codes (None: none), intervals since
         1970, files' numbers, and texts; of a topic that is named by its id alone that id's text in a tuple. Code None: those beyond bounds."""
@@ -192,5 +193,5 @@ cdef class ExchangeCounts(Sink):
 
 
 def no_scans(key, version):
-    """No text is looked into."""
+    """Return no scans: no text is searched."""
     return ()

@@ -77,7 +77,7 @@ cdef class ExchangeSummaries(Sink):
     # Words that were made before
 
     cdef object known_words(self, Exchange* e, size_t request_body, size_t response_body):
-        """The owner's words for an exchange; None where there are none."""
+        """Return the owner's words for an exchange, kept by its bodies' bytes; None where there are none."""
         cdef size_t size = e.request_size - request_body + e.response_size - response_body + 5
         cdef bytes bytes_of = None
         if self.lines.names.table.used != self.named:
@@ -104,7 +104,7 @@ cdef class ExchangeSummaries(Sink):
     # Fetch and Produce
 
     cdef object said(self, Exchange* e, size_t request_body, size_t response_body):
-        """The words of a Fetch or Produce that went well; None for any other exchange."""
+        """Return the words of a Fetch or Produce without an error; None for any other exchange."""
         cdef PyObject* layout
         if e.key > FETCH or (e.response == NULL and e.key == FETCH):
             return None
@@ -118,7 +118,7 @@ cdef class ExchangeSummaries(Sink):
 
 
 cdef bytes key_of(Exchange* e, size_t request_body, size_t response_body):
-    """What distinguishes an exchange's bodies from others."""
+    """Return the bytes that identify an exchange's bodies: API key, version, both bodies and whether it was answered."""
     cdef uint32_t n = <uint32_t>(e.request_size - request_body)
     cdef size_t m = e.response_size - response_body
     cdef bytes made = PyBytes_FromStringAndSize(NULL, n + m + 7)

@@ -11,8 +11,8 @@ cdef struct FieldPlace:
 
 
 cdef class Fields:
-    """How one version is read: (selection, (slot, column, whether it is text) of each field) of the request and of the response;
-    None: nothing is asked of that side. Of two fields with one column the last that is there counts."""
+    """Layout of one version: (selection, (slot, column, whether it is text) of each field) of the request and of the
+    response; None: nothing is asked of that side. Of two fields with one column the last that is there counts."""
 
     cdef Selection asks, reports
     cdef FieldPlace places[2][FIELDS]
@@ -44,7 +44,7 @@ cdef class FieldColumns:
         places_free(&self.used)
 
     cdef int put(self, int key, int version, const uint8_t* request, size_t n, const uint8_t* response, size_t m) except -1:
-        """A row. request, response: bodies; response NULL: there is none."""
+        """Add an exchange's row. request, response: bodies; response NULL: there is none."""
         cdef int64_t row[FIELDS]
         cdef int i
         cdef PyObject* layout = self.layouts.of(key, version)
@@ -59,7 +59,7 @@ cdef class FieldColumns:
         return 0
 
     cdef int put_values(self, values) except -1:
-        """A row of an exchange that was read elsewhere: a number, a text or None for each column."""
+        """Add the row of an exchange that was read elsewhere: a number, a text or None for each column."""
         cdef int64_t value
         cdef bytes text
         for each in values:
@@ -73,7 +73,7 @@ cdef class FieldColumns:
         return 0
 
     cdef int fill(self, int64_t* row, Fields layout, Selection side, int number, const uint8_t* body, size_t n) except -1:
-        """What one side says."""
+        """Fill a row with the fields of one side; nothing where the body can't be read."""
         cdef int i
         cdef int64_t* found
         cdef FieldPlace* place
@@ -90,7 +90,7 @@ cdef class FieldColumns:
         return 0
 
     cdef int64_t text(self, const uint8_t* text, size_t size) except -1:
-        """The place of a message's text, of which only what is UTF-8 counts."""
+        """Return the place of a message's text; bytes that are not UTF-8 are replaced."""
         cdef size_t i
         cdef bytes made
         for i in range(size):
@@ -106,7 +106,7 @@ cdef class FieldColumns:
         return place_of(&self.used, number)
 
     cdef tuple take(self):
-        """(rows, their texts); the next ones begin anew."""
+        """Take (rows, their texts), and begin new ones."""
         made = text(&self.rows), strings(&self.texts, &self.used, False)
         places_clear(&self.used)
         if self.texts.count > REMEMBERED:

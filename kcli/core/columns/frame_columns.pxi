@@ -28,7 +28,7 @@ cdef class FrameColumns:
         free(self.found)
 
     cdef int put(self, int64_t row, Exchange* e, Partitions partitions) except -1:
-        """partitions: those of the response, whose records are left out; None: it has none."""
+        """Add an exchange's frames. partitions: those of the response, whose records are left out; None: it has none."""
         cdef FrameRow made
         made.row, made.answered = row, <int64_t>e.answered if e.response != NULL else -1
         if out_put(&self.rows, &made, sizeof(made)) or out_put(&self.request.text, e.request, e.request_size):
@@ -41,7 +41,7 @@ cdef class FrameColumns:
         return 0
 
     cdef int put_response(self, const uint8_t* response, size_t m, size_t count) except -1:
-        """All but the records that were found."""
+        """Add a response without the records that were found, and note these cuts."""
         cdef Cut cut
         cdef size_t i
         cdef int64_t at = 0, place = 0
@@ -56,7 +56,7 @@ cdef class FrameColumns:
         return 0
 
     cdef size_t find_records(self, const uint8_t* response, Partitions partitions) except? 0:
-        """The records of a response, in their order; how many."""
+        """Find the records of a response, in their order, and count them."""
         cdef size_t i, count = 0
         cdef bint sorted_ = True
         cdef Cut* grown
@@ -81,8 +81,8 @@ cdef class FrameColumns:
         return self.request.text.size + self.response.text.size
 
     cdef tuple take(self):
-        """(int64 rows of FrameRow, requests, responses, cuts), each of these as (where each ends, all of them): bytes, cuts
-        as pairs of int64. Views of memory that the next rows take."""
+        """Take (int64 rows of FrameRow, requests, responses, cuts), each of these as (where each ends, all of them):
+        bytes, cuts as pairs of int64. Views of memory that the next rows take."""
         return (
             text(&self.rows), (ends(&self.request.ends), view(&self.request.text)),
             (ends(&self.response.ends), view(&self.response.text)), (ends(&self.cuts.ends), text(&self.cuts.text)),

@@ -72,7 +72,8 @@ cdef class GroupValues:
             out_free(&self.values[i])
 
     cdef int take(self, Exchange* e, int client, Out* errors) except -1:
-        """All but names. client: bytes of the request's client id, below 0: null; errors: int64 codes."""
+        """Take an exchange's values except names. client: bytes of the request's client id, below 0: null; errors:
+        int64 codes."""
         cdef int i
         self.beyond = False
         for i in range(self.count):
@@ -99,7 +100,7 @@ cdef class GroupValues:
         return 0
 
     cdef int take_names(self, tuple scans, Out* request, Out* response) except -1:
-        """What the text of both sides names. scans: as ExchangeCounts' `fields` gives them."""
+        """Take the names in the text of both sides. scans: as ExchangeCounts' `fields` gives them."""
         cdef int i
         for i in range(self.count if self.named else 0):
             if self.by[i] >= BY_TOPIC:
@@ -114,7 +115,7 @@ cdef class GroupValues:
         return 0
 
     cdef int64_t number(self, const void* data, size_t size, int kind) except -1:
-        """Of a text; beyond MOST_TEXTS new ones have none, and the exchange is counted among the others."""
+        """Return a text's number; 0 for a new one beyond MOST_TEXTS, whose exchange is counted among the others."""
         cdef int64_t number = text_find(&self.texts, <const uint8_t*>data, size, kind)
         if not number and self.texts.count >= MOST_TEXTS:
             self.beyond = True
@@ -128,7 +129,7 @@ cdef class GroupValues:
     # What stands in the text
 
     cdef int put_names(self, int i, tuple scans, Out* request, Out* response) except -1:
-        """The topics, their partitions or the groups that both sides name, each once."""
+        """Put the distinct topics, their partitions or the groups that both sides name."""
         cdef int side
         cdef Out* text
         if self.seen.mask > FEW_SEEN:
@@ -147,7 +148,7 @@ cdef class GroupValues:
         return 0
 
     cdef int scan(self, int i, const char* p, const char* end, bytes pattern, int kind, bytes index) except -1:
-        """Every text behind that pattern; with `index` each number behind that, between one text and the next."""
+        """Scan for each text behind the pattern; with `index` for each number behind that, between one text and the next."""
         cdef const char* start
         cdef const char* following
         cdef int64_t number
@@ -180,7 +181,7 @@ cdef class GroupValues:
         return 0
 
     cdef int put_once(self, int i, int64_t number, int64_t index) except -1:
-        """index: -1 for none."""
+        """Put a value unless the exchange has it already. index: a partition's, -1 for none."""
         if map_find(&self.seen, number, index + 1):
             return 0
         if map_put(&self.seen, number, index + 1, 1):
@@ -190,7 +191,7 @@ cdef class GroupValues:
     # What it was, for Python
 
     cdef tuple key_of(self, const int64_t* codes):
-        """A group's key, as `ExchangeCounts.take_groups` says."""
+        """Return a group's key as `ExchangeCounts.take_groups` describes it."""
         cdef int i
         made = []
         for i in range(self.count):
@@ -221,7 +222,7 @@ cdef class GroupValues:
 
 
 cdef inline bint is_zero(const char* p, size_t size) noexcept:
-    """Whether a topic id in base64 is that of no topic."""
+    """Return whether a topic id in base64 is the zero id, which names no topic."""
     cdef size_t i
     for i in range(size):
         if p[i] != 65:       # "A"
@@ -230,7 +231,7 @@ cdef inline bint is_zero(const char* p, size_t size) noexcept:
 
 
 cdef inline size_t dash_at(const char* text, size_t size) noexcept:
-    """Where the server's text ends in "server-client"."""
+    """Find the end of the server's text in "server-client"."""
     cdef size_t i
     for i in range(size):
         if text[i] == 45:

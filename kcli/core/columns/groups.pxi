@@ -100,7 +100,7 @@ cdef class Groups:
         return self.count(0, counted)
 
     cdef size_t number(self, const int64_t* key) except? 0:
-        """A group's; 0 for a new one beyond MOST_GROUPS."""
+        """Return a group's number; 0 for a new one beyond MOST_GROUPS."""
         cdef size_t size = self.width * sizeof(int64_t)
         cdef size_t number = text_find(&self.keys, <const uint8_t*>key, size, 0)
         if number or self.keys.count >= MOST_GROUPS:
@@ -180,7 +180,7 @@ cdef class Groups:
         return 0
 
     cdef dict links_by_group(self):
-        """{group: [connections]}; None where one was beyond the bounds."""
+        """Return {group: [connections]}; None where there were more than the bounds allow."""
         cdef size_t i
         cdef Slot* slot
         cdef Text* text
@@ -196,8 +196,8 @@ cdef class Groups:
         return made
 
     cdef tuple figures(self, size_t number):
-        """(exchanges, failed, request bytes, response bytes, least us, most us, {bucket: answers}, produces, records of
-        these, fetches, records of these, empty ones)"""
+        """Return a group's (exchanges, failed, request bytes, response bytes, least us, most us, {bucket: answers},
+        produces, records of these, fetches, records of these, empty ones)."""
         cdef Group* group
         cdef int i, j
         if number >= self.room:
@@ -211,7 +211,7 @@ cdef class Groups:
         return *sums, group.produces, group.produced, group.fetches, group.fetched, group.empty
 
     cdef dict codes_by_group(self):
-        """{group: {code: exchanges}}; code None stands for those beyond MOST_CODES."""
+        """Return {group: {code: exchanges}}; code None stands for those beyond MOST_CODES."""
         cdef size_t i
         cdef Slot* slot
         made = {}

@@ -39,7 +39,7 @@ cdef struct Column:
 
 
 cdef inline int end(Out* ends, size_t size) except -1:
-    """Where a row's text ends; the first one begins at 0."""
+    """Append the end of a row's text; the first one begins at 0."""
     cdef int32_t at = 0
     if ends.size == 0 and out_put(ends, &at, sizeof(at)):
         raise MemoryError
@@ -62,26 +62,26 @@ cdef inline bint is_in(Out* numbers, size_t first, int64_t number) noexcept:
 
 
 cdef inline bint is_heard(Text* words, int64_t voice, const uint8_t* request, size_t n, const uint8_t* response, size_t m) noexcept:
-    """Whether those words after that voice are the same."""
+    """Return whether a text holds these words, heard after that voice."""
     if words.kind != <int>voice or words.size != n + m:
         return False
     return memcmp(words.data, request, n) == 0 and memcmp(words.data + n, response, m) == 0
 
 
 cdef inline bytes ends(Out* out):
-    """All of them; one 0 without a row."""
+    """Take all ends; one 0 without a row."""
     return text(out) or bytes(sizeof(int32_t))
 
 
 cdef inline bytes text(Out* out):
-    """All of it, which is empty then."""
+    """Take all bytes of a buffer, which is empty then."""
     made = PyBytes_FromStringAndSize(out.data, out.size)
     out.size = 0
     return made
 
 
 cdef inline object view(Out* out):
-    """The same where it lies."""
+    """Take all bytes of a buffer as a view of its memory, and begin it anew."""
     made = PyMemoryView_FromMemory(out.data, out.size, PyBUF_READ) if out.size else b""
     out.size = 0
     return made

@@ -28,7 +28,7 @@ cdef class MessageColumns:
         out_free(&self.error_ends)
 
     cdef bint put(self, ApiCodecs codecs, Exchange* e) except -1:
-        """Both sides of an exchange; False, and nothing, where only the slower way can."""
+        """Add both sides of an exchange; add nothing and return False where only the slower way can."""
         cdef int i
         for i in range(3):
             self.start[i] = self.columns[i].text.size
@@ -45,7 +45,7 @@ cdef class MessageColumns:
         return not self.bodies or codecs.request.json_at(frame + start, n - start, &self.columns[REQUEST].text, &self.lines.context, True) >= 0
 
     cdef Py_ssize_t put_header(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -2:
-        """Bytes of the header; -1: only the slower way can."""
+        """Add a request's header, and return its size in bytes; -1: only the slower way can."""
         cdef Out* header = &self.columns[HEADER].text
         cdef Py_ssize_t start = codecs.request_header.json_at(frame, n, header, NULL, False)
         if start < 0:
@@ -71,7 +71,7 @@ cdef class MessageColumns:
         return codecs.answer(frame, n - start).json_at(frame, n - start, out, &self.lines.context, True) >= 0
 
     cdef int put_texts(self, bytes header, bytes request, bytes response) except -1:
-        """Texts that were made elsewhere, in place of an exchange's; None: there is none."""
+        """Add texts that were made elsewhere, in place of an exchange's; None: there is none."""
         cdef int i
         cdef bytes text
         for i, text in enumerate((header if self.headed else None, request if self.bodies else None, response if self.bodies else None)):
@@ -81,7 +81,7 @@ cdef class MessageColumns:
         return self.note_errors()
 
     cdef int note_errors(self) except -1:
-        """The codes in the last response, each once."""
+        """Note the distinct error codes in the last response."""
         cdef size_t first = self.errors.size // sizeof(int64_t)
         cdef const char* p = self.columns[RESPONSE].text.data + self.start[RESPONSE]
         cdef int64_t code
@@ -93,16 +93,16 @@ cdef class MessageColumns:
         return 0
 
     cdef bint has_errors(self) noexcept:
-        """Whether `note_errors` found one in the last response, whose row has not ended."""
+        """Return whether `note_errors` found one in the last response, whose row has not ended."""
         cdef size_t before = self.error_ends.size // sizeof(int32_t)
         return <int64_t>(self.errors.size // sizeof(int64_t)) > ((<int32_t*>self.error_ends.data)[before - 1] if before else 0)
 
     cdef void drop_texts(self) noexcept:
-        """The last exchange has none."""
+        """Drop the texts of the last exchange."""
         self.columns[REQUEST].text.size, self.columns[RESPONSE].text.size = self.start[REQUEST], self.start[RESPONSE]
 
     cdef void drop_row(self) noexcept:
-        """The last exchange has no row."""
+        """Drop the row of the last exchange."""
         cdef int i
         for i in range(3):
             self.columns[i].text.size = self.start[i]
@@ -114,11 +114,11 @@ cdef class MessageColumns:
         return end(&self.error_ends, self.errors.size // sizeof(int64_t))
 
     cdef size_t size(self) noexcept:
-        """Bytes of the messages."""
+        """Return the bytes of the messages."""
         return self.columns[REQUEST].text.size + self.columns[RESPONSE].text.size
 
     cdef dict take(self):
-        """header, request, response and errors, as `ExchangeRows.take_columns` says."""
+        """Take header, request, response and errors, as `ExchangeRows.take_columns` describes them."""
         made = {"errors": (ends(&self.error_ends), text(&self.errors))}
         for name, column in ("header", HEADER), ("request", REQUEST), ("response", RESPONSE):
             made[name] = ends(&self.columns[column].ends), view(&self.columns[column].text)

@@ -36,7 +36,7 @@ cdef struct EndpointRow:
 
 
 cdef class Layout:
-    """How one version is read: (selection, columns of a partition's slots, whether its records stand behind them, whether
+    """Layout of one version: (selection, columns of a partition's slots, whether its records stand behind them, whether
     topics go by ids) of the request and of the response, as `kcli.pipeline.rows.projections` has them."""
 
     cdef Selection asks, reports

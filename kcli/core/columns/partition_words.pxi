@@ -42,8 +42,8 @@ cdef class PartitionWords:
 
     cdef object of(self, tuple layout, bint fetch, const uint8_t* request, size_t n, const uint8_t* base, const uint8_t* response,
                    size_t m):
-        """The words; None where an error or anything unusual is. base: the response's frame, NULL without one; response: its
-        body."""
+        """Return the words for a Fetch or Produce; None for one with an error or anything unusual. base: the response's
+        frame, NULL without one; response: its body."""
         cdef Selection asks = layout[0], reports = layout[1]
         cdef bint good
         self.words.size = 0
@@ -143,7 +143,7 @@ cdef class PartitionWords:
         return self.put(b", ")
 
     cdef bint places(self, tuple layout, const uint8_t* base, size_t width) except -1:
-        """"orders[0, 1], refunds[3]", or names and a count where there are many; False where that takes the slower way."""
+        """Put "orders[0, 1], refunds[3]", or names and a count where there are many; False where only the slower way can."""
         cdef Selection asks = layout[0]
         cdef bint by_ids = layout[2]
         cdef TopicRow* topics = <TopicRow*>asks.levels[TOPICS].rows.data
@@ -173,7 +173,7 @@ cdef class PartitionWords:
         return True
 
     cdef bint put_topic(self, const uint8_t* text, int64_t size, bint by_id) except -1:
-        """A topic's name; False for one that is not known, or is not plain."""
+        """Put a topic's name; False for one that is not known, or not plain."""
         cdef int64_t i
         cdef Name* known
         if by_id and memcmp(text, PyBytes_AS_STRING(METADATA_ID), 16) == 0:
@@ -199,7 +199,7 @@ cdef class PartitionWords:
         return 0
 
     cdef int put_more(self, size_t count) except -1:
-        """What a list has beyond those shown."""
+        """Put the number of entries beyond those a list shows."""
         if count > LISTED:
             self.put(b" and ")
             self.put_plain(count - LISTED)
@@ -207,7 +207,7 @@ cdef class PartitionWords:
         return 0
 
     cdef int put_counted(self, int64_t number, bytes one) except -1:
-        """"1 record", "2,000 records"."""
+        """Put a number with its unit: "1 record", "2,000 records"."""
         self.put_count(number, one)
         return 0 if number == 1 else self.put(b"s")
 

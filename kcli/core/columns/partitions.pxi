@@ -12,7 +12,7 @@ cdef extern from "interner.h" nogil:
 
 
 cdef inline uint64_t text_hash(Texts* texts, uint32_t number) noexcept:
-    """A text's hash, which it keeps when numbers begin anew."""
+    """Return a text's hash, which it keeps when numbers begin anew."""
     return (<HashedText*>&texts.texts[number - 1]).hash
 
 
@@ -60,12 +60,12 @@ cdef struct KeptPosition:
 
 
 cdef inline uint64_t partition_key(uint64_t topic, int64_t index) noexcept:
-    """topic: the hash of its id, or of its name where it has none."""
+    """Compute a partition's key. topic: the hash of its id, or of its name where it has none."""
     return topic * 0x9e3779b97f4a7c15ULL + <uint64_t>index
 
 
 def position_key(bytes topic not None, bint is_id, int64_t index):
-    """The key of a partition among kept positions."""
+    """Return the key of a partition among kept positions."""
     cdef const uint8_t* text = <const uint8_t*>PyBytes_AS_STRING(topic)
     return <int64_t>partition_key(hash_text(text, PyBytes_GET_SIZE(topic), ID if is_id else NAME), index)
 
@@ -85,7 +85,7 @@ cdef struct BatchRow:
 
 
 cdef inline uint64_t link_hash(bytes link) except? 0:
-    """The hash of a connection's text, as `Connections` has it."""
+    """Return the hash of a connection's text, as `Connections` has it."""
     return hash_text(<const uint8_t*>PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link), 0)
 
 
@@ -118,7 +118,8 @@ cdef class Partitions:
         out_free(&self.stands)
 
     cdef bint read(self, Layout layout, const uint8_t* request, size_t n, const uint8_t* response, size_t m, bint adds) except -1:
-        """An exchange's bodies; False where only the slower way can. adds: partitions of the response that nobody asked for."""
+        """Read an exchange's bodies; False where only the slower way can. adds: take partitions of the response that
+        nobody asked for."""
         cdef int64_t* row
         self.begin()
         if layout.asks.select_at(request, request, request + n) < 0:
@@ -139,7 +140,7 @@ cdef class Partitions:
         return self.topics(layout, layout.reports, response, 1, adds)
 
     cdef void begin(self) noexcept:
-        """Another exchange's are to come."""
+        """Begin another exchange, without partitions."""
         self.count = self.indexed = self.cursor = 0
         if self.seen.mask > FEW * FEW:
             map_free(&self.seen)
@@ -173,7 +174,7 @@ cdef class Partitions:
         return 0
 
     cdef Part* new_part(self) except NULL:
-        """A partition of which nothing is known."""
+        """Add a partition without values."""
         cdef Part* grown
         cdef Part* part
         cdef int i
@@ -190,7 +191,7 @@ cdef class Partitions:
         return part
 
     cdef bint topics(self, Layout layout, Selection body, const uint8_t* base, int side, bint adds) except -1:
-        """What one side says of its partitions."""
+        """Read one side's partitions; False where only the slower way can."""
         cdef Level* topics = &body.levels[TOPICS]
         cdef const char* row = body.levels[PARTITIONS].rows.data
         cdef TopicRow* topic
@@ -209,7 +210,7 @@ cdef class Partitions:
         return True
 
     cdef int number(self, const uint8_t* text, int64_t size, int kind, uint32_t* name, uint32_t* id) except -1:
-        """The numbers of a topic's name and id, 0 for what is not known."""
+        """Number a topic's name and id; a name stays 0 where it is not known."""
         cdef Name* known
         if kind == ID:
             id[0] = text_number(&self.texts, text, 16, ID)
@@ -228,7 +229,7 @@ cdef class Partitions:
 
     cdef bint place(self, uint32_t name, uint32_t id, Layout layout, const int64_t* row, const uint8_t* base, int side,
                     bint adds) except -1:
-        """What one side says of a partition. False: it says so twice."""
+        """Read one side's row of a partition; False where it comes twice."""
         cdef Part* part = NULL
         cdef int i
         if side and self.cursor < self.count:
@@ -272,7 +273,7 @@ cdef class Partitions:
         return &self.parts[i - 1] if i else NULL
 
     cdef bint is_fine(self) noexcept:
-        """No side says of an error."""
+        """Return whether neither the response nor one of its partitions has an error."""
         cdef size_t i
         for i in range(self.count):
             if self.parts[i].reported and self.parts[i].columns[ERROR]:
@@ -282,7 +283,7 @@ cdef class Partitions:
     # Rows
 
     cdef int put_rows(self, int64_t row, bint fetch, uint64_t link) except -1:
-        """link: the hash of the connection's text."""
+        """Add a row for each partition. link: the hash of the connection's text."""
         cdef size_t i
         cdef Position* position
         cdef Part* part
@@ -307,7 +308,7 @@ cdef class Partitions:
         return 0
 
     cdef Position* position(self, uint64_t link, Part* part) except NULL:
-        """Where the fetches of a connection stand, after this one."""
+        """Update a connection's fetch position in a partition, and return it."""
         cdef Position made
         cdef Position* found
         cdef int64_t* c = part.columns
@@ -337,7 +338,7 @@ cdef class Partitions:
         return at
 
     cdef list kept_positions(self, list links):
-        """Where the fetches of these connections ("server-client") stand: rows of KeptPosition of each."""
+        """Return the fetch positions of these connections ("server-client"): rows of KeptPosition of each."""
         cdef Map wanted
         cdef size_t i
         cdef uint64_t number
@@ -360,7 +361,7 @@ cdef class Partitions:
         return [bytes(each) for each in made]
 
     cdef int restore_positions(self, bytes link, bytes kept) except -1:
-        """Go on where the fetches of a connection stood. ValueError: not rows of KeptPosition."""
+        """Restore the fetch positions of a connection. ValueError: not rows of KeptPosition."""
         cdef KeptPosition row
         cdef size_t i
         if PyBytes_GET_SIZE(kept) % sizeof(row):
@@ -371,7 +372,7 @@ cdef class Partitions:
         return 0
 
     cdef int put_batch_rows(self, int64_t row) except -1:
-        """Of a ShareFetch: its batches alone."""
+        """Add the batches of a ShareFetch, without rows of partitions."""
         cdef size_t i
         cdef PartRow made
         for i in range(self.count):
@@ -380,7 +381,7 @@ cdef class Partitions:
         return 0
 
     cdef int put_batches(self, Part* part, PartRow* reported, int64_t row, int api, int64_t* c) except -1:
-        """A row for each batch; their number, the first one's size and the last offset are noted in `reported`."""
+        """Add a row for each batch; note their number, the first one's size and the last offset in `reported`."""
         cdef Batch b
         cdef const uint8_t* p = part.records
         cdef const uint8_t* end = p + reported.size
@@ -411,7 +412,7 @@ cdef class Partitions:
         return 0
 
     cdef uint32_t endpoint(self, int64_t node) except? 0:
-        """The number of "host:port" as the response has it for a node (KIP-951); 0: it has not."""
+        """Return the number of a node's "host:port" in the response (KIP-951); 0: it has none."""
         cdef const EndpointRow* at
         cdef const char* host
         cdef int64_t i
@@ -433,20 +434,20 @@ cdef class Partitions:
         return number
 
     cdef size_t size(self) noexcept:
-        """Bytes of the rows."""
+        """Return the bytes of the rows."""
         return self.fetched.size + self.produced.size + self.batches.size
 
     cdef dict take(self):
-        """The rows of each kind, where they lie."""
+        """Take the rows of each kind as views of their memory."""
         return {"fetched": view(&self.fetched), "produced": view(&self.produced), "batches": view(&self.batches)}
 
     cdef list topic_texts(self, list known):
-        """(kind, bytes) of all topics by number from 1 on, behind those known already."""
+        """Append (kind, bytes) of all topics by number from 1 on, behind those known already."""
         cdef size_t i
         for i in range(len(known), self.texts.count):
             known.append((self.texts.texts[i].kind, (<const char*>self.texts.texts[i].data)[: self.texts.texts[i].size]))
         return known
 
     cdef void forget(self) noexcept:
-        """No text is needed any more."""
+        """Forget all texts."""
         texts_free(&self.texts)

@@ -73,7 +73,7 @@ cdef class RecordExchanges(Sink):
         return e.response == NULL or self.lines.put_response(<ApiCodecs>codecs, e.response, e.response_size)
 
     cdef int holds(self, tuple layout, Exchange* e) except -2:
-        """Whether an exchange holds records that are wanted; -1: only the slower way can tell."""
+        """Return whether an exchange holds records that are wanted; -1: only the slower way can tell."""
         cdef Selection body = <Selection>layout[1]
         cdef const uint8_t* frame = e.response if layout[2] else e.request
         cdef size_t size = e.response_size if layout[2] else e.request_size, at
@@ -97,7 +97,7 @@ cdef class RecordExchanges(Sink):
         return 0
 
     cdef bint wants(self, const uint8_t* text, int64_t size, bint by_id) except -1:
-        """Whether records of a topic are wanted."""
+        """Return whether records of a topic are wanted."""
         cdef Name* name
         if not by_id:
             return size > 0 and self.asked(text[:size], False)
@@ -107,7 +107,7 @@ cdef class RecordExchanges(Sink):
         return not is_metadata(text) or self.asked(METADATA_LOG, False)
 
     cdef bint asked(self, bytes name, bint quoted) except -1:
-        """What the owner says of a name, asked once."""
+        """Ask the owner whether it wants a name; each name is asked for once."""
         key = name, quoted
         found = self.known.get(key)
         if found is None:
@@ -118,7 +118,7 @@ cdef class RecordExchanges(Sink):
 
 
 cdef bint any_records(PartitionRow* row, int64_t count, int64_t partition) noexcept:
-    """Whether a partition of that number has records; -1: any."""
+    """Return whether the partition of that number has records; -1: any partition."""
     cdef int64_t i
     for i in range(count):
         if row[i].size > 0 and (partition < 0 or row[i].index == partition):
@@ -127,7 +127,7 @@ cdef bint any_records(PartitionRow* row, int64_t count, int64_t partition) noexc
 
 
 cdef bint is_metadata(const uint8_t* id) noexcept:
-    """Whether a topic's id is that of the metadata log: 1."""
+    """Return whether a topic's id is that of the metadata log: 1."""
     cdef int i
     for i in range(15):
         if id[i]:

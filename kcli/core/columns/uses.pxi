@@ -18,7 +18,7 @@ cdef class Uses:
         map_free(&self.known)
 
     cdef int count(self, uint32_t link, uint32_t client, int64_t voice, int key, int version) except -1:
-        """A request more. link, client: numbers, client 0: null."""
+        """Count a request. link, client: numbers, client 0: null."""
         cdef Use made
         cdef uint64_t a = <uint64_t>link << 32 | client
         cdef uint64_t b = <uint64_t>voice << 32 | <uint64_t><uint16_t>key << 16 | <uint16_t>version
@@ -36,6 +36,6 @@ cdef class Uses:
         return self.rows.size // sizeof(Use)
 
     cdef bytes take(self):
-        """The rows; the next ones begin anew."""
+        """Take the rows, and begin new ones."""
         map_free(&self.known)
         return text(&self.rows)

@@ -25,7 +25,7 @@ cdef class Voices:
         out_free(&self.scratch)
 
     cdef int64_t next(self, int64_t voice, Exchange* e) except? -1:
-        """The voice that these words lead to: mostly the same words after the same voice were heard before."""
+        """Return the voice after these words; usually they were heard after the same voice before."""
         cdef uint32_t* last = &self.last[(e.request_size * 7 + e.response_size + <uint64_t>voice) % HEARD_LAST]
         cdef uint32_t number
         cdef size_t n = e.request_size - 8, m = e.response_size - 4 if e.response != NULL else 0

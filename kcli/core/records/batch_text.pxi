@@ -2,7 +2,7 @@
 
 
 cdef tuple problem_text(Problem* problem, int64_t start, bint inside):
-    """(path, bytes from the start of the buffer, reason); `inside`: the figure is of decompressed bytes."""
+    """Describe a problem: (path, bytes from the start of the buffer, reason). inside: the position is in decompressed bytes."""
     suffix, reason = REASONS[problem.code]
     path = "records" if suffix is None else f"records[{problem.record}]{suffix}"
     reason = reason.format(says=problem.says, here=problem.here)
@@ -30,7 +30,7 @@ cdef int extra_members(void* self, Out* out, const uint8_t* key, int64_t key_siz
 
 
 cdef int is_secret(void* self, const uint8_t* value, int64_t size) noexcept with gil:
-    """Whether a value is left out; also where that could not be told."""
+    """Return whether a value is hidden; also where its check failed."""
     writer = <BatchText> self
     try:
         return bool(writer.secret(view_of(value, size)))
@@ -82,27 +82,27 @@ cdef class BatchText:
         out_free(&self.out)
 
     def take(self):
-        """The text so far, as bytes; the buffer is empty then."""
+        """Take the text so far as bytes; the buffer is empty then."""
         text = PyBytes_FromStringAndSize(self.out.data, self.out.size)
         self.out.size = 0
         return text
 
     def text(self):
-        """The text so far, as a memoryview that is good until the next `write` or `clear`."""
+        """Return the text so far as a memoryview, valid until the next `write` or `clear`."""
         return view_of(<const uint8_t*> self.out.data, self.out.size) if self.out.size else memoryview(b"")
 
     def clear(self):
         self.out.size = 0
 
     def take_findings(self):
-        """(batches, records, wrong checksums, problems) since the last call."""
+        """Take (batches, records, wrong checksums, problems) since the last call."""
         found = self.batches, self.records, self.wrong_checksums, self.problems
         self.batches = self.records = self.wrong_checksums = 0
         self.problems = []
         return found
 
     def append(self, bytes text, bint lines=False):
-        """Another row among the batches: an event, as JSON text."""
+        """Append another row among the batches: an event, as JSON text."""
         if self.out.size and not lines:
             text = b"," + text
         if lines:
@@ -175,7 +175,7 @@ cdef class BatchText:
         return code
 
     cdef int records_row(self, Batch* b, int64_t position) noexcept nogil:
-        """`records` of a batch of magic 2, and what else an exact encode needs."""
+        """Write `records` of a batch of magic 2, and the other values that an exact encode needs."""
         cdef int odd = 0, codec = b.attributes & KB_CODEC
         cdef int code = out_put(&self.out, <const char*> b',"records":[', 12)
         if code == KC_OK and b.count != 0:
@@ -190,7 +190,7 @@ cdef class BatchText:
         return code
 
     cdef bint hides(self, const uint8_t* data, size_t size) noexcept nogil:
-        """Whether bytes of the batch at hand are left out: something of it was, or may have to be where not all was read."""
+        """Return whether bytes of the current batch are hidden: something in it is secret, or may be where not all was read."""
         return self.guard.hidden > 0 or (self.failed and self.guarded is not NULL and self.suspects(data, size))
 
     cdef bint suspects(self, const uint8_t* data, size_t size) noexcept with gil:
@@ -223,7 +223,7 @@ cdef class BatchText:
         return code
 
     cdef object expand(self, Batch* b, int64_t position):
-        """The payload decompressed; None with the problem noted, or after any other exception (in self.raised)."""
+        """Decompress a payload; None with the problem noted, or after any other exception (in self.raised)."""
         try:
             return self.decompress(b.attributes & KB_CODEC, view_of(b.payload, b.payload_size), b.magic)
         except InputError as error:

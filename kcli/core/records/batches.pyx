@@ -54,7 +54,7 @@ def whole(data, Py_ssize_t start, Py_ssize_t size, Py_ssize_t limit=-1):
 
 
 def find(data, Py_ssize_t start, Py_ssize_t stop):
-    """Position of the next entry in data[start:stop] whose checksum is right, -1 for none. The work is bounded."""
+    """Find the next entry in data[start:stop] whose checksum is right: its position, -1 for none. The work is bounded."""
     cdef Py_buffer view
     cdef ptrdiff_t at
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -65,7 +65,7 @@ def find(data, Py_ssize_t start, Py_ssize_t stop):
 
 
 def sound(data, Py_ssize_t start, Py_ssize_t stop):
-    """(is there a sensible entry at start, and is its checksum right as well)"""
+    """Check the entry at start: (is it a sensible one, and is its checksum right as well)."""
     cdef Py_buffer view
     cdef Batch b
     cdef bint plausible, good = False
@@ -79,7 +79,7 @@ def sound(data, Py_ssize_t start, Py_ssize_t stop):
 
 
 def frames(data, Py_ssize_t start=0, bint check=True):
-    """The headers of the whole entries at data[start:], a tuple for each, and where and at what the walk stopped.
+    """Read the headers of the whole entries at data[start:]: (a tuple for each, the code that ended the walk, its position).
 
     A tuple: (position, size, magic, attributes, base offset, last offset, leader epoch, crc, crc valid or None, base
     timestamp, max timestamp, producer id, producer epoch, base sequence, count, payload start, payload size or -1, key start, key

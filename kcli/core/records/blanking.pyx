@@ -53,7 +53,7 @@ cdef inline bint fill_span(uint8_t** at, uint8_t* end) noexcept:
 
 
 cdef inline bint zigzag(uint8_t** at, uint8_t* end, int most, int64_t* value) noexcept:
-    """A signed varint. False: it is cut, or longer than `most` bytes."""
+    """Read a signed varint. False: it is cut, or longer than `most` bytes."""
     cdef uint64_t raw = 0
     cdef int i
     cdef uint8_t byte

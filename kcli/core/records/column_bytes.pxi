@@ -2,7 +2,7 @@
 
 
 def gather(data, extra, places, sizes):
-    """The bytes at `places` (int64, -1: null; from len(data) on they are in `extra`) one after another.
+    """Gather the bytes at `places` (int64, -1: null; from len(data) on they are in `extra`) one after another.
 
     Returns (int32 offsets, values, validity bitmap, nulls): the buffers of an Arrow binary array. OverflowError from
     2 GiB of values on.
@@ -56,7 +56,7 @@ def gather(data, extra, places, sizes):
 
 
 def header_places(data, extra, headers_at, header_count):
-    """Where the headers are: (int32 list offsets, key places int64, key sizes int32, value places int64, value sizes int32),
+    """Find the headers: (int32 list offsets, key places int64, key sizes int32, value places int64, value sizes int32),
     for `gather`."""
     cdef Py_buffer d, e, at, n
     cdef Py_ssize_t i, count

@@ -15,7 +15,7 @@ kc_crc_setup(3)
 
 
 def crc32(data, uint32_t value=0):
-    """CRC-32 of a buffer; `value`: the checksum of what came before it."""
+    """Compute the CRC-32 of a buffer; `value`: the checksum of what came before it."""
     cdef Py_buffer view
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
@@ -27,7 +27,7 @@ def crc32(data, uint32_t value=0):
 
 
 def crc32c(data, uint32_t value=0):
-    """CRC-32C of a buffer; `value`: the checksum of what came before it."""
+    """Compute the CRC-32C of a buffer; `value`: the checksum of what came before it."""
     cdef Py_buffer view
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:

@@ -65,7 +65,7 @@ cdef class Converter:
         return self.out.size
 
     def text(self):
-        """What was converted since the last `clear`: a memoryview, good until the next call."""
+        """Return the batches converted since the last `clear`: a memoryview, valid until the next call."""
         return PyMemoryView_FromMemory(self.out.data, self.out.size, PyBUF_READ) if self.out.size else memoryview(b"")
 
     def take(self):
@@ -210,7 +210,8 @@ cdef class Converter:
 
 
 def chunk_end(data, Py_ssize_t start, Py_ssize_t size, Py_ssize_t chunk):
-    """(what stopped it, end): whole entries of data[start:size] that together have at most `chunk` bytes, one at least.
+    """Find the end of whole entries in data[start:size] with at most `chunk` bytes together, one at least: (what
+    stopped it, end).
 
     What stopped it: DONE when the chunk is full, else as `kcli.core.records.batches.whole`, at `end`.
     """
@@ -232,7 +233,8 @@ def chunk_end(data, Py_ssize_t start, Py_ssize_t size, Py_ssize_t chunk):
 
 
 def find_offset(data, Py_ssize_t start, Py_ssize_t size, int64_t offset):
-    """(found, position): the first entry of data[start:size] whose last offset is at or above `offset`, else where the walk ended."""
+    """Find the first entry of data[start:size] whose last offset is at or above `offset`: (found, its position or where
+    the walk ended)."""
     cdef Py_buffer view
     cdef Batch b
     cdef Py_ssize_t at = start

@@ -2,7 +2,7 @@
 
 
 cdef int message_row(BatchText writer, Batch* b, int64_t position, bint full, bint valid) noexcept nogil:
-    """A message of magic 0 or 1, with what it wraps."""
+    """Write a message of magic 0 or 1, with the messages that it wraps."""
     cdef Problem problem
     if b.attributes & KB_CODEC:
         return wrapper_row(writer, b, position, full, valid)
@@ -58,7 +58,7 @@ cdef int put_inner(BatchText writer, Batch* b, MessageSet messages) noexcept nog
 
 
 cdef int put_entry(BatchText writer, Batch* b) noexcept nogil:
-    """What an encoder would not make again of a message: its compressed value, or all of it where its form is unusual."""
+    """Write the part of a message that an encoder would not make again: its compressed value, or all of an unusual one."""
     cdef bint wrapper = (b.attributes & KB_CODEC) != 0
     if not writer.payloads:
         return KC_OK

@@ -87,7 +87,7 @@ cdef class Columns:
         out_free(&self.extra_bytes)
 
     def column(self, name):
-        """A column by name (WIDE: int64, NARROW: int32), as a view of its bytes."""
+        """Return a column by name (WIDE: int64, NARROW: int32), as a view of its bytes."""
         cdef Column made = Column()
         made.owner = self
         if name in WIDE:
@@ -98,7 +98,7 @@ cdef class Columns:
 
     @property
     def extra(self):
-        """What was decompressed: places from the length of the scanned buffer on."""
+        """Decompressed payloads: places count on from the length of the scanned buffer."""
         return PyBytes_FromStringAndSize(self.extra_bytes.data, self.extra_bytes.size)
 
     cdef int grow(self, Py_ssize_t rows) noexcept nogil:
@@ -191,7 +191,7 @@ cdef class Columns:
         return KC_OK
 
     cdef int packed(self, Batch* b, int64_t position, Py_ssize_t size) noexcept with gil:
-        """A compressed batch or wrapper; what it holds goes into `extra`."""
+        """Decompress a batch or wrapper into `extra`, and scan the records there."""
         cdef Py_buffer view
         cdef int64_t shift = size + <int64_t> self.extra_bytes.size
         cdef int code
@@ -239,7 +239,7 @@ cdef class Columns:
 
 
 def checksums(data, Py_ssize_t start=0):
-    """A sweep over checksums alone: (entries, wrong ones, where the entries end)."""
+    """Sweep over checksums alone: (entries, wrong ones, where the entries end)."""
     cdef Py_buffer view
     cdef Batch b
     cdef Py_ssize_t entries = 0, wrong = 0

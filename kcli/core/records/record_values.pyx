@@ -38,7 +38,7 @@ cdef tuple headers_of(Record* r):
 
 
 def read_records(data, int32_t count, int64_t base_offset, int64_t base_timestamp, bint append_time):
-    """The records of a batch of magic 2 from its (decompressed) records bytes.
+    """Read the records of a batch of magic 2 from its (decompressed) records bytes.
 
     append_time: `base_timestamp` is the timestamp of all. Returns (tuples, problem): problem None, or (code, record,
     position, says, here) with a code of `kcli.core.records.batches.REASONS`; the tuples are then those before it.
@@ -82,7 +82,7 @@ def read_records(data, int32_t count, int64_t base_offset, int64_t base_timestam
 
 
 def walk_records(data, int32_t count):
-    """The records of a batch of magic 2, looked at and not made: (problem, offsets, times).
+    """Walk the records of a batch of magic 2 without making values: (problem, offsets, times).
 
     problem: as read_records. offsets: (whether each offset delta is one more than that before it, from 0 on; the largest).
     times: the least and the largest timestamp delta. (True, -1) and (0, 0) without a record.
@@ -125,7 +125,7 @@ def walk_records(data, int32_t count):
 
 
 def read_messages(data, int magic, int attributes, int64_t offset, int64_t timestamp):
-    """The messages in the decompressed value of a wrapper of magic 0 or 1, as record tuples, offsets absolute.
+    """Read the messages in the decompressed value of a wrapper of magic 0 or 1, as record tuples, offsets absolute.
 
     offset, timestamp, attributes: the wrapper's. Returns (tuples, problem) as read_records.
     """
@@ -181,7 +181,8 @@ cdef int64_t headers_room(headers) except -1:
 
 
 def write_records(records, int64_t base_offset, int64_t base_timestamp):
-    """The records bytes of a batch of magic 2: tuples (offset, timestamp, key, value, headers), header keys as bytes."""
+    """Write the records bytes of a batch of magic 2 from tuples (offset, timestamp, key, value, headers), header keys
+    as bytes. OverflowError: an offset too far from the base offset, or a record above 2 GiB."""
     cdef Out out
     cdef uint8_t* p
     cdef uint8_t* start
@@ -232,7 +233,7 @@ cdef extern from "string.h" nogil:
 def write_header(int64_t base_offset, int32_t leader_epoch, int magic, int attributes, int32_t last_offset_delta,
                  int64_t base_timestamp, int64_t max_timestamp, int64_t producer_id, int16_t producer_epoch,
                  int32_t base_sequence, int32_t count, payload, crc=None):
-    """A whole batch of magic 2: its header and `payload`. crc None: the right one."""
+    """Write a whole batch of magic 2: its header and `payload`. crc None: the right one."""
     cdef Py_buffer view
     cdef uint8_t* p
     PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
@@ -261,7 +262,7 @@ def write_header(int64_t base_offset, int32_t leader_epoch, int magic, int attri
 
 
 def write_message(int64_t offset, int magic, int attributes, int64_t timestamp, bytes key, bytes value, crc=None):
-    """A message of magic 0 or 1. crc None: the right one."""
+    """Write a message of magic 0 or 1. crc None: the right one. OverflowError: above 2 GiB."""
     cdef Py_ssize_t keys = 0 if key is None else len(key), values = 0 if value is None else len(value)
     cdef Py_ssize_t size = (KB_MESSAGE_1 if magic == 1 else KB_MESSAGE_0) + keys + values
     cdef uint8_t* p

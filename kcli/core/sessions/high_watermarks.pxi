@@ -33,7 +33,7 @@ cdef class HighWatermarks:
         return None if mark < 0 else mark
 
     def learn_all(self, str server, list reported not None, bint ids, int64_t owner, int64_t when):
-        """What an answer says of partitions that have no error."""
+        """Learn the high watermarks of an answer's partitions that have no error."""
         cdef uint32_t number = self.kernel.server(server)
         cdef uint64_t partition
         for key, news in reported:
@@ -42,7 +42,8 @@ cdef class HighWatermarks:
                 self.learn_c(number, partition, news[1], when)
 
     cdef bint is_shared(self, uint32_t topic, int64_t owner) except -1:
-        """Whether another session than `owner` has named the topic: only then does it matter who has learnt what."""
+        """Note the session that names a topic, and return whether another one has too: only then does it matter who
+        learnt what."""
         cdef size_t room
         cdef int64_t* grown
         if topic >= self.owner_room:
@@ -59,7 +60,7 @@ cdef class HighWatermarks:
         return self.owners[topic] == SHARED
 
     cdef size_t place(self, uint32_t server, uint64_t key) except 0:
-        """Of a partition's marks, from 1 on."""
+        """Return the place of a partition's marks, from 1 on."""
         cdef uint64_t found = map_find(&self.by_number, key, server)
         if found:
             return found

@@ -31,7 +31,7 @@ cdef class Kernel(Openings):
     # Sessions
 
     def adopt(self, Counts session not None, bint topic_ids):
-        """Before its first partition: this session may be attached later."""
+        """Attach a session to the kernel before its first partition."""
         session.kernel = self
         session.topic_ids_ = topic_ids
 
@@ -87,7 +87,7 @@ cdef class Kernel(Openings):
         return True
 
     def offer(self, str connection, int version, uint64_t ns, const uint8_t[::1] request not None, answered, const uint8_t[::1] response):
-        """A Fetch exchange that came another way; whether it was taken."""
+        """Take a Fetch exchange that came another way; return whether it was taken."""
         cdef Exchange e
         cdef bytes link
         if answered is None or response is None or not request.shape[0] or response.shape[0] == 0:
@@ -109,7 +109,7 @@ cdef class Kernel(Openings):
         return session
 
     cdef Counts due(self, Exchange* e, Found* found):
-        """The session of a request, if the request's epoch is the one that is due in it; else None."""
+        """Find the session of a request whose epoch is the one due in it; else None."""
         cdef Counts session
         if found.request[EPOCH] <= 0:
             return None
@@ -122,7 +122,7 @@ cdef class Kernel(Openings):
         return session
 
     cdef bint read_asked(self, Side asks, Counts session, Found* found) except -1:
-        """The partitions of a request are then in `asked`. False: not the steady way."""
+        """Read the partitions of a request into `asked`. False: not the steady way."""
         cdef TopicRow* topic = asks.topics()
         cdef AskedRow* row = <AskedRow*>asks.partitions()
         cdef uint64_t base
@@ -143,7 +143,7 @@ cdef class Kernel(Openings):
         return True
 
     cdef bint read_reported(self, Side reports, Counts session, Found* found) except -1:
-        """The partitions of a response are then in `reported`. False: not the steady way."""
+        """Read the partitions of a response into `reported`. False: not the steady way."""
         cdef TopicRow* topic = reports.topics()
         cdef ReportedRow* row = <ReportedRow*>reports.partitions()
         cdef uint64_t base
@@ -226,7 +226,7 @@ cdef class Kernel(Openings):
         return 0
 
     cdef int charge(self, Counts session, size_t n, size_t m, Found* found) except -1:
-        """What this would have cost as a full fetch: see ObservedSession.charge."""
+        """Add the bytes that this exchange would have as a full fetch: see ObservedSession.charge."""
         cdef int64_t all_ = count_bytes(session.topics, session.sizes[2])
         session.full_request_bytes += n + session.request_cost + all_ - found.asked_cost - count_bytes(found.asked_topics, session.sizes[2])
         all_ = count_bytes(session.topics, session.sizes[5])
@@ -235,7 +235,7 @@ cdef class Kernel(Openings):
 
 
 cdef inline int64_t count_bytes(int64_t count, bint flexible) noexcept:
-    """Bytes of an array's length."""
+    """Return the bytes of an array's length."""
     cdef int64_t size = 1
     if not flexible:
         return 4
@@ -247,6 +247,6 @@ cdef inline int64_t count_bytes(int64_t count, bint flexible) noexcept:
 
 
 cdef inline int64_t topic_cost(const int64_t* sizes, int64_t text, int64_t count) noexcept:
-    """A topic's entry with its partitions; sizes: topic (with an empty name), partition, flexible."""
+    """Return the bytes of a topic's entry with its partitions; sizes: topic (with an empty name), partition, flexible."""
     cdef int64_t name = text + (count_bytes(text, True) - 1 if text and sizes[2] else 0)
     return sizes[0] + name + count_bytes(count, sizes[2]) + count * sizes[1]

@@ -51,7 +51,7 @@ cdef class Side:
             raise ValueError("rows of another width than the kernel's")
 
     cdef bint read(self, const uint8_t* frame, size_t size) except -1:
-        """Whether the frame is a header and a body, whose rows then stand."""
+        """Read the rows of a frame's body; return whether it is a whole header and body."""
         cdef Py_ssize_t header = self.header.skip_at(frame, size)
         self.frame = frame
         return header >= 0 and self.body.select_at(frame, frame + header, frame + size) == <Py_ssize_t>size - header
@@ -95,7 +95,7 @@ cdef class Tables(Sink):
     # Numbers for what Python has texts for
 
     cdef uint64_t number(self, key, bint ids) except 0:
-        """Of a partition (topic, index)."""
+        """Return the number of a partition (topic, index)."""
         cdef uint8_t[16] uuid
         cdef bytes text
         cdef uint32_t found
@@ -113,7 +113,7 @@ cdef class Tables(Sink):
         return <uint64_t>known << 32 | <uint32_t><int32_t>key[1]
 
     cdef object key(self, uint64_t number):
-        """The partition (topic, index) of a number."""
+        """Return the partition (topic, index) of a number."""
         cdef uint32_t topic = <uint32_t>(number >> 32)
         name = self.names_.get(topic)
         if name is None:
@@ -134,7 +134,7 @@ cdef class Tables(Sink):
     # Reading
 
     cdef bint knows(self, int version) except -1:
-        """Whether the kernel can read a version: its sides are then in the tables."""
+        """Return whether the kernel can read a version; its sides are then in the tables."""
         if not 0 <= version < VERSIONS:
             return False
         if not self.looked >> version & 1:
@@ -147,7 +147,7 @@ cdef class Tables(Sink):
         return self.reported_sides[version] is not None
 
     cdef inline uint64_t base_of(self, Side side, TopicRow* topic) noexcept:
-        """A topic's number, in the upper half; 0: it has none."""
+        """Return a topic's number, in the upper half; 0: it has none."""
         if topic.size < 0:
             return 0
         return <uint64_t>text_find(&self.texts, side.frame + topic.text, topic.size, side.kind) << 32
@@ -155,8 +155,9 @@ cdef class Tables(Sink):
     # Any exchange, as columns
 
     def columns(self, const uint8_t[::1] request not None, const uint8_t[::1] response, int version):
-        """(session id, epoch, max bytes, isolation, replica id, asked), (throttle, error, session id, partitions or None without a
-        response): what FetchExchange has. None where partitions leave the session, or a message can't be read."""
+        """Return the values of FetchExchange: (session id, epoch, max bytes, isolation, replica id, asked), (throttle,
+        error, session id, partitions or None without a response). None where partitions leave the session, or a message
+        can't be read."""
         cdef Side asks, reports
         cdef int64_t* asked
         cdef int64_t* reported
@@ -182,7 +183,7 @@ cdef class Tables(Sink):
         return None if rows is None else (asked_, (reported[THROTTLE], reported[ERROR], reported[SESSION], rows))
 
     cdef list rows(self, Side side, bint asks):
-        """The partitions of a message; None where a topic has no name."""
+        """Return the partitions of a message; None where a topic has no name."""
         cdef list made = []
         cdef TopicRow* topics = side.topics()
         cdef AskedRow* asked = <AskedRow*>side.partitions()
@@ -207,7 +208,7 @@ cdef class Tables(Sink):
         return made
 
     cdef object topic_text(self, Side side, TopicRow* topic):
-        """A topic's name, or its id as text; None for none."""
+        """Return a topic's name, or its id as text; None for none."""
         cdef char[24] text
         cdef uint64_t[2] zero = [0, 0]
         cdef const uint8_t* at = side.frame + topic.text
@@ -223,12 +224,12 @@ cdef class Tables(Sink):
 
 
 cdef inline bint is_special(ReportedRow* reported) noexcept:
-    """Aborted transactions, and tags (of diverging logs and new leaders): not the steady way."""
+    """Return whether a row has aborted transactions or tags (of diverging logs and new leaders): not the steady way."""
     return reported.tags > 0 or reported.aborted > 0
 
 
 cdef str text_of(const Text* text):
-    """A topic's name, or its id as Kafka prints it."""
+    """Return a topic's name, or its id as Kafka prints it."""
     cdef char[24] id_
     if text.kind == ID:
         put_uuid(id_, text.data)

@@ -62,11 +62,11 @@ cdef class Counts:
 
     @property
     def size(self):
-        """How many partitions there are."""
+        """The number of partitions."""
         return self.by_number.used if self.by_key is None else len(self.by_key)
 
     def fill(self, list asked not None, list reported not None, int64_t isolation, bint privileged):
-        """The partitions of a full fetch, and what its response says of them."""
+        """Add the partitions of a full fetch, and note what its response reports of them."""
         cdef PartitionState seat
         seats = self.seats
         for key, position in asked:
@@ -80,13 +80,13 @@ cdef class Counts:
                 self.look(seat, isolation, privileged)
 
     cdef void look(self, PartitionState seat, int64_t isolation, bint privileged) noexcept:
-        """Whether a consumer's partition has records to come."""
+        """Note whether a consumer's partition has records to come."""
         cdef bint late = not privileged and seat.behind_at(seat.position.offset, isolation)
         self.late += <int>late - <int>seat.late
         seat.late = late
 
     def enter(self, key, PartitionState seat not None):
-        """A partition has joined."""
+        """Add a partition that joined the session."""
         self.seats[key] = seat
         if self.kernel is not None:
             self.put(self.kernel.number(key, self.topic_ids_), seat)
@@ -98,7 +98,7 @@ cdef class Counts:
         return 0
 
     def leave(self, key):
-        """A partition has left: its seat, None when it had none."""
+        """Remove a partition that left the session: its seat, None when it had none."""
         cdef uint64_t number, found
         seat = self.seats.pop(key, None)
         if seat is not None and self.kernel is not None:
@@ -110,7 +110,7 @@ cdef class Counts:
         return seat
 
     def silent(self, Py_ssize_t limit):
-        """(keys of partitions that never delivered: the first `limit` in order, and how many there are)."""
+        """Return (keys of partitions that never delivered: the first `limit` in order, and how many there are)."""
         cdef size_t at
         cdef list keys = []
         cdef Slot* slot
@@ -125,6 +125,6 @@ cdef class Counts:
         return keys[:limit], len(keys)
 
     def clear(self):
-        """Let all partitions go."""
+        """Remove all partitions."""
         self.let_go()
         self.by_key = {}

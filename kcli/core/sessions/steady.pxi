@@ -6,7 +6,7 @@ cdef enum:
 
 
 cdef bint find_seats(Kernel kernel, Counts session, Found* found) noexcept:
-    """Whether all partitions are the session's."""
+    """Find the seats of all partitions; return whether each is the session's."""
     cdef size_t i
     for i in range(found.reported):
         kernel.reported[i].seat = seat_ahead(&session.by_number, kernel.reported[i].number)
@@ -31,7 +31,7 @@ cdef bint may_pass(Kernel kernel, Counts session, Found* found) except -1:
 
 
 cdef bint may_ask(Kernel kernel, Counts session, Asked* asked, Found* found) noexcept:
-    """A position that moved, over records that were delivered."""
+    """Note a request's new position; return whether it moved over delivered records, as the steady way has it."""
     cdef PartitionState seat = <PartitionState>asked.seat
     cdef Position* at = &asked.position
     cdef bint late
@@ -49,7 +49,7 @@ cdef bint may_ask(Kernel kernel, Counts session, Asked* asked, Found* found) noe
 
 
 cdef bint may_tell(Kernel kernel, Counts session, Reported* reported, Found* found) except -1:
-    """News of a partition, and none that was kept back before."""
+    """Return whether a response's row has news of the partition, and none that earlier responses withheld."""
     cdef PartitionState seat = <PartitionState>reported.seat
     if seat.reported_in == kernel.serial or not seat.informed:
         return False
@@ -67,14 +67,14 @@ cdef bint may_tell(Kernel kernel, Counts session, Reported* reported, Found* fou
 
 
 cdef bint is_steady(Counts session, Found* found) noexcept:
-    """Whether every partition that has records to come was answered, or there was no room."""
+    """Return whether every partition that has records to come was answered, or there was no room."""
     if found.late <= found.reported_late:
         return True
     return found.records > 0 and found.records + BIG_BATCH > found.request[MAX_BYTES]
 
 
 cdef inline void* seat_ahead(const Map* seats, uint64_t number) noexcept:
-    """A partition's PartitionState, on its way into the cache; NULL when it has none."""
+    """Find a partition's PartitionState, and prefetch it into the cache; NULL when it has none."""
     cdef void* seat = <void*>map_find(seats, number, 0)
     if seat != NULL:
         ahead(seat, SEAT_BYTES)

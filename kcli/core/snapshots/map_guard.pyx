@@ -30,10 +30,10 @@ cdef class MapGuard:
 
     @property
     def was_cut(self):
-        """Whether zeros were read in place of the file's bytes."""
+        """Tell whether zeros were read in place of the file's bytes."""
         return kc_was_cut(self.number) != 0
 
     cpdef void close(self) noexcept:
-        """Guard it no more; call it before the map is closed."""
+        """End the guard; to be called before the map is closed."""
         kc_end_guard(self.number)
         self.number = -1

@@ -67,7 +67,7 @@ cdef class PartitionChanges:
         return True
 
     def end_matching(self):
-        """How many partitions were compared with a record, and are the same, since the last time."""
+        """Return the number of partitions that were compared with a record and equal it, and count anew."""
         cdef TopicStates states
         cdef int64_t matched = self.matched
         for states in self.opened.values():
@@ -101,7 +101,7 @@ cdef class PartitionChanges:
 
 
 def same_partition(mine not None, yours not None):
-    """Whether two framed PartitionRecords, of whatever versions, say the same; None where the kernel refuses."""
+    """Return whether two framed PartitionRecords, of whatever versions, are equal; None where the kernel refuses."""
     cdef kc_partition one, two
     if not read_framed(mine, &one) or not read_framed(yours, &two):
         return None

@@ -53,7 +53,7 @@ cdef tuple ints(const uint8_t* items, int32_t count):
 
 
 def partition_facts(framed not None):
-    """(facts, leader, replicas, isr) of a PartitionRecord's value, frame and all; facts as bits of FACTS.
+    """Judge a PartitionRecord's framed value: (facts, leader, replicas, isr); facts as bits of FACTS.
 
     None where the kernel refuses: another record, a layout it does not know, damage.
     """

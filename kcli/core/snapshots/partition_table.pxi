@@ -6,7 +6,7 @@ DEF FEW = 64                      # replicas that are looked through one by one
 
 
 cdef class Partitions:
-    """What the partitions of a snapshot add up to, and the checks on each that need no other record.
+    """Sums over the partitions of a snapshot, and the checks on each that need no other record.
 
     count, size: records and bytes; by_version: {version: [count, bytes]}; facts: {name: count}
     topics: {topic id: [count, bytes, highest id, sum of ids and of their squares mod 2**64, offset of the first]}
@@ -207,7 +207,7 @@ cdef class Partitions:
 
 
 cdef bint among(const uint8_t* broker, const kc_partition* partition, set replicas) except -1:
-    """Whether a broker is a replica. replicas: the set of them, where they are more than FEW."""
+    """Return whether a broker is a replica. replicas: the set of them, where they are more than FEW."""
     cdef int index
     if replicas is not None:
         return <int32_t>kc_be32(broker) in replicas

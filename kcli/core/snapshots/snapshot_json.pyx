@@ -155,7 +155,7 @@ cdef class JsonLines:
         raise StopIteration
 
     cdef object leave(self, offset, key, version, const uint8_t* start, const uint8_t* end, str problem, const uint8_t* after):
-        """A row for the caller; the lines before it first."""
+        """Return a row for the caller; lines that wait come before it."""
         cdef const uint8_t* base = <const uint8_t*>self.view.buf
         if self.out.size:
             return self.flush()

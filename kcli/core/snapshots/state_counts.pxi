@@ -4,7 +4,7 @@ DEF STATES = 3                    # bits of `kc_short_facts`: lacking replicas, 
 
 
 cdef class StateCounts:
-    """How many partitions are in each state, while a log goes on.
+    """Partitions in each state, while a log goes on.
 
     counts: now, of those under-replicated, without leader and reassigning; most: since `begin`, at one time
     moves: {(topic id, partition): [how often it got another leader or none, `time` of the last one]}

@@ -69,8 +69,8 @@ cdef class TopicStates:
         return 0
 
     cdef kc_short* short(self, int32_t number) except? NULL:
-        """The short state of a partition, which says where the state is. NULL: the partition is not there, or not as
-        bytes that are understood."""
+        """Find the short state of a partition, which says where the state is. NULL: the partition is absent, or its
+        bytes are not understood."""
         cdef kc_partition partition
         cdef kc_short* found
         cdef int answer
@@ -100,7 +100,7 @@ cdef class TopicStates:
         return found
 
     cdef int load_state(self, int32_t number) except -1:
-        """Have a partition's state as a whole one, without what its short one may have."""
+        """Load a partition's whole state from its record, and use it in place of the short one."""
         cdef kc_partition partition
         cdef int width
         framed = self.partitions[number]
@@ -156,7 +156,7 @@ cdef class TopicStates:
             self.lay_out(width)
 
     cdef bint match(self, const kc_partition* other) except -1:
-        """Whether a partition is what a record says, and was not compared before."""
+        """Return whether a partition equals a record and was not compared before."""
         cdef kc_short* found = self.short(other.id)
         cdef kc_partition mine
         cdef uint8_t[1024] out
