@@ -67,7 +67,9 @@ def test_duckdb_knows_sparks_names(tmp_path: Path) -> None:
 SELECT get_json_object('{"a": {"b": 1}}', '$.a.b'), percentile_approx(x, 0.5) FROM (SELECT explode([3, 1, 1]) AS x)
 """
         assert tables.run(sql)[1] == [("1", 1)]
-    assert len(MACROS) == 8
+        pairs = "SELECT max_by(x, struct(y, x)) FROM (VALUES ('a', 1), ('b', 1), ('c', 0)) AS pairs(x, y)"
+        assert tables.run(pairs)[1] == [("b",)]
+    assert len(MACROS) == 9
 
 
 def test_file_names_may_hold_anything(samples: Path, tmp_path: Path) -> None:

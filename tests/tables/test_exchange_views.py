@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcli.tables.exchange_views import EXCHANGE_VIEWS, JSON_MACRO, exchange_view
+from kcli.tables.exchange_views import EXCHANGE_VIEWS, JSON_MACRO, PAIR_MACRO, exchange_view
 
 ASKED = """
 SELECT now() AS timestamp, 's-c' AS connection, 's' AS server, 'c' AS client_id, 'a.pcap' AS file, * FROM (VALUES
@@ -24,7 +24,8 @@ AS rows(api, request, response, errors, completed_ns)
 def answered(table: str, *, file: bool = True) -> list[dict[str, Any]]:
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect(":memory:") as connection:
-        connection.execute(f"CREATE MACRO {JSON_MACRO}")
+        for macro in (JSON_MACRO, PAIR_MACRO):
+            connection.execute(f"CREATE MACRO {macro}")
         connection.execute(f"CREATE TABLE asked AS SELECT *, 1.5 AS latency_ms FROM ({ASKED})")
         rows: list[dict[str, Any]] = (
             connection.sql(exchange_view(table, "asked", file=file)).to_arrow_table().to_pylist()

@@ -14,7 +14,7 @@ import duckdb
 
 from kcli.pipeline.derived.file_views import view_of
 from kcli.pipeline.tables import TABLES
-from kcli.tables.exchange_views import EXCHANGE_VIEWS, JSON_MACRO, exchange_view
+from kcli.tables.exchange_views import EXCHANGE_VIEWS, JSON_MACRO, PAIR_MACRO, exchange_view
 from tests.capture.messages import request, response
 from tests.capture.wires import Wire, pcap
 from tests.oracle.odd import make_all_odd
@@ -58,7 +58,8 @@ def made(output: Path) -> dict[str, Counter[str]]:
     """The rows that a run's SQL makes of what was noted, here run by DuckDB."""
     with duckdb.connect(":memory:") as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        connection.execute(f"CREATE MACRO {JSON_MACRO}")
+        for macro in (JSON_MACRO, PAIR_MACRO):
+            connection.execute(f"CREATE MACRO {macro}")
         found = {}
         for source, folder in (("noted_exchanges", output / "_kcli" / "facts"), ("exchanges", output)):
             connection.execute(f"CREATE VIEW {source} AS {view_of(source, folder)}")
