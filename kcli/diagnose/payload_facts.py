@@ -110,12 +110,8 @@ class PayloadFacts(CaptureDecoder[RecordSink]):
 
     def rows(self, moved: Callable[[int], None] = lambda count: None) -> list[tuple[Any, ...]]:
         """Return rows of `unread_payloads`."""
-        exchange, unfold = None, Unfolding(shared=True)
         try:
-            for captured in self.sink.fields(moved):
-                if captured.exchange is not exchange:
-                    exchange = captured.exchange
-                    unfold.begin()
+            for captured, unfold in self.sink.unfolded(moved):
                 self.take(captured, unfold)
         except InputError:
             pass  # who reads the exchanges says it

@@ -8,7 +8,7 @@ from kcli.errors import InputError
 from kcli.records.batches import Batch, scan
 
 LOOKED_AT = 1 << 12  # bytes of a file, to say what it is
-LENGTH, MAGIC, HEADER = 12, 16, 61  # bytes before what the length counts; place of the magic; header of a batch
+LENGTH, MAGIC = 12, 16  # bytes before what the length counts; place of the magic
 ATTRIBUTES = 0x7F  # bits that a batch of magic 2 may have
 LEADER_CHANGE = 2
 KRAFT = range(LEADER_CHANGE, 7)  # types of the control records that only KRaft writes

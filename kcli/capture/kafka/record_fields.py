@@ -13,6 +13,7 @@ from kcli.errors import UsageError
 from kcli.grammar import messages
 from kcli.grammar.topics import NAME_FIELDS
 from kcli.jsontext import loads
+from kcli.records.unfolding import Unfolding
 from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
 from kcli.schemas.secrets import METADATA_ID
 from kcli.topic_names import CLUSTER_METADATA
@@ -157,6 +158,15 @@ class RecordSink(Sink):
                 for field in record_fields(exchange):
                     if self.wants(field):
                         yield CapturedField(exchange, file, self.timed(exchange, field))
+
+    def unfolded(self, moved: Callable[[int], None]) -> Iterator[tuple[CapturedField, Unfolding]]:
+        """Yield the records fields as `fields` does, each with what decompresses: one budget for an exchange."""
+        exchange, unfold = None, Unfolding(shared=True)
+        for captured in self.fields(moved):
+            if captured.exchange is not exchange:
+                exchange = captured.exchange
+                unfold.begin()
+            yield captured, unfold
 
     def timed(self, exchange: Exchange, field: RecordField) -> RecordField:
         """Return the field without the response's time where the topic keeps the client's: a batch sent again is

@@ -121,12 +121,8 @@ def holds_capture(file: str) -> bool:
 
 def capture_rows(source: CaptureDecoder[RecordSink], problems: Problems, moved: Callable[[int], None]) -> Iterator[Row]:
     """Yield the records in captures, in order; those of an exchange unfold within one budget."""
-    exchange, unfold = None, Unfolding(shared=True)
     try:
-        for captured in source.sink.fields(moved):
-            if captured.exchange is not exchange:
-                exchange = captured.exchange
-                unfold.begin()
+        for captured, unfold in source.sink.unfolded(moved):
             yield from captured_rows(captured, problems, source.bodies.secrets, unfold)
         require_exchanges(source)
     except InputError as error:
