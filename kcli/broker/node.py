@@ -79,6 +79,11 @@ class Node:
             await asyncio.sleep(0)
         await asyncio.gather(*works, return_exceptions=True)
 
+    def disconnect(self, connection: Connection) -> None:
+        """Forget a connection that has ended, and its share sessions."""
+        self.connections.discard(connection)
+        self.share_sessions.disconnect(connection)
+
     def changed(self, partition: Partition, size: int) -> None:
         """Notify waiting fetches of `size` bytes written to a partition, or (0) of another change to it."""
         for key in partition.keys:

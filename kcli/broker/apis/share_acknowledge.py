@@ -7,7 +7,7 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.fetch.fetching import by_topic
 from kcli.broker.request import Request
-from kcli.broker.share.acknowledging import acknowledge, check, error_row, limits_of, release
+from kcli.broker.share.acknowledging import acknowledge, check, error_row, limits_of
 from kcli.broker.share.sessions import FIRST, LAST
 from kcli.records.acceptance import RefusedError
 
@@ -21,12 +21,12 @@ def handle(request: Request) -> dict[str, Any]:
         epoch = body["shareSessionEpoch"]
         if epoch == FIRST:
             raise RefusedError("INVALID_SHARE_SESSION_EPOCH", "a session begins with a fetch")
-        session = request.node.share_sessions.known(group.id, body["memberId"], epoch)
+        session = request.node.share_sessions.known(group, body["memberId"], epoch)
     except RefusedError as refused:
         return {"errorCode": error_code(refused.error), "errorMessage": str(refused), "responses": []}
     done = acknowledge(request, group, body["topics"])
     if epoch == LAST:
-        release(group, body["memberId"], session.partitions)
+        session.release()
     rows = ((key, error_row(request, key, *result)) for key, result in done.items())
     timeout = round(limits_of(request, group.id).lock * 1000)
     return {"errorCode": 0, "acquisitionLockTimeoutMs": timeout, "responses": by_topic("topicId", rows)}

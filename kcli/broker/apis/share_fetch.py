@@ -17,7 +17,7 @@ from kcli.broker.fetch.records_slot import RecordsSlots
 from kcli.broker.partition import Key
 from kcli.broker.request import Request
 from kcli.broker.response import Answer
-from kcli.broker.share.acknowledging import acknowledge, check, error_row, find, limits_of, release, shared
+from kcli.broker.share.acknowledging import acknowledge, check, error_row, find, limits_of, shared
 from kcli.broker.share.group import ShareGroup
 from kcli.broker.share.partition import Acquired, ShareLimits
 from kcli.broker.share.sessions import LAST, ShareSession
@@ -131,17 +131,15 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
     epoch = body["shareSessionEpoch"]
     try:
         group = check(request)
-        session = request.node.share_sessions.fetch(group.id, body["memberId"], epoch)
+        session = request.node.share_sessions.fetch(group, body["memberId"], epoch, request.client)
     except RefusedError as refused:
         return {"errorCode": error_code(refused.error), "errorMessage": str(refused), "responses": []}
     work = ShareWork(request, group, session)
     work.acknowledged = acknowledge(request, group, body["topics"])
-    gone = list(keys_of(body["forgottenTopicsData"]))
     added = ((topic["topicId"], each["partitionIndex"]) for topic in body["topics"] for each in topic["partitions"])
-    session.follow(added, gone)
-    release(group, body["memberId"], gone)
+    session.follow(added, keys_of(body["forgottenTopicsData"]))
     if epoch == LAST:
-        release(group, body["memberId"], session.partitions)
+        session.release()
         return work.answer()
     work.look()
     idle = not session.partitions or body.get("isRenewAck")

@@ -96,6 +96,10 @@ class Owner(Node, Protocol):
         """The broker that the node is part of."""
         ...
 
+    def disconnect(self, connection: Connection) -> None:
+        """Forget a connection that has ended, and what ends with it."""
+        ...
+
 
 class Connection(asyncio.BufferedProtocol):
     """dialect: which message definitions both sides agreed on; software: what the client called itself."""
@@ -176,7 +180,7 @@ class Connection(asyncio.BufferedProtocol):
         self._wake()
         self.writer.lose()
         self.queue.clear()
-        self.node.connections.discard(self)
+        self.node.disconnect(self)
         self.broker.intake.forget(self)
         self.broker.gate.leave()
         if self._task is not None:

@@ -70,13 +70,6 @@ def acknowledge(
     return made
 
 
-def release(group: ShareGroup, member: str, partitions: Iterable[Key]) -> None:
-    """Release what a member acquired of partitions: its session ends."""
-    for key in partitions:
-        if key in group.partitions:
-            group.partitions[key].release_all(member)
-
-
 def check(request: Request) -> ShareGroup:
     """Return the group of a request. RefusedError."""
     group_id, member = request.body["groupId"], request.body["memberId"]

@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kcli.broker.partition import Key
 from kcli.records.acceptance import RefusedError
+
+if TYPE_CHECKING:
+    from kcli.broker.share.group import ShareGroup
 
 FIRST, LAST = 0, -1
 LARGEST = (1 << 31) - 1
 
 
 class ShareSession:
-    """epoch: of the next request; partitions: those it fetches, in their order."""
+    """epoch: of the next request; partitions: those it fetches, in their order.
 
-    def __init__(self) -> None:
+    client: the connection that began it, with which it ends.
+    """
+
+    def __init__(self, group: ShareGroup, member: str, client: object) -> None:
+        self.group, self.member, self.client = group, member, client
         self.epoch = 1
         self.partitions: dict[Key, None] = {}
 
     def follow(self, added: Iterable[Key], forgotten: Iterable[Key]) -> None:
         """Fetch other partitions, too, and some not any more."""
         self.partitions |= dict.fromkeys(added)
-        for each in forgotten:
+        gone = list(forgotten)
+        for each in gone:
             self.partitions.pop(each, None)
+        self._release(gone)
+
+    def release(self) -> None:
+        """Release what the member acquired: its session ends."""
+        self._release(self.partitions)
+
+    def _release(self, partitions: Iterable[Key]) -> None:
+        for key in partitions:
+            if key in self.group.partitions:
+                self.group.partitions[key].release_all(self.member)
 
     def rotate(self) -> None:
         """Rotate the partitions, so that another one is first the next time."""
@@ -38,24 +57,30 @@ class ShareSessions:
         self.most = most
         self._sessions: dict[tuple[str, str], ShareSession] = {}
 
-    def fetch(self, group: str, member: str, epoch: int) -> ShareSession:
+    def fetch(self, group: ShareGroup, member: str, epoch: int, client: object) -> ShareSession:
         """Return the session of a fetch: a new one for epoch 0, and none is left with epoch -1. RefusedError."""
         if epoch != FIRST:
             return self.known(group, member, epoch)
-        if len(self._sessions) >= self.most and (group, member) not in self._sessions:
+        if len(self._sessions) >= self.most and (group.id, member) not in self._sessions:
             raise RefusedError("SHARE_SESSION_LIMIT_REACHED", f"there are {self.most} share sessions")
-        made = self._sessions[group, member] = ShareSession()
+        made = self._sessions[group.id, member] = ShareSession(group, member, client)
         return made
 
-    def known(self, group: str, member: str, epoch: int) -> ShareSession:
+    def known(self, group: ShareGroup, member: str, epoch: int) -> ShareSession:
         """Return a session that goes on, or ends with epoch -1. RefusedError: there is none, or it is at another."""
-        session = self._sessions.get((group, member))
+        session = self._sessions.get((group.id, member))
         if session is None:
             raise RefusedError("SHARE_SESSION_NOT_FOUND", f"no share session of member {member}")
         if epoch == LAST:
-            del self._sessions[group, member]
+            del self._sessions[group.id, member]
             return session
         if epoch != session.epoch:
             raise RefusedError("INVALID_SHARE_SESSION_EPOCH", f"epoch {epoch}: {session.epoch} expected")
         session.epoch = session.epoch + 1 if session.epoch < LARGEST else 1
         return session
+
+    def disconnect(self, client: object) -> None:
+        """End the sessions that a connection began: others get at once what their members acquired."""
+        for key, session in [each for each in self._sessions.items() if each[1].client is client]:
+            del self._sessions[key]
+            session.release()

@@ -11,7 +11,7 @@ import pytest
 
 from kcli.schemas import apikeys as keys
 from kcli.schemas.errors import error_name
-from tests.broker.talk import LIST_GROUPS, Talk, batch, run, talking
+from tests.broker.talk import LIST_GROUPS, Talk, batch, run, talking, until
 
 
 class Sharing:
@@ -120,6 +120,35 @@ def test_sessions() -> None:
             assert await one.fetch(epoch=-1) is None  # what it acquired is let go
             assert ranges(await Sharing(talk, "n").fetch()) == [(0, 0, 1)]
             assert await one.fetch(epoch=1) == "SHARE_SESSION_NOT_FOUND"
+
+    run(work())
+
+
+def test_a_session_ends_with_its_connection() -> None:
+    async def work() -> None:
+        async with sharing() as (talk, one):
+            await talk.produce("t", batch("a", "b"))
+            async with talk.another() as gone:
+                away = Sharing(gone, "away")
+                assert ranges(await away.fetch()) == [(0, 1, 1)]
+                assert await one.fetch() is None
+                waiting = asyncio.ensure_future(one.fetch(wait=20_000))
+            assert ranges(await waiting) == [(0, 1, 1)]
+            away.talk = talk
+            assert await away.fetch() == "SHARE_SESSION_NOT_FOUND"
+
+    run(work())
+
+
+def test_a_session_that_a_second_connection_began_outlives_the_first() -> None:
+    async def work() -> None:
+        async with sharing() as (talk, one):
+            await talk.produce("t", batch("a"))
+            async with talk.another() as gone:
+                assert ranges(await Sharing(gone, "m").fetch()) == [(0, 0, 1)]
+                assert await one.fetch() is None
+            await until(lambda: len(talk.broker.nodes[0].connections) == 1)
+            assert (await one.fetch((0, 0, 1)))["acknowledgeErrorCode"] == 0
 
     run(work())
 
