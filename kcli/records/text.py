@@ -94,13 +94,16 @@ def write_chunk(
     """Write the batches of a chunk; what is no batch as an event, also added to `damages` (positions in the source).
     secrets: events show them.
 
-    Returns where in the source to go on, and whether more bytes are needed there than the chunk has.
+    Returns where in the source to go on, before the chunk's end where the lines are many, and whether more bytes are
+    needed there than the chunk has.
     """
     at, trusted, data = 0, -1, memoryview(chunk.data)[: chunk.size]
     while at < chunk.stop:
         status, at = writer.write(data, at, chunk.stop, chunk.base, full, trusted, lines)
         if status == core.DONE:
             break
+        if status == core.FULL:
+            return chunk.base + at, False
         verdict = assess(chunk.data, chunk.size, at, status, chunk.last)
         if verdict == "more":
             return chunk.base + at, True

@@ -8,6 +8,7 @@ import random
 import pytest
 
 from kcli.records import parallel_json
+from kcli.records.builder import build_batch
 from kcli.records.chunks import Chunk
 from kcli.records.conversion import Slice
 from kcli.records.parallel_json import LineForm, write_json_lines
@@ -60,6 +61,21 @@ def test_stripes_change_nothing(workers: int, span: int, monkeypatch: pytest.Mon
     text, found = lines(SEGMENT, workers, size=len(SEGMENT))
     assert text == at_once(SEGMENT)
     assert not found.damaged and found.batches == text.count(b"\n")
+
+
+@pytest.mark.parametrize(("workers", "sized"), [(0, False), (2, False), (2, True)])
+def test_lines_of_small_batches_that_unfold_to_much_are_handed_over_in_parts(workers: int, sized: bool) -> None:
+    batch = build_batch([(0, None, b"x" * (30 << 20), [])], codec="zstd")
+    parts: list[int] = []
+    found = write_json_lines(
+        Slice.of(batch * 7).read,
+        lambda text: parts.append(len(text)),
+        LineForm(True),
+        workers=workers,
+        size=7 * len(batch) if sized else None,
+    )
+    assert found.batches == 7 and not found.damaged
+    assert sum(parts) > 7 * (30 << 20) and max(parts) < 100 << 20
 
 
 @pytest.mark.parametrize("off", [-700, 700])

@@ -27,6 +27,7 @@ MEASURED = 500  # rows whose values say how wide columns are on a terminal
 GAPS = 7  # cells between the columns of the table
 LONGEST_VALUE = 120  # cells of a value, where lines are not broken
 LEAST_VALUE = 30  # ... beside what else is said of a record
+MOST_SHOWN = 1 << 16  # characters of a value that are made ready for a line
 NARROW = 110  # cells of a line, below which a time has no day
 DAYTIME = 12  # cells of such a time: 01:22:07.846
 Row = dict[str, Any]
@@ -149,7 +150,10 @@ def schema_text(payload: Row | None) -> str:
 
 
 def shown(value: Any) -> str:
-    text = text_of(value)
+    """Format a key or value for a cell of the table; of a long one, more of its start than any line shows."""
+    if isinstance(value, dict) and isinstance(encoded := value.get("base64"), str):
+        value = value | {"base64": encoded[:MOST_SHOWN]}
+    text = text_of(value[:MOST_SHOWN] if isinstance(value, str) else value)
     return "null" if text is None else text
 
 

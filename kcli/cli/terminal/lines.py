@@ -18,6 +18,7 @@ import click
 from kcli.legible import legible, legible_lines
 
 AT_ONCE = 256  # lines
+LONG_CELL = 1 << 20  # characters of a cell of CSV
 LONGEST_NOTE = 1200  # characters of a line on stderr: a server's error text may have 32 kB
 
 held_notes: list[str] | None = None  # None: nothing holds them
@@ -50,12 +51,26 @@ def joined(*parts: str) -> str:
 
 
 def csv_line(values: Iterable[Any]) -> str:
-    """Format a row of CSV, without a line's end."""
+    """Format a row of CSV, without a line's end.
+
+    A long text is quoted here: csv.writer takes four bytes of memory for each of its characters.
+    """
     import csv
 
+    cells = [*values]
+    if any(map(is_long, cells)):
+        return ",".join(quoted(cell) if is_long(cell) else csv_line([cell, ""])[:-1] for cell in cells)
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(values)
+    csv.writer(text, lineterminator="").writerow(cells)
     return text.getvalue()
+
+
+def is_long(cell: Any) -> bool:
+    return isinstance(cell, str) and len(cell) > LONG_CELL
+
+
+def quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"'
 
 
 class Lines:

@@ -1,5 +1,7 @@
 # The JSON text of batches.
 
+cdef size_t MOST_TEXT = 64 << 20  # bytes of lines, behind which a writer lets its caller take them
+
 
 cdef tuple problem_text(Problem* problem, int64_t start, bint inside):
     """Describe a problem: (path, bytes from the start of the buffer, reason). inside: the position is in decompressed bytes."""
@@ -116,7 +118,8 @@ cdef class BatchText:
         such a batch that is to be taken as it is. Batches are parted by commas, or each ends its line.
 
         Returns (what it stopped at, position in data): DONE at `stop`; SUSPECT at a batch whose checksum is wrong and
-        behind which no sound batch begins; PARTIAL, LENGTH, SHORT or MAGIC at what is no batch.
+        behind which no sound batch begins; PARTIAL, LENGTH, SHORT or MAGIC at what is no batch; FULL before a batch
+        where the lines have more than MOST_TEXT bytes: batches that are small may unfold to much.
         """
         cdef Py_buffer view
         cdef int code
@@ -139,6 +142,8 @@ cdef class BatchText:
         cdef int code
         cdef bint valid
         while at[0] < stop:
+            if lines and self.out.size > MOST_TEXT:
+                return STOP_FULL
             code = read_batch(&b, p + at[0], end)
             if code != KB_OK:
                 return code

@@ -10,6 +10,7 @@ LENGTH: int
 SHORT: int
 MAGIC: int
 SUSPECT: int
+FULL: int
 LEGACY_NULL: int
 LEGACY_CODEC: int
 

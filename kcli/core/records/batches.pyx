@@ -23,9 +23,9 @@ cdef extern from "Python.h":
     int PyBUF_READ
 
 # What `BatchText.write` may stop at, apart from the end: its first figure.
-DONE, END, PARTIAL, LENGTH, SHORT, MAGIC, SUSPECT = KB_OK, KB_END, KB_PARTIAL, KB_LENGTH, KB_SHORT, KB_MAGIC, 9
+DONE, END, PARTIAL, LENGTH, SHORT, MAGIC, SUSPECT, FULL = KB_OK, KB_END, KB_PARTIAL, KB_LENGTH, KB_SHORT, KB_MAGIC, 9, 10
 LEGACY_NULL, LEGACY_CODEC = KR_LEGACY_NULL, KR_LEGACY_CODEC
-cdef int STOP_SUSPECT = 9
+cdef int STOP_SUSPECT = 9, STOP_FULL = 10
 cdef int RAISED = -3
 
 include "batch_text.pxi"

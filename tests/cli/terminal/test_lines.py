@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import sys
 from typing import Any
@@ -85,6 +86,14 @@ def test_guards_escape_all_but_lines_and_tabs(capsys: pytest.CaptureFixture[str]
 
 def test_a_row_of_csv() -> None:
     assert csv_line(["a", 1, None, 'two "words"', "a,b"]) == 'a,1,,"two ""words""","a,b"'
+
+
+def test_a_row_of_csv_with_a_long_cell() -> None:
+    long = 'x"\n,' * (1 << 18) + "y"
+    row = ["a", long, None, "", 1, 'two "words"', "a,b"]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(row)
+    assert csv_line(row) == text.getvalue()
 
 
 def test_lines_that_may_wait_keep_their_order() -> None:
