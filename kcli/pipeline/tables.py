@@ -157,7 +157,7 @@ rank           int32    1: the most important
 finding        string   its id
 severity       string   critical, warning or info
 subject        string   JSON: who it is about, by kind: client, group, topic, partition, broker, ...
-evidence       string   JSON: figures by name; from, to: times of the exchanges that count
+evidence       string   JSON: figures by name; from, to: times of the exchanges that count; addresses: of clients
 text           string   what is wrong, in a line
 ruled_out      string?  what it is not
 advice         string   what to do

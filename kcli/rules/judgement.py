@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from kcli.finding import SEVERITIES, Finding
 from kcli.rules import RULES
 from kcli.rules.precedence import without_consequences
-from kcli.rules.rule import Rule, finding_of
+from kcli.rules.rule import LISTED, Addresses, Rule, clients_of, finding_of
 from kcli.rules.signs import SIGNS
 from kcli.rules.tables import RuleTables
 
@@ -17,11 +17,21 @@ NAMELESS = """
 SELECT DISTINCT topic_id FROM (SELECT topic, topic_id FROM fetched UNION SELECT topic, topic FROM produced) AS t
 WHERE topic = topic_id AND topic_id NOT IN (SELECT topic FROM topic_by_id) AND length(topic_id) = 22
 """
+# The clients' ends of their connections, of each as many as a finding lists.
+CLIENT_ENDS = f"""
+SELECT client_id, client, connections
+FROM (SELECT client_id, split_part(connection, '-', 2) AS client, count(*) OVER (PARTITION BY client_id) AS connections,
+             row_number() OVER (PARTITION BY client_id ORDER BY first_ns, connection) AS place
+      FROM links) AS ends
+WHERE place <= {LISTED} ORDER BY client_id, place
+"""
 
 
 def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
     """Return the findings that stand, the gravest first, and those that others explain. files: for commands."""
-    every = [each for rule in rules_to_ask(tables) for each in findings_of(rule, tables, files)]
+    rows = [(rule, row) for rule in rules_to_ask(tables) for row in heaviest_first(tables.ask(rule.sql))]
+    addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
+    every = [finding_of(rule, row, files, addresses) for rule, row in rows]
     if every and tables.may_be_nameless():
         forget_ids(every, {row["topic_id"] for row in tables.ask(NAMELESS)})
     kept, explained = without_consequences(every, RULES)
@@ -53,7 +63,16 @@ def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:
         each.subject = {kind: value for kind, value in each.subject.items() if value != []}
 
 
-def findings_of(rule: Rule, tables: RuleTables, files: str) -> list[Finding]:
-    """Return the findings of one rule, the heaviest first."""
-    found = [finding_of(rule, row, files) for row in tables.ask(rule.sql)]
-    return [replace(each) for each in sorted(found, key=lambda each: -each.weight)]
+def heaviest_first(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Sort the rows of a rule by their weights."""
+    return sorted(rows, key=lambda row: -float(row.get("weight") or 0))
+
+
+def addresses_of(tables: RuleTables, clients: set[str]) -> dict[str, Addresses]:
+    """Return the addresses of these clients, the first to connect first."""
+    found: dict[str, Addresses] = {}
+    for row in tables.ask(CLIENT_ENDS) if clients else ():
+        if row["client_id"] in clients:
+            at = found.setdefault(row["client_id"], Addresses(connections=row["connections"]))
+            at.first.append(row["client"])
+    return found

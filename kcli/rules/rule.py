@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from kcli.capture.kafka.clock import instant
@@ -13,6 +14,31 @@ from kcli.finding import WARNING as WARNING
 from kcli.finding import Finding as Finding
 
 KINDS = ("client", "group", "topic", "partition", "broker", "transactionalId", "user", "host", "connection")
+LISTED = 20  # addresses of clients in a finding
+
+
+@dataclass(slots=True)
+class Addresses:
+    """The clients' ends of connections. first: the first as host:port; connections: how many there are in all."""
+
+    first: list[str] = field(default_factory=list)
+    connections: int = 0
+
+    def __str__(self) -> str:
+        more = self.connections - 1
+        return self.first[0] + (f" and {more:,} more" if more else "")
+
+    def as_evidence(self) -> dict[str, Any]:
+        """Return the columns of evidence, none without an address."""
+        left = self.connections - len(self.first)
+        return ({"addresses": self.first} if self.first else {}) | ({"addresses_left_out": left} if left else {})
+
+
+def joined(every: Sequence[Addresses]) -> Addresses:
+    """Return the addresses of several clients: the first of each, then the second, and so on."""
+    in_turn = zip_longest(*(each.first for each in every))
+    first = [address for turn in in_turn for address in turn if address is not None]
+    return Addresses(first[:LISTED], sum(each.connections for each in every))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +70,13 @@ class Rule:
     of_payloads: bool = False
 
 
-def finding_of(rule: Rule, row: Mapping[str, Any], files: str) -> Finding:
-    """Make the finding of a row of a rule's query."""
+def finding_of(
+    rule: Rule, row: Mapping[str, Any], files: str, addresses: Mapping[str, Addresses] | None = None
+) -> Finding:
+    """Make the finding of a row of a rule's query. addresses: of clients, by name."""
     row = {name: in_order(value) for name, value in row.items()}
+    clients = clients_of(rule, row)
+    at = joined([addresses[each] for each in clients if each in addresses]) if addresses else Addresses()
     texts = Row({name: worded(value) for name, value in row.items()} | {"files": files})
     subject = {
         kind: plain(row[column]) for kind, column in rule.subject.items() if row.get(column) not in (None, [], "")
@@ -55,14 +85,28 @@ def finding_of(rule: Rule, row: Mapping[str, Any], files: str) -> Finding:
         rule.finding,
         row.get("severity") or rule.severity,
         subject,
-        {name: plain(row[name]) for name in rule.evidence if row.get(name) is not None} | times_of(row),
+        {name: plain(row[name]) for name in rule.evidence if row.get(name) is not None}
+        | times_of(row)
+        | at.as_evidence(),
         rule.advice.format_map(texts),
-        rule.says.format_map(texts),
+        (located(rule, at) if len(clients) == 1 and at.first else rule.says).format_map(texts),
         rule.ruled_out.format_map(texts),
         f"kcli {rule.see}".format_map(texts) if rule.see else "",
         rule.source,
         float(row.get("weight") or 0),
     )
+
+
+def clients_of(rule: Rule, row: Mapping[str, Any]) -> list[str]:
+    """Return the clients that a rule's subject has in a row."""
+    named = row.get(rule.subject.get("client", ""))
+    return [each for each in (named if isinstance(named, list) else [named]) if each]
+
+
+def located(rule: Rule, at: Addresses) -> str:
+    """Return what a rule says, with the addresses of its one client where that is named first."""
+    name = f"{{{rule.subject['client']}}}"
+    return rule.says.replace(name, f"{name} ({at})", 1)
 
 
 def times_of(row: Mapping[str, Any]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from kcli.finding import SEVERITIES
 from kcli.rules import RULES
 from kcli.rules.judgement import rules_to_ask
 from kcli.rules.prepared import PREPARED
-from kcli.rules.rule import KINDS, Rule, finding_of, worded
+from kcli.rules.rule import KINDS, Addresses, Rule, finding_of, worded
 
 # Their facts are sums over connections, or over records, that have no times of their own.
 TIMELESS = {"packet-loss", "slow-network", "slow-reader", "poison-records"}
@@ -70,6 +70,19 @@ def test_a_finding_says_when_what_it_counts_began_and_ended() -> None:
     times = {"from": "2025-11-22T12:33:17.872020Z", "to": "2025-11-22T12:33:22.000000Z"}
     assert finding_of(rule, row, "x.pcap").evidence == {"n": 2} | times
     assert finding_of(rule, row | {"first_ns": None}, "x.pcap").evidence == {"n": 2}
+
+
+def test_a_finding_says_where_its_client_is() -> None:
+    rule = Rule("f", "", "true", "", {"client": "who"}, (), "{who}: {n} by {who}", "", "", "")
+    at = {"a": Addresses(["10.0.0.1:1", "10.0.0.1:2"], 2), "b": Addresses([f"10.0.0.2:{n}" for n in range(20)], 30)}
+    one = finding_of(rule, {"who": "a", "n": 3}, "x.pcap", at)
+    assert one.text == "a (10.0.0.1:1 and 1 more): 3 by a"
+    assert one.evidence == {"addresses": ["10.0.0.1:1", "10.0.0.1:2"]} and one.subject == {"client": "a"}
+    two = finding_of(rule, {"who": ["b", "a"], "n": 3}, "x.pcap", at)
+    assert two.text == "a, b: 3 by a, b"
+    assert two.evidence["addresses"][:4] == ["10.0.0.1:1", "10.0.0.2:0", "10.0.0.1:2", "10.0.0.2:1"]
+    assert len(two.evidence["addresses"]) == 20 and two.evidence["addresses_left_out"] == 12
+    assert finding_of(rule, {"who": "c", "n": 3}, "x.pcap", at).text == "c: 3 by c"
 
 
 @pytest.mark.parametrize(
