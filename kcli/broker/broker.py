@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kcli.broker.clock import Clock
-from kcli.broker.configs import LISTENER, Configs
+from kcli.broker.configs import Configs
 from kcli.broker.datadir import DataDir
 from kcli.broker.faults import Faults, Rule
 from kcli.broker.fetch.purgatory import CapturedMoment
@@ -27,10 +27,11 @@ from kcli.broker.mock_rules import Answers
 from kcli.broker.net.connection import Connection
 from kcli.broker.net.listening import Gate, most_connections
 from kcli.broker.net.memory_quota import Intake
+from kcli.broker.net.protocols import advertised, read_listeners
 from kcli.broker.node import Node
 from kcli.broker.partition import Partition, Topic
-from kcli.broker.security.security import Protection, Security
-from kcli.errors import KcliError, NetworkError, UsageError
+from kcli.broker.security.security import Protection, Security, default_listener
+from kcli.errors import KcliError, UsageError
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.catalog import catalog
 from kcli.sessions.epochs import SHARDS
@@ -52,6 +53,7 @@ class Broker:
 
     data: the folder of its logs, None for a temporary one. config: broker configs by Kafka's names.
     host, port: where the first node listens, the others on the ports that follow; port 0: on any free ones.
+    listeners: of each node ("SSL:9093"); by default one, that the protection asks for. The first one has the port.
     nodes: how many; node_ids: their ids, by default node.id and those that follow.
     faults: rules (`faults`); seed: for their random choices.
     dialect: message definitions for clients that speak it. answers: rules that answer requests (`answers`).
@@ -77,11 +79,12 @@ class Broker:
         answers: Iterable[Mapping[str, Any]] = (),
         note: Callable[[str], None] | None = None,
         protection: Protection | None = None,
+        listeners: Iterable[str] = (),
     ) -> None:
         if nodes < 1:
             raise UsageError(f"a cluster of {nodes} nodes: 1 or more expected")
         self.configs = Configs(config)
-        self.host, self.port = host, port
+        self.host = host
         first = self.configs.int("node.id")
         self.node_ids = list(node_ids or range(first, first + nodes))
         self.faults = Faults(faults, seed, dialect)
@@ -93,6 +96,9 @@ class Broker:
         self.session_shards = SHARDS
         self.on_note = note
         self.protection = protection or Protection()
+        first_one, *others = read_listeners(listeners) or [default_listener(self.configs, self.protection)]
+        self.listeners = [first_one._replace(port=first_one.port or port), *others]
+        self.advertised = advertised(self.configs.text("advertised.listeners"), self.listeners)
         self.intake: Intake[Connection] = Intake()
         self._complaints = 0
         self._cleaner: Iterator[None] | None = None
@@ -128,7 +134,9 @@ class Broker:
             first, configs = self.node_ids[0], self.configs
             self.metadata = MetadataLog(first, self.directory, configs, self.replicas, self.complain)
             self.metadata.replay()
-            self.security = Security(self.configs, self.protection, self.metadata.security, self.clock, self.host)
+            self.security = Security(
+                configs, self.protection, self.listeners, self.metadata.security, self.clock, self.host
+            )
             self.topics.tell_strays()
             self.controller = Controller(
                 self.node_ids, configs, self.topics, self.metadata, self.replicas, self.mention
@@ -137,8 +145,8 @@ class Broker:
             self._load_kept()
             self.topics.on_delete = self._forget_topic
             for number, node_id in enumerate(self.node_ids):
-                await self._start_node(node_id, self.port + number if self.port else 0)
-            self.metadata.register(self.nodes, self.security.protocol)
+                await self._start_node(node_id, number)
+            self.metadata.register(self.nodes)
             self.controller.keep_min_in_sync()
             self.metadata.secure(self.security.first_credentials())
             if not self.shares_coordinators:
@@ -150,12 +158,10 @@ class Broker:
         self.clock.every(lambda: max(self.configs.int("log.cleaner.backoff.ms"), 1) / 1000, self._clean)
         self.clock.every(lambda: self.configs.int("log.retention.check.interval.ms") / 1000, self.replicas.retain)
 
-    async def _start_node(self, node_id: int, port: int) -> None:
-        node = Node(self, node_id, self.host, port)
-        try:
-            await node.start()
-        except OSError as error:
-            raise NetworkError(f"cannot listen on {self.host}:{port}: {error.strerror or error}") from None
+    async def _start_node(self, node_id: int, number: int) -> None:
+        wanted = (each._replace(port=each.port and each.port + number) for each in self.listeners)
+        node = Node(self, node_id, self.host, wanted)
+        await node.start()
         self.nodes.append(node)
         self.replicas.listeners.append(node.changed)
 
@@ -261,29 +267,33 @@ class Broker:
 
     @property
     def bootstrap(self) -> str:
-        """The nodes as "host:port", with commas between: a client's bootstrap.servers."""
+        """The nodes as "host:port", with commas between: a client's bootstrap.servers, of the first listener."""
+        return self.bootstrap_of(self.listeners[0].name)
+
+    def bootstrap_of(self, listener: str) -> str:
+        """Return the bootstrap.servers of a listener."""
         hosts = ("127.0.0.1" if each.host in WILDCARDS else each.host for each in self.nodes)
         shown = (f"[{host}]" if ":" in host else host for host in hosts)
-        return ",".join(f"{host}:{node.port}" for host, node in zip(shown, self.nodes, strict=True))
+        return ",".join(f"{host}:{node.listeners[listener].port}" for host, node in zip(shown, self.nodes, strict=True))
 
     def node(self, node_id: int) -> Node | None:
         """Return the node of this id; None if there is none."""
         return next((each for each in self.nodes if each.id == node_id), None)
 
-    def endpoints(self, reached: str) -> list[dict[str, Any]]:
-        """Return the nodes' addresses for a client that reached the broker by this host.
+    def endpoints(self, reached: str, listener: str) -> list[dict[str, Any]]:
+        """Return the nodes' addresses for a client that reached the broker by this host and listener.
 
         advertised.listeners names the first node's host and port; the others have the ports that follow. A node that
         listens on all addresses is named by the one that the client reached.
         """
-        named = LISTENER.fullmatch(self.configs.text("advertised.listeners"))
+        named = self.advertised.get(listener)
         rows = []
         for number, each in enumerate(self.nodes):
             if each.id not in self.controller.running:
                 continue
-            host, port = reached if each.host in WILDCARDS else each.host, each.port
+            host, port = reached if each.host in WILDCARDS else each.host, each.listeners[listener].port
             if named is not None:
-                host, port = named["host"].strip("[]"), int(named["port"]) + number
+                host, port = named[0], named[1] + number
             rows.append({"nodeId": each.id, "host": host, "port": port, "rack": None})
         return rows
 
@@ -348,10 +358,7 @@ class Broker:
         node = self.node(node_id)
         if node is None or node_id in self.controller.running:
             raise UsageError(f"node {node_id} is no stopped node; there are {self.node_ids}")
-        try:
-            await node.start()
-        except OSError as error:
-            raise NetworkError(f"cannot listen on {self.host}:{node.port}: {error.strerror or error}") from None
+        await node.start()
         self.controller.node_started(node_id)
 
     async def reset(self) -> None:

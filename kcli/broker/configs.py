@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from kcli.broker.net.protocols import read_advertised
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.unread_configs import UNREAD
 from kcli.errors import UsageError
 
-LISTENER = re.compile(r"(?:PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL)://(?P<host>[^/:\[\]]+|\[[^\]]+\]):(?P<port>\d+)")
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 WEEK_MS = 7 * 24 * HOUR_MS
 FOREVER = (1 << 63) - 1
@@ -80,12 +80,6 @@ def policies(text: str) -> str:
 def throttled(text: str) -> str:
     if text and text != "*" and not all(re.fullmatch(r"\d+:\d+", each.strip()) for each in text.split(",")):
         raise ValueError("* or PARTITION:BROKER,... expected")
-    return text
-
-
-def listener(text: str) -> str:
-    if text and not LISTENER.fullmatch(text):
-        raise ValueError("PROTOCOL://HOST:PORT expected (PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL)")
     return text
 
 
@@ -234,7 +228,7 @@ FALLBACKS: Mapping[str, tuple[tuple[str, int], ...]] = {
 BROKER: Mapping[str, Config] = table(
     *unread_rows(UNREAD),
     fixed("allow.everyone.if.no.acl.found", "false", BOOLEAN),
-    fixed("advertised.listeners", "", Kind(7, "list", listener)),
+    fixed("advertised.listeners", "", Kind(7, "list", read_advertised)),
     fixed("authorizer.class.name", "", STRING),
     fixed("auto.create.topics.enable", "true", BOOLEAN),
     fixed("cluster.id", "", STRING),

@@ -150,6 +150,11 @@ class EmbeddedBroker:
         return AdminPort(self, port)
 
     @property
+    def listeners(self) -> dict[str, str]:
+        """Return the bootstrap servers of each listener, by its name."""
+        return self.call(lambda broker: {each.name: broker.bootstrap_of(each.name) for each in broker.listeners})
+
+    @property
     def ca_certificate(self) -> str:
         """Return the certificate (PEM) of the CA that was made for the listeners (tls=True), "" without one."""
         return self.call(lambda broker: broker.security.ca_certificate)
@@ -419,6 +424,7 @@ def embedded_broker(  # noqa: PLR0913
     tls_cert: str | os.PathLike[str] | None = None,
     tls_key: str | os.PathLike[str] | None = None,
     tls_client_ca: str | os.PathLike[str] | None = None,
+    listeners: str | Iterable[str] = (),
 ) -> EmbeddedBroker:
     """Make a broker for the time of a `with` block, on loopback and a free port by default.
 
@@ -429,7 +435,8 @@ def embedded_broker(  # noqa: PLR0913
     that brokers of that Kafka release take ("2.8"). users: passwords by name: clients have to log in by PLAIN or SCRAM,
     or as config sasl.enabled.mechanisms says. tls: listeners have a certificate of a CA made for them
     (`ca_certificate`). tls_cert, tls_key: or one from files in PEM; tls_client_ca: who signs the certificates that
-    clients have to show.
+    clients have to show. listeners: several for each node, "PLAINTEXT", "SSL:9093" or "INTERNAL=SASL_SSL:9094", the
+    first on `port`; clients are told the addresses of the one that they came by.
 
     UsageError: an option makes no sense; NetworkError, when the block begins: it can't listen.
     """
@@ -458,6 +465,7 @@ def embedded_broker(  # noqa: PLR0913
         answers=rules,
         release=release,
         protection=Protection(dict(users or {}), path(tls_cert), path(tls_key), path(tls_client_ca), tls),
+        listeners=texts("listeners", listeners, "listeners"),
     )
     made = EmbeddedBroker(broker)
     broker.on_note = made.notes.append

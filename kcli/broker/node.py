@@ -1,18 +1,21 @@
-"""One broker of the cluster: its listener, its connections, the fetch sessions and long polls it holds."""
+"""One broker of the cluster: its listeners, its connections, the fetch sessions and long polls it holds."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.broker.fetch.purgatory import Purgatory, draft_key
 from kcli.broker.net.connection import Connection, Server
 from kcli.broker.net.listening import Listener
+from kcli.broker.net.protocols import ListenerOptions
 from kcli.broker.net.receiving import SCRATCH
 from kcli.broker.partition import Key, Partition
 from kcli.broker.resource_configs import LOGGER_NAMES, ROOT
 from kcli.broker.share.sessions import ShareSessions
+from kcli.errors import NetworkError
 
 if TYPE_CHECKING:
     from kcli.sessions.broker import BrokerSessions
@@ -20,13 +23,14 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """A node of the cluster. id: its node.id; host, port: where it listens.
+    """A node of the cluster. id: its node.id; host: where it listens; listeners: by name, with their ports.
 
     broker: what all nodes share. It must run inside an event loop.
     """
 
-    def __init__(self, broker: Server, node_id: int, host: str, port: int) -> None:
-        self.broker, self.id, self.host, self.port = broker, node_id, host, port
+    def __init__(self, broker: Server, node_id: int, host: str, listeners: Iterable[ListenerOptions]) -> None:
+        self.broker, self.id, self.host = broker, node_id, host
+        self.listeners = {each.name: each for each in listeners}
         self.loop = asyncio.get_running_loop()
         self.connections: set[Connection] = set()
         self.scratch = memoryview(bytearray(SCRATCH))
@@ -35,7 +39,7 @@ class Node:
         self._drafts: DraftBroker | None = None
         self.share_sessions = ShareSessions(broker.configs.int("group.share.max.share.sessions"))
         self.log_levels = dict.fromkeys(LOGGER_NAMES, "INFO")
-        self._listener: Listener | None = None
+        self._open: list[Listener] = []
 
     @property
     def sessions(self) -> BrokerSessions:
@@ -58,26 +62,36 @@ class Node:
         return self._drafts
 
     async def start(self) -> None:
-        """Listen. OSError: the port is taken, or the host is not an address of this machine."""
-        made, broker = (lambda: Connection(self)), self.broker
-        tls = broker.security.tls
-        self._listener = Listener(broker.gate, made, self.host or None, self.port, tls=tls, failed=self._no_tls)
-        self.port = self._listener.port
+        """Listen. NetworkError: a port is taken, or the host is not an address of this machine."""
+        gate, security = self.broker.gate, self.broker.security
+        for each in self.listeners.values():
+            made, tls = partial(Connection, self, each), security.tls if each.is_encrypted else None
+            try:
+                opened = Listener(gate, made, self.host or None, each.port, tls=tls, failed=self._no_tls)
+            except OSError as error:
+                self._close()
+                said = f"cannot listen on {self.host}:{each.port}: {error.strerror or error}"
+                raise NetworkError(said) from None
+            self._open.append(opened)
+            self.listeners[each.name] = each._replace(port=opened.port)
 
     def _no_tls(self, client: tuple[str, int], error: OSError) -> None:
         self.broker.complain(f"{client[0]}:{client[1]}: no TLS: {error.strerror or error}")
 
     async def stop(self) -> None:
         """Accept no more connections, and close those that are open."""
-        if self._listener is not None:
-            self._listener.close()
-            self._listener = None
+        self._close()
         works = [each.work for each in self.connections if each.work is not None]
         for each in tuple(self.connections):
             each.abort()
         while self.connections:
             await asyncio.sleep(0)
         await asyncio.gather(*works, return_exceptions=True)
+
+    def _close(self) -> None:
+        for each in self._open:
+            each.close()
+        self._open = []
 
     def disconnect(self, connection: Connection) -> None:
         """Forget a connection that has ended, and its share sessions."""

@@ -15,6 +15,7 @@ from kcli.broker.metadata.coordinators import Coordinators
 from kcli.broker.metadata.log import MetadataLog
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics
+from kcli.broker.net.protocols import ListenerOptions
 from kcli.broker.response import Outcome
 from kcli.broker.security.acls import CLUSTER_NAME, Operation, Resource
 from kcli.broker.security.login import Login
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
 class Client(Protocol):
     """The sender of a request. dialect: the one both sides agreed on; software: what the client called itself.
 
-    login: how it logs in, None where nobody has to.
+    listener: by which it came. login: how it logs in, None where nobody has to.
     """
 
     dialect: str | None
     software: tuple[str, str]
+    listener: str
     login: Login | None
     half_closed: asyncio.Event
 
@@ -86,6 +88,10 @@ class Node(Protocol):
     @property
     def share_sessions(self) -> ShareSessions:
         """Return its share sessions (KIP-932)."""
+
+    @property
+    def listeners(self) -> Mapping[str, ListenerOptions]:
+        """Return where it listens, by the listener's name."""
 
     @property
     def log_levels(self) -> dict[str, str]:
@@ -202,8 +208,8 @@ class Services(Protocol):
     def mention(self, text: str) -> None:
         """Write a line to the broker's log, the first time only."""
 
-    def endpoints(self, reached: str) -> list[dict[str, Any]]:
-        """Return the nodes' addresses for a client that reached the broker by this host."""
+    def endpoints(self, reached: str, listener: str) -> list[dict[str, Any]]:
+        """Return the nodes' addresses for a client that reached the broker by this host and listener."""
 
     def fetch_gate(self) -> Awaitable[CapturedMoment] | None:
         """Return what a fetch has to wait for before it reads anything; None for nothing."""
@@ -272,7 +278,7 @@ class Request:
 
     def endpoints(self) -> list[dict[str, Any]]:
         """Return the nodes of the cluster, at addresses that this client can reach."""
-        return self.services.endpoints(self.client.local_host)
+        return self.services.endpoints(self.client.local_host, self.client.listener)
 
     def fault(self, topic: str = "", partition: int = -1, among: frozenset[int] | None = None) -> int:
         """Return the error code for the whole request, or for a partition in it: of a fault rule, or because the client

@@ -107,7 +107,7 @@ def test_clients_are_told_where_they_can_reach_it() -> None:
         async with talking(host="0.0.0.0") as talk:
             answer = await talk(METADATA, 12, {"topics": []})
             assert [each["host"] for each in answer["brokers"]] == ["127.0.0.1"]
-        with pytest.raises(UsageError, match="PROTOCOL://HOST:PORT"):
+        with pytest.raises(UsageError, match="LISTENER://HOST:PORT"):
             Broker(config={"advertised.listeners": "broker.example:7000"})
 
     run(work())

@@ -23,7 +23,7 @@ from kcli.broker.configs import (
     TopicConfigs,
     Value,
 )
-from kcli.broker.metadata.log import PROTOCOLS
+from kcli.broker.net.protocols import PROTOCOLS, protocol_map
 from kcli.broker.request import Request
 from kcli.broker.resource_configs import BROKERS, CLIENT_METRICS, GROUPS, LOGGERS, TABLES, TOPICS
 from kcli.broker.security.acls import CLUSTER_NAME, Operation, Resource
@@ -33,7 +33,6 @@ UNKNOWN = Kind(0, "unknown", str)
 FORMER = Kind(2, "string", str)
 OF_LOGGER, OF_METRICS, OF_GROUP = 6, 7, 8
 NAMES = {"node.id", "broker.id"}
-LISTENERS = {"listeners", "advertised.listeners"}
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -113,23 +112,33 @@ def broker_configs(request: Request, name: str) -> Iterator[dict[str, Any]]:
             yield row(request, BROKER.get(key, unknown(key)), [Value(key, text, ALL_BROKERS)])
         return
     check_broker(request, name)
-    own = request.configs.dynamic.get(name, {})
+    own, listening = request.configs.dynamic.get(name, {}), listeners(request)
     for key in sorted({*BROKER, *own}):
         config = BROKER.get(key, unknown(key))
         values = list(request.configs.values(key, name))
         if key in NAMES:
             values = [Value(key, name, values[0].source)]
-        elif key in LISTENERS and key not in request.configs.static:
-            values = [Value(key, listener(request), STATIC)]
+        elif key in listening and key not in request.configs.static:
+            values = [Value(key, listening[key], STATIC)]
         if key not in OF_KCLI or values[0].source != DEFAULT:
             yield row(request, config, values)
 
 
-def listener(request: Request) -> str:
-    """Return where the broker listens: a real one has it in its configuration."""
-    here = next(each for each in request.endpoints() if each["nodeId"] == request.node.id)
+def listeners(request: Request) -> dict[str, str]:
+    """Return where the broker listens, in the configs that a real one has it in."""
+    known = request.node.listeners
+    urls = ",".join(url(request, each) for each in known)
+    made = {"listeners": urls, "advertised.listeners": urls}
+    if not known.keys() <= set(PROTOCOLS):
+        made["listener.security.protocol.map"] = protocol_map(known.values())
+    return made
+
+
+def url(request: Request, listener: str) -> str:
+    rows = request.services.endpoints(request.client.local_host, listener)
+    here = next(each for each in rows if each["nodeId"] == request.node.id)
     host = f"[{here['host']}]" if ":" in here["host"] else here["host"]
-    return f"{PROTOCOLS[request.services.security.protocol]}://{host}:{here['port']}"
+    return f"{listener}://{host}:{here['port']}"
 
 
 def unknown(name: str) -> Config:

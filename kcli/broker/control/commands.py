@@ -56,6 +56,7 @@ class Commands:
         return self.kafka.call(
             lambda broker: {
                 "bootstrapServers": broker.bootstrap,
+                "listeners": {each.name: broker.bootstrap_of(each.name) for each in broker.listeners},
                 "nodes": {str(each): each in broker.controller.running for each in broker.node_ids},
                 "topics": {each.name: len(each.partitions) for each in broker.topics},
                 "now": broker.now(),

@@ -25,6 +25,7 @@ from kcli.broker.metadata.replay import NAME, TOPIC_ID, MetadataReplay
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.snapshots import MetadataSnapshots
 from kcli.broker.metadata.topics import new_topic_id
+from kcli.broker.net.protocols import ListenerOptions
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.security.state import SecurityState
 from kcli.broker.storage.incoming import read_incoming
@@ -33,8 +34,6 @@ from kcli.broker.storage.recovery import open_log
 from kcli.records.builder import build_batch
 
 FOLDER = f"{NAME}-0"
-# Kafka's security protocols, in the order of their numbers.
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 RECORDS_IN_BATCH = 5_000
 LONGEST = 64 << 20
 PRODUCER_ID_BLOCK = 1000
@@ -49,7 +48,7 @@ class Registered(Protocol):
     @property
     def host(self) -> str: ...
     @property
-    def port(self) -> int: ...
+    def listeners(self) -> Mapping[str, ListenerOptions]: ...
 
 
 class MetadataLog:
@@ -88,21 +87,19 @@ class MetadataLog:
             self.snapshots.written(len(part), len(batch))
             self.replicas.changed(self.partition)
 
-    def register(self, nodes: Iterable[Registered], protocol: int = 0) -> None:
-        """Write the registration of every node, with its address and protocol; the first time also the
-        feature level.
-        """
+    def register(self, nodes: Iterable[Registered]) -> None:
+        """Write the registration of every node, with its listeners; the first time also the feature level."""
         records: list[Row] = []
         if self.log.end_offset == 0:
             records += feature_records(INITIAL)
             self.features.update(INITIAL)
         for node in nodes:
-            endpoint = {"name": PROTOCOLS[protocol], "host": node.host, "port": node.port}
-            endpoint |= {"securityProtocol": protocol}
+            endpoints = [
+                {"name": each.name, "host": node.host, "port": each.port, "securityProtocol": each.protocol}
+                for each in node.listeners.values()
+            ]
             value = {"brokerId": node.id, "incarnationId": new_topic_id(), "brokerEpoch": self.log.end_offset}
-            records.append(
-                ("RegisterBrokerRecord", 1, value | {"endPoints": [endpoint], "rack": None, "fenced": False})
-            )
+            records.append(("RegisterBrokerRecord", 1, value | {"endPoints": endpoints, "rack": None, "fenced": False}))
         self.write(records)
         self.log.epochs.save()
 

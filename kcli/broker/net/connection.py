@@ -18,6 +18,7 @@ from kcli.broker.faults import Faults, Plan
 from kcli.broker.metadata.registry import route
 from kcli.broker.net.listening import Gate
 from kcli.broker.net.memory_quota import Intake
+from kcli.broker.net.protocols import ListenerOptions
 from kcli.broker.net.receiving import TooLongError
 from kcli.broker.net.request_queue import RequestQueue
 from kcli.broker.net.response_writer import ResponseWriter, is_bytes
@@ -102,13 +103,15 @@ class Owner(Node, Protocol):
 
 
 class Connection(asyncio.BufferedProtocol):
-    """dialect: which message definitions both sides agreed on; software: what the client called itself."""
+    """listener: by which the client came; dialect: which message definitions both sides agreed on; software: what the
+    client called itself.
+    """
 
-    def __init__(self, node: Owner) -> None:
-        self.node, self.broker = node, node.broker
+    def __init__(self, node: Owner, listener: ListenerOptions) -> None:
+        self.node, self.broker, self.listener = node, node.broker, listener.name
         self.dialect = node.broker.dialect
         self.software = ("", "")
-        self.login = node.broker.security.new_login()
+        self.login = node.broker.security.new_login(listener)
         self._principal = ANONYMOUS
         self.last_used = node.broker.clock.time()
         self.half_closed = asyncio.Event()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
+from kcli.broker.net.protocols import ENCRYPTED, LOGS_IN, PROTOCOLS, ListenerOptions
 from kcli.broker.security.acls import ANONYMOUS, authorizer_of
 from kcli.broker.security.login import Login, Logins, mechanisms_of
 from kcli.broker.security.quotas import Quotas
@@ -35,14 +36,27 @@ class Protection:
     tls: bool = False
 
 
+def default_listener(configs: Configs, protection: Protection) -> ListenerOptions:
+    """Return the listener of a broker that was told of none: with TLS and logins where it can have them."""
+    encrypted = ENCRYPTED if protection.tls or protection.tls_cert is not None else 0
+    protocol = encrypted + (LOGS_IN if mechanisms_of(configs, protection.users) else 0)
+    return ListenerOptions(PROTOCOLS[protocol], protocol)
+
+
 class Security:
-    """tls: what connections begin with, None: nothing; authorizer: None: everybody may do everything.
+    """tls: what encrypted connections begin with, None: there are none; authorizer: None: everybody may do everything.
 
     ca_certificate: of the CA that was made, in PEM, "": none was. UsageError, InputError: options make no sense.
     """
 
     def __init__(
-        self, configs: Configs, protection: Protection, state: SecurityState, clock: Clock, host: str = ""
+        self,
+        configs: Configs,
+        protection: Protection,
+        listeners: Sequence[ListenerOptions],
+        state: SecurityState,
+        clock: Clock,
+        host: str = "",
     ) -> None:
         self.ca_certificate = ""
         self.tls = self._listener_tls(configs, protection, host)
@@ -51,6 +65,19 @@ class Security:
         self.users = protection.users
         self.authorizer = authorizer_of(configs, state.acls)
         self.quotas = Quotas(configs, state.quotas, clock)
+        self._check(listeners)
+
+    def _check(self, listeners: Sequence[ListenerOptions]) -> None:
+        """Refuse listeners that lack a certificate or users, and those of which no listener has a use."""
+        for each in listeners:
+            if each.is_encrypted and self.tls is None:
+                raise UsageError(f"listener {each.name}: TLS needs a certificate: tls_cert is missing")
+            if each.logs_in and self.logins is None:
+                raise UsageError(f"listener {each.name}: nobody can log in: users are missing")
+        if self.tls is not None and not any(each.is_encrypted for each in listeners):
+            raise UsageError("a certificate is given, and no listener has TLS")
+        if self.users and not any(each.logs_in for each in listeners):
+            raise UsageError("users are given, and no listener has SASL")
 
     def _listener_tls(self, configs: Configs, protection: Protection, host: str) -> ssl.SSLContext | None:
         if protection.tls_cert is None and (protection.tls_key or (protection.tls_client_ca and not protection.tls)):
@@ -80,14 +107,9 @@ class Security:
         context.verify_mode = CLIENT_AUTH[wanted]
         return context
 
-    @property
-    def protocol(self) -> int:
-        """Return the number of the listeners' security protocol."""
-        return (1 if self.tls is not None else 0) + (2 if self.logins is not None else 0)
-
-    def new_login(self) -> Login | None:
-        """Begin the login of a connection; None: nobody has to log in."""
-        return Login(self.logins) if self.logins is not None else None
+    def new_login(self, listener: ListenerOptions) -> Login | None:
+        """Begin the login of a connection to a listener; None: nobody has to log in there."""
+        return Login(self.logins) if self.logins is not None and listener.logs_in else None
 
     def first_credentials(self) -> list[Row]:
         """Make the records of the SCRAM credentials of the users that were given."""

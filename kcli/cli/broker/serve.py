@@ -48,6 +48,7 @@ class ServeOptions:
     release: str | None
     captures: tuple[str, ...]
     admin_port: int | None
+    listeners: tuple[str, ...]
     tls_cert: str | None
     tls_key: str | None
     tls_client_ca: str | None
@@ -91,6 +92,13 @@ class ServeOptions:
     metavar="PORT",
     help="Port for `kcli broker ctl` and programs that control the broker; 0: any free one.",
 )
+@click.option(
+    "--listener",
+    "listeners",
+    multiple=True,
+    metavar="[NAME=]PROTOCOL[:PORT]",
+    help="Listener, several for several ports: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
+)
 @click.option("--tls-cert", type=EXISTING, help="Certificate for TLS with clients, in PEM.")
 @click.option("--tls-key", type=EXISTING, help="Its key; by default in the same file.")
 @click.option("--tls-client-ca", type=EXISTING, help="Who signs the certificates that clients have to show, in PEM.")
@@ -101,7 +109,8 @@ def serve(**given: Any) -> None:
     """Serve topics to any Kafka client, until Ctrl-C.
 
     Once it listens, it prints `bootstrap.servers=HOST:PORT` as its first line, and with --admin-port
-    `admin.port=HOST:PORT` as its second. Segment files have Kafka's own layout
+    `admin.port=HOST:PORT` as its second; with several --listener a line `bootstrap.servers.NAME=HOST:PORT` for each
+    follows. Segment files have Kafka's own layout
     (`kcli decode segment` and kafka-dump-log read them). Topics are created when clients ask for them, unless
     --config auto.create.topics.enable=false.
 
@@ -144,6 +153,7 @@ def make_broker(options: ServeOptions, rules: dict[str, Any]) -> Broker:
         "protection": Protection(
             users_of(options.users_file), options.tls_cert, options.tls_key, options.tls_client_ca
         ),
+        "listeners": options.listeners,
     }
     if not options.captures:
         return Broker(nodes=options.nodes, **made)
@@ -198,6 +208,8 @@ async def run(broker: Broker, topics: list[tuple[str, int | None]], options: Ser
         print_line(f"bootstrap.servers={broker.bootstrap}")
         if controlled is not None:
             print_line(f"admin.port={controlled.address}")
+        for listener in broker.listeners if options.listeners else ():
+            print_line(f"bootstrap.servers.{listener.name}={broker.bootstrap_of(listener.name)}")
         sys.stdout.flush()
         if not options.quiet:
             for line in summary(broker, options.data):

@@ -27,9 +27,9 @@ async def logged_in(broker: Broker, user: str, password: str, mechanism: str = "
 
 
 @asynccontextmanager
-async def ready(broker: Broker, properties: dict[str, str]) -> AsyncIterator[Talk]:
-    """A connection with these properties, logged in where they say how."""
-    address = broker.bootstrap.split(",")[0]
+async def ready(broker: Broker, properties: dict[str, str], listener: str = "") -> AsyncIterator[Talk]:
+    """A connection with these properties, logged in where they say how. listener: the first by default."""
+    address = broker.bootstrap_of(listener or broker.listeners[0].name).split(",")[0]
     session = await connect(parse_bootstrap([address])[0], ClientConfig({"bootstrap.servers": address, **properties}))
     try:
         yield Talk(broker, session.connection)

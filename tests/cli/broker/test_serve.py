@@ -46,9 +46,17 @@ def test_it_says_where_and_stops_in_order(tmp_path: Path) -> None:
 
 def test_it_tells_what_it_serves() -> None:
     command = [sys.executable, "-m", "kcli.cli", "broker", "serve", "--port", "0", "--topic", "a:3", "--fault", "drop"]
+    command += ["--listener", "PLAINTEXT", "--listener", "B=PLAINTEXT"]
     with ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)) as process:
         assert process.stdout is not None
-        assert process.stdout.readline().startswith("bootstrap.servers=127.0.0.1:")
+        first = process.stdout.readline()
+        assert first.startswith("bootstrap.servers=127.0.0.1:")
+        assert process.stdout.readline() == first.replace("servers=", "servers.PLAINTEXT=")
+        second = process.stdout.readline()
+        assert (
+            second.startswith("bootstrap.servers.B=127.0.0.1:")
+            and second.rpartition(":")[2] != first.rpartition(":")[2]
+        )
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 0
