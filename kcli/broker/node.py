@@ -42,6 +42,11 @@ class Node:
         self._open: list[Listener] = []
 
     @property
+    def port(self) -> int:
+        """Return the port of its first listener."""
+        return next(iter(self.listeners.values())).port
+
+    @property
     def sessions(self) -> BrokerSessions:
         """Its fetch sessions, from the first fetch on."""
         if self._sessions is None:
