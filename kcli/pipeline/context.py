@@ -25,7 +25,8 @@ class Options:
     secrets: show them. memory: bytes that a task may hold of connections. key_logs: files with the
     secrets of TLS connections, which the driver reads. table_format: delta or parquet; None: that of the tables there,
     else parquet. origin: a regular expression with groups `host` and `cluster`, which finds these in captures' paths.
-    records: make the table `records`. payloads: how its keys and values are decoded; None: they are not.
+    records: make the table `records`. payloads: how its keys and values are decoded; None: they are not. totals: sum
+    the run up (`kcli.pipeline.totals`).
     """
 
     output: str
@@ -41,6 +42,7 @@ class Options:
     origin: str | None = None
     records: bool = False
     payloads: PayloadOptions | None = None
+    totals: bool = False
 
 
 class Engine(Protocol):

@@ -19,6 +19,7 @@ from kcli.pipeline.rows.naming import TopicNames, texts_of
 from kcli.pipeline.stages import Stages
 from kcli.pipeline.storage import Place, StoredFile, gather
 from kcli.pipeline.tables import RECORDS, TABLES
+from kcli.pipeline.totals import totals_of
 from kcli.pipeline.writing import NO_DAY, Written, empty_file
 
 AS_READ = ("ports", "dialect", "secrets", "memory", "key_logs", "origin")  # options that rows depend on
@@ -29,6 +30,7 @@ class Summary:
     """Counts of one run. problems: files that are no captures or damaged, reported when all else was read.
 
     redone: runs whose captures were read again, see `kcli.pipeline.redo`; notes: what of that could not be done.
+    totals: see `kcli.pipeline.totals`; none of a run that had nothing to read.
     """
 
     run: int = 0
@@ -41,6 +43,7 @@ class Summary:
     problems: list[str] = field(default_factory=list)
     redone: list[int] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    totals: dict[str, Any] = field(default_factory=dict)
 
     def add(self, made: Summary) -> None:
         """Add a later run's."""
@@ -153,9 +156,12 @@ def run_files(
     entry.add(write_empty(context))
     entry.stats |= {"exchanges": sum(each.exchanges for each in decoded), "ended": datetime.now(UTC).isoformat()}
     entry.stats["options"] = as_read(options)
+    summary = summed(entry, scattered, decoded, task)
+    if options.totals:
+        summary.totals = totals_of(context, scattered, decoded)
     journal.commit(entry)
     (journal.home / "staging").remove()
-    return summed(entry, scattered, decoded, task)
+    return summary
 
 
 def write_empty(context: RunContext) -> list[Written]:

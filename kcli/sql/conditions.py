@@ -1,4 +1,4 @@
-"""A condition on exchanges, in SQL: asked for one record batch after another, by a DuckDB that is shut in."""
+"""A condition on the rows of a table, in SQL: asked for one record batch after another, by a DuckDB that is shut in."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from kcli.errors import InputError, UsageError
@@ -16,7 +17,7 @@ from kcli.sql.api_names import literals, name_of
 from kcli.sql.engine import Engine, first_part
 from kcli.sql.guard import nodes_in, refuse_names
 from kcli.sql.scans import Scan
-from kcli.tables.definition import schema_of
+from kcli.tables.definition import Column, schema_of
 from kcli.tables.exchanges import EXCHANGE_COLUMNS
 
 COLUMN_NAMES = tuple(each.name for each in EXCHANGE_COLUMNS)
@@ -25,30 +26,53 @@ MOST = 1 << 16  # characters of one
 NO_COLUMN = re.compile(r'Referenced column "(.*?)" not found')
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A table that conditions are about.
+
+    option: the one that conditions are given by; example: of a condition. settings: more of DuckDB's.
+    """
+
+    option: str
+    table: str
+    columns: tuple[Column, ...]
+    example: str
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> Any:
+        """Return the pyarrow.Schema of its rows."""
+        return schema_of(self.columns)
+
+
+EXCHANGES = Subject("--where", "exchanges", EXCHANGE_COLUMNS, "latency_ms > 100")
+
+
 class SqlCondition:
-    """An expression over the columns of the table `exchanges` that is true or false; close it when done.
+    """An expression over the columns of a table, `exchanges` or another, that is true or false; close it when done.
 
     wanted: the columns it looks at. API names count as `kcli.schemas` knows them: 'Fetch' is 'FETCH'.
     """
 
-    def __init__(self, text: str, dialect: str | None = None) -> None:
+    def __init__(self, text: str, dialect: str | None = None, subject: Subject = EXCHANGES) -> None:
         """Prepare an expression. Raises UsageError if DuckDB is missing, or it is no such expression."""
-        require("--where", "sql")
-        self.text, self.dialect = text, dialect
+        require(subject.option, "sql")
+        self.text, self.dialect, self.subject = text, dialect, subject
         self.batch: Any = None
-        self.engine = Engine([Scan("exchanges", schema_of(EXCHANGE_COLUMNS), [self.batches])])
+        table = subject.table
+        self.engine = Engine([Scan(table, subject.schema, [self.batches])], settings=subject.settings)
         self.pool = ThreadPoolExecutor(1, "kcli-where")
         try:
             with self.clear_errors():
-                self.engine.define(["exchanges"])
-                self.query = f"SELECT {self.checked()} AS holds FROM exchanges"
+                self.engine.define([table])
+                self.query = f"SELECT {self.checked()} AS holds FROM {table}"
                 self.check_kind()
                 self.engine.choose_columns(self.query)
             self.try_out()
         except BaseException:
             self.close()
             raise
-        self.wanted: frozenset[str] = self.engine.scans["exchanges"].wanted
+        self.wanted: frozenset[str] = self.engine.scans[table].wanted
 
     def __enter__(self) -> Self:
         return self
@@ -89,12 +113,13 @@ class SqlCondition:
     def checked(self) -> str:
         """Return the expression as it is run. Raises UsageError if it is none, or has queries inside."""
         if len(self.text) > MOST:
-            raise UsageError(f"--where: {len(self.text):,} characters (at most {MOST:,} expected)")
+            raise UsageError(f"{self.subject.option}: {len(self.text):,} characters (at most {MOST:,} expected)")
         if not self.text.strip():
-            raise self.wrong("empty (a condition expected, as in latency_ms > 100)")
+            raise self.wrong(f"empty (a condition expected, as in {self.subject.example})")
         # What closes both kinds of brackets closes none that it has not opened.
-        for form in ("SELECT [\n{}\n] FROM exchanges", "SELECT 1 FROM exchanges WHERE (\n{}\n)"):
-            tree = self.parsed(form.format(self.text))
+        for head, tail in (("SELECT [", "] FROM {}"), ("SELECT 1 FROM {} WHERE (", ")")):
+            table = self.subject.table
+            tree = self.parsed("\n".join((head.format(table), self.text, tail.format(table))))
         statements = tree["statements"]
         node = statements[0]["node"] if len(statements) == 1 else {}
         if node.get("type") != "SELECT_NODE" or not node.get("where_clause"):
@@ -125,13 +150,13 @@ class SqlCondition:
         """Raise UsageError if it is text or a number, and not true or false."""
         kind = self.run(f"DESCRIBE {self.query}")[0][1]
         if kind != "BOOLEAN":
-            raise self.wrong(f"this is of type {kind} (a condition expected, as in latency_ms > 100)")
+            raise self.wrong(f"this is of type {kind} (a condition expected, as in {self.subject.example})")
 
     def try_out(self) -> None:
         """Raise UsageError if it fails whatever the row, as for a text that is compared with a list."""
         import pyarrow
 
-        self.holds(pyarrow.RecordBatch.from_pylist([{}], schema=schema_of(EXCHANGE_COLUMNS)))
+        self.holds(pyarrow.RecordBatch.from_pylist([{}], schema=self.subject.schema))
 
     def mend(self, condition: Any) -> None:
         """Write API names as the column has them. UsageError: a query is inside."""
@@ -157,14 +182,19 @@ class SqlCondition:
                 yield
         except UsageError as error:
             text = str(error).removeprefix("query: ")
-            raise (error if text.startswith("--where: ") else self.wrong(text)) from None
+            raise (error if text.startswith(f"{self.subject.option}: ") else self.wrong(text)) from None
         except InputError as error:
-            raise InputError(str(error).replace("the query", "--where")) from None
+            raise InputError(str(error).replace("the query", self.subject.option)) from None
 
     def wrong(self, why: str) -> UsageError:
         """Make an error of one line, with the known columns."""
         missing = NO_COLUMN.search(why)
         if missing is not None:
             why = f"no column {missing[1]}"
-        shown = legible(self.text if len(self.text) <= SHOWN else f"{self.text[:SHOWN]}...")
-        return UsageError(f"--where: {shown}: {why}; columns: {', '.join(COLUMN_NAMES)}")
+        names = ", ".join(each.name for each in self.subject.columns)
+        return UsageError(f"{self.subject.option}: {self.shown}: {why}; columns: {names}")
+
+    @property
+    def shown(self) -> str:
+        """Return its text as messages show it."""
+        return legible(self.text if len(self.text) <= SHOWN else f"{self.text[:SHOWN]}...")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import TIMEOUT_MAX
+from types import MappingProxyType
 from typing import Any, Self
 
 from kcli.address_space import is_shortage, left
@@ -60,8 +61,10 @@ class Engine:
         at_close: Callable[[], None] = lambda: None,
         seconds: float | None = None,
         dialect: str | None = None,
+        settings: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Open DuckDB. seconds: that a query may take; None: any. Raises UsageError if DuckDB is missing."""
+        """Open DuckDB. seconds: that a query may take; None: any. settings: more of DuckDB's. Raises UsageError if
+        DuckDB is missing."""
         require("kcli sql", "sql")
         import duckdb
 
@@ -76,7 +79,7 @@ class Engine:
         self.folder = tempfile.TemporaryDirectory(prefix="kcli-sql-")
         with self.clear_errors():
             macros = (JSON_MACRO, MOMENT_MACRO, PAIR_MACRO, *BOUNDED)
-            self.connection = open_duckdb(macros, MEMORY, self.folder.name, **SAFE)
+            self.connection = open_duckdb(macros, MEMORY, self.folder.name, **{**settings, **SAFE})
         self.connection.execute("SET lock_configuration = true")
 
     def __enter__(self) -> Self:

@@ -20,6 +20,7 @@ from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
 OF_RUN = ("ports", "dialect", "shares", "secrets", "memory", "key_logs", "table_format", "origin", "records")
+Check = Callable[[Any], None]  # takes a run's summary
 OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # options by name
 
 
@@ -99,6 +100,12 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     metavar="FILE",
     help="Write the report as an HTML page at the end, as `kcli pipeline report -o FILE` does.",
 )
+@click.option(
+    "--fail-if",
+    metavar="EXPR",
+    help="End with exit code 1 if this SQL condition on the run's totals is true, with the tables written all the same:"
+    " 'lost_bytes > 0.001 * bytes'. With --stream: after the first run for which it is.",
+)
 @click.option("--wait", is_flag=True, help="If another run writes to DIR, wait until it has ended.")
 @metrics_option
 @quiet_option("No progress, no closing summary.")
@@ -115,7 +122,6 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     """
     from kcli.capture.tls.keylog import KeyLog
     from kcli.pipeline.formats.runs import chosen_format
-    from kcli.pipeline.holding import holding
     from kcli.pipeline.rows.origins import origin_pattern
     from kcli.pipeline.series import series_pattern
     from kcli.pipeline.storage import CAPTURES, gather
@@ -137,9 +143,22 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     if options["page"]:
         refuse_inputs(options["page"], [*inputs, *(file.uri for file in files)])
     size = sum(file.size for file in files)
+    with checked_runs(options) as check:
+        summary = run_and_say(inputs, output, size, options, check)
+        if summary.problems:
+            more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
+            raise InputError(f"{summary.problems[0]}{more}")
+        if not options["stream"]:
+            check(summary)
+
+
+def run_and_say(inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any], check: Check) -> Any:
+    """Run, say what came of it, and write the page that is asked for; return the summary. size: bytes of captures."""
+    from kcli.pipeline.holding import holding
+
     with holding(output, wait=options["wait"], notify=warn):
         with serving_runs(options) as noted:
-            summary = run_engine(inputs, output, size, options, noted)
+            summary = run_engine(inputs, output, size, options, noted, check)
         if not options["quiet"] and not options["stream"]:
             say(summary, output, bool(options["page"]))
             if options["engine"] == "spark" and summary.files and is_small(size, options):
@@ -148,9 +167,7 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
             from kcli.cli.pipeline.report import write_page
 
             write_page(output, options["page"], options["master"], quiet=options["quiet"])
-    if summary.problems:
-        more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
-        raise InputError(f"{summary.problems[0]}{more}")
+    return summary
 
 
 def check_engine(output: str, options: dict[str, Any]) -> None:
@@ -174,7 +191,19 @@ def is_small(size: int, options: dict[str, Any]) -> bool:
 
 
 @contextlib.contextmanager
-def serving_runs(options: dict[str, Any]) -> Iterator[Callable[[Any], None]]:
+def checked_runs(options: dict[str, Any]) -> Iterator[Check]:
+    """Return what raises ConditionMetError for the summary of a run that meets --fail-if. UsageError: that is none."""
+    if options["fail_if"] is None:
+        yield lambda _made: None
+        return
+    from kcli.cli.pipeline.fail_if import FailIf
+
+    with FailIf(options["fail_if"]) as condition:
+        yield lambda made: condition.check(made.totals)
+
+
+@contextlib.contextmanager
+def serving_runs(options: dict[str, Any]) -> Iterator[Check]:
     """Serve figures of runs where that is asked for. Return what takes each run's summary."""
     if not options["metrics"]:
         yield lambda _made: None
@@ -190,21 +219,25 @@ def serving_runs(options: dict[str, Any]) -> Iterator[Callable[[Any], None]]:
 
 
 def run_engine(
-    inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any], noted: Callable[[Any], None]
+    inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any], noted: Check, check: Check
 ) -> Any:
-    """Run on the engine that is asked for; return the summary. size: bytes of captures. noted: takes each run's."""
+    """Run on the engine that is asked for; return the summary. size: bytes of captures. noted: takes each run's of a
+    stream, and so does `check`, which may end it.
+    """
     from kcli.pipeline.context import Options
     from kcli.pipeline.run import run_held
     from kcli.pipeline.spark import BRIEF_BYTES
     from kcli.pipeline.watching import Watch, watch_here
 
-    chosen = Options(output, payloads=payloads_of(options), **{name: options[name] for name in OF_RUN})
+    given = {name: options[name] for name in OF_RUN}
+    chosen = Options(output, payloads=payloads_of(options), totals=options["fail_if"] is not None, **given)
     watch = Watch(**{name: options[name] for name in ("every", "settle", "idle", "series")})
 
     def report(made: Any) -> None:
         noted(made)
         if not options["quiet"]:
             say(made, output)
+        check(made)
 
     brief = size < BRIEF_BYTES and not options["stream"]
     engine = engine_of(output, options, brief=brief)

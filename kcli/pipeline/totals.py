@@ -1,0 +1,85 @@
+"""The totals of a run, which `--fail-if` is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kcli.pipeline.context import RunContext
+from kcli.pipeline.packets.decoding import Decoded
+from kcli.pipeline.packets.shuffle import ShuffledRange
+from kcli.pipeline.storage import Place
+from kcli.tables.definition import columns
+
+TOTALS = columns("""
+captures       int64    files that the run has read
+packets        int64    in them
+cut_packets    int64    of them cut off within their headers
+seconds        float64  from the first packet to the last
+bytes          int64    of TCP, captured
+lost_bytes     int64    of TCP that no capture has: in gaps, or cut off by the snapshot length
+undecoded_bytes int64   captured, and in no exchange: rows of `undecodable`
+duplicate_bytes int64   sent, or captured, more than once
+stray_bytes    int64    behind the end of their connection, or of connections on other ports
+connections    int64    of Kafka
+exchanges      int64    rows of `exchanges`
+errors         int64    of them answered with an error
+unanswered     int64    of them without a response
+request_bytes  int64    of all requests
+response_bytes int64    of all responses
+events         int64    rows of `undecodable`
+findings       int64    rows of `findings`, which are about all that the folder holds
+warnings       int64    of them warnings
+critical       int64    of them critical
+""")
+LOSSES = ("gap", "truncated")  # events that may be about bytes which were not captured
+
+
+def totals_of(context: RunContext, scattered: Sequence[ShuffledRange], decoded: Sequence[Decoded]) -> dict[str, Any]:
+    """Return the totals of a run that has written its files, by name."""
+    firsts = [each.first_ns for each in scattered if each.first_ns]
+    made: dict[str, Any] = {
+        "captures": len(context.entry.inputs),
+        "packets": sum(each.packets for each in scattered),
+        "cut_packets": sum(each.cuts for each in scattered),
+        "seconds": (max(each.last_ns for each in scattered) - min(firsts)) / 1e9 if firsts else 0.0,
+        "bytes": sum(each.payload for each in scattered),
+        "undecoded_bytes": sum(each.event_bytes + each.open_bytes[1] for each in decoded),
+        "duplicate_bytes": sum(each.duplicates for each in decoded),
+        "stray_bytes": sum(each.strays for each in decoded),
+        "exchanges": sum(each.exchanges + each.open_rows[0] for each in decoded),
+    }
+    return made | of_connections(context) | of_events(context) | of_findings(context)
+
+
+def of_connections(context: RunContext) -> dict[str, Any]:
+    """Return the sums of the run's connections."""
+    sums = {"errors": "with_errors"} | {each: each for each in ("unanswered", "request_bytes", "response_bytes")}
+    rows = own_rows(context, "connection_sums", ["connection", *sums.values()])
+    return {"connections": len(set(rows.pop("connection")))} | {name: sum(rows[each]) for name, each in sums.items()}
+
+
+def of_events(context: RunContext) -> dict[str, Any]:
+    """Return how many events there are, and how many bytes they say are missing."""
+    rows = own_rows(context, "undecodable", ["event", "captured", "bytes"])
+    lost = sum(size for event, captured, size in zip(*rows.values(), strict=True) if event in LOSSES and not captured)
+    return {"events": len(rows["event"]), "lost_bytes": lost}
+
+
+def of_findings(context: RunContext) -> dict[str, Any]:
+    """Return how many findings there are, and how grave they are."""
+    found = own_rows(context, "findings", ["severity"])["severity"]
+    return {"findings": len(found), "warnings": found.count("warning"), "critical": found.count("critical")}
+
+
+def own_rows(context: RunContext, table: str, names: list[str]) -> dict[str, list[Any]]:
+    """Return columns of the rows that this run has written for a table."""
+    import pyarrow.parquet
+
+    rows: dict[str, list[Any]] = {name: [] for name in names}
+    for uri in context.own_files(table):
+        with Place(uri).open() as file:
+            read = pyarrow.parquet.ParquetFile(file).read(names).to_pydict()
+        for name in names:
+            rows[name] += read[name]
+    return rows
