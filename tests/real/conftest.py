@@ -12,13 +12,13 @@ import pytest
 
 from tests.real.lab import Cluster
 
-HERE = Path(__file__).parent
+HERE = f"{Path(__file__).parent}/"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything here is marked `real`."""
     for item in items:
-        if HERE in item.path.parents:
+        if str(item.path).startswith(HERE):
             item.add_marker(pytest.mark.real)
 
 
