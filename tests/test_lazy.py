@@ -45,3 +45,11 @@ def test_a_capture_without_tls_loads_none_of_it() -> None:
     script = "import sys, kcli.capture.tls.layer, kcli.capture.filters; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert not set(names) & set(done.stdout.split())
+
+
+def test_a_condition_asks_nothing_of_pandas() -> None:
+    """PyArrow imports it to look at Python's values, where it is there, which takes as long as all the rest."""
+    condition = "kcli.sql.conditions.SqlCondition('latency_ms > 1').close()"
+    script = f"import sys, kcli.sql.conditions; {condition}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not {"pandas", "polars"} & set(done.stdout.split())

@@ -156,7 +156,9 @@ class SqlCondition:
         """Raise UsageError if it fails whatever the row, as for a text that is compared with a list."""
         import pyarrow
 
-        self.holds(pyarrow.RecordBatch.from_pylist([{}], schema=self.subject.schema))
+        schema = self.subject.schema
+        nulls = [pyarrow.nulls(1, field.type) for field in schema]  # from_pylist would import pandas
+        self.holds(pyarrow.RecordBatch.from_arrays(nulls, schema=schema))
 
     def mend(self, condition: Any) -> None:
         """Write API names as the column has them. UsageError: a query is inside."""
