@@ -23,7 +23,6 @@ from kcli.broker.metadata.coordinators import Coordinators
 from kcli.broker.metadata.log import MetadataLog
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics
-from kcli.broker.mock_rules import Answers
 from kcli.broker.net.connection import Connection
 from kcli.broker.net.listening import Gate, most_connections
 from kcli.broker.net.memory_quota import Intake
@@ -40,6 +39,7 @@ from kcli.topic_names import CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE
 if TYPE_CHECKING:
     from kcli.broker.control.control import Control
     from kcli.broker.groups.coordinator import Groups
+    from kcli.broker.mock_rules import Answers
     from kcli.broker.transactions.coordinator import Transactions
 
 WILDCARDS = ("0.0.0.0", "::", "")
@@ -90,7 +90,7 @@ class Broker:
         self.faults = Faults(faults, seed, dialect)
         catalog(dialect)  # a draft that makes no sense is named here, before a client meets it
         self.dialect, self.release = dialect, None if release is None else catalog().release(release)
-        self.answers = Answers(answers, dialect)
+        self.answers = answers_of(list(answers), dialect)
         self.hints = True
         self.shares_coordinators = False
         self.session_shards = SHARDS
@@ -372,3 +372,12 @@ class Broker:
             self._groups.forget()
         for topic in list(self.topics):
             self.controller.delete_topic(topic)
+
+
+def answers_of(rules: list[Mapping[str, Any]], dialect: str | None) -> Answers | None:
+    """Return the rules that answer requests, None where there are none: few brokers have any."""
+    if not rules:
+        return None
+    from kcli.broker.mock_rules import Answers
+
+    return Answers(rules, dialect)

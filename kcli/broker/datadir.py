@@ -80,7 +80,7 @@ class DataDir:
 
 def remove_orphans(note: Callable[[str], None]) -> None:
     """Remove the temporary folders of brokers that were killed: this user's, which nobody holds locked."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for folder in (each for each in Path(tempfile.gettempdir()).iterdir() if each.name.startswith(PREFIX)):
         lock = folder / ".lock"
         try:
             held = folder.lstat()

@@ -15,10 +15,11 @@ from kcli.core.records.problems import REASONS
 from kcli.errors import DecodeError
 from kcli.notebook import card, quoted
 from kcli.records.codecs import CODECS, decompress
-from kcli.records.damage import Damage, assess
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from kcli.records.damage import Damage
 
 CODEC_MASK, APPEND_TIME, TRANSACTIONAL, CONTROL, HORIZON = 7, 8, 16, 32, 64
 
@@ -248,6 +249,8 @@ def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = Non
             yield Batch(view, row)
         if status == core.END:
             return
+        from kcli.records.damage import Damage, assess  # here, as sound batches need neither
+
         damage = assess(view, len(view), stopped, status, True)
         assert isinstance(damage, Damage)
         if damages is not None:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from kcli.broker.api_version import ApiVersion
 from kcli.broker.apis import APIS, DRAFTS, Implemented
-from kcli.broker.mock_rules import default_answer, guarded
 from kcli.broker.request import AnswerRules, Handler
 from kcli.broker.response import HangUpError
 from kcli.errors import SchemaError
@@ -87,10 +86,12 @@ def handler_of(api_key: int, version: int, dialect: str | None) -> Handler:
     draft = draft_of(api_key, version, dialect)
     if draft is not None:
         return draft.handle
-    if api_key not in APIS:
-        return default_answer
-    handle = APIS[api_key].handle
-    return guarded(handle) if version in catalog(dialect).drafted.get(api_key, NONE) else handle
+    known = api_key in APIS
+    if known and version not in catalog(dialect).drafted.get(api_key, NONE):
+        return APIS[api_key].handle
+    from kcli.broker.mock_rules import default_answer, guarded  # here, as few brokers have a draft
+
+    return guarded(APIS[api_key].handle) if known else default_answer
 
 
 def draft_of(api_key: int, version: int, dialect: str | None) -> Implemented | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
 from kcli.broker.configs import Configs, parse
@@ -15,7 +15,9 @@ from kcli.broker.resource_configs import TABLES
 from kcli.broker.security.state import SecurityState
 from kcli.errors import InputError, KcliError
 from kcli.records.batches import Record, scan
-from kcli.records.damage import Damage
+
+if TYPE_CHECKING:
+    from kcli.records.damage import Damage
 
 NAME, TOPIC_ID = "__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"
 LAST_PRODUCER_ID = 1 << 62

@@ -12,16 +12,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kcli.broker.configs import Configs
-from kcli.broker.storage.files import LogFile
+from kcli.broker.storage.files import LogFile, files_in
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Slice
 from kcli.errors import KcliError
 from kcli.records.batches import scan
-from kcli.records.damage import Damage
 from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
 from kcli.snapshots.rules.policy import Policy, advance, deletable, due
+
+if TYPE_CHECKING:
+    from kcli.records.damage import Damage
 
 LAST_OFFSET, LAST_EPOCH = (1 << 63) - 1, (1 << 31) - 1
 
@@ -36,7 +39,7 @@ class MetadataSnapshots:
         self, folder: Path, log: Log, configs: Configs, *, now: Callable[[], int], note: Callable[[str], None]
     ) -> None:
         self.folder, self.log, self.configs, self.now, self.note = folder, log, configs, now, note
-        for part in folder.glob("*.checkpoint.part"):
+        for part in files_in(folder, ".checkpoint.part"):
             part.unlink()
         self.records = self.size = 0
         self.taken = time.monotonic()
@@ -48,8 +51,7 @@ class MetadataSnapshots:
     @property
     def ids(self) -> list[SnapshotId]:
         """Those that are there and can be read, oldest first."""
-        found = (path.name for path in self.folder.glob("*.checkpoint") if path.is_file())
-        names = (parse_snapshot_name(name) for name in found)
+        names = (parse_snapshot_name(path.name) for path in files_in(self.folder, ".checkpoint"))
         ids = (name.id for name in names if name is not None and name.exact and name.state == "ready")
         lawful = (each for each in ids if each.end_offset < LAST_OFFSET and each.epoch < LAST_EPOCH)
         return sorted(each for each in lawful if each not in self._unsound)

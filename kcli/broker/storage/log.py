@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kcli.broker.storage.epochs import LeaderEpochs
-from kcli.broker.storage.files import FilePool
+from kcli.broker.storage.files import FilePool, files_in
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.incoming import Incoming, numbered
 from kcli.broker.storage.producers import Aborted, ProducerStates, append_aborted, read_aborted
@@ -186,7 +186,7 @@ class Log:
         """Write the producers' state before this offset; only the last two snapshots are kept."""
         path = self.folder / f"{offset:020d}.snapshot"
         path.write_bytes(self.producers.snapshot())
-        for old in sorted(self.folder.glob("*.snapshot"))[:-2]:
+        for old in files_in(self.folder, ".snapshot")[:-2]:
             with contextlib.suppress(FileNotFoundError):
                 old.unlink()
 

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from kcli.broker.storage.files import FilePool
+from kcli.broker.storage.files import FilePool, files_in
 from kcli.broker.storage.headers import Place
 from kcli.broker.storage.log import Log, LogSettings
 from kcli.broker.storage.producers import read_aborted
@@ -66,7 +66,7 @@ def open_log(
 
 def bases_in(folder: Path) -> list[int]:
     """Return the first offsets of the segments in a folder, rising."""
-    return sorted(int(path.stem) for path in folder.glob("*.log") if is_number(path.stem) and path.is_file())
+    return sorted(int(path.stem) for path in files_in(folder, ".log") if is_number(path.stem))
 
 
 def is_number(text: str) -> bool:
@@ -84,7 +84,7 @@ def open_sealed(segment: Segment, note: Callable[[str], None]) -> None:
 
 def restore_producers(log: Log, newest: int | None) -> bool:
     """Take the newest snapshot up to this offset, None for the one of the log's end; False when there is none."""
-    for path in sorted((each for each in log.folder.glob("*.snapshot") if is_number(each.stem)), reverse=True):
+    for path in reversed([each for each in files_in(log.folder, ".snapshot") if is_number(each.stem)]):
         if (newest is None or int(path.stem) <= newest) and log.producers.restore(path.read_bytes()):
             return True
         if newest is None:
@@ -112,7 +112,7 @@ def recover(log: Log, note: Callable[[str], None]) -> None:
     log.epochs.truncate_end(max(segment.next_offset, segment.base_offset))
     log.epochs.save()
     segment.seal()
-    for path in log.folder.glob("*.snapshot"):
+    for path in files_in(log.folder, ".snapshot"):
         if is_number(path.stem) and int(path.stem) > segment.base_offset:
             path.unlink()
 

@@ -16,7 +16,6 @@ import click
 
 from kcli.broker import Broker
 from kcli.broker.metadata.registry import offered
-from kcli.broker.mock_rules import read_answers
 from kcli.broker.security.security import Protection
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.inputs import quiet_option, reading_options
@@ -147,7 +146,7 @@ def make_broker(options: ServeOptions, rules: dict[str, Any]) -> Broker:
         "port": options.port,
         **rules,
         "dialect": options.dialect,
-        "answers": [] if options.answers is None else read_answers(options.answers),
+        "answers": answers_of(options.answers),
         "release": options.release,
         "note": ignore if options.quiet else tell,
         "protection": Protection(
@@ -162,6 +161,15 @@ def make_broker(options: ServeOptions, rules: dict[str, Any]) -> Broker:
     from kcli.broker.rebuilt.rebuild import rebuild
 
     return rebuild(options.captures, memory=options.memory, key_logs=options.key_logs, **made)
+
+
+def answers_of(path: Path | None) -> list[Any]:
+    """Read the rules that answer requests from a file, which few brokers have."""
+    if path is None:
+        return []
+    from kcli.broker.mock_rules import read_answers
+
+    return read_answers(path)
 
 
 def users_of(name: str | None) -> dict[str, str]:
