@@ -5,22 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kcli.cli.terminal.cells import cut_start
 from kcli.errors import DecodeError
 from kcli.grammar.secrets import Hidden
 from kcli.grammar.words.trace import Span
 from kcli.schemas.catalog import catalog
 
 SHOWN = 8  # bytes of a field in the tree; the rest is counted
+BYTES, FEW_BYTES = 28, 17  # cells of these bytes, and of half as many
+ROOMY = 100  # cells of a line that has room for all
+LEAST_VALUE = 16  # cells of a value, and of its path
 ROW = 16  # bytes of a line in the hexdump
 VALUE = 60  # characters of a value
 
 
-def tree_lines(data: bytes, spans: list[Span], dialect: str | None = None) -> Iterator[str]:
-    """Yield a line for each value: offset, its first bytes, path, value, type."""
+def tree_lines(data: bytes, spans: list[Span], dialect: str | None = None, room: int | None = None) -> Iterator[str]:
+    """Yield a line for each value: offset, its first bytes, path, value, type.
+
+    room: cells that a line should have; in few of them there are less bytes, and a long path loses its start.
+    """
+    shown, longest = (SHOWN, BYTES) if room is None or room >= ROOMY else (SHOWN // 2, FEW_BYTES)
     width = max((len(span.path) for span in spans), default=0)
+    if room is not None:
+        width = min(width, max(room - longest - 8 - LEAST_VALUE, LEAST_VALUE))
     for span in spans:
-        start, meaning = shown_bytes(data, span), describe(span, dialect)
-        yield f"{span.start:04x}  {start:<28}  {span.path:<{width}}  {meaning}".rstrip()
+        start, path = shown_bytes(data, span, shown), cut_start(span.path, width)
+        yield f"{span.start:04x}  {start:<{longest}}  {path:<{width}}  {describe(span, dialect)}".rstrip()
 
 
 def hexdump_lines(data: bytes, spans: list[Span], dialect: str | None = None) -> Iterator[str]:
@@ -42,7 +52,7 @@ def failure_line(data: bytes, failure: DecodeError, hidden: bool, format_: str =
         return dump_line(row, failure.offset, f"{failure.path}  {failure.reason}", hidden)
     left = data[failure.offset : failure.offset + SHOWN]
     digits = " ".join(["**"] * len(left)) if hidden else left.hex(" ")
-    return f"{failure.offset:04x}  {digits:<28}  {failure.path}  {failure.reason}"
+    return f"{failure.offset:04x}  {digits:<{BYTES}}  {failure.path}  {failure.reason}"
 
 
 def dump_line(row: bytes, start: int, label: str, hidden: bool) -> str:
@@ -52,12 +62,12 @@ def dump_line(row: bytes, start: int, label: str, hidden: bool) -> str:
     return f"{start:08x}  {digits:<{ROW * 3 - 1}}  |{text:<{ROW}}|  {label}".rstrip()
 
 
-def shown_bytes(data: bytes, span: Span) -> str:
+def shown_bytes(data: bytes, span: Span, shown: int) -> str:
     size = span.end - span.start
     if isinstance(span.value, Hidden):
         return f"** +{size - 1}" if size > 1 else "**"
-    text = data[span.start : min(span.end, span.start + SHOWN)].hex(" ")
-    return f"{text} +{size - SHOWN}" if size > SHOWN else text
+    text = data[span.start : min(span.end, span.start + shown)].hex(" ")
+    return f"{text} +{size - shown}" if size > shown else text
 
 
 def describe(span: Span, dialect: str | None) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import io
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from kcli.capture.decoder import DecodeOptions, decode
@@ -84,6 +85,7 @@ def table_of(exchanges: Sequence[Exchange], width: int) -> list[str]:
     return made
 
 
-def bytes_of(exchange: Exchange) -> list[str]:
-    """Return each field of both messages with its bytes."""
-    return [*tree(exchange, SlipNamer(message_text))]
+@lru_cache(maxsize=1)
+def bytes_of(exchange: Exchange, width: int) -> list[str]:
+    """Return each field of both messages with its bytes, on lines of `width` cells."""
+    return [*tree(exchange, SlipNamer(message_text), width)]

@@ -238,8 +238,8 @@ class View:
         elif self.pages[-1].exchanges:
             page = self.pages[-1]
             one = page.exchanges[min(page.cursor, len(page.exchanges) - 1)]
-            lines = bytes_of(one)
-            self.pages.append(Page(f"{one.api} v{one.version}, {one.outcome}", lambda _columns: lines))
+            title = f"{one.api} v{one.version}, {one.outcome}"
+            self.pages.append(Page(title, lambda columns: bytes_of(one, columns)))
 
     def open_row(self, name: str) -> None:
         """Open the latest exchanges of a row."""

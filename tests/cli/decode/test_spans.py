@@ -28,6 +28,13 @@ def test_tree() -> None:
     assert lines[5].endswith("none           null  (bytes)")
 
 
+def test_a_tree_in_little_room_keeps_its_values() -> None:
+    long = Span("topics[0].partitions[0].currentLeaderEpoch", 5, 23, "int32", -1)
+    lines = list(tree_lines(DATA, [*SPANS, long], room=60))
+    assert lines[-1] == "0005  05 06 07 08 +14    …currentLeaderEpoch  -1  (int32)"
+    assert list(tree_lines(DATA, SPANS, room=200)) == list(tree_lines(DATA, SPANS))
+
+
 def test_hexdump_shows_every_byte() -> None:
     lines = list(hexdump_lines(DATA, SPANS))
     assert lines[0].startswith("00000000  00 01 ")

@@ -56,7 +56,7 @@ def test_it_fits_a_terminal_of_any_size(view: View, size: tuple[int, int]) -> No
 def test_findings_stand_above_the_clients_by_rate(view: View) -> None:
     lines = texts(view)
     assert lines[0].startswith("kcli top  night.pcap") and lines[0].endswith("/s to 1 broker")
-    assert lines[1].startswith("warning   lagging-consumer  pageview-stats-1 falls behind on pageviews")
+    assert lines[1].startswith("warning   lagging-consumer  pageview-stats-1 (127.0.0.1:40672 and 1 more) falls")
     assert lines[2].startswith("[clients] brokers")
     assert lines[4].startswith("> pageview-live-1  ") and "1,096" in lines[6]
 

@@ -17,11 +17,13 @@ from kcli.grammar.group_data import group_data_spans
 from kcli.grammar.secrets import hide_span
 from kcli.grammar.words.trace import Span
 
+INDENT = "  "
 
-def tree(item: Exchange | Event, slips: SlipNamer) -> Iterator[str]:
+
+def tree(item: Exchange | Event, slips: SlipNamer, room: int | None = None) -> Iterator[str]:
     """Yield a heading, and a line for each value of the request and the response; offsets are from the frame's start.
 
-    slips: names those of messages that do not decode (`message_text`).
+    slips: names those of messages that do not decode (`message_text`). room: as for `tree_lines`.
     """
     if isinstance(item, Event):
         yield f"{item.timestamp} {item.connection or item.file} {item.kind}: {item.reason} ({item.size:,} bytes)"
@@ -31,16 +33,16 @@ def tree(item: Exchange | Event, slips: SlipNamer) -> Iterator[str]:
     number = f"correlation id {item.correlation_id}"
     yield f"{item.timestamp} {item.connection} {what} request, {number}, {item.request_bytes:,} bytes"
     header, body = item.bodies.codecs(item.request_frame)
-    yield from message(item.request_frame, header, body, item.bodies, slips, {})
+    yield from message(item.request_frame, header, body, item.bodies, slips, {}, room)
     if item.response_frame is None:
         yield "no response"
     else:
         yield f"{what} response after {item.latency_ms} ms, {item.response_bytes:,} bytes"
-        yield from response(item, item.response_frame, slips)
+        yield from response(item, item.response_frame, slips, room)
     yield ""
 
 
-def response(item: Exchange, frame: bytes, slips: SlipNamer) -> Iterator[str]:
+def response(item: Exchange, frame: bytes, slips: SlipNamer, room: int | None) -> Iterator[str]:
     header = messages.response_header(item.api_key, item.api_version, item.bodies.dialect)
     try:
         body = item.bodies.answer_codec(frame, item.api_key, item.api_version, item.request_frame)[0]
@@ -49,11 +51,17 @@ def response(item: Exchange, frame: bytes, slips: SlipNamer) -> Iterator[str]:
             header = messages.data("ResponseHeader", 0, item.bodies.dialect)
         body = guarded(messages.unknown("response", item.api_key, item.api_version))
     asked = {"api": str(item.api_key), "api_version": item.api_version}
-    yield from message(frame, header, body, item.bodies, slips, asked)
+    yield from message(frame, header, body, item.bodies, slips, asked, room)
 
 
 def message(
-    frame: bytes, header: MessageCodec, body: MessageCodec, bodies: Bodies, slips: SlipNamer, asked: dict[str, Any]
+    frame: bytes,
+    header: MessageCodec,
+    body: MessageCodec,
+    bodies: Bodies,
+    slips: SlipNamer,
+    asked: dict[str, Any],
+    room: int | None,
 ) -> Iterator[str]:
     """Yield the lines of a message. asked: API and version of the request that it answers, if it is a response."""
     spans: list[Span] = []
@@ -70,7 +78,7 @@ def message(
     except DecodeError as error:
         failure = failure_line(frame, error, body.guarded and not bodies.secrets)
         failure += slips.text(frame, 0, asked | {"dialect": bodies.dialect})
-    for line in tree_lines(frame, spans, bodies.dialect):
-        yield "  " + line
+    for line in tree_lines(frame, spans, bodies.dialect, None if room is None else room - len(INDENT)):
+        yield INDENT + line
     if failure:
-        yield "  " + failure
+        yield INDENT + failure
