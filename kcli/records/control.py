@@ -64,16 +64,23 @@ def key_fault(key: bytes | None) -> str:
 
 
 def control_fault(key: bytes | None, value: bytes | None) -> str:
-    """Say why Kafka can't read a control record, if so. It reads types and versions to come: it passes them over."""
-    row = decode_control(key, value)
-    if "reason" not in row or row["apiKey"] not in {None, *CONTROL_TYPES}:
-        return ""
-    if row["apiKey"] in MESSAGES and row["version"] is not None:
-        from kcli.schemas.catalog import catalog
+    """Say why Kafka can't read a control record, if so. It passes over types to come.
 
-        if row["version"] > catalog(None).message(MESSAGES[row["apiKey"]]).versions.hi:
-            return ""
-    return str(row["reason"])
+    Kafka's ControlRecordUtils reads the messages as version 0, whatever version their value begins with.
+    """
+    if fault := key_fault(key):
+        return fault
+    assert key is not None
+    kind = int.from_bytes(key[2:4], "big", signed=True)
+    if kind not in CONTROL_TYPES:
+        return ""
+    if kind not in MESSAGES or value is None:
+        return str(decode_control(key, value).get("reason", ""))
+    try:
+        decode_value(kind, 0, value)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def control_name(row: Mapping[str, Any]) -> str:

@@ -51,7 +51,11 @@ VALUE = struct.pack(">hi", 0, 7)
         (key(0, 1), VALUE, ""),
         (key(5, 0), struct.pack(">hi", 9, 7) + b"more", ""),  # versions to come
         (key(0, 99), None, ""),  # a type to come
-        (key(0, 2), struct.pack(">h", 30) + b"?", ""),
+        (key(0, 2), struct.pack(">hi", 30, 2) + b"\1\1\0", ""),  # read as version 0
+        (key(0, 4), b"\xff\xff\0", ""),
+        (key(0, 2), struct.pack(">h", 30) + b"?", "LeaderChangeMessage v0"),
+        (key(0, 6), struct.pack(">h", 1), "VotersRecord v0"),
+        (key(0, 5), None, "the value of KRAFT_VERSION begins with its version, here it is null"),
         (None, VALUE, "has 4 bytes, here 0"),
         (b"\0\0\0", VALUE, "has 4 bytes, here 3"),
         (key(-1, 1), VALUE, "version -1 of a control record's key"),

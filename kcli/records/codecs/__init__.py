@@ -124,17 +124,19 @@ def unfolded_streams(
     start: Callable[[], StepUnfolder],
     follows: Callable[[memoryview], bool],
     *failures: type[Exception],
+    may_be_cut: Callable[[int], bool] = lambda _: False,
 ) -> bytes:
     """Decompress streams that stand one behind the other. what: as in `unfolded`.
 
     start: begins a stream. follows: tells whether bytes behind a stream are another one; else they are ignored.
+    may_be_cut: tells whether the stream that begins at an offset may end early.
     """
     codec = what.partition(":")[0]
     step = STEP_OUTPUT // RATIOS[CODECS.index(codec)]
     parts: list[bytes] = []
     size = at = 0
     while at < len(data) and (not at or follows(data[at:])):
-        stream = start()
+        stream, begin = start(), at
         while at < len(data) and not stream.eof:
             try:
                 part = stream.decompress(data[at : at + step])
@@ -145,6 +147,6 @@ def unfolded_streams(
             parts.append(part)
             if size > most:
                 raise InputError(f"{codec}: unfolds to more than {most} bytes")
-        if not stream.eof:
+        if not stream.eof and not may_be_cut(begin):
             raise InputError(f"{what} ends early, after {size} bytes of output")
     return b"".join(parts)

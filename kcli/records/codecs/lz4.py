@@ -1,6 +1,7 @@
 """lz4 frames (Kafka's Lz4BlockOutputStream): 64 KiB independent blocks, no checksums but the header's, no content size.
 
-Kafka's reader (Lz4BlockInputStream) checks the checksums of the header and of blocks, and passes over the content's.
+Kafka's reader (Lz4BlockInputStream) checks the checksums of the header and of blocks, and passes over the content's
+checksum and size.
 
 In magic 0 the header's checksum is taken over one word too much, frame magic included (KAFKA-3160); such a checksum is
 put right before the library sees it, and not looked at, as in Kafka's own reader.
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x04\x22\x4d\x18"
 FLAG_INDEPENDENT, FLAG_CONTENT_SIZE, FLAG_CONTENT_CHECKSUM, FLAG_DICTIONARY = 0x20, 0x08, 0x04, 0x01
-CONTENT_CHECKSUM_WRONG = "ERROR_contentChecksum_invalid"
+
+# What the library refuses and Kafka does not look at: the field's flag and name, by the library's error.
+PASSED_OVER = {
+    "ERROR_contentChecksum_invalid": (FLAG_CONTENT_CHECKSUM, "checksum"),
+    "ERROR_frameSize_wrong": (FLAG_CONTENT_SIZE, "size"),
+}
 
 
 def compress(data: Buffer, magic: int, level: int | None) -> bytes:
@@ -40,21 +46,23 @@ def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes
     checksum = header_checksum(data[4 : 4 + size])
     if magic == 0 and data[4 + size] != checksum:
         data = memoryview(b"".join((data[: 4 + size], bytes([checksum]), data[5 + size :])))
-    try:
-        return unfolded(lz4.frame.LZ4FrameDecompressor(), data, most, "lz4: the frame", RuntimeError, EOFError)
-    except InputError as error:
-        if CONTENT_CHECKSUM_WRONG not in str(error):
-            raise
-    made = unfolded(
-        lz4.frame.LZ4FrameDecompressor(), without_checksum(data, size), most, "lz4: the frame", RuntimeError
-    )
-    odd.append("lz4: the checksum of the content is wrong, which Kafka does not look at")
-    return made
+    while True:
+        try:
+            return unfolded(lz4.frame.LZ4FrameDecompressor(), data, most, "lz4: the frame", RuntimeError, EOFError)
+        except InputError as error:
+            found = next((field for sign, field in PASSED_OVER.items() if sign in str(error)), None)
+            if found is None:
+                raise
+        flag, name = found
+        data = without_field(data, flag)
+        odd.append(f"lz4: the {name} of the content is wrong, which Kafka does not look at")
 
 
-def without_checksum(data: memoryview, size: int) -> memoryview:
-    """Return the frame as one that has no checksum of its content; that is left behind it."""
-    descriptor = bytes([data[4] & ~FLAG_CONTENT_CHECKSUM]) + data[5 : 4 + size]
+def without_field(data: memoryview, flag: int) -> memoryview:
+    """Return the frame as one without an optional field; a checksum of the content is left behind the frame."""
+    size = descriptor_size(data)
+    kept = 2 if flag == FLAG_CONTENT_SIZE else size
+    descriptor = bytes([data[4] & ~flag]) + data[5 : 4 + kept]
     return memoryview(b"".join((MAGIC, descriptor, bytes([header_checksum(descriptor)]), data[5 + size :])))
 
 
@@ -71,7 +79,9 @@ def descriptor_size(data: memoryview) -> int:
         raise InputError("lz4: the frame's header is cut")
     if not data[4] & FLAG_INDEPENDENT:
         raise InputError("lz4: a frame with linked blocks, which Kafka refuses")
-    size = 2 + 8 * bool(data[4] & FLAG_CONTENT_SIZE) + 4 * bool(data[4] & FLAG_DICTIONARY)
+    if data[4] & FLAG_DICTIONARY:
+        raise InputError("lz4: a frame with a dictionary, which Kafka refuses")
+    size = 2 + 8 * bool(data[4] & FLAG_CONTENT_SIZE)
     if len(data) < 5 + size:
         raise InputError("lz4: the frame's header is cut")
     return size

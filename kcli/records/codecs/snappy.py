@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x82SNAPPY\x00"
 HEADER = MAGIC + b"\0\0\0\1" + b"\0\0\0\1"
+LEAST_VERSION = 1  # which Java checks in the headers between blocks alone
 BLOCK = 32 * 1024
 
 
@@ -58,9 +59,12 @@ def split_blocks(data: memoryview) -> list[memoryview]:
     blocks, at = [], 0
     while len(data) - at >= 4:
         if data[at : at + 8] == MAGIC:
-            at += len(HEADER)
-            if at > len(data):
+            if len(data) - at < len(HEADER):
                 raise InputError("snappy: the header of the stream is cut")
+            version = int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
+            if at and version < LEAST_VERSION:
+                raise InputError(f"snappy: the header at 0x{at:x} has version {version}, {LEAST_VERSION} or more expected")
+            at += len(HEADER)
             continue
         size = int.from_bytes(data[at : at + 4], "big", signed=True)
         if size < 0 or size > len(data) - at - 4:

@@ -1,4 +1,8 @@
-"""Zstandard frames (RFC 8878). More frames may follow the first; anything else behind it is an error, as in Kafka."""
+"""Zstandard frames (RFC 8878). More frames may follow the first; anything else behind it is an error, as in Kafka.
+
+A frame that is cut is an error too, but Java's reader (zstd-jni) takes it for the end where another frame ended in the
+same chunk of its input.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 DEFAULT_LEVEL = 3
+CHUNK = 131_075  # bytes that Java's reader takes at a time
 
 # A decompressor is worth keeping, and may be used by one thread alone.
 _kept = threading.local()
@@ -24,10 +29,23 @@ def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
     return writer.compress(memoryview(data))
 
 
-def decompress(data: memoryview, _magic: int, most: int, _odd: list[str]) -> bytes:
+def decompress(data: memoryview, _magic: int, most: int, odd: list[str]) -> bytes:
     """Decompress zstd. No bytes at all unfold to none, as in Kafka's reader."""
+
+    def may_be_cut(begin: int) -> bool:
+        taken = begin > 0 and (begin - 1) // CHUNK == (len(data) - 1) // CHUNK
+        if taken:
+            odd.append("zstd: the last frame is cut, which Kafka takes for the end")
+        return taken
+
     if not hasattr(_kept, "reader"):
         _kept.reader = zstandard.ZstdDecompressor()
     return unfolded_streams(
-        data, most, "zstd: the frame", _kept.reader.decompressobj, lambda _: True, zstandard.ZstdError
+        data,
+        most,
+        "zstd: the frame",
+        _kept.reader.decompressobj,
+        lambda _: True,
+        zstandard.ZstdError,
+        may_be_cut=may_be_cut,
     )

@@ -80,3 +80,26 @@ def test_the_checksums_of_blocks_and_of_the_header_are_checked() -> None:
         wrong[place] ^= 1
         with pytest.raises(InputError, match=r"lz4.*(hecksum|decompress)"):
             codec.decompress(memoryview(wrong), 2, 10**6, [])
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize("size", [0, 1, len(DATA) - 1, len(DATA) + 1, 2**63 + 5])
+@pytest.mark.parametrize("checksum", ["none", "right", "wrong"])
+def test_the_size_of_the_content_is_passed_over_as_in_kafka(magic: int, size: int, checksum: str) -> None:
+    frame = lz4.frame.compress(DATA, block_linked=False, store_size=True, content_checksum=checksum != "none")
+    head = frame[:6] + size.to_bytes(8, "little")
+    made = bytearray(head + bytes([codec.header_checksum(head[4:])]) + frame[15:])
+    made[-1] ^= checksum == "wrong"
+    odd = list[str]()
+    assert codec.decompress(memoryview(made), magic, 10**6, odd) == DATA
+    names = [*["size"] * (size != 0), *["checksum"] * (checksum == "wrong")]  # a size of 0 is none to the library
+    assert odd == [f"lz4: the {name} of the content is wrong, which Kafka does not look at" for name in names]
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize("size", [b"", bytes(8)])
+def test_a_dictionary_is_refused_as_by_kafka(magic: int, size: bytes) -> None:
+    head = bytes([0x61 | 8 * bool(size), 0x40]) + size + b"\7\0\0\0"
+    made = codec.MAGIC + head + bytes([codec.header_checksum(head[:14])]) + lz4.frame.compress(DATA)[7:]
+    with pytest.raises(InputError, match="dictionary, which Kafka refuses"):
+        codec.decompress(memoryview(made), magic, 10**6, [])

@@ -41,3 +41,12 @@ def test_joined_streams_are_read_as_one() -> None:
 def test_damage(data: bytes, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         snappy.decompress(memoryview(data), 2, 10**6, [])
+
+
+@pytest.mark.parametrize("version", [0, -1])
+def test_the_version_of_a_header_between_blocks_is_looked_at_as_in_java(version: int) -> None:
+    stream = snappy.compress(DATA, 2, None)
+    other = snappy.MAGIC + version.to_bytes(4, "big", signed=True) + stream[12:]
+    assert snappy.decompress(memoryview(other), 2, 10**6, []) == DATA
+    with pytest.raises(InputError, match=f"version {version}, 1 or more expected"):
+        snappy.decompress(memoryview(stream + other), 2, 10**6, [])
