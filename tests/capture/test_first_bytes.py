@@ -52,10 +52,22 @@ def proxy2(client: str, port: int, *, command: int = 1, extra: bytes = b"") -> b
 HEADERS = {
     "version 1": (b"PROXY TCP4 203.0.113.7 10.0.0.2 51234 9092\r\n", "203.0.113.7:51234"),
     "version 1, IPv6": (b"PROXY TCP6 2001:db8::7 ::1 51234 9092\r\n", "[2001:db8::7]:51234"),
+    "version 1, IPv6 in full": (
+        b"PROXY TCP6 2001:0DB8:0000:0000:0000:0000:0000:0007 ::1 1 9092\r\n",
+        "[2001:db8::7]:1",
+    ),
+    "version 1, IPv4 in IPv6": (b"PROXY TCP6 ::ffff:cb00:7107 ::1 51234 9092\r\n", "[::ffff:203.0.113.7]:51234"),
+    "version 1, no address": (b"PROXY TCP4 999.0.113.7 10.0.0.2 51234 9092\r\n", ""),
+    "version 1, another family": (b"PROXY TCP4 2001:db8::7 ::1 51234 9092\r\n", ""),
     "version 1, unknown": (b"PROXY UNKNOWN\r\n", ""),
+    "version 1, unknown with addresses": (b"PROXY UNKNOWN " + b"ffff:" * 14 + b"ffff 65535 65535\r\n", ""),
     "version 2": (proxy2("203.0.113.7", 51234), "203.0.113.7:51234"),
     "version 2, IPv6": (proxy2("2001:db8::7", 51234), "[2001:db8::7]:51234"),
     "version 2 and more": (proxy2("203.0.113.7", 51234, extra=b"\4\0\3abc"), "203.0.113.7:51234"),
+    "version 2, IPv4 in IPv6": (proxy2("::ffff:203.0.113.7", 51234), "[::ffff:203.0.113.7]:51234"),
+    "version 2, 30 kB more": (proxy2("203.0.113.7", 51234, extra=b"\xe4\x75\x30" + bytes(30000)), "203.0.113.7:51234"),
+    "version 2, Unix": (SIGNATURE + b"\x21\x31\0\xd8" + b"/run/a".ljust(216, b"\0"), ""),
+    "version 2, unspecified": (SIGNATURE + b"\x21\0\0\3abc", ""),
     "version 2, a health check": (proxy2("203.0.113.7", 51234, command=0), ""),
 }
 
@@ -63,7 +75,8 @@ HEADERS = {
 @pytest.mark.parametrize("name", HEADERS)
 def test_a_header_is_read_as_soon_as_it_is_whole(name: str) -> None:
     data, client = HEADERS[name]
-    assert [proxy_header(data[:size]) for size in range(len(data))] == [True] * len(data)
+    sizes = range(len(data)) if len(data) < 300 else [*range(60), 4000, len(data) - 1]
+    assert all(proxy_header(data[:size]) is True for size in sizes)
     assert proxy_header(data + b"\0\0\0\x20") == ProxyHeader(2 if "2" in name[:9] else 1, client, len(data))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 
 from kcli.errors import InputError
 
@@ -21,20 +20,34 @@ BORDERLESS = re.compile(r"([0-9a-f]{8}) {2}((?:[0-9a-f]{2} ){8}) {2}((?:[0-9a-f]
 HEAD = re.compile(r"(?:.*\n)*? *00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F *\n(?:[ -]*\n)*(?= *0{8,16} )")
 FORMATTED = re.compile(r" *([0-9A-F]{8,16})(?: {3}| )(.{1,47}).*")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+# Decimal numbers in a list of source code, of a debugger or of Go and Erlang, or in the columns of od -tu1.
 LIST = re.compile(
-    r"(?:[\w\[\]<> ]*=\s*)?(?:[\w\[\] ]*(?:\(\d+\) )?([\[{(]))?((?:\s*-?\d{1,3}\s*,)+\s*-?\d{1,3}\s*,?\s*)[\]})]*;?"
+    r"(?:[\w\[\].() ]*=\s*)?(?:[\w\[\].() ]*?(<<|[\[{(]))?\s*(-?\d{1,3}(?:[\s,]+-?\d{1,3})+)[\s,]*(?:>>|[\]})])*;?"
 )
+DECIMAL_OFFSETS = re.compile(r"^\d{7,}(?=\s|$)", re.MULTILINE)  # of od
 # 0x in brackets or braces, as C, Go, Java and Rust have it; `<Buffer 00 01>` of Node.
 ARRAY = re.compile(
-    r"[^\[{(]*(?:\[[\w; ]*\][^\[{(]*)?[\[{(]\s*((?:0[xX][0-9a-fA-F]{1,2}(?:u8)?[\s,]*)+)[\]})].*", re.DOTALL
+    r"(?:(?!0[xX])[^\[{(])*(?:[\[{(](?!\s*0[xX])(?:(?!0[xX])[^\[{(])*)*"
+    r"[\[{(]\s*((?:0[xX][0-9a-fA-F]{1,2}(?:u8)?[\s,]*)+)[\]})].*",
+    re.DOTALL,
 )
 BUFFER = re.compile(r"<?Buffer\s+((?:[0-9a-fA-F]{2}\s*)+)>?")
-STRING = re.compile(r"[bB]?(['\"])(?:\\.|(?!\1)[^\\\n])*\1")  # of Python or C
+STRING = re.compile(  # of Python or C
+    r"(?:\w+\s*=\s*)?(?:(?:bytearray|bytes)\s*\(\s*)?[bB]?((['\"])(?:\\.|(?!\2)[^\\\n])*\2)\s*\)?;?"
+)
 COMMENT = re.compile(r"(?<!\S)(?:#|//|;|--).*")
-PACKET = re.compile(r"\d\d:\d\d:\d\d\.\d+ \S.*")  # the line of tcpdump above the bytes
+LINES_OF_COMMENT, ANY_COMMENT = re.compile(r"^[ \t]*/\*", re.MULTILINE), re.compile(r"/\*")
+FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)  # of Markdown
+# The line of tcpdump above the bytes, with any of its times (-t, -tt, -ttt, -tttt) and with -e; -v has a second one.
+PACKET = re.compile(
+    r"(?:\d{4}-\d\d-\d\d )?(?:\d\d:\d\d:\d\d|\d+)\.\d{3,9} \S.*|(?:IP6? |[0-9a-f]{2}(?::[0-9a-f]{2}){5} > ).*"
+)
+SECOND_LINE = re.compile(r"\S+ > \S+: Flags \[.*")
 PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})+")
 NOT_HEX = r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)"  # of a word of digits: 0x and \x may stand there
-IP4, TCP = 0x45, 6  # a header of IP without options begins so; its protocol
+PACKET_LINKS = (101, 1, 113, 276, 0)  # IP itself, Ethernet, Linux' cooked captures, BSD loopback
+TCP = 1  # of kcli.core.capture.packets: a segment was found
+LEAST_FRAME = 60  # bytes, without what the network card adds: shorter ones of Ethernet are filled up
 
 
 def unhex(data: bytes) -> bytes:
@@ -44,7 +57,7 @@ def unhex(data: bytes) -> bytes:
     Also as people have them: a list of decimal numbers, an array or string of source code, comments after #, // or --,
     dumps of tcpdump -X, Netty, od, hexdump, hexyl and Format-Hex. Raises InputError.
     """
-    text = text_of(data)
+    text = without_frame(text_of(data))
     for read in (decimal_bytes, array_bytes, string_bytes, formatted_bytes):
         if (found := read(text)) is not None:
             return found
@@ -60,6 +73,29 @@ def text_of(data: bytes) -> str:
         except UnicodeDecodeError:
             pass
     return data.decode("latin-1")
+
+
+def without_frame(text: str) -> str:
+    """Return text without what stands around a dump: fences, quotation marks of a mail, comments, lines of a log."""
+    text = FENCE.sub("", text)
+    lines = [line for line in text.splitlines() if line.strip()]
+    if lines and all(line.startswith(">") for line in lines):
+        text = "\n".join(line[1:] for line in lines)
+    start = next((number for number, line in enumerate(lines) if FRAME.fullmatch(line.strip())), 0)
+    return without_comments("\n".join(lines[start:]) if start else text, LINES_OF_COMMENT)
+
+
+def without_comments(text: str, opening: re.Pattern[str]) -> str:
+    """Return text without the comments of C that an opening begins."""
+    parts, at = list[str](), 0
+    for found in opening.finditer(text):
+        if found.start() >= at:
+            end = text.find("*/", found.end())
+            if end < 0:
+                break
+            parts.append(text[at : found.start()])
+            at = end + 2
+    return "".join([*parts, text[at:]])
 
 
 def dumped(text: str) -> bytes:
@@ -86,6 +122,8 @@ def dumped(text: str) -> bytes:
         elif PACKET.fullmatch(line):
             if out:
                 raise InputError(f"line {number}: another packet begins (the bytes of one expected)")
+        elif SECOND_LINE.fullmatch(line) and not out:
+            pass
         else:
             out += columns_of(line, len(out), number)
     return bytes(out)
@@ -119,25 +157,26 @@ def value_of(digits: str, base: int) -> int | None:
 def decimal_bytes(text: str) -> bytes | None:
     """Return the bytes of a list of decimal numbers, signed or not, as debuggers print it; None if it is none.
 
-    Pairs of digits alone are hex, unless brackets are around them, and then unless one begins with 0.
+    Pairs of digits alone are hex, unless brackets are around them, and then unless one begins with 0. Without commas
+    one number has to be no pair of digits, and none begins with 0.
     """
-    found = LIST.fullmatch(text.strip())
+    found = LIST.fullmatch(DECIMAL_OFFSETS.sub("", text).strip())
     if found is None:
         return None
     numbers = re.findall(r"-?\d+", found[2])
-    as_hex = all(len(each) == 2 for each in numbers) and (not found[1] or any(each[0] == "0" for each in numbers))
-    if as_hex and found[1]:
+    pairs, zero = all(len(each) == 2 for each in numbers), any(each[0] == "0" and len(each) > 1 for each in numbers)
+    if pairs and found[1] and zero:
         return bytes.fromhex("".join(numbers))
-    if as_hex or not all(-128 <= int(each) <= 255 for each in numbers):
+    if (pairs and not found[1]) or ("," not in found[2] and zero):
         return None
-    return bytes(int(each) & 0xFF for each in numbers)
+    return bytes(int(each) & 0xFF for each in numbers) if all(-128 <= int(each) <= 255 for each in numbers) else None
 
 
 def array_bytes(text: str) -> bytes | None:
     """Return the bytes of an array of source code, or of a Buffer as Node prints it; None if it is none."""
     if found := BUFFER.fullmatch(text.strip()):
         return bytes.fromhex(found[1])
-    found = ARRAY.fullmatch(text)
+    found = ARRAY.fullmatch(without_comments(text, ANY_COMMENT))
     return bytes(int(each, 16) for each in re.findall(r"0[xX][0-9a-fA-F]{1,2}", found[1])) if found else None
 
 
@@ -146,10 +185,11 @@ def string_bytes(text: str) -> bytes | None:
     import ast
 
     text = text.strip()
-    if "\\x" not in text or not STRING.fullmatch(text):
+    literal = STRING.fullmatch(text) if "\\x" in text else None
+    if literal is None:
         return None
     try:
-        found = ast.literal_eval("b" + text.lstrip("bB"))
+        found = ast.literal_eval("b" + literal[1])
     except (SyntaxError, ValueError):
         return None
     assert isinstance(found, bytes)
@@ -174,10 +214,20 @@ def formatted_bytes(text: str) -> bytes | None:
 
 
 def without_headers(data: bytes) -> bytes:
-    """Return the payload of a whole segment of TCP on IPv4, as tcpdump -x dumps it; other bytes as they are."""
-    if len(data) < 40 or data[0] != IP4 or data[9] != TCP or struct.unpack_from(">H", data, 2)[0] != len(data):
-        return data
-    return data[20 + (data[32] >> 4) * 4 :]
+    """Return the payload of a packet that is a whole segment of TCP, as tcpdump and tshark dump it; other bytes as
+    they are.
+
+    The packet may begin with IP, as of tcpdump -x and -X, or with a link layer, as of -xx and -XX.
+    """
+    from kcli.core.capture.packets import dissected
+
+    for link in PACKET_LINKS:
+        kind, _, *segment = dissected(data, link, len(data))
+        if kind == TCP and not segment[-1]:
+            payload, length = segment[4:6]
+            if len(payload) == length and (data.endswith(payload) or len(data) == LEAST_FRAME):
+                return bytes(payload)
+    return data
 
 
 def boxed_columns(line: str) -> str | None:

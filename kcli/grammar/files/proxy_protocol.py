@@ -6,14 +6,16 @@ Source: "The PROXY protocol, versions 1 & 2" of HAProxy.
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address
+from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import NamedTuple
 
 from construct import BitsInteger, BitStruct, Bytes, Bytewise, Const, Int16ub, Struct
 
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 LINE, LONGEST_LINE = b"PROXY ", 107
-TEXT = re.compile(rb"PROXY (?:TCP[46] ([0-9a-fA-F.:]{2,45}) [0-9a-fA-F.:]{2,45} (\d{1,5}) \d{1,5}|UNKNOWN[^\r\n]*)\r\n")
+TEXT = re.compile(
+    rb"PROXY (?:TCP([46]) ([0-9a-fA-F.:]{2,45}) [0-9a-fA-F.:]{2,45} (\d{1,5}) \d{1,5}|UNKNOWN[^\r\n]*)\r\n"
+)
 
 version2 = BitStruct(
     "signature" / Bytewise(Const(SIGNATURE)), "version" / BitsInteger(4), "command" / BitsInteger(4),
@@ -56,7 +58,7 @@ def proxy_header(data: bytes | bytearray) -> ProxyHeader | bool:
         if header.length < layout.sizeof():
             return False
         found = layout.parse(bytes(data[version2.sizeof() : size]))
-        client = end_text(str(ip_address(found.source)), found.port)
+        client = end_text(found.source, found.port)
     return ProxyHeader(2, client, size)
 
 
@@ -67,8 +69,16 @@ def line_of(data: bytes) -> ProxyHeader | bool:
     found = TEXT.match(data)
     if found is None:
         return False
-    return ProxyHeader(1, end_text(found[1].decode(), int(found[2])) if found[1] else "", found.end())
+    client = ""
+    if found[1]:
+        try:
+            address = inet_pton(AF_INET if found[1] == b"4" else AF_INET6, found[2].decode())
+        except OSError:
+            return ProxyHeader(1, "", found.end())
+        client = end_text(address, int(found[3]))
+    return ProxyHeader(1, client, found.end())
 
 
-def end_text(address: str, port: int) -> str:
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+def end_text(address: bytes, port: int) -> str:
+    """Return "address:port" as kcli writes all ends."""
+    return f"{inet_ntop(AF_INET, address)}:{port}" if len(address) == 4 else f"[{inet_ntop(AF_INET6, address)}]:{port}"

@@ -63,7 +63,9 @@ def split_blocks(data: memoryview) -> list[memoryview]:
                 raise InputError("snappy: the header of the stream is cut")
             version = int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
             if at and version < LEAST_VERSION:
-                raise InputError(f"snappy: the header at 0x{at:x} has version {version}, {LEAST_VERSION} or more expected")
+                raise InputError(
+                    f"snappy: the header at 0x{at:x} is of version {version}, {LEAST_VERSION} or more expected"
+                )
             at += len(HEADER)
             continue
         size = int.from_bytes(data[at : at + 4], "big", signed=True)

@@ -20,6 +20,13 @@ def words(data: bytes) -> str:
     return " ".join((data[at : at + 2] + b"\0")[:2][::-1].hex() for at in range(0, len(data), 2))
 
 
+def rows_of(data: bytes, offset: str) -> str:
+    """Lines of a dump, each with its offset and the text of its bytes, all dots."""
+    starts = range(0, len(data), 16)
+    return "".join(f"{offset.format(at)}{data[at : at + 16].hex(' '):<47}   ....\n" for at in starts)
+
+
+SHORT = SEGMENT[:2] + b"\0\x2a" + SEGMENT[4:32] + b"\x50" + SEGMENT[33:40] + b"\0\3"  # with two bytes of payload
 HEAD = bytes(range(16)).hex(" ").upper()  # of Format-Hex
 FORMS = {
     "C": "unsigned char packet[] = {\n  " + ", ".join(f"0x{each:02x}" for each in DATA) + "\n};\nint n = 21;\n",
@@ -35,6 +42,27 @@ FORMS = {
     "hexdump": "".join(f"{at:07x} {words(row)}\n" for at, row in ROWS) + "0000015\n",
     "tcpdump -x": "12:00:00.000001 IP 10.0.0.1.40000 > 10.0.0.2.9092: Flags [P.], length 21\n"
     + "".join(f"\t0x{at:04x}:  {SEGMENT[at : at + 16].hex(' ', 2)}\n" for at in range(0, len(SEGMENT), 16)),
+    "tcpdump -XX -e": "2026-01-02 12:00:00.000001 00:00:00:00:00:01 > 00:00:00:00:00:02, ethertype IPv4\n"
+    "    10.0.0.1.40000 > 10.0.0.2.9092: Flags [P.], seq 1:22\n"
+    + rows_of(bytes(12) + b"\x08\0" + SEGMENT, "\t0x{:04x}:  "),
+    "tshark -x": rows_of(bytes(12) + b"\x81\0\0\5\x08\0" + SEGMENT, "{:04x}  "),
+    "tcpdump of IPv6": "IP6 ::1.40000 > ::1.9092: Flags [P.]\n"
+    + rows_of(
+        b"\x60\0\0\0" + (32 + len(DATA)).to_bytes(2, "big") + b"\6\x40" + bytes(32) + SEGMENT[20:], "\t0x{:04x}:  "
+    ),
+    "Java": str([each - 256 if each > 127 else each for each in DATA]),
+    "Go's %v": "[" + " ".join(map(str, DATA)) + "]",
+    "Erlang": "<<" + ",".join(map(str, DATA)) + ">>",
+    "od -An -tu1": "".join("".join(f"{each:4}" for each in row) + "\n" for _, row in ROWS),
+    "od -td1": "".join(f"{at:07o}" + "".join(f"{(each ^ 128) - 128:5}" for each in row) + "\n" for at, row in ROWS)
+    + "0000025\n",
+    "a bytearray": f"data = bytearray({DATA!r})",
+    "C with comments": "char p[] = {\n"
+    + "".join(f"  {', '.join(map(hex, row))}, /* .*.. */\n" for _, row in ROWS)
+    + "};",
+    "a comment of C": "/* a request\n   of a client */\n" + DATA.hex(),
+    "Markdown": f"```\n{DATA.hex(' ')}\n```\n",
+    "a mail": "".join(f"> {row.hex(' ')}\n" for _, row in ROWS),
     "hexyl": "┌────────┬─────────────────────────┬─────────────────────────┬────────┬────────┐\n"
     "│\x1b[90m00000000\x1b[0m│ 00 03 00 01 00 00 00 02 ┊ 00 03 61 70 70 00 00 00 │⋄•⋄•⋄⋄⋄•┊⋄•app⋄⋄⋄│\n"
     "│\x1b[90m00000010\x1b[0m│ 01 00 ff 7f 27          ┊                         │•⋄×•'   ┊        │\n"
@@ -81,13 +109,21 @@ def test_lines_that_were_left_out_are_told(form: str, old: str, new: str, why: s
         unhex(FORMS[form].replace(old, new).encode())
 
 
+def test_a_short_frame_of_ethernet_is_filled_up() -> None:
+    frame = bytes(12) + b"\x08\0" + SHORT + bytes(46 - len(SHORT))
+    assert unhex(frame.hex().encode()) == SHORT[40:]
+    assert unhex((frame + b"\0").hex().encode()) == frame + b"\0"
+
+
 def test_a_dump_is_told_by_its_first_line() -> None:
     for form in ("od -Ax -tx1z", "od -Ad -tx1", "hexdump"):
         assert is_dump(FORMS[form].encode().splitlines()[0])
     assert not is_dump(DATA.hex(" ").encode())
 
 
-@pytest.mark.parametrize("text", ["'\\x0'", '"no escape"', "[0x00, 300]", "<Buffer 0>", "b'\\x00' + x", "0x000"])
+@pytest.mark.parametrize(
+    "text", ["'\\x0'", '"no escape"', "[0x00, 300]", "<Buffer 0>", "b'\\x00' + x", "0x000", "1 300", "1 03 2"]
+)
 def test_what_is_none_of_them_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="not hex"):
         unhex(text.encode())
