@@ -74,7 +74,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%dT%H:%M:%S.%f}{'' if value.tzinfo is None else 'Z'}"
+        text = value.replace(tzinfo=None).isoformat(timespec="microseconds")
+        return f"{text}{'' if value.tzinfo is None else 'Z'}"
     if isinstance(value, (date, time)):
         return value.isoformat()
     if isinstance(value, bytes):

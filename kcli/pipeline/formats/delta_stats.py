@@ -32,5 +32,6 @@ def value(given: Any, is_time: bool) -> Any:
     is_time: it is microseconds since 1970.
     """
     if is_time:
-        return f"{EPOCH + timedelta(microseconds=given):%Y-%m-%dT%H:%M:%S.%f}Z"
+        moment = EPOCH + timedelta(microseconds=given)
+        return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
     return given.decode() if isinstance(given, bytes) else given

@@ -182,7 +182,7 @@ def java_time(ms: int) -> str:
     """Format a time as java.time prints a ZonedDateTime: no seconds where there are none."""
     seconds, rest = divmod(ms, 1000)
     try:
-        text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M")
+        text = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(timespec="minutes")
     except (OverflowError, ValueError, OSError):
         return f"{ms} ms"  # no time of this age
     if rest or seconds % 60:
