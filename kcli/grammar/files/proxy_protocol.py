@@ -6,7 +6,7 @@ Source: "The PROXY protocol, versions 1 & 2" of HAProxy.
 from __future__ import annotations
 
 import re
-from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 
 from construct import BitsInteger, BitStruct, Bytes, Bytewise, Const, Int16ub, Struct
@@ -58,7 +58,7 @@ def proxy_header(data: bytes | bytearray) -> ProxyHeader | bool:
         if header.length < layout.sizeof():
             return False
         found = layout.parse(bytes(data[version2.sizeof() : size]))
-        client = end_text(found.source, found.port)
+        client = end_text(ip_address(found.source), found.port)
     return ProxyHeader(2, client, size)
 
 
@@ -72,13 +72,15 @@ def line_of(data: bytes) -> ProxyHeader | bool:
     client = ""
     if found[1]:
         try:
-            address = inet_pton(AF_INET if found[1] == b"4" else AF_INET6, found[2].decode())
-        except OSError:
+            address = (IPv4Address if found[1] == b"4" else IPv6Address)(found[2].decode())
+        except ValueError:
             return ProxyHeader(1, "", found.end())
         client = end_text(address, int(found[3]))
     return ProxyHeader(1, client, found.end())
 
 
-def end_text(address: bytes, port: int) -> str:
+def end_text(address: IPv4Address | IPv6Address, port: int) -> str:
     """Return "address:port" as kcli writes all ends."""
-    return f"{inet_ntop(AF_INET, address)}:{port}" if len(address) == 4 else f"[{inet_ntop(AF_INET6, address)}]:{port}"
+    if isinstance(address, IPv4Address):
+        return f"{address}:{port}"
+    return f"[{f'::ffff:{address.ipv4_mapped}' if address.ipv4_mapped else address}]:{port}"
