@@ -32,8 +32,8 @@ COUNTED = ("lineage",)  # whose rows depend on how connections were shared out: 
 
 def differences(spark: Any, captures: list[str], output: str, **options: Any) -> dict[str, tuple[int, int, int]]:
     """By table (rows, rows that only the pipeline has, rows that only `kcli sql` has) of captures that are read as one.
-    output: a new folder."""
-    run_pipeline(SparkEngine(spark), captures, Options(output, **options))
+    output: a new folder. The tables across connections are those of Spark's queries."""
+    run_pipeline(SparkEngine(spark, fitting_rows=0), captures, Options(output, **options))
     with open_engine(sort_inputs(captures), {}) as engine:
         return {name: compared(list(pipeline_rows(output, name)), engine, name) for name in TABLES}
 

@@ -96,6 +96,10 @@ class RunContext:
         """Return URIs of a table's files: those that earlier runs have written for good, and this run's."""
         return self.journal.permanent(table) + self.own_files(table)
 
+    def rows(self, table: str) -> int:
+        """Return how many rows these files have."""
+        return self.journal.rows(table) + sum(where["rows"] for where in self.entry.files if where["table"] == table)
+
     def own_files(self, table: str) -> list[str]:
         """Return URIs of the files that this run has written for a table."""
         return [self.uri(where["path"]) for where in self.entry.files if where["table"] == table]

@@ -133,12 +133,18 @@ class Journal:
 
     def permanent(self, table: str) -> list[str]:
         """Return URIs of the published files of a table that stay, whatever the next run brings."""
-        return [
-            (self.output / published(entry.run, where)).uri
-            for entry in self.entries
-            for where in entry.files
-            if where["table"] == table and not where["passing"]
-        ]
+        return [(self.output / published(run, where)).uri for run, where in self.kept(table)]
+
+    def rows(self, table: str) -> int:
+        """Return how many rows these files have."""
+        return sum(where["rows"] for _, where in self.kept(table))
+
+    def kept(self, table: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the files of a table that stay, with the number of the run that has written them."""
+        for entry in self.entries:
+            for where in entry.files:
+                if where["table"] == table and not where["passing"]:
+                    yield entry.run, where
 
     def live(self) -> Iterator[tuple[Entry, dict[str, Any]]]:
         """Yield the files that are published, each with its run."""

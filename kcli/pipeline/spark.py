@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import pickle
 import shutil
 import sys
 import tempfile
@@ -134,38 +135,31 @@ def hand_out(
     """Run work(task) of each task, each a Spark task of its own; return results in the tasks' order. done: called with
     how many are ready.
 
-    Tasks and results are pickled; they go as Arrow, one row each.
+    Tasks go to Spark as pickled values of an RDD, so that each task is sent its own and no query is planned for them.
     """
     if not tasks:
         return []
     from pyspark import cloudpickle
 
-    packed: bytes = cloudpickle.dumps((list(tasks), work))  # type: ignore[no-untyped-call]
-
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
-        import pickle
-
-        import pyarrow
-
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                todo, function = pickle.loads(packed)
-                result = pickle.dumps(tried(function, todo[number]))
-                yield pyarrow.record_batch(
-                    {"number": pyarrow.array([number]), "result": pyarrow.array([result], pyarrow.binary())}
-                )
-
-    import pickle
-
     from kcli.errors import InputError
 
-    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(run, "number bigint, result binary")
-    results: dict[int, Any] = {}
-    for row in collected(spark, frame, done):
-        results[row["number"]] = made = pickle.loads(row["result"])
-        if isinstance(made, InputError):
-            raise made
-    return [results[number] for number in range(len(tasks))]
+    context = spark.sparkContext
+    values = context.parallelize([cloudpickle.dumps(task) for task in tasks], len(tasks))  # type: ignore[no-untyped-call]
+    results = []
+    for result in collected(spark, values.map(working(work)), done):
+        results.append(pickle.loads(result))
+        if isinstance(results[-1], InputError):
+            raise results[-1]
+    return results
+
+
+def working(work: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
+    """Return what runs a pickled task, and returns its pickled result."""
+
+    def run(task: bytes) -> bytes:
+        return pickle.dumps(tried(work, pickle.loads(task)))
+
+    return run
 
 
 def tried(work: Callable[[Any], Any], task: Any) -> Any:
@@ -178,8 +172,8 @@ def tried(work: Callable[[Any], Any], task: Any) -> Any:
         return InputError(error.text, file=error.file)
 
 
-def collected(spark: SparkSession, frame: Any, done: Callable[[int], None]) -> Any:
-    """Collect the frame's rows, while a thread reports how far it is."""
+def collected(spark: SparkSession, values: Any, done: Callable[[int], None]) -> Any:
+    """Collect an RDD's values, while a thread reports how far it is."""
     import threading
 
     context = spark.sparkContext
@@ -198,7 +192,7 @@ def collected(spark: SparkSession, frame: Any, done: Callable[[int], None]) -> A
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
-        return frame.collect()
+        return values.collect()
     except Exception as error:
         if "No module named 'kcli'" in str(error):
             raise UsageError(NO_KCLI) from None

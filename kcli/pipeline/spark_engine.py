@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.derived.aggregates import derive
+from kcli.pipeline.derived.facts_task import FEW_ROWS, READ, FactsTask, facts_tasks, has_older_runs
 from kcli.pipeline.derived.incremental_tables import Gathered
 from kcli.pipeline.rows.naming import TopicNames, texts_of
 from kcli.pipeline.spark import hand_out
@@ -16,12 +18,15 @@ from kcli.pipeline.writing import Written
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+FITTING_ROWS = 2_000_000  # of facts: more are better followed in many tasks, and only where a run has changed them
+
 
 class SparkEngine:
     """See `kcli.pipeline.context.Engine`."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
+    def __init__(self, spark: SparkSession, fitting_rows: int = FITTING_ROWS) -> None:
+        """Take a session. fitting_rows: of facts, that a few tasks may hold."""
+        self.spark, self.fitting_rows = spark, fitting_rows
 
     @property
     def cores(self) -> int:
@@ -38,7 +43,17 @@ class SparkEngine:
         return hand_out(self.spark, tasks, work, done)
 
     def derive(self, context: RunContext, names: Mapping[str, str]) -> list[Written]:
-        """Make the tables: keys that this run has not changed are copied."""
+        """Make the tables: by DuckDB in a few tasks where the facts of all runs fit that, else by Spark's queries."""
+        rows = sum(context.rows(table) for table in READ)
+        if rows > self.fitting_rows or has_older_runs(context.files):
+            return self.derive_changed(context, names)
+        tasks = facts_tasks(
+            context.files, context.folder, context.options.dialect, 1 if rows < FEW_ROWS else self.cores
+        )
+        return list(chain(*self.hand_out(tasks, FactsTask.write, lambda _done: None)))
+
+    def derive_changed(self, context: RunContext, names: Mapping[str, str]) -> list[Written]:
+        """Make the tables by Spark's queries: keys that this run has not changed are copied."""
         journal = context.journal
         gathered = Gathered(self.spark, context.files, context.folder, dict(names), dialect=context.options.dialect)
         if journal.entries and not context.entry.redone:  # else what the last run left is out of date

@@ -23,3 +23,4 @@ def test_steps_are_reported_and_files_found(tmp_path: Path) -> None:
     context.entry.add([Written("lineage", None, "lineage/a.parquet", 1)])
     assert context.files("lineage") == [context.uri("lineage/a.parquet")]
     assert context.files("quorum") == []
+    assert (context.rows("lineage"), context.rows("quorum")) == (1, 0)

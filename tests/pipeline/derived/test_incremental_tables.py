@@ -54,7 +54,7 @@ def test_a_run_makes_anew_what_it_touches_and_keeps_the_rest(
         [LOGGED["kcat-codecs"]],
     ]
     scratch = tmp_path / "scratch"
-    said = run_all(SparkEngine(spark), runs, output)
+    said = run_all(SparkEngine(spark, fitting_rows=0), runs, output)
     run_all(LocalEngine(), runs, scratch)
     for table in ("fetch_sessions", "leader_changes", "quorum", "clients", "connections", "groups"):
         assert counted(output, table) == counted(scratch, table), table

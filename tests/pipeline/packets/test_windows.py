@@ -171,7 +171,11 @@ def test_windows_are_tasks_of_spark(spark: Any, output: Path) -> None:
     name = ROOT / "tests" / "capture" / "data" / "java44-admin.pcap.gz"
     answer: list[tuple[str, int]] = []
     options = Options(str(output), shares=8, window_bytes=8_000)
+    scheduler = spark.sparkContext._jsc.sc().dagScheduler()
+    before = scheduler.numTotalJobs()
     run.run_pipeline(SparkEngine(spark), [str(name)], options, lambda what, done, total: answer.append((what, total)))
+    assert scheduler.numTotalJobs() - before <= 4  # sorting, decoding, naming, and the tables across connections
+    assert rows_of(output, "connections")
     assert "decoding again" not in {what for what, _ in answer}
     assert max(total for what, total in answer if what == "decoding") > 8
     assert_decoded(output, [name])

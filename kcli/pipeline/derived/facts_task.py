@@ -1,0 +1,101 @@
+"""The tables that look across connections, made by DuckDB in one process: the local engine's, or tasks of Spark's."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.pipeline.derived.connection_table import traffic_query
+from kcli.pipeline.derived.file_views import view_of_files
+from kcli.pipeline.derived.incremental_tables import runs_of
+from kcli.pipeline.derived.judged_tables import local_path, put_judged
+from kcli.pipeline.derived.local_facts import LocalFacts
+from kcli.pipeline.derived.local_tables import judged_clients, leader_changes, quorum, sessions_of
+from kcli.pipeline.fact_tables import FACTS
+from kcli.pipeline.tables import TABLES
+from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
+from kcli.rules.tables import READ as RULES_READ
+from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
+
+MEMORY = 1024  # MiB for sorting; what is more goes to a temporary folder
+READ = tuple(sorted({*FACTS, *RULES_READ, "undecodable"}))
+OF_CONNECTIONS = ("connection_sums", "client_uses", "logins", "tcp", "undecodable")
+FEW_ROWS = 50_000  # of facts: for less, a second task would spend its time on starting
+
+Files = Callable[[str], list[str]]  # URIs by table
+Put = Callable[[TableWriter, LocalFacts, Mapping[str, str], str | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class FactsTask:
+    """Some of the tables, made anew of the facts of all runs. files: their URIs by table of READ."""
+
+    files: Mapping[str, Sequence[str]]
+    folder: str
+    dialect: str | None
+    parts: tuple[str, ...]
+
+    def write(self) -> list[Written]:
+        """Write them into files below `folder`."""
+        writer = TableWriter(self.folder, f"derived-{os.urandom(4).hex()}")
+        with tempfile.TemporaryDirectory(prefix="kcli-pipeline-") as spill:
+            views = {
+                table: view_of_files(table, [local_path(uri, spill) for uri in uris])
+                for table, uris in self.files.items()
+            }
+            with LocalFacts(views, spill, MEMORY) as facts:
+                for part in self.parts:
+                    PARTS[part](writer, facts, views, self.dialect)
+        return writer.close()
+
+
+def facts_tasks(files: Files, folder: str, dialect: str | None, count: int = 1) -> list[FactsTask]:
+    """Return the tasks that make all tables: `count` of them, or one for each part where parts are fewer."""
+    named = {table: tuple(files(table)) for table in READ}
+    dealt = [tuple(PARTS)[number::count] for number in range(min(count, len(PARTS)))]
+    return [FactsTask(named, folder, dialect, parts) for parts in dealt]
+
+
+def put_sessions(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str], dialect: str | None) -> None:
+    """Write `fetch_sessions`."""
+    put_rows(writer, "fetch_sessions", sessions_of(facts.rows, dialect))
+
+
+def put_rows(writer: TableWriter, table: str, rows: Iterator[tuple[Any, ...]]) -> None:
+    """Write rows of a table."""
+    for row in rows:
+        writer.put(table, row)
+
+
+def put_findings(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], _dialect: str | None) -> None:
+    """Write `findings`, and the tables of what requests say."""
+    put_judged(writer, facts, views)
+
+
+def put_others(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str], _dialect: str | None) -> None:
+    """Write the tables that a query, or a little more, makes."""
+    for table, make in (("leader_changes", leader_changes), ("quorum", quorum), ("clients", judged_clients)):
+        put_rows(writer, table, make(facts.rows))
+    for table, query in derived_queries():
+        for batch in facts.batches(query):
+            writer.put_batch(table, -1, as_stored(batch, stored_schema(table)))
+
+
+# In the order of how long they take.
+PARTS: dict[str, Put] = {"sessions": put_sessions, "findings": put_findings, "others": put_others}
+
+
+def derived_queries() -> Iterator[tuple[str, str]]:
+    """Yield the tables that a query makes."""
+    queries = {"connections": traffic_query(OF_CONNECTIONS).format(**{name: name for name in OF_CONNECTIONS})}
+    queries |= {table: exchange_view(table, "noted_exchanges", file=False) for table in EXCHANGE_VIEWS}
+    for table, query in queries.items():
+        yield table, f"SELECT {', '.join(TABLES[table].names)} FROM ({query}) AS made"
+
+
+def has_older_runs(files: Files) -> bool:
+    """Return whether there are runs by an older kcli, which left no facts; only Spark makes do with its exchanges."""
+    return bool(runs_of(files("exchanges")) - runs_of(files("connection_sums")))
