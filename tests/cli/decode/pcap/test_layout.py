@@ -8,11 +8,11 @@ from kcli.cli.decode.pcap.layout import layout
 
 
 @pytest.mark.parametrize("absolute", [False, True])
-@pytest.mark.parametrize("width", range(60, 251))
-def test_columns_fit(width: int, absolute: bool) -> None:
-    made = layout(width, absolute)
-    left, right = made.left("12:00:00.000", "c1", "client", "Fetch"), made.right("1.0", "1.1 k / 812 k")
-    assert len(left) + made.room + len(right) <= width
+def test_columns_fit(absolute: bool) -> None:
+    for width in range(60, 251):
+        made = layout(width, absolute)
+        left, right = made.left("12:00:00.000", "c1", "client", "Fetch"), made.right("1.0", "1.1 k / 812 k")
+        assert len(left) + made.room + len(right) <= width
 
 
 def test_text_goes_beside_the_columns_or_below() -> None:
