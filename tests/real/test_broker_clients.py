@@ -13,8 +13,8 @@ import pytest
 
 from tests.broker.processes import Served, served
 from tests.greeting import greeting, newer_metadata, rewritten_metadata
-from tests.real.jvm import run_java
-from tests.real.maven import compiled, jars
+from tests.real.commands import commands
+from tests.real.maven import command, compiled, jars
 
 # What kafka-python and aiokafka leave behind when they close is their own affair.
 pytestmark = [
@@ -40,8 +40,8 @@ def java_client(version: str, *arguments: str, program: str = "JavaClient", **se
     """The lines that one of our little Java programs prints with this release's clients."""
     path = jars("kafka-clients", version)
     options = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
-    done = run_java([compiled(f"{program}.java", path), *path], program, *arguments, *options, timeout=120)
-    assert done.returncode == 0, done.stderr.decode()[-3000:]
+    done = commands([compiled(f"{program}.java", path), *path]).run(program, *arguments, *options)
+    assert done.code == 0, done.stderr.decode()[-3000:]
     return done.stdout.decode().splitlines()
 
 
@@ -242,12 +242,11 @@ def test_two_members_share_a_topic_and_one_takes_over(broker: Served) -> None:
 
 def test_kafkas_own_command_line(broker: Served) -> None:
     """kafka-topics, kafka-configs and kafka-consumer-groups of 4.4."""
-    from tests.real.maven import command
 
     def run(name: str, *arguments: str) -> str:
         path, main = command("4.4.0", name)
-        done = run_java(path, main, "--bootstrap-server", broker.bootstrap, *arguments, timeout=120)
-        assert done.returncode == 0, (done.stdout + done.stderr).decode()[-3000:]
+        done = commands(path).run(main, "--bootstrap-server", broker.bootstrap, *arguments)
+        assert done.code == 0, (done.stdout + done.stderr).decode()[-3000:]
         return done.stdout.decode()
 
     run("TopicCommand", "--create", "--topic", "cli", "--partitions", "4", "--config", "retention.ms=5000")
@@ -264,8 +263,6 @@ def test_kafkas_own_command_line(broker: Served) -> None:
 
 def test_the_files_pass_kafkas_dump_log_and_kclis_verify(tmp_path: Path) -> None:
     """Segments with every codec and magic, rolled often, with indexes."""
-    from tests.real.maven import command
-
     data = tmp_path / "data"
     with served("--config", "log.segment.bytes=20000", data=data) as broker:
         for codec in CODECS:
@@ -278,17 +275,17 @@ def test_the_files_pass_kafkas_dump_log_and_kclis_verify(tmp_path: Path) -> None
     files = [*sorted(data.glob("*-*/*.log")), *sorted(data.glob("files-*/*.*index"))]
     assert len(list(data.glob("files-0/*.log"))) > 3
     path, main = command("4.4.0", "DumpLogSegments")
-    ran = run_java(path, main, "--deep-iteration", "--files", ",".join(map(str, files)), timeout=120)
+    ran = commands(path).run(main, "--deep-iteration", "--files", ",".join(map(str, files)))
     text = (ran.stdout + ran.stderr).decode()
-    assert ran.returncode == 0, text[-2000:]
+    assert ran.code == 0, text[-2000:]
     assert "isvalid: false" not in text
     assert "Found" not in text
     assert "mismatch" not in text
     snapshots = sorted(data.glob("files-0/*.snapshot"))
-    ran = run_java(path, main, "--files", ",".join(map(str, snapshots)), timeout=120)
-    assert ran.returncode == 0
+    ran = commands(path).run(main, "--files", ",".join(map(str, snapshots)))
+    assert ran.code == 0
     assert b"producerId:" in ran.stdout
-    ran = run_java(path, main, "--cluster-metadata-decoder", "--files", str(next(data.glob("__cluster*/*.log"))))
+    ran = commands(path).run(main, "--cluster-metadata-decoder", "--files", str(next(data.glob("__cluster*/*.log"))))
     assert b'"TOPIC_RECORD"' in ran.stdout
     import sys
 

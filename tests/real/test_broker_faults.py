@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.broker.processes import served
-from tests.real.jvm import run_java
+from tests.real.commands import commands
 from tests.real.maven import compiled, jars
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
@@ -90,12 +90,12 @@ def test_java(name: str) -> None:
             "delivery.timeout.ms=100000",
             "batch.size=400",
         ]
-        done = run_java(classes, "JavaClient", "produce", "t", "0", str(COUNT), where, *settings, timeout=120)
+        done = commands(classes).run("JavaClient", "produce", "t", "0", str(COUNT), where, *settings)
         sent = done.stdout.decode().splitlines()
         assert len(sent) == COUNT
         assert not [line for line in sent if line.startswith("failed")]
         group = ["group.id=g", "auto.offset.reset=earliest"]
-        done = run_java(classes, "JavaClient", "consume", "t", str(COUNT), "100", where, *group, timeout=120)
+        done = commands(classes).run("JavaClient", "consume", "t", str(COUNT), "100", where, *group)
         numbers = sorted(int(line.split()[2].rstrip("x")) for line in done.stdout.decode().splitlines())
         assert numbers == list(range(COUNT))
 

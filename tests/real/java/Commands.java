@@ -84,9 +84,12 @@ public final class Commands {
         return asked == null ? 0 : asked;
     }
 
-    /** Kafka's own Exit, which all of its commands end by, throws. */
+    /** Kafka's own Exit, which all of its commands end by, throws. Clients before 0.11 have none. */
     private static void endCommandsOnly() throws ReflectiveOperationException {
         Class<?> exit = exitClass();
+        if (exit == null) {
+            return;
+        }
         Class<?> procedure = Class.forName(exit.getName() + "$Procedure");
         Object ending = Proxy.newProxyInstance(procedure.getClassLoader(), new Class<?>[] {procedure},
             (proxy, method, given) -> {
@@ -97,12 +100,15 @@ public final class Commands {
         exit.getMethod("setHaltProcedure", procedure).invoke(null, ending);
     }
 
-    private static Class<?> exitClass() throws ClassNotFoundException {
-        try {
-            return Class.forName("org.apache.kafka.common.utils.internals.Exit"); // since 4.4
-        } catch (ClassNotFoundException older) {
-            return Class.forName("org.apache.kafka.common.utils.Exit");
+    private static Class<?> exitClass() {
+        for (String place : new String[] {"internals.Exit", "Exit"}) { // the first since 4.4
+            try {
+                return Class.forName("org.apache.kafka.common.utils." + place);
+            } catch (ClassNotFoundException elsewhere) {
+                continue;
+            }
         }
+        return null;
     }
 
     private static byte[] block(DataInputStream in) throws IOException {
