@@ -14,7 +14,7 @@ from tests.real.maven import cache, digest, locked
 
 __all__ = ["shared_classes"]
 
-OFTEN = ("4.4.0",)  # a test run starts dozens of these, of others too few to be worth one more
+OFTEN = ("3.9.1", "4.4.0")  # a test run starts dozens of these, of others too few to be worth one more
 QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 
 

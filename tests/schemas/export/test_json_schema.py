@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,18 +17,16 @@ from kcli.schemas.export.json_schema import json_schema
 from kcli.schemas.vectors.values import vectors
 from tests.greeting import greeting
 
-if TYPE_CHECKING:  # a second to import, in each process that collects tests
-    from jsonschema import Draft202012Validator
 
-
-def draft() -> type[Draft202012Validator]:
+def draft() -> Any:
+    """The validators of this kind; it takes a second to import them, in each process that collects tests."""
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator
 
 
 @cache
-def validator() -> Draft202012Validator:
+def validator() -> Any:
     return draft()(json.loads("\n".join(json_schema(catalog()))))
 
 
