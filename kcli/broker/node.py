@@ -11,7 +11,7 @@ from kcli.broker.fetch.purgatory import Purgatory, draft_key
 from kcli.broker.net.connection import Connection, Server
 from kcli.broker.net.listening import Listener
 from kcli.broker.net.protocols import ListenerOptions
-from kcli.broker.net.receiving import SCRATCH
+from kcli.broker.net.read_buffers import ReadBuffers
 from kcli.broker.partition import Key, Partition
 from kcli.broker.resource_configs import LOGGER_NAMES, ROOT
 from kcli.broker.share.sessions import ShareSessions
@@ -20,6 +20,8 @@ from kcli.errors import NetworkError
 if TYPE_CHECKING:
     from kcli.sessions.broker import BrokerSessions
     from kcli.sessions.draft import DraftBroker
+
+MOST_SPARE = 8 << 20  # bytes that wait for the next long request
 
 
 class Node:
@@ -33,7 +35,7 @@ class Node:
         self.listeners = {each.name: each for each in listeners}
         self.loop = asyncio.get_running_loop()
         self.connections: set[Connection] = set()
-        self.scratch = memoryview(bytearray(SCRATCH))
+        self.buffers = ReadBuffers(MOST_SPARE)
         self.purgatory = Purgatory()
         self._sessions: BrokerSessions | None = None
         self._drafts: DraftBroker | None = None

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from kcli.broker.net.listening import Gate
+from kcli.broker.net.read_buffers import ReadBuffers
 from kcli.client.address import Address
 from kcli.errors import NetworkError
 from kcli.proxy.faulting import FaultedRequests
-from kcli.proxy.read_buffers import ReadBuffers
 from kcli.proxy.recording import Recorder, Recording
 from kcli.proxy.request_stream import LARGEST_HELD, Awaited, RequestStream
 from kcli.proxy.response_stream import Planned, ResponseStream

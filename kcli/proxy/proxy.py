@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Self
 
 from kcli.broker.net.listening import Gate, Listener, most_connections
+from kcli.broker.net.read_buffers import ReadBuffers
 from kcli.client.address import Address, parse_bootstrap
 from kcli.client.calls import call
 from kcli.client.connection import BrokerConnection
@@ -19,7 +20,6 @@ from kcli.proxy.connection import Connection
 from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
 from kcli.proxy.nodes import WILDCARDS, BrokerRoute, Nodes, Places
 from kcli.proxy.policy import OPEN, Policy
-from kcli.proxy.read_buffers import ReadBuffers
 from kcli.proxy.recording import Recorder
 from kcli.proxy.request_stream import Awaited, RequestStream
 from kcli.proxy.rewriting import AddressRewriter

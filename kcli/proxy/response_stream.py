@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kcli.broker.faults import Plan
+from kcli.broker.net.read_buffers import ReadBuffers
 from kcli.broker.net.receiving import FrameBuffer
 from kcli.errors import DecodeError, EncodeError
 from kcli.grammar.frames import decode_response
 from kcli.grammar.request_start import PREFIX
 from kcli.proxy.error_answers import merge
-from kcli.proxy.read_buffers import ReadBuffers
 from kcli.proxy.request_stream import Awaited
 from kcli.proxy.rewriting import AddressRewriter
 

@@ -7,11 +7,11 @@ import random
 from collections import deque
 from collections.abc import Iterator
 
+from kcli.broker.net.read_buffers import ReadBuffers
 from kcli.client.address import Address
 from kcli.errors import NetworkError
 from kcli.grammar import frames
 from kcli.proxy.faulting import FaultedRequests, FaultRules, TopicNames
-from kcli.proxy.read_buffers import ReadBuffers
 from kcli.proxy.request_stream import Awaited, RequestStream
 from kcli.proxy.response_stream import ResponseStream
 from kcli.proxy.rewriting import AddressRewriter

@@ -6,9 +6,9 @@ import random
 from collections import deque
 from typing import Any
 
+from kcli.broker.net.read_buffers import ReadBuffers
 from kcli.client.address import Address
 from kcli.grammar import frames
-from kcli.proxy.read_buffers import ReadBuffers
 from kcli.proxy.request_stream import TOKEN, Awaited
 from kcli.proxy.response_stream import ResponseStream
 from kcli.proxy.rewriting import AddressRewriter

@@ -19,6 +19,7 @@ from kcli.broker.metadata.registry import route
 from kcli.broker.net.listening import Gate
 from kcli.broker.net.memory_quota import Intake
 from kcli.broker.net.protocols import ListenerOptions
+from kcli.broker.net.read_buffers import ReadBuffers
 from kcli.broker.net.receiving import TooLongError
 from kcli.broker.net.request_queue import RequestQueue
 from kcli.broker.net.response_writer import ResponseWriter, is_bytes
@@ -83,8 +84,8 @@ class Owner(Node, Protocol):
         ...
 
     @property
-    def scratch(self) -> memoryview:
-        """The buffer that all connections of the node read into."""
+    def buffers(self) -> ReadBuffers:
+        """Return the memory that all connections of the node read into."""
         ...
 
     @property
@@ -116,7 +117,7 @@ class Connection(asyncio.BufferedProtocol):
         self.last_used = node.broker.clock.time()
         self.half_closed = asyncio.Event()
         self.peer: tuple[str, int] = ("", 0)
-        self.queue = RequestQueue(node.scratch, node.broker.configs.int("socket.request.max.bytes"))
+        self.queue = RequestQueue(node.buffers, node.broker.configs.int("socket.request.max.bytes"))
         self._task: asyncio.Task[None] | None = None
         self._paused = self._counted = self._is_encrypted = False
         self._woken: asyncio.Event | None = None
@@ -273,10 +274,12 @@ class Connection(asyncio.BufferedProtocol):
                     self._log_in(frame)
                     continue
                 request, handle = self._read(frame)
+                size = len(frame)
+                self.queue.free(frame)
                 if self.broker.control is not None:
-                    handle = self.broker.control.watch(request, handle, len(frame))
+                    handle = self.broker.control.watch(request, handle, size)
                 if self.broker.security.quotas.values:
-                    handle = self.broker.security.quotas.watch(request, handle, len(frame))
+                    handle = self.broker.security.quotas.watch(request, handle, size)
                 plan = self.broker.faults.plan(request)
                 outcome = handle(request) if plan is None else plan.handle(request, handle)
                 if plan is None and not inspect.isawaitable(outcome):
@@ -302,7 +305,7 @@ class Connection(asyncio.BufferedProtocol):
             self._ending = self.node.loop.call_later(delay, self.close)
         return True
 
-    def _log_in(self, frame: bytes | bytearray) -> None:
+    def _log_in(self, frame: bytes | memoryview) -> None:
         """Take a message of a login as it was before SaslAuthenticate: the message alone."""
         assert self.login is not None
         step = self.login.step(bytes(frame))
@@ -311,7 +314,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         self.writer.send([len(step.answer).to_bytes(4, "big") + step.answer])
 
-    def _take(self) -> bytes | bytearray:
+    def _take(self) -> bytes | memoryview:
         frame = self.queue.take()
         if self._counted:
             self._account()
@@ -331,7 +334,7 @@ class Connection(asyncio.BufferedProtocol):
         if hog is not None:
             hog.hang_up("it holds most of the memory for requests, and more is needed")
 
-    def _read(self, frame: bytes | bytearray) -> tuple[Request, Handler]:
+    def _read(self, frame: bytes | memoryview) -> tuple[Request, Handler]:
         """Return the request in a frame, and its handler. Raises HangUpError or DecodeError if the broker can't take
         it.
         """

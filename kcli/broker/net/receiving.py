@@ -3,14 +3,15 @@ came.
 
 All connections of a server read into one scratch buffer, since the event loop hands each read over at once: an idle
 connection holds no buffer. What a length field claims is not believed: a long frame's buffer doubles as its bytes
-arrive.
+arrive, unless one is there that an earlier frame had.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-SCRATCH = 256 * 1024
+from kcli.broker.net.read_buffers import ReadBuffers
+
 LONG = 64 * 1024  # bytes; frames from here on are received in place, in a buffer of their own
 FIRST = 256 * 1024  # of that buffer, before more has come
 
@@ -56,12 +57,12 @@ class FrameBuffer:
 
 
 class FrameReader:
-    """One connection's place in the stream. scratch: shared with all others; limit: socket.request.max.bytes."""
+    """One connection's place in the stream. buffers: shared with all others; limit: socket.request.max.bytes."""
 
-    __slots__ = ("_long", "_rest", "_scratch", "limit")
+    __slots__ = ("_long", "_rest", "buffers", "limit")
 
-    def __init__(self, scratch: memoryview, limit: int) -> None:
-        self._scratch, self.limit = scratch, limit
+    def __init__(self, buffers: ReadBuffers, limit: int) -> None:
+        self.buffers, self.limit = buffers, limit
         self._rest = b""
         self._long: FrameBuffer | None = None
 
@@ -73,21 +74,22 @@ class FrameReader:
     @property
     def allocated(self) -> int:
         """Bytes of memory that it takes."""
-        return len(self._rest) if self._long is None else len(self._long.data)
+        return len(self._rest) if self._long is None else min(len(self._long.data), self._long.size)
 
     def buffer(self) -> memoryview:
         """Return the buffer of the next read."""
-        return self._scratch if self._long is None else self._long.buffer()
+        return self.buffers.scratch if self._long is None else self._long.buffer()
 
-    def take(self, count: int) -> Iterator[bytes | bytearray]:
+    def take(self, count: int) -> Iterator[bytes | memoryview]:
         """Yield the frames, without lengths, that `count` more bytes complete. Raises TooLongError."""
         if self._long is not None:
             if self._long.take(count):
-                whole, self._long = self._long.data, None
+                whole, self._long = self._long.came, None
                 yield whole
             return
         # What came is copied once only, into its frame; the scratch buffer is read again after that.
-        data = memoryview(self._rest + self._scratch[:count]) if self._rest else self._scratch[:count]
+        came = self.buffers.scratch[:count]
+        data = memoryview(self._rest + came) if self._rest else came
         self._rest = b""
         start = 0
         while len(data) - start >= 4:
@@ -96,7 +98,7 @@ class FrameReader:
                 raise TooLongError(size, self.limit)
             if len(data) - start - 4 < size:
                 if size >= LONG:
-                    self._long = FrameBuffer(size, data[start + 4 :])
+                    self._long = FrameBuffer(size, data[start + 4 :], self.buffers.lend())
                     return
                 break
             frame = bytes(data[start + 4 : start + 4 + size])

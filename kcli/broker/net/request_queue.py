@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from kcli.broker.net.memory_quota import SMALL
+from kcli.broker.net.read_buffers import ReadBuffers
 from kcli.broker.net.receiving import FrameReader
 
 # What may wait behind the request that is being answered; then the socket is not read any more.
@@ -12,11 +13,11 @@ MOST, MOST_BYTES = 128, 4 << 20
 
 
 class RequestQueue:
-    """Whole requests in order, and the part of one that has come. scratch: the buffer to read into; limit: bytes."""
+    """Whole requests in order, and the part of one that has come. buffers: to read into; limit: bytes."""
 
-    def __init__(self, scratch: memoryview, limit: int) -> None:
-        self._reader = FrameReader(scratch, limit)
-        self._waiting: deque[bytes | bytearray] = deque()
+    def __init__(self, buffers: ReadBuffers, limit: int) -> None:
+        self._reader = FrameReader(buffers, limit)
+        self._waiting: deque[bytes | memoryview] = deque()
         self._bytes = 0
 
     def __len__(self) -> int:
@@ -32,11 +33,16 @@ class RequestQueue:
             self._waiting.append(frame)
             self._bytes += len(frame)
 
-    def take(self) -> bytes | bytearray:
+    def take(self) -> bytes | memoryview:
         """Take the oldest request. Raises IndexError if there is none."""
         frame = self._waiting.popleft()
         self._bytes -= len(frame)
         return frame
+
+    def free(self, frame: bytes | memoryview) -> None:
+        """Free the memory of a request that was decoded: nothing of it is read any more."""
+        if isinstance(frame, memoryview) and isinstance(frame.obj, bytearray):
+            self._reader.buffers.give_back(frame.obj)
 
     def clear(self) -> None:
         """Forget all of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -324,5 +325,24 @@ def test_pipelined_requests_are_answered_in_order() -> None:
         async with talking(topic="t") as talk:
             rows = await asyncio.gather(*(talk.produce("t", batch(str(at))) for at in range(200)))
             assert [row["baseOffset"] for row in rows] == list(range(200))
+
+    run(work())
+
+
+@pytest.mark.parametrize("data", [True, False])
+def test_long_requests_leave_each_other_as_they_are(data: bool, tmp_path: Path) -> None:
+    """Though they are received into the same memory, also where the log holds what was written in memory."""
+
+    async def work() -> None:
+        async with talking(data=tmp_path if data else None, topic="t", partitions=3) as talk:
+            sent = [str(number) * size for number, size in enumerate((100_000, 70_000, 300_000, 66_000, 1_000))]
+            for number, each in enumerate(sent):
+                await talk.produce("t", batch(each), number % 3)
+            await asyncio.gather(*(talk.produce("t", batch(each)) for each in sent))
+            found = parts(
+                await talk.fetch(12, *(("t", index, 0) for index in range(3)), part_bytes=1 << 21, max_bytes=1 << 22)
+            )
+            texts = [[(each or b"").decode() for each in values(found["t", index]["records"])] for index in range(3)]
+            assert texts == [[sent[0], sent[3], *sent], [sent[1], sent[4]], [sent[2]]]
 
     run(work())

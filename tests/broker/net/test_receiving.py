@@ -6,7 +6,9 @@ import random
 
 import pytest
 
-from kcli.broker.net.receiving import FIRST, SCRATCH, FrameBuffer, FrameReader, TooLongError
+from kcli.broker.net.read_buffers import SCRATCH, ReadBuffers
+from kcli.broker.net.receiving import FIRST, LONG, FrameBuffer, FrameReader, TooLongError
+from kcli.broker.net.request_queue import RequestQueue
 
 LIMIT = 10_000_000
 
@@ -24,7 +26,7 @@ def feed(reader: FrameReader, data: bytes, sizes: list[int]) -> list[bytes]:
 
 
 def new() -> FrameReader:
-    return FrameReader(memoryview(bytearray(SCRATCH)), LIMIT)
+    return FrameReader(ReadBuffers(), LIMIT)
 
 
 @pytest.mark.parametrize("sizes", [[1], [3], [4096], [SCRATCH], [1, 7, 70_000, SCRATCH]])
@@ -51,9 +53,28 @@ def test_a_claim_is_not_believed() -> None:
     assert len(reader.buffer()) < 300_000
 
 
+def test_a_long_frame_has_the_memory_of_an_earlier_one() -> None:
+    queue = RequestQueue(buffers := ReadBuffers(), LIMIT)
+    data = random.Random(3).randbytes(3 * FIRST)
+    for size in (len(data), len(data) - 1, LONG, len(data), LONG - 1, len(data)):
+        sent = size.to_bytes(4, "big") + data[-size:]
+        while sent:
+            view = queue.buffer()
+            count = min(len(view), len(sent))
+            view[:count] = sent[:count]
+            sent = sent[count:]
+            queue.receive(count)
+        frame = queue.take()
+        assert frame == data[-size:]
+        queue.free(frame)
+    spare = buffers.lend()
+    assert spare is not None and len(spare) == len(data)
+    assert buffers.lend() is None
+
+
 def test_two_readers_share_the_scratch() -> None:
-    scratch = memoryview(bytearray(SCRATCH))
-    one, two = FrameReader(scratch, LIMIT), FrameReader(scratch, LIMIT)
+    buffers = ReadBuffers()
+    one, two = FrameReader(buffers, LIMIT), FrameReader(buffers, LIMIT)
     first, second = b"\0\0\0\x05abcde", b"\0\0\0\x03xyz"
     got = [feed(one, first[:6], [6]), feed(two, second[:5], [5]), feed(one, first[6:], [9]), feed(two, second[5:], [9])]
     assert got == [[], [], [b"abcde"], [b"xyz"]]

@@ -7,7 +7,8 @@ import struct
 import pytest
 
 from kcli.broker.net.memory_quota import SMALL
-from kcli.broker.net.receiving import SCRATCH, TooLongError
+from kcli.broker.net.read_buffers import ReadBuffers
+from kcli.broker.net.receiving import TooLongError
 from kcli.broker.net.request_queue import MOST, MOST_BYTES, RequestQueue
 
 
@@ -21,7 +22,7 @@ def receive(queue: RequestQueue, data: bytes) -> None:
 
 
 def queue_of(limit: int = 1 << 30) -> RequestQueue:
-    return RequestQueue(memoryview(bytearray(SCRATCH)), limit)
+    return RequestQueue(ReadBuffers(), limit)
 
 
 def frame(size: int) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.proxy.read_buffers import MOST_SPARE, ReadBuffers
+from kcli.broker.net.read_buffers import MOST_SPARE, ReadBuffers
 
 
 def test_what_is_given_back_is_lent_again() -> None:

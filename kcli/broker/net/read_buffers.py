@@ -1,20 +1,20 @@
-"""Memory that the connections of a proxy read into, used again and again: new pages cost more than what is copied into
-them.
+"""Memory that the connections of a node or a proxy read into, used again and again: new pages cost more than what is
+copied into them.
 """
 
 from __future__ import annotations
 
-from kcli.broker.net.receiving import SCRATCH
-
+SCRATCH = 256 * 1024
 MOST_SPARE = 32 << 20  # bytes that wait to be used again
 
 
 class ReadBuffers:
     """scratch: what is read is taken out of it at once. Frames that are held until they are whole have buffers of their
-    own, which are lent.
+    own, which are lent. most: bytes that wait to be used again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_SPARE) -> None:
+        self.most = most
         self.scratch = memoryview(bytearray(SCRATCH))
         self._spare: list[bytearray] = []
         self._size = 0
@@ -29,6 +29,6 @@ class ReadBuffers:
 
     def give_back(self, buffer: bytearray) -> None:
         """Take back a buffer that is not read any more."""
-        if self._size + len(buffer) <= MOST_SPARE:
+        if self._size + len(buffer) <= self.most:
             self._spare.append(buffer)
             self._size += len(buffer)
