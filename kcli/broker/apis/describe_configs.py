@@ -33,6 +33,7 @@ UNKNOWN = Kind(0, "unknown", str)
 FORMER = Kind(2, "string", str)
 OF_LOGGER, OF_METRICS, OF_GROUP = 6, 7, 8
 NAMES = {"node.id", "broker.id"}
+OWNERS = {TOPICS: "topic", BROKERS: "broker", GROUPS: "group"}
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -48,9 +49,20 @@ def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
         rows = list(configs(request, wanted["resourceType"], wanted["resourceName"]))
     except RefusedError as refused:
         return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused), "configs": []}
+    if request.body.get("includeDocumentation"):
+        rows = [each | {"documentation": documentation(wanted["resourceType"], each["name"])} for each in rows]
     # No keys mean all, as the oldest clients name none.
     keys = set(wanted["configurationKeys"] or ())
     return row | {"errorCode": 0, "configs": [each for each in rows if not keys or each["name"] in keys]}
+
+
+def documentation(kind: int, name: str) -> str | None:
+    """Say which of Kafka's configs it is, and whether it has an effect here; None for others."""
+    config = {TOPICS: TOPIC, BROKERS: BROKER, GROUPS: TABLES[GROUPS]}.get(kind, {}).get(name)
+    if config is None or name in OF_KCLI:
+        return None
+    said = f"As Apache Kafka's {OWNERS[kind]} config {name}."
+    return said if config.read else f"{said} It is kept, and has no effect in this broker."
 
 
 def check_permission(request: Request, wanted: Mapping[str, Any], operation: Operation) -> None:

@@ -163,6 +163,21 @@ def test_configs_are_described_with_where_they_come_from() -> None:
     run(work())
 
 
+def test_configs_are_documented_where_that_is_asked_for() -> None:
+    async def work() -> None:
+        async with talking(topic="t", config={"remote.read.latency.ms": "1"}) as talk:
+            rows = await described(talk, 4, "1", includeDocumentation=True)
+            assert rows["log.retention.ms"]["documentation"] == "As Apache Kafka's broker config log.retention.ms."
+            assert "no effect" in rows["log.flush.interval.ms"]["documentation"]
+            assert rows["remote.read.latency.ms"]["documentation"] is None
+            assert (await described(talk, 4, "1"))["log.retention.ms"]["documentation"] is None
+            documented = await described(talk, 2, "t", includeDocumentation=True)
+            assert all(each["documentation"] for each in documented.values())
+            assert (await described(talk, 8, "1", includeDocumentation=True))["root"]["documentation"] is None
+
+    run(work())
+
+
 def test_groups_and_metrics_keep_their_configs(tmp_path: Path) -> None:
     async def work() -> None:
         async with talking(data=tmp_path) as talk:
