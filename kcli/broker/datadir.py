@@ -80,7 +80,9 @@ class DataDir:
 
 def remove_orphans(note: Callable[[str], None]) -> None:
     """Remove the temporary folders of brokers that were killed: this user's, which nobody holds locked."""
-    for folder in (each for each in Path(tempfile.gettempdir()).iterdir() if each.name.startswith(PREFIX)):
+    with os.scandir(tempfile.gettempdir()) as found:
+        folders = [Path(each.path) for each in found if each.name.startswith(PREFIX)]
+    for folder in folders:
         lock = folder / ".lock"
         try:
             held = folder.lstat()
