@@ -5,7 +5,8 @@ that is known to another:
 
 - Addresses: a prefix-preserving permutation as in Crypto-PAn (Xu, Fan, Ammar, Moon: Prefix-Preserving IP Address
   Anonymization, ICNP 2002), by octets and groups in place of bits, as an address written out keeps its length: each
-  becomes another of as many digits by a permutation that the key and the ones before it choose.
+  becomes one of as many digits by a permutation that the key and the ones before it choose. One may stay by chance:
+  were it never itself, many redactions of one host, each with its own key, would tell it by what is never there.
 - Names of printable ASCII keep their shape, letters for letters and digits for digits. Others keep their length alone,
   and whether they are UTF-8: which scripts they are written in would find them in a dictionary.
 """
@@ -72,11 +73,12 @@ class Pseudonyms:
         return low + order.at((order.place(value - low) + 1) % size)
 
     def prefixed(self, units: Iterable[Unit], purpose: bytes) -> list[int]:
-        """Return other units, each by its value and those before it: what begins alike begins alike afterwards."""
+        """Return units in place of others, by value and those before: what begins alike begins alike afterwards."""
         made, before = [], b""
-        for each in units:
-            made.append(self.neighbour(each, purpose, before))
-            before += struct.pack(">H", each[0])
+        for value, low, size in units:
+            order = self.order(size, purpose, struct.pack(">H", low) + before)
+            made.append(low + order.place(value - low) if size > 1 else value)
+            before += struct.pack(">H", value)
         return made
 
     def moved(self, units: Iterable[Unit], purpose: bytes) -> list[int]:

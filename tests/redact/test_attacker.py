@@ -15,7 +15,8 @@ import pytest
 
 from kcli.redact.pseudonyms import Pseudonyms
 from tests.capture import messages
-from tests.capture.wires import ACK, Wire, frame
+from tests.capture.tunnels import carried, udp4, vxlan
+from tests.capture.wires import ACK, RST, SYN, Wire, block, frame, option, pcapng
 from tests.redact.leaks import lines
 from tests.redact.test_redacting import redact, written
 
@@ -94,6 +95,120 @@ def test_a_known_name_tells_no_other_one(form: str, key: bytes) -> None:
     at, letters = form.index("{"), range(0x61, 0x7B)
     pairs = [(letter, names.make_name(form.format(chr(letter)).encode())[at]) for letter in letters]
     assert shared(pairs, 26) < 12
+
+
+# ---- Many redactions, each with a key of its own, of captures in which one host can be told by its broker's id
+
+
+@pytest.mark.parametrize("address", ["10.1.2.3", "127.0.0.1", "192.168.7.200", "::1", "fd00:1:2:30::a"])
+def test_what_is_never_there_tells_no_address(address: str) -> None:
+    """Were an octet never itself, what it never became in many redactions of one host would tell it."""
+    data = ipaddress.ip_address(address).packed
+    made = [Pseudonyms(b"key %d" % number).make_address(data) for number in range(200)]
+    width, digit = (1, 10) if len(data) == FOUR else (2, 16)
+    for at in range(0, len(data), width):
+        value, seen = data[at : at + width], {each[at : at + width] for each in made}
+        assert int.from_bytes(value, "big") >= digit or value in seen  # of one digit 200 redactions show all
+
+
+# ---- What stands around the bytes of Kafka: link layers, tunnels, options, packets that belong to nothing
+
+CANARY = b"CANARY"
+
+
+def with_ip_options(frame: bytes) -> bytes:
+    """Record route, which holds addresses."""
+    size = struct.pack(">H", len(frame) - 14 + 12)
+    return frame[:14] + b"\x48\0" + size + frame[18:34] + b"\7\x0b\4" + CANARY + b"AA\0" + frame[34:]
+
+
+def with_tcp_option(kind: int) -> Callable[[bytes], bytes]:
+    def change(frame: bytes) -> bytes:
+        option = bytes([kind, 10]) + CANARY + b"AA\1\1"
+        size = struct.pack(">H", len(frame) - 14 + 12)
+        return frame[:16] + size + frame[18:46] + b"\x80" + frame[47:54] + option + frame[54:]
+
+    return change
+
+
+def geneve_options(frame: bytes) -> bytes:
+    return udp4(6081, struct.pack(">BBHI", 3, 0, 0x6558, 9 << 8) + b"\1\1\1\2" + CANARY + b"AA" + frame)
+
+
+AROUND: dict[str, Callable[[bytes], bytes]] = {
+    "the receiver's card": lambda frame: CANARY + frame[6:],
+    "the sender's card": lambda frame: frame[:6] + CANARY + frame[12:],
+    "cards in a tunnel": lambda frame: vxlan(CANARY * 2 + frame[12:]),
+    "what fills a frame up": lambda frame: frame + CANARY * 3,
+    "what fills a tunnel up": lambda frame: vxlan(frame) + CANARY,
+    "options of IP": with_ip_options,
+    "a signature of TCP": with_tcp_option(19),
+    "multipath TCP": with_tcp_option(30),
+    "a cookie of TCP Fast Open": with_tcp_option(34),
+    "an experiment": with_tcp_option(253),
+    "options of Geneve": geneve_options,
+    "metadata of Cisco": lambda frame: frame[:12] + b"\x89\x09\1\2" + CANARY + b"AA" + frame[12:],
+    "a tag of 802.1BR": lambda frame: frame[:12] + b"\x89\x3f" + CANARY + frame[12:],
+    "a mirror's header": lambda frame: carried(
+        47, struct.pack(">HHIHHIHH", 0x1000, 0x22EB, 1, 0x2005, 3, 99, 0, 1) + CANARY + b"AA" + frame
+    ),
+}
+
+
+@pytest.mark.parametrize("place", AROUND)
+def test_nothing_around_the_messages_stays(place: str, tmp_path: Path) -> None:
+    wire = talk(opened(), *(messages.metadata(number) for number in range(3)))
+    packets = [packet._replace(data=AROUND[place](packet.data)) for packet in wire.packets]
+    data, _ = redact(written(tmp_path, packets))
+    assert CANARY[:4] not in data and CANARY[2:] not in data
+
+
+def strays() -> Iterator[tuple[str, Wire]]:
+    """Bytes that no message of a connection has."""
+    usual = [messages.metadata(number) for number in range(3)]
+    early = Wire()
+    early.add(0, SYN, CANARY * 3, ack=0)
+    early.add(1, SYN | ACK)
+    yield "data of a SYN", talk(early, *usual)
+    late = talk(opened(), *usual)
+    late.add(1, RST | ACK, CANARY * 3)
+    yield "the reason of a RST", late
+    closed = talk(opened(), *usual).close().client(CANARY * 3).server(CANARY)
+    yield "data behind the end", closed
+    old = talk(opened(), *usual)
+    for distance in (-5000, 900_000_000):
+        old.add(0, ACK, CANARY * 3, seq=old.seq[0] + distance)
+    yield "data long before, and far ahead", old
+    again = talk(opened(), *usual[:2]).client(usual[2][0])
+    again.add(0, ACK, CANARY * 20, seq=again.seq[0] - len(usual[2][0]))
+    yield "other bytes sent again", again.server(usual[2][1])
+
+
+def test_no_stray_byte_stays(tmp_path: Path) -> None:
+    for place, wire in strays():
+        data, _ = redact(written(tmp_path, wire.packets))
+        assert CANARY[:4] not in data and CANARY[2:] not in data, place
+
+
+def test_no_block_of_pcapng_stays(tmp_path: Path) -> None:
+    """Comments, names and addresses of interfaces, name resolution, custom and system's blocks, secrets."""
+    order, canaries = "<", b"".join(option("<", code, CANARY * 2) for code in (1, 2, 3, 4, 12, 15, 2988, 2989))
+    wire = talk(opened(), *(messages.metadata(number) for number in range(3)))
+    plain = pcapng([])
+    made = block(order, 0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + canaries)
+    made += block(order, 1, struct.pack("<HHI", 1, 0, 0) + canaries)
+    made += block(order, 4, struct.pack("<HH", 1, 4 + 8) + b"\x0a\0\0\1" + CANARY + b"A\0" + bytes(4) + canaries)
+    for kind in (9, 10, 0xBAD, 0x40000BAD, 0x204, 0x12345):
+        made += block(order, kind, struct.pack("<II", 0x544C534B, 12) + CANARY * 2)
+    for packet in wire.packets:
+        stamp, size = packet.ns // 1000, len(packet.data)
+        head = struct.pack("<IIIII", 0, stamp >> 32, stamp & 0xFFFFFFFF, size, size)
+        made += block(order, 6, head + packet.data + bytes(-size % 4) + canaries)
+    made += block(order, 5, bytes(12) + canaries) + plain
+    path = tmp_path / "blocks.pcapng"
+    path.write_bytes(made)
+    data, source = redact(path)
+    assert CANARY[:4] not in data and source.tally.exchanges == 3
 
 
 # ---- A dictionary: names of people, towns, products
