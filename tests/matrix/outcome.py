@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import io
 import os
 import re
-import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kcli.cli.main import main
 from tests.fuzz.lines import broker
 from tests.hostile import illegible
+from tests.inside import written
 
 __all__ = ["Outcome", "problem", "run"]
 
@@ -43,24 +41,17 @@ def run(words: list[str], folder: Path) -> Outcome:
     """kcli with these words in an empty folder: OUT and OTHER among them are files there to be written."""
     words = [PLACES[word]() if word in PLACES else word for word in words]
     before = Path.cwd()
-    with tempfile.TemporaryDirectory(dir=folder) as here, tempfile.TemporaryFile(dir=folder) as out:
+    with tempfile.TemporaryDirectory(dir=folder) as here:
         os.chdir(here)
-        stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BufferedReader(io.BytesIO()))
-        text, err = io.TextIOWrapper(out, encoding="utf-8", write_through=True), io.StringIO()
+        err = io.StringIO()
         try:
-            with contextlib.redirect_stdout(text), contextlib.redirect_stderr(err):
-                code = main(words)
+            code, out = written(words, err)
         except Exception:
             return Outcome(None, b"", err.getvalue(), traceback.format_exc())
         finally:
-            sys.stdin = stdin
             os.chdir(before)
-        text.flush()
-        out.seek(0)
         litter = sorted(path.name for path in Path(here).iterdir() if path.name != "out")
-        outcome = Outcome(code, out.read(), err.getvalue(), f"left {litter}" if litter else "")
-        text.detach()
-        return outcome
+        return Outcome(code, out, err.getvalue(), f"left {litter}" if litter else "")
 
 
 def problem(outcome: Outcome, line: Sequence[str]) -> str:

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import json
 import ssl
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 
 from kcli.client.oauth import unsecured_token
 from tests.cli.cluster.test_proxy import Proxied, proxied
+from tests.inside import kcli
 from tests.real.commands import commands
 from tests.real.lab import SCRAM, USERS, Cluster
 from tests.real.maven import compiled, jars
@@ -384,8 +384,7 @@ def compare(cluster: Cluster, out: Path, before: dict[int, int], gone: int = 0) 
 
     gone: the port of a broker that was stopped; what it had under way then is not in its log.
     """
-    command = [sys.executable, "-m", "kcli.cli", "decode", "pcap", str(out), "--format", "jsonl", "-q"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = kcli("decode", "pcap", str(out), "--format", "jsonl", "-q").stdout.splitlines()
     ours = {key(row): row for line in lines if "requestHeader" in (row := json.loads(line))}
     until = time.monotonic() + 60  # the brokers log behind their answers
     # What was said on connections of before may be logged only now.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.inside import kcli
 from tests.real.lab import Cluster
 
 
@@ -20,8 +19,7 @@ def quorum() -> Iterator[Cluster]:
 
 
 def doctor(*sources: str) -> tuple[int, list[dict[str, Any]]]:
-    command = [sys.executable, "-m", "kcli.cli", "snapshot", "doctor", *sources, "--format", "jsonl"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = kcli("snapshot", "doctor", *sources, "--format", "jsonl")
     assert done.returncode in (0, 1), done.stderr
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.inside import kcli
 from tests.processes import running
 from tests.real.jvm import run_java
 from tests.real.lab import Cluster
@@ -33,18 +34,12 @@ def test_the_smallest_case(version: str) -> None:
     ]
 
 
-def kcli(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kcli.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-
-
 def retention(cluster: Cluster, node: int) -> str:
     """What a broker says that a topic's retention is."""
     resource = {"resourceType": 2, "resourceName": "orders", "configurationKeys": ["retention.ms"]}
     request = {"resources": [resource], "includeSynonyms": False, "includeDocumentation": False}
     asked = ["send", "-", "--api", "DescribeConfigs", "--bootstrap", cluster.address(node)]
-    command = [sys.executable, "-m", "kcli.cli", *asked]
-    done = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True, timeout=60, check=True)
+    done = kcli(*asked, stdin=json.dumps(request))
     (found,) = json.loads(done.stdout)["response"]["results"]
     return str(found["configs"][0]["value"])
 

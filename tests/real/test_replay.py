@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from kcli.cli.session.replay import read_fetches
 from kcli.replay.sessions.plan import make_plan
 from kcli.replay.topics import TopicNames
+from tests import inside
 from tests.real.fill import fill, needed
 from tests.real.lab import Cluster
 
@@ -25,9 +24,8 @@ SAMPLED = sorted(each.name for each in SAMPLES.glob("*.pcap*") if each.name != "
 
 
 def kcli(*words: str, stdin: bytes = b"") -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "kcli.cli", *words]
-    done = subprocess.run(command, input=stdin, capture_output=True, timeout=120, check=False)
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+    done = inside.kcli(*words, stdin=stdin)
+    return done.returncode, done.stdout, done.stderr
 
 
 def replay(cluster: Cluster, file: str, *options: str, stdin: bytes = b"") -> tuple[int, list[dict[str, object]], str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.inside import kcli
 from tests.real.lab import Cluster
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -22,8 +21,7 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
 
 def replay(cluster: Cluster, file: str, *options: str) -> tuple[int, dict[str, dict[str, object]], str]:
     words = ("replay", str(SAMPLES / file), "--bootstrap", cluster.bootstrap, "--format", "jsonl", *options)
-    command = [sys.executable, "-m", "kcli.cli", *words]
-    done = subprocess.run(command, capture_output=True, timeout=180, check=False, text=True)
+    done = kcli(*words)
     rows = {row["api"]: row for row in map(json.loads, done.stdout.splitlines())}
     return done.returncode, rows, done.stderr
 

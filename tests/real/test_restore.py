@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from kcli import read_snapshot
+from tests import inside
 from tests.real.lab import Cluster
 from tests.real.ports import free_ports
 
@@ -19,8 +19,7 @@ ACL = ("--add", "--allow-principal", "User:alice", "--operation", "READ", "--top
 
 
 def kcli(*arguments: object, code: int = 0, given: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kcli.cli", *map(str, arguments)]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120, check=False)
+    done = inside.kcli(*map(str, arguments), stdin=given)
     assert done.returncode == code, (arguments, done.stdout, done.stderr)
     return done
 

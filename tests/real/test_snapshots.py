@@ -14,6 +14,7 @@ import pytest
 
 from kcli.snapshots.image.diff import diff_images
 from kcli.snapshots.reading.load import load_snapshot
+from tests import inside
 from tests.processes import ended
 from tests.real.jvm import run_java
 from tests.real.lab import Cluster
@@ -25,7 +26,7 @@ QUORUM = {"metadata.log.max.record.bytes.between.snapshots": 3000, "num.partitio
 
 
 def kcli(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, "-m", "kcli.cli", *arguments], capture_output=True, text=True, timeout=120)
+    done = inside.kcli(*arguments)
     assert done.returncode == code, (arguments, done.stdout, done.stderr)
     return done
 

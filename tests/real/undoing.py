@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import random
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests import inside
 from tests.real.lab import Cluster
 
 __all__ = ["trial"]
@@ -114,8 +114,9 @@ def run(cluster: Cluster, commands: list[Command]) -> None:
 
 
 def kcli(*arguments: str) -> str:
-    command = [sys.executable, "-m", "kcli.cli", "snapshot", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    done = inside.kcli("snapshot", *arguments)
+    done.check_returncode()
+    return done.stdout
 
 
 def saved(cluster: Cluster, folder: Path) -> str:

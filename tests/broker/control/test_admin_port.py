@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from kcli import embedded_broker
 from kcli.errors import NetworkError
 from kcli.schemas.apikeys import OFFSET_COMMIT
 from tests.broker.control.asking import ask, produce
+from tests.inside import kcli
 
 
 def post(address: str, command: str, given: object = None, **headers: str) -> tuple[int, Any]:
@@ -98,8 +97,7 @@ def test_it_takes_nothing_of_a_web_page() -> None:
 
 
 def ctl(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "kcli.cli", "broker", "ctl", *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
+    done = kcli("broker", "ctl", *arguments, stdin=stdin)
     return done.returncode, done.stdout, done.stderr
 
 

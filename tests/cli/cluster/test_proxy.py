@@ -26,6 +26,7 @@ from kcli.cli.options.listen import listen_address
 from kcli.client.address import parse_address
 from kcli.errors import UsageError
 from tests.broker.processes import served
+from tests.inside import kcli
 from tests.processes import ended, running
 
 
@@ -64,8 +65,7 @@ def proxied(*options: str, stdout: int = subprocess.PIPE, quiet: bool = True) ->
 
 
 def ask(bootstrap: str, api: str, text: str, *options: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "kcli.cli", "send", "--api", api, "--bootstrap", bootstrap, *options]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    done = kcli("send", "--api", api, "--bootstrap", bootstrap, *options, stdin=text)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["response"]  # type: ignore[no-any-return]
 
@@ -92,8 +92,7 @@ def test_exchanges_are_shown_and_saved(tmp_path: Path) -> None:
     (node,) = row["response"]["brokers"]
     assert f"{node['host']}:{node['port']}" == broker.bootstrap
     assert row["response"]["topics"] == answer["topics"]
-    command = [sys.executable, "-m", "kcli.cli", "decode", "pcap", str(out), "--format", "jsonl", "-q"]
-    saved = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    saved = kcli("decode", "pcap", str(out), "--format", "jsonl", "-q").stdout.splitlines()
     assert [json.loads(line)["requestHeader"]["requestApiKeyName"] for line in saved] == ["API_VERSIONS", "METADATA"]
     assert json.loads(saved[1]) == row
 
@@ -184,8 +183,7 @@ def test_clients_need_a_certificate_and_a_policy_is_read_again(tmp_path: Path) -
 
 def code_of(bootstrap: str, api: str, *options: str) -> int:
     text = '{"topics":null}' if api == "Metadata" else "{}"
-    command = [sys.executable, "-m", "kcli.cli", "send", "--api", api, "--bootstrap", bootstrap, *options]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=False).returncode
+    return kcli("send", "--api", api, "--bootstrap", bootstrap, *options, stdin=text).returncode
 
 
 def reread(proxy: Proxied, said: str) -> None:
