@@ -15,7 +15,7 @@ from kcli.broker.codes import error_code
 from kcli.broker.groups.consumer.assignors import ASSIGNORS
 from kcli.broker.groups.consumer.group import JOINING, Beat, GroupLimits
 from kcli.broker.groups.consumer.member import LEFT_FOR_NOW
-from kcli.broker.partition import by_topic
+from kcli.broker.member_requests import answer, check_topics, farewell, heartbeat, refuse_first, refused
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
 from kcli.errors import InputError, UsageError
@@ -26,14 +26,8 @@ NOT_ASKED = -1
 
 
 def handle(request: Request) -> dict[str, Any]:
-    body = request.body
-    if code := request.fault() or request.group_refusal(body["groupId"]):
-        return refused(code, None)
     try:
-        check(request)
-        return beat(request)
-    except RefusedError as refusal:
-        return refused(error_code(refusal.error), str(refusal))
+        return heartbeat(request, beat)
     except InputError as error:
         return refused(error_code("INVALID_REGULAR_EXPRESSION"), str(error))
     except UsageError as error:
@@ -41,32 +35,18 @@ def handle(request: Request) -> dict[str, Any]:
         return refused(error_code("UNKNOWN_SERVER_ERROR"), str(error))
 
 
-def refused(code: int, said: str | None) -> dict[str, Any]:
-    return {"errorCode": code, "errorMessage": said, "memberEpoch": 0, "heartbeatIntervalMs": 0, "assignment": None}
-
-
 def beat(request: Request) -> dict[str, Any]:
     """Take the heartbeat. RefusedError."""
-    body = request.body
+    check(request)
     given = beat_of(request)
-    group = request.groups.consumer_group(body["groupId"], joins=given.epoch == JOINING)
+    group = request.groups.consumer_group(request.body["groupId"], joins=given.epoch == JOINING)
     limits = limits_of(request)
     if given.epoch in (LEFT, LEFT_FOR_NOW):
         group.leave(given, limits)
-        return refused(0, None) | {"memberId": given.member_id, "memberEpoch": given.epoch}
-    denied = [name for name in body["subscribedTopicNames"] or () if request.denial(Resource.TOPIC, name)]
-    if denied:
-        raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"Not authorized to describe {', '.join(denied[:5])}")
+        return farewell(given.member_id, given.epoch)
+    check_topics(request)
     member, tells = group.beat(given, limits, lambda name: not request.denial(Resource.TOPIC, name))
-    rows = [{"topicId": topic, "partitions": indexes} for topic, indexes in by_topic(member.assigned).items()]
-    return {
-        "errorCode": 0,
-        "errorMessage": None,
-        "memberId": member.id,
-        "memberEpoch": member.epoch,
-        "heartbeatIntervalMs": request.controller.group_number(group.id, "consumer.heartbeat.interval.ms"),
-        "assignment": {"topicPartitions": rows} if tells else None,
-    }
+    return answer(request, group, member, tells)
 
 
 def beat_of(request: Request) -> Beat:
@@ -106,7 +86,7 @@ def check(request: Request) -> None:
     body = request.body
     epoch, joins = body["memberEpoch"], body["memberEpoch"] == JOINING
     names = body["subscribedTopicNames"] is not None or body.get("subscribedTopicRegex") is not None
-    faults = (
+    refuse_first((
         (not body["groupId"].strip(), "GroupId can't be empty."),
         (not body["memberId"].strip() and not (joins and request.version < IDS_SINCE), "MemberId can't be empty."),
         (body["instanceId"] == "", "InstanceId can't be empty."),
@@ -119,10 +99,7 @@ def check(request: Request) -> None:
         ),
         (epoch == LEFT_FOR_NOW and body["instanceId"] is None, "InstanceId can't be null."),
         (epoch < LEFT_FOR_NOW, f"MemberEpoch is {epoch}, but must be greater than or equal to -2."),
-    )
-    for wrong, said in faults:
-        if wrong:
-            raise RefusedError("INVALID_REQUEST", said)
+    ))  # fmt: skip
     assignor = body["serverAssignor"]
     served = [each.strip() for each in request.configs.text("group.consumer.assignors").split(",")]
     if assignor is not None and (assignor not in served or assignor not in ASSIGNORS):

@@ -268,7 +268,7 @@ def share_rows(group: ShareGroup) -> dict[Place, Fields]:
             "rackId": each.rack,
             "clientId": each.client_id,
             "clientHost": each.client_host,
-            "subscribedTopicNames": sorted(each.names),
+            "subscribedTopicNames": sorted(each.topics),
         }
         rows[SHARE_TARGET, each.id] = {"topicPartitions": assigned}
         rows[SHARE_CURRENT, each.id] = {
@@ -287,8 +287,8 @@ def restore_sharers(group: Kept, session_timeout: float, rows: Mapping[Place, Fi
     for (number, member_id), fields in rows.items():
         if number != SHARE_MEMBER:
             continue
-        names = tuple(fields["subscribedTopicNames"])
-        made = ShareMember(member_id, fields["rackId"], fields["clientId"], fields["clientHost"], names=names)
+        topics = tuple(fields["subscribedTopicNames"])
+        made = ShareMember(member_id, fields["rackId"], fields["clientId"], fields["clientHost"], topics=topics)
         current = rows.get((SHARE_CURRENT, member_id))
         if current is not None:
             made.epoch, made.previous_epoch = current["memberEpoch"], current["previousMemberEpoch"]

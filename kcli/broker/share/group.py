@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kcli.broker.clock import Clock, Timer
-from kcli.broker.groups.committed import Committed
+from kcli.broker.groups.member_group import MemberGroup
 from kcli.broker.groups.state import State
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.partition import Key
@@ -21,7 +21,7 @@ JOINING, LEFT = 0, -1
 
 @dataclass(slots=True, eq=False)
 class ShareMember:
-    """A member. names: of the topics that it subscribes to; assigned: partitions by topic id and index; told: those
+    """A member. topics: names of those that it subscribes to; assigned: partitions by topic id and index; told: those
     that it knows of.
     """
 
@@ -31,7 +31,7 @@ class ShareMember:
     client_host: str = ""
     epoch: int = 0
     previous_epoch: int = -1
-    names: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
     assigned: frozenset[Key] = frozenset()
     told: frozenset[Key] = frozenset()
     session: Timer | None = None
@@ -54,43 +54,30 @@ def keep_nothing(_: ShareGroup) -> None:
     """Keep a group nowhere but in memory."""
 
 
-class ShareGroup:
-    """partitions: how far each partition's records were shared, by topic id and index. keep: called where something of
-    its members has changed that a restart must not forget.
-    """
+class ShareGroup(MemberGroup[ShareMember]):
+    """partitions: how far each partition's records were shared, by topic id and index. It commits no offsets."""
 
     type = protocol_type = "share"
 
     def __init__(
         self, group_id: str, topics: Topics, clock: Clock, keep: Callable[[ShareGroup], None] = keep_nothing
     ) -> None:
-        self.id, self.topics, self.clock, self.keep = group_id, topics, clock, keep
-        self.epoch = 0
-        self.members: dict[str, ShareMember] = {}
+        super().__init__(group_id, topics, clock, keep)
         self.partitions: dict[Key, SharePartition] = {}
-        # It commits nothing, as other groups do.
-        self.offsets: dict[tuple[str, int], Committed] = {}
-        self.pending_offsets: dict[int, dict[tuple[str, int], Committed]] = {}
-        self._counts: dict[str, int] = {}
-        self._is_dead = False
 
     @property
     def state(self) -> State:
         """Return its state, as Kafka shows it."""
         return State.DEAD if self._is_dead else State.STABLE if self.members else State.EMPTY
 
-    def subscribes(self, topic: str) -> bool:
-        """Return whether a member subscribes to a topic, by name."""
-        return any(topic in each.names for each in self.members.values())
-
     def beat(self, beat: ShareBeat) -> tuple[ShareMember, bool]:
         """Take a heartbeat; return the member, and whether it is to hear its assignment. RefusedError."""
         member = self._find(beat)
         member.rack = beat.rack or member.rack
         member.client_id, member.client_host = beat.client
-        changed = beat.names is not None and beat.names != member.names
+        changed = beat.names is not None and beat.names != member.topics
         if beat.names is not None:
-            member.names = beat.names
+            member.topics = beat.names
         if changed or self._topics_changed():
             self._assign()
         if member.epoch != self.epoch:
@@ -121,20 +108,11 @@ class ShareGroup:
     def _find(self, beat: ShareBeat) -> ShareMember:
         member = self.members.get(beat.member_id)
         if beat.epoch == JOINING:
-            if member is None and len(self.members) >= beat.most_members:
-                said = f"The share group has reached its maximum capacity of {beat.most_members} members."
-                raise RefusedError("GROUP_MAX_SIZE_REACHED", said)
-            return member or self.members.setdefault(beat.member_id, ShareMember(beat.member_id))
+            return member or self._admit(ShareMember(beat.member_id), beat.most_members)
         member = self._known(beat.member_id)
         if beat.epoch not in (member.epoch, member.previous_epoch):
             said = f"The share group member has another epoch ({beat.epoch}) than the one known here ({member.epoch})"
             raise RefusedError("FENCED_MEMBER_EPOCH", said)
-        return member
-
-    def _known(self, member_id: str) -> ShareMember:
-        member = self.members.get(member_id)
-        if member is None:
-            raise RefusedError("UNKNOWN_MEMBER_ID", f"Member {member_id} is not a member of group {self.id}.")
         return member
 
     def remove(self, member: ShareMember) -> None:
@@ -149,20 +127,13 @@ class ShareGroup:
             self._assign()
             self.keep(self)
 
-    def _topics_changed(self) -> bool:
-        """Return whether the topics of the members have other partitions than before."""
-        counts = self.topics.partition_counts({name for each in self.members.values() for name in each.names})
-        changed = counts != self._counts
-        self._counts = counts
-        return changed
-
     def _assign(self) -> None:
         self._topics_changed()
         self.epoch += 1
         given: dict[str, set[Key]] = {member: set() for member in self.members}
         for topic_id, count in self._counts.items():
             topic = self.topics.by_id[topic_id]
-            members = sorted(each.id for each in self.members.values() if topic.name in each.names)
+            members = sorted(each.id for each in self.members.values() if topic.name in each.topics)
             for at in range(max(count, len(members))):
                 given[members[at % len(members)]].add((topic_id, at % count))
         for each in self.members.values():

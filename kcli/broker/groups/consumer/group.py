@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kcli.broker.clock import Clock
-from kcli.broker.groups.committed import Committed
 from kcli.broker.groups.consumer.assignors import ASSIGNORS, Assignment, Partition
 from kcli.broker.groups.consumer.member import (
     LEFT_FOR_NOW,
@@ -24,6 +23,7 @@ from kcli.broker.groups.consumer.member import (
     MemberState,
     Subscription,
 )
+from kcli.broker.groups.member_group import MemberGroup
 from kcli.broker.groups.state import State
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.patterns import regular
@@ -72,27 +72,20 @@ def keep_nothing(_: ConsumerGroup) -> None:
     """Keep a group nowhere but in memory."""
 
 
-class ConsumerGroup:
-    """epoch: of the subscriptions; target_epoch: of the target assignment. keep: called where something has changed
-    that a restart must not forget.
-    """
+class ConsumerGroup(MemberGroup[ConsumerMember]):
+    """target_epoch: the epoch of the target assignment."""
 
     type = protocol_type = "consumer"
 
     def __init__(
         self, group_id: str, topics: Topics, clock: Clock, keep: Callable[[ConsumerGroup], None] = keep_nothing
     ) -> None:
-        self.id, self.topics, self.clock, self.keep = group_id, topics, clock, keep
-        self.epoch = self.target_epoch = 0
-        self.members: dict[str, ConsumerMember] = {}
+        super().__init__(group_id, topics, clock, keep)
+        self.target_epoch = 0
         self.static: dict[str, str] = {}
         self.target: Assignment = {}
-        self.offsets: dict[tuple[str, int], Committed] = {}
-        self.pending_offsets: dict[int, dict[tuple[str, int], Committed]] = {}
         self._owners: Counter[Partition] = Counter()
-        self._counts: dict[str, int] = {}
         self._assignor = ""
-        self._is_dead = False
 
     @property
     def state(self) -> State:
@@ -157,10 +150,6 @@ class ConsumerGroup:
             return "UNKNOWN_MEMBER_ID"
         return "" if member.epoch == epoch else "ILLEGAL_GENERATION" if member.classic else "STALE_MEMBER_EPOCH"
 
-    def subscribes(self, topic: str) -> bool:
-        """Return whether a member subscribes to a topic, by name."""
-        return any(topic in each.topics for each in self.members.values())
-
     # --- members
 
     def _find(self, beat: Beat, limits: GroupLimits) -> ConsumerMember:
@@ -190,11 +179,7 @@ class ConsumerGroup:
         return self._replace(former, beat)
 
     def _enter(self, beat: Beat, limits: GroupLimits) -> ConsumerMember:
-        if len(self.members) >= limits.most_members:
-            said = f"The consumer group has reached its maximum capacity of {limits.most_members} members."
-            raise RefusedError("GROUP_MAX_SIZE_REACHED", said)
-        made = ConsumerMember(beat.member_id, beat.instance_id)
-        self.members[made.id] = made
+        made = self._admit(ConsumerMember(beat.member_id, beat.instance_id), limits.most_members)
         if made.instance_id is not None:
             self.static[made.instance_id] = made.id
         return made
@@ -210,12 +195,6 @@ class ConsumerGroup:
         if former.id in self.target:
             self.target[made.id] = self.target.pop(former.id)
         return made
-
-    def _known(self, member_id: str) -> ConsumerMember:
-        member = self.members.get(member_id)
-        if member is None:
-            raise RefusedError("UNKNOWN_MEMBER_ID", f"Member {member_id} is not a member of group {self.id}.")
-        return member
 
     def _static(self, instance_id: str) -> ConsumerMember | None:
         return self.members.get(self.static.get(instance_id, ""))
@@ -248,7 +227,7 @@ class ConsumerGroup:
                 self.static[each.instance_id] = each.id
             self._owners.update(each.assigned | each.revoking)
         self._match(lambda name: True)
-        self._counts = self._topic_counts()
+        self._topics_changed()
         limits = GroupLimits(session_timeout)
         self._vote(limits)
         for each in self.members.values():
@@ -287,9 +266,7 @@ class ConsumerGroup:
     def _follow_topics(self, may_read: Callable[[str], bool]) -> None:
         """Begin a new epoch where the topics that members subscribe to have other partitions than before."""
         self._match(may_read)
-        counts = self._topic_counts()
-        if counts != self._counts:
-            self._counts = counts
+        if self._topics_changed():
             self.epoch += 1
 
     def _match(self, may_read: Callable[[str], bool]) -> None:
@@ -299,10 +276,6 @@ class ConsumerGroup:
         for each in self.members.values():
             if each.subscription.pattern:
                 each.matched = matched[each.subscription.pattern]
-
-    def _topic_counts(self) -> dict[str, int]:
-        """Return how many partitions the topics have that members subscribe to, by topic id."""
-        return self.topics.partition_counts({name for each in self.members.values() for name in each.topics})
 
     def _assign(self, limits: GroupLimits) -> None:
         ids = {topic.name: topic.id for topic in self.topics if topic.id in self._counts}

@@ -1,0 +1,113 @@
+"""Requests about groups whose members send heartbeats: consumer groups (KIP-848) and share groups (KIP-932)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kcli.broker.codes import error_code
+from kcli.broker.groups.consumer.group import ConsumerGroup
+from kcli.broker.groups.consumer.member import ConsumerMember
+from kcli.broker.operations import allowed
+from kcli.broker.partition import Key, by_topic
+from kcli.broker.request import Request
+from kcli.broker.security.acls import Resource
+from kcli.broker.share.group import ShareGroup, ShareMember
+from kcli.records.acceptance import RefusedError
+
+# --- describing
+
+
+def describe(
+    request: Request, kind: type[ConsumerGroup | ShareGroup], tell: Callable[[Request, Any], dict[str, Any]]
+) -> dict[str, Any]:
+    """Describe groups of a kind. tell: what that kind alone has to say of one; RefusedError: it must not."""
+    return {"groups": [described(request, each, kind, tell) for each in request.body["groupIds"]]}
+
+
+def described(request: Request, group_id: str, kind: Any, tell: Callable[[Request, Any], dict[str, Any]]) -> Any:
+    made: dict[str, Any] = {"groupId": group_id, "errorMessage": None, "groupState": "", "groupEpoch": 0}
+    made |= {"assignmentEpoch": 0, "assignorName": "", "members": []}
+    if code := request.fault() or request.group_refusal(group_id):
+        return made | {"errorCode": code}
+    try:
+        if not group_id:
+            raise RefusedError("INVALID_GROUP_ID", "The group id must not be empty.")
+        group = request.groups.known(group_id, kind)
+        told = tell(request, group)
+    except RefusedError as error:
+        return made | {"errorCode": error_code(error.error), "errorMessage": str(error)}
+    operations = allowed(request, "includeAuthorizedOperations", Resource.GROUP, group_id)
+    state = {"errorCode": 0, "groupState": group.state.value, "groupEpoch": group.epoch}
+    return made | state | told | {"authorizedOperations": operations}
+
+
+def member_row(request: Request, each: ConsumerMember | ShareMember) -> dict[str, Any]:
+    """Describe a member by what each kind of them has."""
+    return {
+        "memberId": each.id,
+        "rackId": each.rack,
+        "memberEpoch": each.epoch,
+        "clientId": each.client_id,
+        "clientHost": each.client_host,
+        "assignment": assignment(request, each.assigned),
+    }
+
+
+def assignment(request: Request, partitions: Iterable[Key]) -> dict[str, Any]:
+    """Make the row of partitions by topic id; topics that are gone are left out."""
+    rows = [
+        {"topicId": topic, "topicName": request.topic_name(topic), "partitions": indexes}
+        for topic, indexes in by_topic(partitions).items()
+    ]
+    return {"topicPartitions": [each for each in rows if each["topicName"]]}
+
+
+# --- heartbeats
+
+
+def heartbeat(request: Request, beat: Callable[[Request], dict[str, Any]]) -> dict[str, Any]:
+    """Answer a heartbeat, which `beat` takes, or refuses with RefusedError."""
+    if code := request.fault() or request.group_refusal(request.body["groupId"]):
+        return refused(code)
+    try:
+        return beat(request)
+    except RefusedError as refusal:
+        return refused(error_code(refusal.error), str(refusal))
+
+
+def refused(code: int, said: str | None = None) -> dict[str, Any]:
+    """Make an answer without an assignment."""
+    return {"errorCode": code, "errorMessage": said, "memberEpoch": 0, "heartbeatIntervalMs": 0, "assignment": None}
+
+
+def farewell(member_id: str, epoch: int) -> dict[str, Any]:
+    """Make the answer to a member that leaves."""
+    return refused(0) | {"memberId": member_id, "memberEpoch": epoch}
+
+
+def refuse_first(faults: Iterable[tuple[bool, str]]) -> None:
+    """Refuse a request for the first of these faults that it has. RefusedError."""
+    for wrong, said in faults:
+        if wrong:
+            raise RefusedError("INVALID_REQUEST", said)
+
+
+def check_topics(request: Request) -> None:
+    """Refuse a subscription to topics that the client may not describe. RefusedError."""
+    names = request.body["subscribedTopicNames"] or ()
+    if denied := [name for name in names if request.denial(Resource.TOPIC, name)]:
+        raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"Not authorized to describe {', '.join(denied[:5])}")
+
+
+def answer(request: Request, group: Any, member: ConsumerMember | ShareMember, tells: bool) -> dict[str, Any]:
+    """Make the answer to a member. tells: its assignment is in it."""
+    rows = [{"topicId": topic, "partitions": indexes} for topic, indexes in by_topic(member.assigned).items()]
+    return {
+        "errorCode": 0,
+        "errorMessage": None,
+        "memberId": member.id,
+        "memberEpoch": member.epoch,
+        "heartbeatIntervalMs": request.controller.group_number(group.id, f"{group.type}.heartbeat.interval.ms"),
+        "assignment": {"topicPartitions": rows} if tells else None,
+    }
