@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -16,7 +18,6 @@ from kcli.grammar import frames
 from kcli.replay.sessions.plan import make_plan
 from kcli.replay.topics import TopicNames
 from tests.greeting import GREET, greeting
-from tests.inside import kcli
 from tests.real import keys
 from tests.real.fill import fill, needed
 from tests.real.lab import USERS, Cluster
@@ -42,8 +43,20 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def send(bootstrap: str, config: dict[str, str], request: str = '{"topics": []}', *options: str) -> Result:
     """`kcli send` of a Metadata request: exit code, output, errors."""
     settings = [part for name, value in config.items() for part in ("--config", f"{name}={value}")]
-    done = kcli("send", "--api", "Metadata", "--bootstrap", bootstrap, *settings, *options, stdin=request)
-    return done.returncode, done.stdout, done.stderr
+    command = [
+        sys.executable,
+        "-m",
+        "kcli.cli",
+        "send",
+        "--api",
+        "Metadata",
+        "--bootstrap",
+        bootstrap,
+        *settings,
+        *options,
+    ]
+    done = subprocess.run(command, input=request.encode(), capture_output=True, timeout=120, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def trust(cluster: Cluster) -> dict[str, str]:
@@ -167,9 +180,10 @@ def test_an_expired_certificate(tmp_path: Path) -> None:
 
 def test_raw_bytes(kafka: Cluster) -> None:
     def raw(data: bytes) -> Result:
-        config = ("--config", "request.timeout.ms=2000")
-        done = kcli("send", "--raw", "--bootstrap", kafka.bootstrap, *config, stdin=data)
-        return done.returncode, done.stdout, done.stderr
+        command = [sys.executable, "-m", "kcli.cli", "send", "--raw", "--bootstrap", kafka.bootstrap]
+        command += ["--config", "request.timeout.ms=2000"]
+        done = subprocess.run(command, input=data, capture_output=True, timeout=120, check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     request = bytes.fromhex("0012 0000 0000002a 0001 6b")
     whole = len(request).to_bytes(4, "big") + request
@@ -197,9 +211,10 @@ def test_replay(kafka: Cluster, protocol: str, mechanism: str) -> None:
 
 def replay(bootstrap: str, config: dict[str, str]) -> Result:
     settings = [part for name, value in config.items() for part in ("--config", f"{name}={value}")]
-    words = ["fetch-session", "replay", str(CAPTURE), "--speed", "max", "--bootstrap", bootstrap, "--format", "jsonl"]
-    done = kcli(*words, *settings)
-    return done.returncode, done.stdout, done.stderr
+    command = [sys.executable, "-m", "kcli.cli", "fetch-session", "replay", str(CAPTURE), "--speed", "max"]
+    command += ["--bootstrap", bootstrap, "--format", "jsonl", *settings]
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def test_replay_says_why_it_can_not(kafka: Cluster) -> None:
@@ -236,7 +251,18 @@ def test_an_api_that_the_broker_lacks_is_named(kafka: Cluster, tmp_path: Path) -
     header = {"requestApiKey": GREET, "requestApiVersion": 0, "correlationId": 1, "clientId": "me"}
     request.write_bytes(frames.encode_request(header, {"name": "x"}, dialect))
     for words in (["--api", "Greet"], [str(request)]):
-        done = kcli("send", *words, "--bootstrap", kafka.bootstrap, "--dialect", dialect, stdin="{}")
+        command = [
+            sys.executable,
+            "-m",
+            "kcli.cli",
+            "send",
+            *words,
+            "--bootstrap",
+            kafka.bootstrap,
+            "--dialect",
+            dialect,
+        ]
+        done = subprocess.run(command, input="{}", capture_output=True, text=True, check=False)
         assert done.returncode == 4
         assert f"does not have Greet (API key {GREET})" in done.stderr
         assert "security.protocol" not in done.stderr
