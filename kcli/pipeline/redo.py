@@ -85,13 +85,19 @@ def again(journal: Journal, redone: Sequence[Entry], fresh: Sequence[Marked], wi
 
 
 def unchanged(read: dict[str, Any]) -> StoredFile | None:
-    """Return a capture that a run has read, if it still begins as it did then; None: it is another, or gone."""
+    """Return a capture that a run has read, if it still begins as it did then; None: it is another, or gone.
+
+    One without a fingerprint was known by its size and time: it has grown, or has the same.
+    """
     place = Place(read["uri"])
     try:
         info = place.info()
-        then = StoredFile(read["uri"], read["size"], read["changed"])
-        same = info.is_file and info.size >= read["size"] and fingerprint(then) == read["print"]
-        return place.stored(info) if same else None
+        if not info.is_file or info.size < read["size"]:
+            return None
+        now, then = place.stored(info), StoredFile(read["uri"], read["size"], read["changed"])
+        if read["print"]:
+            return now if fingerprint(then) == read["print"] else None
+        return now if now.size > then.size or abs(now.changed - then.changed) < 1 else None
     except OSError:
         return None
 

@@ -62,18 +62,22 @@ def quiet(_what: str, _done: int, _total: int) -> None:
     return
 
 
-def run_pipeline(engine: Engine, inputs: Sequence[str], options: Options, progress: Progress = quiet) -> Summary:
+def run_pipeline(
+    engine: Engine, inputs: Sequence[str | StoredFile], options: Options, progress: Progress = quiet
+) -> Summary:
     """Read the captures behind `inputs` that no run has read yet. HeldError, InputError, OSError, UsageError."""
     with holding(options.output):
         return run_held(engine, inputs, options, progress)
 
 
-def run_held(engine: Engine, inputs: Sequence[str], options: Options, progress: Progress = quiet) -> Summary:
+def run_held(
+    engine: Engine, inputs: Sequence[str | StoredFile], options: Options, progress: Progress = quiet
+) -> Summary:
     """Do the same for a caller that holds the output (`kcli.pipeline.holding`)."""
     journal = Journal(options.output, options.table_format)
     journal.recover()
     options = with_records(journal, options)
-    files = gather(list(inputs))
+    files = gather(inputs)
     fresh = journal.fresh(files)
     grown, runs, problems = changed_files(journal, files)
     new = [*fresh, *grown]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -25,11 +25,12 @@ PATTERN = re.compile(r"[*?[]")
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """size: bytes; changed: seconds since 1970."""
+    """size: bytes; changed: seconds since 1970. vouched: whoever named it has said both, and knows it by them."""
 
     uri: str
     size: int
     changed: float
+    vouched: bool = False
 
 
 class Place:
@@ -153,12 +154,13 @@ def open_filesystem(uri: str) -> tuple[Any, str]:
         raise UsageError(f"{uri}: {str(error).splitlines()[0]}") from None
 
 
-def gather(uris: list[str], suffixes: tuple[str, ...] = CAPTURES) -> list[StoredFile]:
+def gather(given: Sequence[str | StoredFile], suffixes: tuple[str, ...] = CAPTURES) -> list[StoredFile]:
     """Return the files behind paths, URIs and patterns: a file that is named is taken, of a folder those that look like
-    captures by name."""
+    captures by name; and what is a file already."""
     found: dict[str, StoredFile] = {}
-    for uri in uris:
-        found |= {each.uri: each for each in files_of(Place(uri), suffixes)}
+    for each in given:
+        files = [each] if isinstance(each, StoredFile) else files_of(Place(each), suffixes)
+        found |= {file.uri: file for file in files}
     return list(found.values())
 
 

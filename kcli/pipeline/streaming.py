@@ -65,8 +65,9 @@ class CaptureList(DataSource):
         return "files bigint"
 
     def streamReader(self, schema: Any) -> CaptureReader:  # noqa: N802 - the API's name
-        watch = Watch(settle=float(self.options["settle"]), series=self.options.get("series"))
-        return CaptureReader(self.options["inputs"].split("\n"), watch)
+        named = {name: self.options.get(name) for name in ("series", "manifest")}
+        inputs = self.options["inputs"].split("\n") if self.options["inputs"] else []
+        return CaptureReader(inputs, Watch(settle=float(self.options["settle"]), **named))
 
 
 def stream(
@@ -92,8 +93,9 @@ def stream(
 
     source = spark.readStream.format("kcli.capture_list").option("inputs", "\n".join(inputs))
     source = source.option("settle", str(watch.settle))
-    if watch.series is not None:
-        source = source.option("series", watch.series)
+    for name in ("series", "manifest"):
+        if getattr(watch, name) is not None:
+            source = source.option(name, getattr(watch, name))
     home = Journal(options.output).output / HOME
     query = (
         source.load()

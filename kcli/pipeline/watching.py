@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kcli.pipeline.context import Engine, Options
+from kcli.pipeline.manifest import listed_in
 from kcli.pipeline.run import Summary, run_held
 from kcli.pipeline.series import SETTLE, series_pattern, settled
 from kcli.pipeline.storage import StoredFile, gather
@@ -20,16 +21,19 @@ class Watch:
 
     every: seconds between looks. settle: seconds after which a capture that no newer one follows is whole. idle: end
     when none came for so many seconds. series: a regular expression, what the names of one rotation have in common.
+    manifest: a file that names captures, too.
     """
 
     every: float = 10
     settle: float = SETTLE
     idle: float | None = None
     series: str | None = None
+    manifest: str | None = None
 
     def settled(self, inputs: Sequence[str]) -> list[StoredFile]:
         """Return the captures below the inputs that are whole."""
-        return settled(gather(list(inputs)), time.time(), self.settle, series_pattern(self.series))
+        named = listed_in(self.manifest) if self.manifest is not None else []
+        return settled(gather([*inputs, *named]), time.time(), self.settle, series_pattern(self.series))
 
 
 def quiet(_summary: Summary) -> None:
@@ -55,7 +59,7 @@ def run_settled(
 ) -> bool:
     """Read the captures that are whole now, if any is new; return whether one was. total: the run is added to it."""
     whole = watch.settled(inputs)
-    made = run_held(engine, [file.uri for file in whole], options) if whole else Summary()
+    made = run_held(engine, whole, options) if whole else Summary()
     if made.files:
         total.add(made)
         report(made)

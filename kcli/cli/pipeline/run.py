@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,20 +15,31 @@ from kcli.cli.options.payloads import decoder_of, payload_options, payloads_of
 from kcli.cli.terminal.console import console, is_terminal, warn
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import refuse_inputs
+from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 
+if TYPE_CHECKING:
+    from kcli.pipeline.storage import StoredFile
+
 OF_RUN = ("ports", "dialect", "shares", "secrets", "memory", "key_logs", "table_format", "origin", "records")
 Check = Callable[[Any], None]  # takes a run's summary
+Inputs = Sequence[Any]  # paths and URIs, or files as the storage has them
 OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # options by name
 
 
 @click.command()
 @click.option(
-    "--input", "inputs", multiple=True, required=True, metavar="PATH",
+    "--input", "inputs", multiple=True, metavar="PATH",
     help="A capture, or a folder of captures: a path or a URI (s3://, gs://, hdfs://). May be given more than once.",
 )  # fmt: skip
+@click.option(
+    "--manifest",
+    metavar="FILE",
+    help="A file that names captures, one a line: a path, a URI, or JSON with path, size and mtime; -: standard input."
+    " What it gives a size and a time for is not opened before it is read.",
+)
 @click.option("--output", required=True, metavar="DIR", help="The folder of the tables; a path or a URI.")
 @click.option(
     "--engine",
@@ -136,15 +147,17 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     KeyLog(options["key_logs"])  # what is wrong with one is said before anything begins
     series_pattern(options["series"])
     origin_pattern(options["origin"])
-    files = gather(list(inputs))
-    if not files and not options["stream"]:
+    files = gather([*inputs, *manifest_files(inputs, options)])
+    if not files and not options["stream"] and options["manifest"] is None:
         text = f"no capture in it (looked for names with {', '.join(CAPTURES)}, also numbered or packed)"
         raise InputError(text, file=", ".join(inputs))
     if options["page"]:
-        refuse_inputs(options["page"], [*inputs, *(file.uri for file in files)])
+        named = [options["manifest"]] if options["manifest"] else []
+        refuse_inputs(options["page"], [*inputs, *named, *(file.uri for file in files)])
+    given = inputs if options["stream"] else files
     size = sum(file.size for file in files)
     with checked_runs(options) as check:
-        summary = run_and_say(inputs, output, size, options, check)
+        summary = run_and_say(given, output, size, options, check)
         if summary.problems:
             more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
             raise InputError(f"{summary.problems[0]}{more}")
@@ -152,7 +165,21 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
             check(summary)
 
 
-def run_and_say(inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any], check: Check) -> Any:
+def manifest_files(inputs: tuple[str, ...], options: dict[str, Any]) -> list[StoredFile]:
+    """Return the captures that the manifest names. UsageError: there is nothing to read, or it can't be read again."""
+    from kcli.pipeline.manifest import captures_of, listed_in
+
+    manifest = options["manifest"]
+    if manifest is None and not inputs:
+        raise UsageError("--input or --manifest is missing")
+    if manifest != "-":
+        return [] if manifest is None else listed_in(manifest)
+    if options["stream"]:
+        raise UsageError("--manifest -: with --stream it is read again and again (a file expected)")
+    return captures_of(standard_input(), "standard input")
+
+
+def run_and_say(inputs: Inputs, output: str, size: int, options: dict[str, Any], check: Check) -> Any:
     """Run, say what came of it, and write the page that is asked for; return the summary. size: bytes of captures."""
     from kcli.pipeline.holding import holding
 
@@ -218,9 +245,7 @@ def serving_runs(options: dict[str, Any]) -> Iterator[Check]:
         yield figures.take
 
 
-def run_engine(
-    inputs: tuple[str, ...], output: str, size: int, options: dict[str, Any], noted: Check, check: Check
-) -> Any:
+def run_engine(inputs: Inputs, output: str, size: int, options: dict[str, Any], noted: Check, check: Check) -> Any:
     """Run on the engine that is asked for; return the summary. size: bytes of captures. noted: takes each run's of a
     stream, and so does `check`, which may end it.
     """
@@ -231,7 +256,7 @@ def run_engine(
 
     given = {name: options[name] for name in OF_RUN}
     chosen = Options(output, payloads=payloads_of(options), totals=options["fail_if"] is not None, **given)
-    watch = Watch(**{name: options[name] for name in ("every", "settle", "idle", "series")})
+    watch = Watch(**{name: options[name] for name in ("every", "settle", "idle", "series", "manifest")})
 
     def report(made: Any) -> None:
         noted(made)

@@ -1,0 +1,108 @@
+"""Manifests: files that name captures, one a line, as a path, a URI, or JSON with path, size and time of change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import IO, Any
+
+from kcli.errors import InputError, UsageError
+from kcli.jsontext import loads
+from kcli.pipeline.storage import Place, StoredFile, open_filesystem
+
+LONGEST = 1 << 16  # bytes of a line
+SIZES = 1 << 63  # bytes of a capture: fewer
+
+
+def listed_in(manifest: str) -> list[StoredFile]:
+    """Return the captures that a manifest names. Raises InputError, OSError, UsageError."""
+    with Place(manifest).open() as file:
+        return captures_of(file, manifest)
+
+
+def captures_of(file: IO[bytes], name: str) -> list[StoredFile]:
+    """Return the captures that the lines of a manifest name, each once."""
+    found: dict[str, StoredFile] = {}
+    known: set[tuple[str, str]] = set()  # file systems
+    for number, line in enumerate(lines_of(file), start=1):
+        try:
+            for made in named_by(line, known):
+                found.setdefault(made.uri, made)
+        except (InputError, UsageError) as error:
+            raise InputError(f"line {number}: {error}", file=name) from None
+    return list(found.values())
+
+
+def lines_of(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a file, of which a longer one is cut to LONGEST + 1 bytes."""
+    rest = b""
+    while piece := file.read(LONGEST):
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+        if len(rest) > LONGEST:
+            yield rest
+            return
+    yield rest
+
+
+def named_by(line: bytes, known: set[tuple[str, str]]) -> Iterable[StoredFile]:
+    """Return the capture that a line names; none where it is blank. known: file systems that were found to be good."""
+    if len(line) > LONGEST:
+        raise InputError(f"longer than {LONGEST:,} bytes")
+    if not (line := line.strip()):
+        return ()
+    said = loads(line, what="JSON of a capture") if line.startswith(b"{") else {"path": text_of(line)}
+    path, size, changed = path_of(said), size_of(said), time_of(said)
+    head, mark, query = path.partition("?")
+    scheme, found, _ = head.partition("://")
+    if found and scheme != "file" and size is not None and changed is not None:
+        if (scheme, mark + query) not in known:
+            open_filesystem(path)
+            known.add((scheme, mark + query))
+        return [StoredFile(path, size, changed, vouched=True)]
+    return [stored(Place(path), vouched=size is not None and changed is not None)]
+
+
+def stored(place: Place, *, vouched: bool) -> StoredFile:
+    """Return a capture as it is now."""
+    info = place.info()
+    if not info.is_file:
+        raise InputError("No such file" if info.type.name == "NotFound" else "not a file", file=place.uri)
+    made = place.stored(info)
+    return StoredFile(made.uri, made.size, made.changed, vouched)
+
+
+def text_of(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"byte {error.start} is not UTF-8") from None
+
+
+def path_of(said: dict[str, Any]) -> str:
+    path = said.get("path")
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise InputError("no path (a text expected)")
+    return path
+
+
+def size_of(said: dict[str, Any]) -> int | None:
+    size = said.get("size")
+    if size is not None and (type(size) is not int or not 0 <= size < SIZES):
+        raise InputError("size: a number of bytes expected")
+    return size
+
+
+def time_of(said: dict[str, Any]) -> float | None:
+    """Return the time of change, which is given as seconds since 1970 or as ISO 8601 has it (UTC without an offset)."""
+    given = said.get("mtime")
+    if isinstance(given, str):
+        try:
+            moment = datetime.fromisoformat(given)
+        except ValueError:
+            raise InputError("mtime: seconds since 1970 or a time as of ISO 8601 expected") from None
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if given is not None and (type(given) not in (int, float) or not math.isfinite(given)):
+        raise InputError("mtime: seconds since 1970 or a time as of ISO 8601 expected")
+    return None if given is None else float(given)
