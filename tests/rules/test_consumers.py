@@ -51,3 +51,12 @@ def test_small_limits_with_records_behind_them_are_worth_a_word() -> None:
     assert (found.finding, found.severity) == ("fetch-limits", "info")
     told(found, client="archive-search", topic="archive")
     assert found.evidence["max_bytes"] == 2048
+
+
+def test_a_consumer_that_fetches_ahead_falls_behind_by_its_commits() -> None:
+    """librdkafka: all of the topic is in its memory, and waits there."""
+    found = only("lagging-price-model")
+    assert found.finding == "lagging-consumer"
+    told(found, client="price-model-1", group=["price-model"], topic="prices")
+    assert found.evidence["by_commits"] is True
+    assert found.evidence["first_lag"] < found.evidence["last_lag"]

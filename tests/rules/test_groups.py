@@ -20,6 +20,14 @@ def test_a_member_that_is_alive_and_does_nothing() -> None:
     assert found.evidence["commits_after"] == 0 and found.evidence["produced"] > 0
 
 
+def test_a_member_that_polls_and_reads_nothing_is_stuck_too_though_it_commits_as_it_leaves() -> None:
+    """librdkafka: paused, it goes on polling; the other member of the group reads on."""
+    found = only("stuck-parcel-sorter")
+    assert found.finding == "consumer-stuck"
+    told(found, client="parcel-sorter-1", group="parcel-sorter")
+    assert found.evidence["resumed"] is False and found.severity == "critical"
+
+
 def test_two_processes_with_one_instance_id() -> None:
     found = only("duplicate-static-member-trades")
     assert found.finding == "duplicate-static-member"
@@ -30,6 +38,13 @@ def test_a_commit_for_each_record() -> None:
     found = only("commit-per-record-letters")
     assert found.finding == "commit-per-record"
     told(found, client="letter-print-1", group="letter-print")
+
+
+def test_a_commit_for_each_record_that_names_where_the_batch_ends() -> None:
+    """aiokafka: the positions of all partitions, which stand at the end of what was fetched."""
+    found = only("commit-audit-sink")
+    assert found.finding == "commit-per-record"
+    told(found, client="audit-sink-1", group="audit-sink")
 
 
 def test_a_coordinator_that_never_comes_is_of_a_group_or_of_a_transactional_id() -> None:

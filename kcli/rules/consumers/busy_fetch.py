@@ -21,7 +21,8 @@ WITH filled AS (SELECT connection, correlation_id, sum(coalesce(records_bytes, 0
 SELECT a.client_id, groups, fetches, fetches / seconds AS per_second, empty, max_wait_ms, median_ms, min_bytes, seconds,
        first_ns, last_ns, fetches AS weight
 FROM asked a LEFT JOIN client_groups g ON a.client_id = g.client_id
-WHERE fetches >= 200 AND fetches / seconds >= 60 AND empty >= 0.8 * fetches AND failed < 0.2 * fetches
+WHERE fetches >= 200 AND empty >= 0.8 * fetches AND failed < 0.2 * fetches
+  AND fetches / seconds >= CASE WHEN max_wait_ms <= 20 THEN 30 ELSE 60 END
   AND (max_wait_ms <= 50 OR median_ms < 0.2 * max_wait_ms)
 """,
     subject={"client": "client_id", "group": "groups"},

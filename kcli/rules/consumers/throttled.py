@@ -2,6 +2,7 @@
 
 from kcli.rules.rule import Rule
 
+# A quota on requests' time holds back for one window (a second) at most, quotas on bytes for as long as it takes.
 RULE = Rule(
     finding="throttled",
     title="quotas that hold clients back",
@@ -11,14 +12,16 @@ WITH held AS (SELECT client_id, count(*) AS throttled, sum(throttle_ms) / 1e3 AS
        AS longest_ms,
                      percentile_approx(throttle_ms, 0.5) AS median_ms, array_agg(DISTINCT api) AS apis,
                      min(ns) AS first_ns, max(ns) AS last_ns,
-                     count(DISTINCT CASE WHEN api NOT IN ('PRODUCE', 'FETCH') THEN api END) AS other_apis
+                     count(DISTINCT CASE WHEN api NOT IN ('PRODUCE', 'FETCH') THEN api END) AS other_apis,
+                     sum(CASE WHEN throttle_ms = 1000 THEN 1 ELSE 0 END) AS whole_seconds
               FROM calls WHERE throttle_ms > 0 AND NOT inner_client GROUP BY client_id),
      asked AS (SELECT client_id, count(*) AS answers, sum(request_bytes + coalesce(response_bytes, 0)) AS bytes,
                       greatest((max(completed_ns) - min(ns)) / 1e9, 1) AS seconds
                FROM calls WHERE NOT inner_client GROUP BY client_id)
 SELECT client_id, throttled, answers, throttled_seconds, longest_ms, median_ms, apis, bytes / seconds
        AS bytes_per_second, seconds,
-       CASE WHEN other_apis > 0 THEN 'its share of request threads (request_percentage)'
+       CASE WHEN other_apis > 0 OR (longest_ms = 1000 AND whole_seconds >= 2)
+              THEN 'its share of request threads (request_percentage)'
             WHEN apis = array_agg('FETCH') OVER (PARTITION BY client_id) THEN 'the bytes it reads (consumer_byte_rate)'
             ELSE 'the bytes it sends (producer_byte_rate)' END AS quota, first_ns, last_ns,
        throttled_seconds AS weight
