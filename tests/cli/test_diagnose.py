@@ -19,7 +19,7 @@ BAD = str(DATA / "busy-fetch-pricing.pcap.zst")
 def test_a_finding_takes_four_lines_and_the_end_says_what_was_checked(capsys: Capture) -> None:
     assert main(["diagnose", BAD, "-q"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("warning   busy-fetch  pricing-cache-1: ")
+    assert lines[0].startswith("warning   busy-fetch  pricing-cache-1 (127.0.0.1:")
     assert lines[0].endswith("; 12:31:18-22Z")
     assert lines[1].strip().startswith("do: fetch.max.wait.ms 500") and lines[2].strip().startswith("ruled out: ")
     assert lines[3].strip() == f"see: kcli stats {BAD} --by client --by api"
