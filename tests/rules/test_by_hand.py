@@ -249,3 +249,20 @@ def test_a_group_that_grows_is_no_storm(tmp_path: Path) -> None:
     assert not found(tmp_path, *coming, giving)
     again = rounds("a", 43000, [4, 5, 6], "rebalance failed due to RebalanceInProgressException")
     assert told(found(tmp_path, *coming, again), "rebalance-storm", group="g").evidence["generations"] == 6
+
+
+def test_who_gives_up_on_a_broker_that_answers_nobody_is_right(tmp_path: Path) -> None:
+    def given_up() -> list[Wire]:
+        wires = []
+        for number in range(4):
+            port, start = 43000 + number, Wire().now + 2 * number * SECOND
+            wire = Wire(client=("10.0.0.7", port), seq=(port, 2 * port), start=start).open()
+            wire.client(request(18, 3, 1, {"clientSoftwareName": "a", "clientSoftwareVersion": "1"}, "hasty"))
+            wire.now += SECOND
+            wire.add(0, FIN)
+            wires.append(wire)
+        return wires
+
+    assert not found(tmp_path, *given_up())
+    finding = told(found(tmp_path, *given_up(), produced(Talk(), 16, 0)), "request-timeout-too-short", client="hasty")
+    assert finding.evidence["gave_up"] == 4

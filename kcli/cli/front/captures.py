@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FINDINGS = 4  # that fit on a screen beside the rest
 NOTHING_JUDGED = 3
 HEADINGS = ("client", "requests/s", "records/request", "errors", "p99 ms*", "connections")
+SPARED = ("connections", "records/request")  # columns that go first where there is little room
 NOTE = "* without the waits that requests ask for; kcli stats counts these, too"
 
 
@@ -56,7 +57,7 @@ def screen(found: Diagnosis, name: str, words: str, room: int | None, *, colour:
     if len(found.findings) > FINDINGS:
         yield f"and {counted(len(found.findings) - FINDINGS, 'more finding')}: kcli diagnose {words}"
     if found.overview.busiest:
-        yield from ("", *client_lines(found.overview.busiest), *broken(NOTE, room, ""))
+        yield from ("", *client_lines(found.overview.busiest, room), *broken(NOTE, room, ""))
     if found.overview.clients > len(found.overview.busiest):
         more = found.overview.clients - len(found.overview.busiest)
         yield f"and {counted(more, 'more client')}: kcli stats {words} --by client"
@@ -78,13 +79,17 @@ def size_of(found: Diagnosis) -> Iterator[str]:
     yield counted(size.clients, "client")
 
 
-def client_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield a table of clients."""
+def client_lines(rows: Sequence[dict[str, Any]], room: int | None) -> Iterator[str]:
+    """Yield a table of clients, with the columns that fit."""
     table = [HEADINGS, *map(cells_of, rows)]
-    widths = [max(len(row[at]) for row in table) for at in range(len(HEADINGS))]
+    widths = {name: max(len(row[at]) for row in table) for at, name in enumerate(HEADINGS)}
+    for name in SPARED:
+        if room is not None and sum(widths.values()) + 2 * (len(widths) - 1) > room:
+            del widths[name]
     for row in table:
-        numbers = (f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
-        yield "  ".join([pad(row[0], widths[0]), *numbers])
+        cells = dict(zip(HEADINGS, row, strict=True))
+        numbers = (f"{cells[name]:>{width}}" for name, width in widths.items() if name != "client")
+        yield "  ".join([pad(row[0], widths["client"]), *numbers])
 
 
 def cells_of(row: dict[str, Any]) -> tuple[str, ...]:

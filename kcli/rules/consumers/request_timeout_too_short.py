@@ -2,6 +2,7 @@
 
 from kcli.rules.rule import Rule
 
+# A broker that answers nobody meanwhile hangs: its clients are right to give up.
 RULE = Rule(
     finding="request-timeout-too-short",
     title="clients that do not wait for their answers",
@@ -11,6 +12,8 @@ WITH hung AS (SELECT c.connection, coalesce(c.client_id, '') AS client_id, least
        coalesce(c_rst_ns, c_fin_ns)) AS end_ns,
                      least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns, c_unacked_resent
               FROM conns c WHERE NOT inner_client AND requests > 0),
+     answered AS (SELECT DISTINCT server, floor(completed_ns / 1e9) AS second FROM calls
+                  WHERE response_bytes IS NOT NULL),
      pending AS (SELECT h.client_id, h.connection, h.end_ns, min_by(x.api, x.ns) AS api, min(x.ns) AS ns,
             max(x.max_wait_ms) AS max_wait_ms,
                         bool_or(x.completed_ns > h.end_ns AND x.response_bytes IS NOT NULL) AS answered_later
@@ -19,6 +22,9 @@ WITH hung AS (SELECT c.connection, coalesce(c.client_id, '') AS client_id, least
                           AND x.acks = 0)
                  WHERE h.end_ns IS NOT NULL AND (h.server_ns IS NULL OR h.server_ns >= h.end_ns)
                         AND h.c_unacked_resent = 0
+                        AND (x.response_bytes IS NOT NULL OR EXISTS (SELECT 1 FROM answered a
+                               WHERE a.server = x.server AND a.second BETWEEN floor(x.ns / 1e9)
+                                 AND floor(h.end_ns / 1e9)))
                  GROUP BY h.client_id, h.connection, h.end_ns),
      summed AS (SELECT client_id, count(*) AS gave_up, count(DISTINCT api) AS apis, max_by(api, ns) AS api,
             percentile_approx((end_ns - ns) / 1e6, 0.5) AS after_ms,

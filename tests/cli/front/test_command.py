@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.cli.front.captures import client_lines
 from kcli.cli.front.kinds import kind_of
 from kcli.cli.front.screens import SCREENS
 from kcli.cli.main import main
@@ -61,3 +62,12 @@ def test_every_kind_has_a_screen(samples: Path) -> None:
 def test_a_missing_file_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["no-such.pcap"]) == 2
     assert "no-such.pcap: no such command or file" in capsys.readouterr().err
+
+
+def test_a_narrow_terminal_shows_the_columns_that_matter() -> None:
+    """The others go, as a table that a terminal breaks is no table."""
+    row = {"client_id": "orders-api", "rate": 14.6, "records": 1.0, "errors": 42, "p99_ms": 87.9, "connections": 2}
+    for room, columns in ((None, 6), (71, 6), (60, 5), (44, 4), (20, 4)):
+        lines = list(client_lines([row], room))
+        assert len({len(line) for line in lines}) == 1 and (room is None or len(lines[0]) <= max(room, 43))
+        assert len(lines[1].split()) == columns and lines[0].split()[-1] == ("connections" if columns == 6 else "ms*")
