@@ -64,7 +64,8 @@ def sentence(each: diagnose.Finding) -> str:
     """Return a finding of `kcli diagnose` in one line, with its subject and what to do."""
     unsaid = [f"{kind} {worded(name)}" for kind, name in each.subject.items() if worded(name) not in each.text]
     subject = f" ({', '.join(unsaid)})" if unsaid else ""
-    return f"{each.finding}{subject}: {each.text}. What to do: {each.advice}."
+    end = "" if each.advice.endswith("?") else "."
+    return f"{each.finding}{subject}: {each.text}. What to do: {each.advice}{end}"
 
 
 def worded(name: object) -> str:

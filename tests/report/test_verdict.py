@@ -107,6 +107,8 @@ def test_a_capture_is_judged_by_diagnose() -> None:
         "slow-broker (broker 3, b:9092): 49 answers late. What to do: look at its disk.",
         "Not judged: TLS; --key-log.",
     ]
+    asking = replace(found, findings=[replace(slow, advice="is it paused?")])
+    assert judge_captures(answers(), asking).findings[0].text.endswith("What to do: is it paused?")
     assert judge_captures(answers(), replace(found, findings=[])).headline == "49 checks, nothing found"
     assert judge_captures(answers(), replace(found, findings=[], judged=False)).headline == "No Kafka in here"
     sealed = [Unjudged("18 connections of TLS 1.3 to b:9093", "--key-log FILE")]
