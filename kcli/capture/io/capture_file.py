@@ -107,7 +107,7 @@ class CaptureFile:
 
     def close(self) -> None:
         """Close the file, if it was opened here."""
-        if not self.piped:
+        if not self.piped or isinstance(self.raw, io.FileIO):
             self.raw.close()
 
 

@@ -27,6 +27,7 @@ from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.lines import print_line
 from kcli.cli.terminal.output import refuse_inputs
 from kcli.errors import InputError
+from kcli.filelike import name_of
 from kcli.schemas.apikeys import FETCH_SNAPSHOT
 from kcli.snapshots.live.extract import Assembly, Key, Piece, pieces_of
 
@@ -64,7 +65,9 @@ def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
         say_what_there_is(captures, chosen, options, OF_SNAPSHOTS)
         return 1
     if not files.parts:
-        raise InputError("no snapshot in this capture (no FetchSnapshot response with bytes)", file=captures[0])
+        raise InputError(
+            "no snapshot in this capture (no FetchSnapshot response with bytes)", file=name_of(captures[0])
+        )
     broken = []
     for path, reason in files.finish():
         if reason:
