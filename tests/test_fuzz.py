@@ -21,7 +21,7 @@ from tests.fuzz.targets import TARGETS, Target
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_damage_breaks_nothing(target: Target) -> None:
-    assert fuzz(target, 1.0, seed=1) > 0
+    assert fuzz(target, 0.3, seed=1) > 0  # .ci/run has a minute of them on the core that checks itself
 
 
 def test_the_same_seed_does_the_same_damage() -> None:

@@ -136,6 +136,18 @@ MUTATIONS: dict[str, Rules] = {
 }
 
 
+# Histories that find what few of them do; they are played first, as to search takes longer than all the rest.
+RARE = {
+    "client: REOPENING + MALFORMED -> OPENING": 3731,
+    "client: REOPENING + NOT_FOUND -> LIVE": 1098,
+    "client: REOPENING + THROTTLED -> LIVE": 928,
+    "client: REOPENING + FAILED -> OPENING": 910,
+    "broker: INCREMENTAL + OTHER_NAMING -> CONTINUE": 604,
+    "client: OPENING + THROTTLED -> LIVE": 426,
+    "an error is not forgotten": 213,
+}
+
+
 def test_each_rule_of_the_tables_is_broken_once() -> None:
     assert WRONG_STATES.keys() == CLIENT.keys()
     assert WRONG_ACTIONS.keys() == BROKER.keys()
@@ -143,12 +155,12 @@ def test_each_rule_of_the_tables_is_broken_once() -> None:
     assert all(BROKER[key] is not wrong for key, wrong in WRONG_ACTIONS.items())
 
 
-@pytest.mark.parametrize("rules", MUTATIONS.values(), ids=MUTATIONS.keys())
-def test_a_broken_rule_is_found(rules: Rules) -> None:
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_broken_rule_is_found(name: str) -> None:
     found = 0
-    for seed in range(BROKEN_HISTORIES):
+    for seed in (RARE.get(name, 0), *range(BROKEN_HISTORIES)):
         try:
-            play(seed, rules)
+            play(seed, MUTATIONS[name])
         except (AssertionError, KeyError):
             found += 1
             break
