@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
-from tests.pipeline.conftest import need_java
+from tests.pipeline.conftest import INTERPRETED, need_java
 from tests.pipeline.outputs import Here
 
 pytest.importorskip("pyspark")
@@ -232,6 +232,7 @@ def test_nothing_in_the_current_folder_is_executed(samples: Path, tmp_path: Path
     for name in names:
         (tmp_path / f"{name}.py").write_text(f"open({str(canary)!r}, 'a').write('{name} ')\n")
     words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--output", "out", "--master", "local[1]"]
+    words += [word for name, value in INTERPRETED.items() for word in ("--conf", f"{name}={value}")]
     script = Path(sys.executable).with_name("kcli")
     done = subprocess.run([str(script), *words], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, canary.exists()) == (0, False), done.stderr
