@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -98,8 +99,9 @@ FIELD_RULES = (check_versions, check_tagged, check_null)
 
 def check_tags(path: str, fields: tuple[Field, ...], report: Report) -> None:
     """Report fields that claim one tag in one version."""
-    for at, field in enumerate(fields):
-        holder = next((known for known in fields[:at] if clash(known, field)), None)
+    tagged = [field for field in fields if field.tag is not None]
+    for at, field in enumerate(tagged):
+        holder = next((known for known in tagged[:at] if clash(known, field)), None)
         if holder is not None:
             text = f"claims tag {field.tag}, which {holder.name} has in the same versions"
             report(f"{path}{field.name}", "tag-clash", text)
@@ -110,11 +112,14 @@ def clash(one: Field, other: Field) -> bool:
 
 
 def check_names(path: str, fields: tuple[Field, ...], report: Report) -> None:
-    for at, field in enumerate(fields):
-        if any(known.name == field.name and known.versions & field.versions for known in fields[:at]):
+    """Report fields of one name in one version."""
+    named = defaultdict[str, list[Field]](list)
+    for field in fields:
+        if any(known.versions & field.versions for known in named[field.name]):
             report(
                 f"{path}{field.name}", "name-twice", "another field of this name stands before it in the same versions"
             )
+        named[field.name].append(field)
 
 
 def check_shapes(message: Message, report: Report) -> None:

@@ -10,12 +10,14 @@ import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kcli.errors import SchemaError
 from kcli.schemas.model import INTEGERS, Field, Message
 from kcli.schemas.vectors.template import template
 
 Path = tuple[str, ...]
 
 UNKNOWN_TAG = 1000
+MOST_FIELDS = 400  # each is changed a few times beside all others; Kafka's own messages have up to 140
 # Where a compact length needs a second byte: it is the size and one.
 SIZES = (("empty", 0), ("one byte", 1), ("127 bytes", 127), ("128 bytes", 128))
 FLOATS = (("-1.5", -1.5), ("max", 1.7976931348623157e308), ("min", struct.unpack(">d", bytes(7) + b"\1")[0]))
@@ -36,8 +38,11 @@ class Vector(NamedTuple):
 
 def vectors(message: Message, version: int) -> Iterator[Vector]:
     """Yield values of one version: defaults, nulls, each tag, sizes and limits of every field, a tag
-    from the future.
+    from the future. Raises SchemaError: more than MOST_FIELDS fields.
     """
+    count = sum(1 for _ in places(message.fields, version, ()))
+    if count > MOST_FIELDS:
+        raise SchemaError(f"{message.name} {version} has {count:,} fields; vectors are made of {MOST_FIELDS} at most")
     return (Vector(case, canonical(message.fields, version, value)) for case, value in values(message, version))
 
 

@@ -8,9 +8,14 @@ import pytest
 
 from kcli.errors import DecodeError
 from kcli.grammar import frames, messages
-from kcli.grammar.slips.everywhere import changed_grammars, repeated_hints
+from kcli.grammar.codec import MessageCodec
+from kcli.grammar.slips.everywhere import MOST_WORDS, changed_grammars, repeated_hints, words_in
 from kcli.grammar.slips.hints import request_hints
 from kcli.grammar.slips.places import Layout
+from kcli.grammar.words.arrays import Array
+from kcli.grammar.words.scalars import Primitive
+from kcli.grammar.words.structs import Struct
+from kcli.grammar.words.tagged import Field
 from tests.grammar.slips.judge import score, share, table
 from tests.grammar.slips.making import REPEATED, frames_of, make_everywhere
 
@@ -52,6 +57,19 @@ def test_tag_sections_where_the_version_has_none() -> None:
 def test_one_entry_is_no_every() -> None:
     frame = frames.encode_request(HEADER, {"topics": [{"name": "orders"}]})
     assert [*repeated_hints(LAYOUT, frame.replace(b"\7orders", b"\0\6orders"))] == []
+
+
+def test_a_wide_message_is_tried_in_few_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = Struct(*(Field(f"f{n}", Array(Primitive("int32"), False, False), []) for n in range(2000)))
+    tried: list[Layout] = []
+
+    def reads(layout: Layout, _frame: bytes) -> bool:
+        tried.append(layout)
+        return False
+
+    monkeypatch.setattr(Layout, "reads", reads)
+    assert [*repeated_hints(Layout(LAYOUT.header, MessageCodec("Wide", 0, wide)), FRAME)] == []
+    assert 0 < len(tried) <= MOST_WORDS // words_in(wide)
 
 
 def test_each_change_is_another_grammar_that_can_be_read() -> None:

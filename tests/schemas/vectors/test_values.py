@@ -6,17 +6,24 @@ from typing import Any
 
 import pytest
 
+from kcli.errors import SchemaError
 from kcli.grammar import messages
 from kcli.records import scan
 from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import build
 from kcli.schemas.ranges import Range
-from kcli.schemas.vectors.values import BATCH, UNKNOWN_TAG, vectors
+from kcli.schemas.vectors.values import BATCH, MOST_FIELDS, UNKNOWN_TAG, vectors
 from tests.schemas.definitions import field, message
 
 
 def made(*fields: Any, version: int = 0, **more: Any) -> dict[str, dict[str, Any]]:
     return dict(vectors(build(message("M", *fields, **more)), version))
+
+
+def test_a_message_may_have_too_many_fields() -> None:
+    assert len(made(*(field(f"f{n}") for n in range(MOST_FIELDS)))) > MOST_FIELDS
+    with pytest.raises(SchemaError, match=r"M 0 has 401 fields; vectors are made of 400 at most"):
+        made(*(field(f"f{n}") for n in range(MOST_FIELDS + 1)))
 
 
 @pytest.mark.parametrize(
