@@ -16,7 +16,7 @@ from kcli.pipeline.packets.open_connections import Carried, pack, unpack, untouc
 from kcli.pipeline.packets.ranges import RANGE_BYTES, Range, cut, misread
 from kcli.pipeline.packets.resync import agrees, aim, find, place
 from kcli.pipeline.packets.shards import Shard, deal, dealt, split
-from kcli.pipeline.packets.shuffle import ShuffledRange, shuffle_range
+from kcli.pipeline.packets.shuffle import ShuffledRange, grouped, shuffle_ranges
 from kcli.pipeline.packets.skew import largest_share
 from kcli.pipeline.packets.windows import Heavy, Window
 from kcli.pipeline.rows.fetch_positions import Completion, go_on
@@ -90,21 +90,22 @@ class Stages:
         ranges = [part for file in files for part in cut(file, range_bytes)]
         self.shares = self.options.shares or self.count_shares(size)
         self.refer = self.context.local and size <= memory_bytes() // 2
-        results = self.scatter_ranges(list(enumerate(ranges)))
+        groups = grouped(ranges, range_bytes)
+        results = self.scatter_ranges(list(enumerate(groups)))
         while wrong := list(misread(each.ends for each in results)):
             again = {(each.uri, each.start) for each in wrong}
             results = [each for each in results if (each.taken.uri, each.taken.start) not in again]
-            results += self.scatter_ranges([(len(ranges) + number, each) for number, each in enumerate(wrong)])
+            results += self.scatter_ranges([(len(groups) + number, [each]) for number, each in enumerate(wrong)])
         return sorted(results, key=lambda each: (each.taken.uri, each.taken.start))
 
-    def scatter_ranges(self, ranges: Sequence[tuple[int, Range]]) -> list[ShuffledRange]:
-        """Run the first stage over numbered ranges."""
+    def scatter_ranges(self, groups: Sequence[tuple[int, list[Range]]]) -> list[ShuffledRange]:
+        """Run the first stage over numbered groups of ranges."""
         shares, staging, refer = self.shares, self.context.staging, self.refer
 
-        def work(task: tuple[int, Range]) -> ShuffledRange:
-            return shuffle_range(task[1], task[0], shares, staging, refer=refer)
+        def work(task: tuple[int, list[Range]]) -> list[ShuffledRange]:
+            return shuffle_ranges(task[1], task[0], shares, staging, refer=refer)
 
-        return self.context.hand_out("sorting packets by connection", ranges, work)
+        return list(chain(*self.context.hand_out("sorting packets by connection", groups, work)))
 
     def count_shares(self, size: int) -> int:
         """Return how many shares the connections of so many bytes are dealt into."""

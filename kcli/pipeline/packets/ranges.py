@@ -42,6 +42,11 @@ class Range:
     began: int | None = None
     head: bytes | None = None
 
+    @property
+    def length(self) -> int:
+        """Return how many bytes of the file it is."""
+        return (self.size if self.end is None else self.end) - self.start
+
 
 def cut(file: StoredFile, range_bytes: int = RANGE_BYTES) -> list[Range]:
     """Cut one capture into ranges of about so many bytes."""

@@ -1,15 +1,15 @@
-"""The first stage: a range of a capture, its packets dealt out into files of whole connections.
+"""The first stage: ranges of captures, their packets dealt out into files of whole connections.
 
-A share is the connections of one bucket. Each range writes one file for each share (and link layer) into the staging
-folder, of its packets or of where they are (`shuffle_files`), with the times at which its parts begin, so that a share
-too big for one task can be read in time windows.
+A share is the connections of one bucket. A task takes several ranges, and writes one file for each share (and link
+layer) into the staging folder, of their packets or of where they are (`shuffle_files`): a section for each range, with
+the times at which its parts begin, so that a share too big for one task can be read in time windows.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -63,50 +63,95 @@ class ShuffledRange:
 
 
 class Writer:
-    """The staged files of one range, opened as their packets come. origin: where those are, if these are indexes."""
+    """The staged files of one task, opened as their packets come. sections: those of the range that is written."""
 
-    def __init__(self, folder: Place, name: str, origin: Origin | None, capture: str) -> None:
-        self.folder, self.name, self.origin, self.capture = folder, name, origin, capture
-        self.files: dict[tuple[int, int], tuple[ShuffleFile, IO[bytes], list[int]]] = {}
+    def __init__(self, folder: str, name: str) -> None:
+        self.folder, self.name = Place(folder), name
+        self.files: dict[tuple[int, int, str], StagedFile] = {}
+        self.sections: dict[tuple[int, int], ShuffleFile] = {}
+        self.origin: Origin | None = None
+        self.capture = ""
+
+    def begin(self, origin: Origin | None, capture: str) -> None:
+        """Begin the sections of another range. origin: where its packets are, if the files are indexes."""
+        self.sections, self.origin, self.capture = {}, origin, capture
 
     def write(
         self, share: int, link: int, first: int, last: int, packets: int, size: int, heavy: int, votes: int, data: bytes
     ) -> None:
-        staged, file, place = self.files.get((share, link)) or self.open(share, link)
-        file.write(data)
-        staged.add(Part(place[0], first, last, size), packets, heavy, votes)
-        place[0] += len(data)
+        kind = "pcap" if self.origin is None else "index"
+        staged = self.files.get((share, link, kind)) or self.open(share, link, kind)
+        section = self.sections.get((share, link))
+        if section is None:
+            section = ShuffleFile(share, link, staged.uri, self.origin, self.capture)
+            self.sections[share, link] = section
+        start = staged.size
+        staged.write(data)
+        section.add(Part(start, first, last, size), packets, heavy, votes, staged.size)
 
-    def open(self, share: int, link: int) -> tuple[ShuffleFile, IO[bytes], list[int]]:
+    def open(self, share: int, link: int, kind: str) -> StagedFile:
         from kcli.core.capture.packet_shuffle import pcap_header
 
-        kind = "pcap" if self.origin is None else "index"
         place = self.folder / f"{share:04d}-{self.name}-{link}.{kind}"
-        file = place.create()
-        header = pcap_header(link) if self.origin is None else b""
-        file.write(header)
-        made = ShuffleFile(share, link, place.uri, self.origin, self.capture), file, [len(header)]
-        self.files[share, link] = made
+        made = self.files[share, link, kind] = StagedFile(place.uri, place.create())
+        if kind == "pcap":
+            made.write(pcap_header(link))
         return made
 
-    def close(self) -> list[ShuffleFile]:
-        for _, file, _ in self.files.values():
-            file.close()
-        return [staged for staged, _, _ in self.files.values()]
+    def close(self) -> None:
+        """Finish all files."""
+        for each in self.files.values():
+            each.file.close()
 
 
-def shuffle_range(
-    taken: Range, number: int, shares: int, folder: str, *, only: int = -1, refer: bool = False
-) -> ShuffledRange:
-    """Deal out one range. number: of the range in this run. only: one share, the others' packets are left out. refer:
-    packets stay where they are, if they can.
+@dataclass(slots=True)
+class StagedFile:
+    """A staged file that is being written. size: of what was written, in bytes."""
+
+    uri: str
+    file: IO[bytes]
+    size: int = 0
+
+    def write(self, data: bytes) -> None:
+        """Append bytes."""
+        self.file.write(data)
+        self.size += len(data)
+
+
+def grouped(ranges: Iterable[Range], size: int) -> list[list[Range]]:
+    """Return the ranges in groups of about so many bytes, each of one range at least."""
+    groups: list[list[Range]] = []
+    room = 0
+    for taken in ranges:
+        if taken.length > room:
+            groups.append([])
+            room = size
+        groups[-1].append(taken)
+        room -= taken.length
+    return groups
+
+
+def shuffle_ranges(
+    group: Iterable[Range], number: int, shares: int, folder: str, *, only: int = -1, refer: bool = False
+) -> list[ShuffledRange]:
+    """Deal out the ranges of one task. number: of the task in this run. only: one share, the others' packets are left
+    out. refer: packets stay where they are, if they can.
 
     Files of two attempts at one task never share a name: only those of the attempt that the driver hears of count.
     """
+    writer = Writer(folder, f"{number:06d}-{os.urandom(4).hex()}")
+    try:
+        return [deal_out(taken, writer, shares, only, refer) for taken in group]
+    finally:
+        writer.close()
+
+
+def deal_out(taken: Range, writer: Writer, shares: int, only: int, refer: bool) -> ShuffledRange:
+    """Deal out one range."""
     from kcli.core.capture.packet_shuffle import Scatter
 
     origin = Origin.of(taken.uri) if refer else None
-    writer = Writer(Place(folder), f"{number:06d}-{os.urandom(4).hex()}", origin, taken.uri)
+    writer.begin(origin, taken.uri)
     engine = Scatter(shares, writer.write, only=only, refer=origin is not None)
     events: list[Event] = []
     problems: list[str] = []
@@ -121,8 +166,7 @@ def shuffle_range(
     except (InputError, OSError) as error:
         problems.append(problem_text(error, taken.uri))
     engine.finish()
-    staged = writer.close()
-    made = ShuffledRange(taken, began, stopped, staged, events, "; ".join(problems) or None)
+    made = ShuffledRange(taken, began, stopped, list(writer.sections.values()), events, "; ".join(problems) or None)
     for name in COUNTS:
         setattr(made, name, getattr(engine, name))
     made.secrets = tuple(secrets)
@@ -148,10 +192,5 @@ def problem_text(error: InputError | OSError, uri: str) -> str:
 
 def gather_share(uris: Sequence[str], share: int, shares: int, folder: str) -> tuple[list[ShuffleFile], list[str]]:
     """Return the packets of one share out of whole files, and the errors of those: for readers that cannot shuffle."""
-    staged: list[ShuffleFile] = []
-    problems: list[str] = []
-    for number, uri in enumerate(uris):
-        made = shuffle_range(Range(uri, 0), number, shares, folder, only=share)
-        staged += made.staged
-        problems += [made.problem] if made.problem else []
-    return staged, problems
+    made = shuffle_ranges([Range(uri, 0) for uri in uris], 0, shares, folder, only=share)
+    return [staged for each in made for staged in each.staged], [each.problem for each in made if each.problem]

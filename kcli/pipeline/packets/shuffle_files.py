@@ -1,7 +1,8 @@
-"""The files between the two stages: for each share the packets of its connections, out of each range.
+"""The files between the two stages: for each share the packets of its connections, out of the ranges of one task.
 
 They are copied into files of their own; or, where a capture lies on this machine and is not compressed, they stay in it
-and the staged file is an index of them, some bytes a packet. Either way they are read as one pcap file.
+and the staged file is an index of them, some bytes a packet. Either way each range's section of it is read as one pcap
+file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from kcli.capture.io.capture_file import CaptureFile
 from kcli.errors import InputError
 from kcli.pipeline.journal import fingerprint
-from kcli.pipeline.packets.ranges import RangeFile, is_packed
+from kcli.pipeline.packets.ranges import RangeFile, is_packed, read_all
 from kcli.pipeline.storage import Place, StoredFile
 
 PIECE = 8 << 20  # bytes that are brought from an object store at a time
@@ -74,8 +75,10 @@ class Origin:
 
 @dataclass(slots=True)
 class ShuffleFile:
-    """A file of one share's packets out of one range. origin: of an index. capture: whose they are, as it was given.
-    votes: by how many bytes connection `heavy` outweighs all others."""
+    """The section of a staged file that has one share's packets out of one range. origin: of an index. capture: whose
+    they are, as it was given. votes: by how many bytes connection `heavy` outweighs all others. end: where the section
+    ends.
+    """
 
     share: int
     link: int
@@ -87,10 +90,12 @@ class ShuffleFile:
     heavy: int = 0
     votes: int = 0
     parts: list[Part] = field(default_factory=list)
+    end: int = 0
 
-    def add(self, part: Part, packets: int, heavy: int, votes: int) -> None:
-        """Note a stretch that was written, with the vote of its packets."""
+    def add(self, part: Part, packets: int, heavy: int, votes: int, end: int = 0) -> None:
+        """Note a stretch that was written up to `end`, with the vote of its packets."""
         self.parts.append(part)
+        self.end = end
         self.packets += packets
         self.bytes += part.bytes
         self.heavy, self.votes = vote((self.heavy, self.votes), (heavy, votes))
@@ -98,11 +103,11 @@ class ShuffleFile:
     @property
     def whole(self) -> Slice:
         """All of it."""
-        return self.slice(0)
+        return self.slice(self.parts[0].offset)
 
     def slice(self, offset: int) -> Slice:
         """Return the packets from an offset on."""
-        return Slice(self.uri, self.link, offset, self.origin, self.capture)
+        return Slice(self.uri, self.link, offset, self.end, self.origin, self.capture)
 
 
 def vote(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
@@ -115,11 +120,12 @@ def vote(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A staged file from a place on; 0: all of it. capture: whose packets they are."""
+    """A staged file from a place on up to another; 0 and 0: all of it. capture: whose packets they are."""
 
     uri: str
     link: int = 0
     offset: int = 0
+    end: int = 0
     origin: Origin | None = None
     capture: str = ""
 
@@ -131,8 +137,41 @@ class Slice:
         if self.origin is not None or self.offset:
             reader.skip(pcap_header(self.link), 0)
         if self.origin is None:
-            return RangeFile(self.uri, self.offset), reader
+            return SectionFile(self.uri, self.offset, self.end), reader
         return IndexedFile(self, self.origin), reader
+
+
+class SectionFile(RangeFile):
+    """The bytes of a staged file between two places."""
+
+    def __init__(self, uri: str, start: int, end: int) -> None:
+        self.stop = end
+        super().__init__(uri, start)
+
+    def open_raw(self) -> Any:
+        raw = super().open_raw()
+        return Stretch(raw, self.stop - self.begin) if self.stop else raw
+
+
+class Stretch:
+    """The next bytes of a file, so many of them."""
+
+    def __init__(self, raw: Any, size: int) -> None:
+        self.raw, self.left = raw, size
+
+    def readinto(self, room: memoryview) -> int:
+        """Read what there is, see io.RawIOBase."""
+        count = int(self.raw.readinto(room[: self.left]))
+        self.left -= count
+        return count
+
+    def tell(self) -> int:
+        """Return how far the file was read."""
+        return int(self.raw.tell())
+
+    def close(self) -> None:
+        """Close the file."""
+        self.raw.close()
 
 
 class IndexedFile(CaptureFile):
@@ -147,7 +186,7 @@ class IndexedFile(CaptureFile):
 
         with Place(self.part.uri).open() as file:
             file.seek(self.part.offset)
-            index = file.read()
+            index = read_all(file, self.part.end - self.part.offset) if self.part.end else file.read()
         self.raw = self.origin.open()
         return Gatherer(self.raw.fileno(), index)
 
@@ -178,6 +217,8 @@ def fetched(place: Place, folder: str) -> str:
     if not place.remote:
         return place.path
     path = Path(folder) / place.name
+    if path.exists():  # another section of the same file
+        return str(path)
     with place.open() as source, path.open("wb") as target:
         shutil.copyfileobj(source, target, PIECE)
     return str(path)

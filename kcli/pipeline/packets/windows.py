@@ -101,4 +101,4 @@ def slice_of(file: ShuffleFile, after: int, until: int) -> list[Slice]:
     rest = [number for number, part in enumerate(file.parts) if part.last_ns > after]
     if not rest or min(part.first_ns for part in file.parts[rest[0] :]) > until:
         return []
-    return [file.whole if after == START else file.slice(file.parts[rest[0]].offset)]
+    return [file.slice(file.parts[rest[0]].offset)]

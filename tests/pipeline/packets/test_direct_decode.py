@@ -8,10 +8,10 @@ from pathlib import Path
 from kcli.core.capture.engine import CaptureEngine
 from kcli.pipeline.packets.direct_decode import Captures, DirectDecode
 from kcli.pipeline.packets.ranges import Range
-from kcli.pipeline.packets.shuffle import shuffle_range
 from kcli.pipeline.rows.row_source import RowSource
 from kcli.pipeline.storage import StoredFile
 from tests.capture.wires import packets_of, pcap
+from tests.pipeline.packets.shuffling import shuffle_range
 
 NAMES = ("packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "first_ns", "last_ns", "problem")
 

@@ -10,9 +10,10 @@ import pytest
 from kcli.capture.io import capture_file
 from kcli.pipeline.packets import ranges
 from kcli.pipeline.packets.ranges import Range, cut, misread
-from kcli.pipeline.packets.shuffle import ShuffledRange, shuffle_range
+from kcli.pipeline.packets.shuffle import ShuffledRange
 from kcli.pipeline.storage import StoredFile
 from tests.capture.wires import Packet, Wire, packets_of, pcap, pcapng
+from tests.pipeline.packets.shuffling import shuffle_range
 
 
 def stored(path: Path) -> StoredFile:

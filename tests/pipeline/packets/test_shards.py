@@ -8,10 +8,10 @@ import pytest
 
 from kcli.pipeline.packets.ranges import Range
 from kcli.pipeline.packets.shards import Shard, deal, heaviest, split
-from kcli.pipeline.packets.shuffle import shuffle_range
 from kcli.pipeline.packets.shuffle_files import Part, ShuffleFile
 from tests.capture.messages import metadata
 from tests.capture.wires import Wire, pcap
+from tests.pipeline.packets.shuffling import shuffle_range
 
 
 def staged(heavy: int, votes: int) -> ShuffleFile:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 from kcli.capture.api import read_capture
 from kcli.pipeline.packets.ranges import Range
-from kcli.pipeline.packets.shuffle import gather_share, shuffle_range
+from kcli.pipeline.packets.shuffle import gather_share, grouped, shuffle_ranges
+from tests.pipeline.packets.shuffling import packets, shuffle_range
 
 
 def test_staged_files_are_captures_of_whole_connections(samples: Path, tmp_path: Path) -> None:
@@ -64,3 +66,27 @@ def test_one_share_of_many(samples: Path, tmp_path: Path) -> None:
     parts = [gather_share(names, share, 4, str(tmp_path / str(share))) for share in range(4)]
     packets = sum(shuffle_range(Range(name, 0), 0, 1, str(tmp_path / "all")).packets for name in names)
     assert sum(each.packets for staged, _ in parts for each in staged) == packets
+
+
+def test_several_ranges_of_a_task_share_its_files(samples: Path, tmp_path: Path) -> None:
+    """A file for each share, whatever the ranges are of; packets that can't be referred to have their own."""
+    packed = tmp_path / "a.pcap.gz"
+    packed.write_bytes(gzip.compress((samples / "ipv6.pcapng").read_bytes()))
+    names = [str(samples / "java44-txn.pcap"), str(packed), str(samples / "kcat-codecs.pcap")]
+    for refer in (False, True):
+        made = shuffle_ranges([Range(name, 0) for name in names], 0, 3, str(tmp_path / str(refer)), refer=refer)
+        sections = [each for one in made for each in one.staged]
+        assert [one.taken.uri for one in made] == names
+        links = {(each.share, each.link, each.origin is None) for each in sections}
+        assert len({each.uri for each in sections}) == len(links) < len(sections)
+        alone = [shuffle_range(Range(name, 0), 0, 3, str(tmp_path / "alone"), refer=refer) for name in names]
+        for found, expected in zip(made, alone, strict=True):
+            assert [packets(each.whole) for each in found.staged] == [packets(each.whole) for each in expected.staged]
+
+
+def test_ranges_in_groups() -> None:
+    ranges = [Range(str(number), size) for number, size in enumerate([5, 4, 1, 20, 3, 3, 3])]
+    sizes = [[each.size for each in group] for group in grouped(ranges, 10)]
+    assert sizes == [[5, 4, 1], [20], [3, 3, 3]]
+    assert grouped([], 10) == []
+    assert Range("a", 100, 60, 90).length == 30

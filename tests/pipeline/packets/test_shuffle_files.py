@@ -13,22 +13,10 @@ from kcli.core.capture.packets import PacketReader
 from kcli.errors import InputError
 from kcli.pipeline import stages
 from kcli.pipeline.packets.ranges import Range
-from kcli.pipeline.packets.shuffle import shuffle_range
 from kcli.pipeline.packets.shuffle_files import Origin, Slice, at_hand, vote
 from kcli.pipeline.spark import hand_out
 from tests.pipeline.outputs import assert_decoded, run_here
-
-
-def packets(part: Slice) -> list[tuple[int, bytes]]:
-    file, reader = part.open(PacketReader)
-    found = []
-    while True:
-        used, rows = reader.rows(file.data)
-        file.use(used)
-        found += [(row[1], row[5]) for row in rows]
-        if not file.fill():
-            file.close()
-            return found
+from tests.pipeline.packets.shuffling import packets, shuffle_range
 
 
 def test_an_index_reads_as_a_copy_does(samples: Path, tmp_path: Path) -> None:

@@ -17,12 +17,12 @@ from kcli.pipeline import run
 from kcli.pipeline.context import Options
 from kcli.pipeline.packets.ranges import Range
 from kcli.pipeline.packets.reading import START, Reading
-from kcli.pipeline.packets.shuffle import shuffle_range
 from kcli.pipeline.packets.shuffle_files import Part, ShuffleFile
 from kcli.pipeline.packets.windows import Heavy, moments
 from kcli.pipeline.spark_engine import SparkEngine
 from tests.capture.wires import Packet, packets_of, pcap
 from tests.pipeline.outputs import assert_decoded, cut_at, rows_of, run_here, unaccounted, window_count
+from tests.pipeline.packets.shuffling import shuffle_range
 
 ROOT = Path(__file__).parents[3]
 CAPTURES = [
