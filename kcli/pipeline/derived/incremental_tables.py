@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Make = Callable[[Iterator[Row]], Iterable[tuple[Any, ...]]]
 
-PUBLISHED = re.compile(r"(\d{8})-[^/]*$")  # a file of a table or of facts, with its run's number
+PUBLISHED = re.compile(r"(?:^|/)(\d{8})-[^/]*$")  # a file of a table or of facts, with its run's number
 
 Files = Callable[[str], list[str]]
 Narrow = Callable[["DataFrame"], "DataFrame"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kcli.pipeline.context import Engine, Options
-from kcli.pipeline.derived.incremental_tables import Gathered, fold, spark_path
+from kcli.pipeline.derived.incremental_tables import Gathered, fold, runs_of, spark_path
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.spark_engine import SparkEngine
@@ -20,6 +20,13 @@ def test_paths_as_spark_names_them() -> None:
     assert spark_path("/a/b") == "file:///a/b"
     assert spark_path("s3://bucket/key?endpoint_override=x") == "s3a://bucket/key"
     assert spark_path("hdfs://h/x") == "hdfs://h/x"
+
+
+def test_only_published_files_have_a_runs_number() -> None:
+    """Names of a run's own files are partly random, and may have eight digits by chance."""
+    own = "out/_kcli/runs/00000002-ab/exchanges/date=2026-11-26/0003-12345678-nameless.parquet"
+    published = "out/exchanges/date=2026-11-26/00000001-0003-12345678-nameless.parquet"
+    assert (runs_of([own]), runs_of([own, published])) == (set(), {"00000001"})
 
 
 def test_rows_of_a_key_come_in_order(spark: Any, tmp_path: Path) -> None:
