@@ -68,7 +68,10 @@ SELECT b.client_id, topic, g.groups, first_lag, last_lag, read, grown, fetches, 
        CASE WHEN by_commits THEN 'committed' ELSE 'read' END AS did,
        CASE WHEN by_commits THEN 'what it fetched long before waits in its memory'
             ELSE concat(CAST(round(pause_ms) AS BIGINT), ' ms between an answer and its next Fetch, and answers in ',
-                        CAST(ceil(latency_ms) AS BIGINT), ' ms') END AS how
+                        CAST(ceil(latency_ms) AS BIGINT), ' ms') END AS how,
+       CASE WHEN by_commits THEN concat('decode pcap --client ', b.client_id, ' --api OffsetCommit')
+            ELSE concat('sql "SELECT timestamp, high_watermark - fetch_offset AS lag FROM fetch_partitions ',
+                        'WHERE client_id = ''', b.client_id, '''"') END AS look
 FROM behind b LEFT JOIN client_groups g ON g.client_id = b.client_id WHERE place = 1
 """,
     subject={"client": "client_id", "group": "groups", "topic": "topic"},
@@ -88,7 +91,6 @@ FROM behind b LEFT JOIN client_groups g ON g.client_id = b.client_id WHERE place
     "{read} while {grown} came; {how}",
     ruled_out="the broker and the line: answers come at once",
     advice="faster processing, less work for each record, more partitions and members",
-    see='sql "SELECT timestamp, high_watermark - fetch_offset AS lag FROM fetch_partitions WHERE client_id = '
-    "'{client_id}'\" {files}",
+    see="{look} {files}",
     source="records-lag-max; Burrow's rules",
 )

@@ -36,15 +36,15 @@ WITH hung AS (SELECT c.connection, coalesce(c.client_id, '') AS client_id, least
                 FROM pending GROUP BY client_id),
      again AS (SELECT client_id, count(*) AS connections FROM conns WHERE client_id IS NOT NULL GROUP BY client_id)
 SELECT s.client_id, g.groups, gave_up, api, after_ms, least_ms, max_wait_ms, answered_later, seconds, connections,
-       s.first_ns, s.last_ns, gave_up AS weight
+       CASE WHEN max_wait_ms IS NULL THEN '' ELSE concat('; it had asked the broker to wait up to ', max_wait_ms, ' ms')
+            END AS wait, s.first_ns, s.last_ns, gave_up AS weight
 FROM summed s JOIN again a ON s.client_id = a.client_id LEFT JOIN client_groups g ON s.client_id = g.client_id
 WHERE gave_up >= 3 AND seconds >= 2 AND least_ms >= 50 AND p80_ms - p20_ms <= greatest(0.35 * after_ms, 250)
 """,
     subject={"client": "client_id", "group": "groups"},
     evidence=("gave_up", "api", "after_ms", "least_ms", "max_wait_ms", "answered_later", "connections", "seconds"),
     says="{client_id} hangs up before the answer: {gave_up} connections closed {after_ms} ms after a request "
-    "({api}), always about as long; it had asked the broker to "
-    "wait up to {max_wait_ms} ms; {answered_later} answers came later",
+    "({api}), always about as long{wait}; {answered_later} answers came later",
     ruled_out="the broker closed nothing, and answers others",
     advice="request.timeout.ms (default 30000) of {client_id} above fetch.max.wait.ms, and above what acks=all "
     "takes (socket.timeout.ms in librdkafka)",
