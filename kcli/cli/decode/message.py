@@ -26,7 +26,7 @@ from kcli.cli.terminal.error_summary import conclude
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.request_start import PREFIX, api_of
+from kcli.grammar.request_start import CLIENT_ID, LEAST, PREFIX, api_of
 from kcli.grammar.words.trace import Span
 from kcli.schemas.catalog import catalog
 
@@ -187,14 +187,19 @@ def decode_piece(
 
 
 def reach(shape_of: ShapeOf, options: dict[str, Any], data: bytes) -> int:
-    """Return how many bytes of a message can be read; 0 where nothing can behind its header."""
-    head, body = list[Span](), list[Span]()
+    """Return how many bytes of a message can be read; 0 where its API or version is unknown."""
+    head, body, least = list[Span](), list[Span](), 0
+    if shape_of is request_shape:
+        if not is_known_api(data, options["dialect"]):
+            return 0
+        least = min(len(data), CLIENT_ID)  # where the client id is cut
     with contextlib.suppress(DecodeError, UsageError):
         shape = shape_of(data, Frame(0, len(data)), options)
         shape.header.spans(data, 0, head)
         start = head[-1].end if head else 0
         shape.body(start).spans(data, start, body)
-    return body[-1].end if body else 0
+    read = body or head
+    return read[-1].end if read else least
 
 
 def batch_slip(data: bytes, frame: Frame, shape: Shape, slips: SlipNamer) -> str:
@@ -208,12 +213,16 @@ def batch_slip(data: bytes, frame: Frame, shape: Shape, slips: SlipNamer) -> str
 
 def begins_request(data: bytes, dialect: str | None) -> bool:
     """Return whether data starts with a known API and version, after its length or not."""
-    for start in (0, PREFIX) if len(data) >= 2 * PREFIX else (0,) if len(data) >= PREFIX else ():
-        api_key, version = api_of(data, start)
-        known = catalog(dialect).api(api_key)
-        if known is not None and version in known.versions:
-            return True
-    return False
+    return any(is_known_api(data[start:], dialect) for start in (0, PREFIX))
+
+
+def is_known_api(data: bytes, dialect: str | None) -> bool:
+    """Return whether data starts with a known API and version."""
+    if len(data) < LEAST:
+        return False
+    api_key, version = api_of(data)
+    known = catalog(dialect).api(api_key)
+    return known is not None and version in known.versions
 
 
 def reads_request(data: bytes, dialect: str | None) -> bool:

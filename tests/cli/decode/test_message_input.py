@@ -148,3 +148,30 @@ def test_a_response_that_is_cut_is_read_behind_its_length(tmp_path: Path, capsys
     assert main(["decode", "response", "--api", "Metadata", "--api-version", "1", str(path)]) == 3
     out, err = capsys.readouterr()
     assert json.loads(out)["responseHeader"]["correlationId"] == 0x405 and "5 bytes missing" in err
+
+
+SMALL: dict[str, tuple[int, int, dict[str, object], str | None]] = {
+    "no body": (18, 0, {}, "tester"),
+    "no client": (3, 1, {"topics": None}, None),
+    "a short body": (10, 0, {"key": "g"}, "tester"),
+    "a null array": (3, 1, {"topics": None}, None),
+    "a long client id": (3, 1, {"topics": None}, "c" * 200),
+    "tags": (18, 3, {"clientSoftwareName": "hand", "clientSoftwareVersion": "1"}, "tester"),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("change", [-2, -1, 1, 2, 40])
+def test_a_length_is_not_taken_for_an_api_where_little_of_the_message_is_there(
+    name: str, change: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key, version, body, client = SMALL[name]
+    header = {"requestApiKey": key, "requestApiVersion": version, "correlationId": 77, "clientId": client}
+    message = frames.encode_request(header, body)
+    whole = len(message).to_bytes(4, "big") + message
+    (tmp_path / "message").write_bytes(whole + b"\0" * change if change > 0 else whole[:change])
+    assert main(["decode", "request", str(tmp_path / "message")]) == 3
+    out, err = capsys.readouterr()
+    row = json.loads(out.splitlines()[0])["requestHeader"]
+    assert (row["requestApiKey"], row["requestApiVersion"], row["correlationId"]) == (key, version, 77)
+    assert f"{abs(change)} byte" in err and ("missing" if change < 0 else "behind") in err
