@@ -10,7 +10,7 @@ from kcli.cli.options.hex_text import is_dump, unhex
 from kcli.cli.options.inputs import read_text, unbase64
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError, UsageError
-from kcli.grammar.request_start import PREFIX
+from kcli.grammar.request_start import CLIENT_ID, PREFIX
 
 Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the last
 LOOKED_AT = 20  # lines
@@ -134,9 +134,14 @@ def is_length(data: bytes) -> bool:
 
 
 def is_framed(data: bytes, reach: Callable[[bytes], int]) -> bool:
-    """Return whether more can be read behind the length."""
-    size = int.from_bytes(data[:PREFIX], "big")
-    return reach(data[PREFIX : min(PREFIX + size, READ_AHEAD)]) > max(reach(data[:READ_AHEAD]), PREFIX)
+    """Return whether more can be read behind the length. The start of a header is no more than a sign of it, where most
+    of the frame is there.
+    """
+    size, left = int.from_bytes(data[:PREFIX], "big"), len(data) - PREFIX
+    behind = reach(data[PREFIX : min(PREFIX + size, READ_AHEAD)])
+    if behind <= CLIENT_ID and size > 2 * left:
+        return False
+    return behind > max(reach(data[:READ_AHEAD]), PREFIX)
 
 
 def uneven_frames(data: bytes, note: Callable[[InputError], None]) -> Iterator[Frame]:
