@@ -7,6 +7,7 @@ by the ServerHello's session id. Nothing of a key log is ever shown: no repr, no
 from __future__ import annotations
 
 import contextlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,8 +79,8 @@ class KeyLog:
     def add(self, block: bytes) -> None:
         """Take in a part of a key log: pcapng's Decryption Secrets Blocks hold them. Of no use without cryptography."""
         if is_there("tls"):
-            for line in block.decode("ascii", "replace").splitlines():
-                self.take_line(line)
+            for line in block.splitlines():
+                self.take_line(text_of(line))
 
     def master(self, client_random: bytes, session_id: bytes, ticket: bytes) -> bytes | None:
         """Return the master secret of a TLS 1.2 connection. session_id: the ServerHello's; ticket: the
@@ -170,6 +171,11 @@ class FollowedFile:
                 while line := file.readline(LONGEST):
                     if line.endswith(b"\n"):
                         self.at += len(line)  # a line whose end may still come is read again
-                    yield line.decode("ascii", "replace")
+                    yield text_of(line)
         except OSError as error:
             raise InputError(error.strerror or str(error), file=str(self.path)) from None
+
+
+def text_of(line: bytes) -> str:
+    """Return a line as text, without the mark that editors of Windows begin a file with."""
+    return line.removeprefix(BOM_UTF8).decode("ascii", "replace")

@@ -27,6 +27,18 @@ def test_a_line_by_the_clients_random(tmp_path: Path) -> None:
     assert log.master(bytes(32), b"", b"") is None
 
 
+@pytest.mark.parametrize(
+    ("start", "between", "end"), [("\ufeff", " ", "\n"), ("", "\t", "\r\n"), ("", "  ", " \r\n"), ("\ufeff", " ", "")]
+)
+def test_what_editors_make_of_a_line(start: str, between: str, end: str, tmp_path: Path) -> None:
+    line = f"{start}{between.join(['CLIENT_RANDOM', RANDOM.hex(), SECRET.hex()])}{end}".encode()
+    (tmp_path / "keys.log").write_bytes(line)
+    added = KeyLog()
+    added.add(line)
+    for log in (KeyLog([str(tmp_path / "keys.log")]), added):
+        assert log.master(RANDOM, b"", b"") == SECRET
+
+
 def test_a_line_by_the_sessions_id(tmp_path: Path) -> None:
     log = log_of(tmp_path, f"RSA Session-ID:{RANDOM.hex()} Master-Key:{SECRET.hex()}\n")
     assert log.master(bytes(32), RANDOM, b"") == SECRET
