@@ -11,6 +11,7 @@ import pytest
 from kcli.diagnose import INFO, Finding, diagnose
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import FIN, MILLISECOND, RST, Wire, pcap
+from tests.records.slips.making import batch_bytes
 
 SECOND = 1000 * MILLISECOND
 LOSSY = Path(__file__).parents[1] / "core/capture/data/lossy-line.pcap.zst"
@@ -266,3 +267,26 @@ def test_who_gives_up_on_a_broker_that_answers_nobody_is_right(tmp_path: Path) -
     assert not found(tmp_path, *given_up())
     finding = told(found(tmp_path, *given_up(), produced(Talk(), 16, 0)), "request-timeout-too-short", client="hasty")
     assert finding.evidence["gave_up"] == 4
+
+
+def test_a_member_without_a_partition_is_not_stuck(tmp_path: Path) -> None:
+    def member(held: bool) -> Talk:
+        talk = fetched(Talk("waiting", 44000), 6)
+        part = b"\0\0\0\1\0\6orders\0\0\0\1\0\0\0\0" if held else b"\0\0\0\0"
+        who = {"groupId": "g", "generationId": 2, "memberId": "waiting-1"}
+        asked = {**who, "protocolType": "consumer", "protocolName": "range", "assignments": []}
+        given = b"\0\0" + part + b"\xff\xff\xff\xff"
+        talk.call(14, 5, asked, {"protocolType": "consumer", "protocolName": "range", "assignment": given})
+        for _ in range(4):
+            talk.call(12, 4, who, {"errorCode": 0}, 3 * SECOND)
+        return talk
+
+    writer = Talk("writer", 45000)
+    for _ in range(20):
+        asked = {"acks": 1, "timeoutMs": 1000, "topicData": [
+            {"name": "orders", "partitionData": [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]},
+        ]}  # fmt: skip
+        part = {"index": 0, "errorCode": 0, "baseOffset": 7}
+        writer.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": [part]}]})
+    told(found(tmp_path, member(held=True), writer), "consumer-stuck", client="waiting", group="g")
+    assert not found(tmp_path, member(held=False), writer)
