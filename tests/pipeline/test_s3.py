@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from kcli.pipeline.storage import Place, gather
 from tests.pipeline.outputs import Here
 from tests.processes import ended
 
-pytest.importorskip("moto.server")
+if find_spec("moto") is None:
+    pytest.skip("moto is not installed", allow_module_level=True)
 pyarrow = pytest.importorskip("pyarrow")
 
 # In a process of its own: deltalake holds the interpreter's lock while it waits for an answer.

@@ -12,7 +12,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import polars
 import pyarrow
 import pytest
 from deltalake import DeltaTable
@@ -201,6 +200,7 @@ def test_of_two_runs_at_once_one_is_refused(output: Path) -> None:
 def test_a_reader_that_is_open_goes_on(output: Path) -> None:
     """A table that is open in Arrow, DuckDB and Polars, over a run that replaces files and one that compacts them."""
     import duckdb
+    import polars
 
     from kcli.pipeline.upkeep import compact, vacuum
 
@@ -248,6 +248,8 @@ def forget_schemas() -> None:
 @pytest.mark.usefixtures("few")
 def test_a_later_column_is_null_in_older_rows(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For readers of the table, and of the version before."""
+    import polars
+
     whole = TABLES["clients"]
     with monkeypatch.context() as older:
         for tables in (TABLES, FILED):
