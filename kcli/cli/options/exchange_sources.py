@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
 from kcli.cli.terminal.streams import standard_input
-from kcli.errors import InputError
+from kcli.errors import InputError, UsageError
 from kcli.jsontext import loads
 
 GZIP = b"\x1f\x8b"
@@ -33,6 +33,12 @@ def holds_rows(file: str) -> bool:
         except DAMAGED:
             return False
     return start.lstrip()[:1] == b"{"
+
+
+def need_captures(files: Iterable[str], said: str) -> None:
+    """Raise UsageError with these words where one of the files is standard input or has lines of JSON."""
+    if any(file == "-" or holds_rows(file) for file in files):
+        raise UsageError(said)
 
 
 def rows(file: str) -> Iterator[tuple[int, dict[str, Any] | InputError]]:

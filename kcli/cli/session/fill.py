@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.capture.api import read_capture
-from kcli.cli.options.exchange_sources import holds_rows
+from kcli.cli.options.exchange_sources import need_captures
 from kcli.cli.terminal.console import warn
 from kcli.client.properties import ClientConfig
-from kcli.errors import UsageError
 from kcli.replay.sessions.plan import ReplayPlan
 from kcli.replay.sessions.runner import FetchOptions
 from kcli.replay.topics import TopicNames
@@ -26,8 +25,7 @@ def fill_topics(
     **reading: Any,
 ) -> None:
     """Make the plan's topics where they are missing, and write to empty ones the records that the captures show."""
-    if "-" in files or any(holds_rows(file) for file in files):
-        raise UsageError("--fill takes records from capture files only")
+    need_captures(files, "--fill takes records from capture files only")
     from kcli.broker.rebuilt.capture_history import CaptureHistory
     from kcli.replay.filling import fill_all
 

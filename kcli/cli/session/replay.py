@@ -12,7 +12,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.cluster.live_topics import live_topics_options
 from kcli.cli.options.capture_files import captures_in
 from kcli.cli.options.client import client_options, configure
-from kcli.cli.options.exchange_sources import holds_rows, name_of, rows
+from kcli.cli.options.exchange_sources import holds_rows, name_of, need_captures, rows
 from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_options
 from kcli.cli.options.inputs import (
     files_argument,
@@ -27,7 +27,7 @@ from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.client.properties import ClientConfig
 from kcli.counting import counted
-from kcli.errors import INTERRUPTED, InputError, UsageError
+from kcli.errors import INTERRUPTED, InputError
 from kcli.jsontext import dumps
 from kcli.replay.engine import parse_speed
 from kcli.replay.sessions.outcome import Pair, pairs, set_apart, take_out_internal
@@ -154,8 +154,7 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
 
 def rebuilt_broker(files: Sequence[str], quiet: bool, **options: Any) -> RebuiltBroker:
     """Rebuild the captures' brokers, which stand at each fetch as the captured one stood."""
-    if "-" in files or any(holds_rows(file) for file in files):
-        raise UsageError("a broker can be rebuilt from capture files only: --bootstrap HOST:PORT for anything else")
+    need_captures(files, "a broker can be rebuilt from capture files only: --bootstrap HOST:PORT for anything else")
     from kcli.broker.rebuilt.rebuild import rebuild
 
     # What is wrong with a file was reported when its fetches were read.
