@@ -14,7 +14,7 @@ def test_two_runs_over_a_fleet_give_the_rows_of_one_decode(
     samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten hosts: the eighth is the seventh's other end, and the tenth's first three files come in the second run."""
-    fleet = make_fleet([samples / "kcat-codecs.pcap"], 70, tmp_path / "fleet")
+    fleet = make_fleet([samples / "java44-consume-classic.pcap"], 70, tmp_path / "fleet")
     captures = sorted((tmp_path / "fleet").rglob("*.pcap"))
     assert (len(captures), len(list(fleet.late.rglob("*.pcap")))) == (70, 3)
     assert sum(path.stat().st_size for path in captures) == fleet.bytes
