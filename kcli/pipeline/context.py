@@ -26,7 +26,8 @@ class Options:
     secrets of TLS connections, which the driver reads. table_format: delta or parquet; None: that of the tables there,
     else parquet. origin: a regular expression with groups `host` and `cluster`, which finds these in captures' paths.
     records: make the table `records`. payloads: how its keys and values are decoded; None: they are not. totals: sum
-    the run up (`kcli.pipeline.totals`).
+    the run up (`kcli.pipeline.totals`). sample: the share of the connections that are read, always the same ones; None:
+    all.
     """
 
     output: str
@@ -43,6 +44,7 @@ class Options:
     records: bool = False
     payloads: PayloadOptions | None = None
     totals: bool = False
+    sample: float | None = None
 
 
 class Engine(Protocol):

@@ -57,6 +57,12 @@ class Entry:
             made["payloads"] = PayloadOptions(**with_tuples(made["payloads"]))
         return made
 
+    @property
+    def sample(self) -> float | None:
+        """Return the share of the connections that it has read; None: all."""
+        found: float | None = self.stats.get("options", {}).get("sample")
+        return found
+
     def add(self, written: Iterable[Written], *, passing: bool = False) -> None:
         """Note files that were written. passing: the next run replaces them."""
         for each in written:

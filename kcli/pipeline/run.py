@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from kcli.errors import UsageError
 from kcli.pipeline.context import Engine, Options, Progress, RunContext
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.holding import holding
@@ -22,7 +23,7 @@ from kcli.pipeline.tables import RECORDS, TABLES
 from kcli.pipeline.totals import totals_of
 from kcli.pipeline.writing import NO_DAY, Written, empty_file
 
-AS_READ = ("ports", "dialect", "secrets", "memory", "key_logs", "origin")  # options that rows depend on
+AS_READ = ("ports", "dialect", "secrets", "memory", "key_logs", "origin", "sample")  # options that rows depend on
 
 
 @dataclass(slots=True)
@@ -30,7 +31,8 @@ class Summary:
     """Counts of one run. problems: files that are no captures or damaged, reported when all else was read.
 
     redone: runs whose captures were read again, see `kcli.pipeline.redo`; notes: what of that could not be done.
-    totals: see `kcli.pipeline.totals`; none of a run that had nothing to read.
+    totals: see `kcli.pipeline.totals`; none of a run that had nothing to read. sample: the share of the connections
+    that were read; None: all.
     """
 
     run: int = 0
@@ -44,10 +46,11 @@ class Summary:
     redone: list[int] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     totals: dict[str, Any] = field(default_factory=dict)
+    sample: float | None = None
 
     def add(self, made: Summary) -> None:
         """Add a later run's."""
-        self.run = made.run
+        self.run, self.sample = made.run, made.sample
         for name in ("files", "packets", "exchanges", "events"):
             setattr(self, name, getattr(self, name) + getattr(made, name))
         for table, rows in made.rows.items():
@@ -76,7 +79,7 @@ def run_held(
     """Do the same for a caller that holds the output (`kcli.pipeline.holding`)."""
     journal = Journal(options.output, options.table_format)
     journal.recover()
-    options = with_records(journal, options)
+    options = with_sample(journal, with_records(journal, options))
     files = gather(inputs)
     fresh = journal.fresh(files)
     grown, runs, problems = changed_files(journal, files)
@@ -110,6 +113,19 @@ def with_records(journal: Journal, options: Options) -> Options:
         return options
     payloads = last["payloads"] and replace(last["payloads"], secrets=options.secrets)
     return replace(options, records=True, payloads=payloads)
+
+
+def with_sample(journal: Journal, options: Options) -> Options:
+    """Return the options with the sample that the folder is of. UsageError: this run asks for another, or for none."""
+    if options.sample is not None and not 0 < options.sample <= 1:
+        raise UsageError(f"--sample {options.sample:g}: a share of the connections expected (more than 0, at most 1)")
+    if not journal.entries:
+        return replace(options, sample=None) if options.sample == 1 else options
+    there = journal.entries[-1].sample
+    if options.sample not in (None, there or 1):
+        of = "all connections" if there is None else f"a sample of {there:g}"
+        raise UsageError(f"--sample {options.sample:g}: {options.output} holds {of} (another --output, or without it)")
+    return replace(options, sample=there)
 
 
 def as_read(options: Options) -> dict[str, Any]:
@@ -161,6 +177,7 @@ def run_files(
     entry.stats |= {"exchanges": sum(each.exchanges for each in decoded), "ended": datetime.now(UTC).isoformat()}
     entry.stats["options"] = as_read(options)
     summary = summed(entry, scattered, decoded, task)
+    summary.sample = options.sample
     if options.totals:
         summary.totals = totals_of(context, scattered, decoded)
     journal.commit(entry)

@@ -129,7 +129,7 @@ class Stages:
     def decoding_options(self, end_ns: int, clock: int) -> dict[str, Any]:
         """Return what `decoding.decode` is given. end_ns: of the last packet; clock: of the end of the run before."""
         names = [(topic_id, name) for topic_id, (name, _) in self.names.read().items()]
-        chosen = {name: getattr(self.options, name) for name in ("ports", "dialect", "secrets", "memory")}
+        chosen = {name: getattr(self.options, name) for name in ("ports", "dialect", "secrets", "memory", "sample")}
         keys = tuple(Place(file).read() for file in self.options.key_logs)
         origin = self.context.entry.run, self.options.origin
         known = {"end_ns": end_ns, "clock": clock, "names": names, "secret_blocks": keys, "origin": origin}
@@ -172,10 +172,16 @@ class Stages:
         kept, windows = [], []
         for share in shares:
             rest, heavy = split(share, size, options["clock"])
-            found = self.place(heavy, aim(heavy, size), options) if heavy is not None else []
+            found = self.place(heavy, aim(heavy, size), options) if heavy is not None and self.reads(heavy) else []
             kept.append(rest if len(found) > 1 else share)
             windows += [found] if len(found) > 1 else []
         return kept, windows
+
+    def reads(self, heavy: Heavy) -> bool:
+        """Return whether a connection is in the sample."""
+        from kcli.core.capture.engine import is_sampled
+
+        return self.options.sample is None or is_sampled(heavy.heavy, self.options.sample)
 
     def task_bytes(self, size: int, most: int) -> int:
         """Return how many of `size` bytes are for one task, where tasks can be of any size."""

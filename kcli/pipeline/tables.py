@@ -202,7 +202,7 @@ payload_bytes  int64    of TCP, captured
 exchange_bytes int64    of it in exchanges
 event_bytes    int64    of it in rows of `undecodable`
 duplicate_bytes int64   of it sent, or captured, more than once
-stray_bytes    int64    of it behind the end of its connection, or of connections on other ports
+stray_bytes    int64    of it behind the end of its connection, or of connections on other ports or outside the sample
 tls_bytes      int64    of it TLS's own, of connections that were decrypted: handshakes, headers, tags
 carried_bytes  int64    of it kept for the run to come, less what the one before had kept
 exchanges      int64    rows of `exchanges`
@@ -221,6 +221,7 @@ ended          instant  when it was done
 kcli           string   the version of kcli
 captures       int64    how many it has read
 exchanges      int64    how many it has found
+sample         float64? share of the connections that it has read (`--sample`); null: all, also before kcli wrote this
 in_place_of    string   JSON: numbers of the runs whose captures it has read again
 inputs         string   JSON: the captures, each with its size, its time, and a digest of its ends
 versions       string   JSON: table -> its version with which the run is there

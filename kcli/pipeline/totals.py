@@ -16,11 +16,12 @@ captures       int64    files that the run has read
 packets        int64    in them
 cut_packets    int64    of them cut off within their headers
 seconds        float64  from the first packet to the last
+sample         float64  share of the connections that was read; 1: all
 bytes          int64    of TCP, captured
 lost_bytes     int64    of TCP that no capture has: in gaps, or cut off by the snapshot length
 undecoded_bytes int64   captured, and in no exchange: rows of `undecodable`
 duplicate_bytes int64   sent, or captured, more than once
-stray_bytes    int64    behind the end of their connection, or of connections on other ports
+stray_bytes    int64    behind the end of their connection, or of connections on other ports or outside the sample
 connections    int64    of Kafka
 exchanges      int64    rows of `exchanges`
 errors         int64    of them answered with an error
@@ -40,6 +41,7 @@ def totals_of(context: RunContext, scattered: Sequence[ShuffledRange], decoded: 
     firsts = [each.first_ns for each in scattered if each.first_ns]
     made: dict[str, Any] = {
         "captures": len(context.entry.inputs),
+        "sample": 1.0 if context.options.sample is None else context.options.sample,
         "packets": sum(each.packets for each in scattered),
         "cut_packets": sum(each.cuts for each in scattered),
         "seconds": (max(each.last_ns for each in scattered) - min(firsts)) / 1e9 if firsts else 0.0,

@@ -23,7 +23,7 @@ from kcli.extras import require
 if TYPE_CHECKING:
     from kcli.pipeline.storage import StoredFile
 
-OF_RUN = ("ports", "dialect", "shares", "secrets", "memory", "key_logs", "table_format", "origin", "records")
+OF_RUN = ("ports", "dialect", "shares", "secrets", "memory", "key_logs", "table_format", "origin", "records", "sample")
 Check = Callable[[Any], None]  # takes a run's summary
 Inputs = Sequence[Any]  # paths and URIs, or files as the storage has them
 OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # options by name
@@ -64,6 +64,13 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     "--records", is_flag=True,
     help="Make the table records, too, of what was produced and fetched; later runs into DIR go on with it.",
 )  # fmt: skip
+@click.option(
+    "--sample",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="FRACTION",
+    help="Read about this share of the connections (0.1), whole and always the same ones; later runs into DIR go on"
+    " with it.  [default: all]",
+)
 @payload_options
 @click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
@@ -325,6 +332,7 @@ def say(summary: Any, output: str, reported: bool = False) -> None:
     print_note(
         f"{counted(summary.files, 'capture')}, {counted(summary.packets, 'packet')}, "
         f"{counted(summary.exchanges, 'exchange')}, {counted(summary.events, 'event')}"
+        + ("" if summary.sample is None else f"; of a sample of {summary.sample:g} of the connections")
     )
     print_note(f"rows: {rows}")
     if not reported:

@@ -32,6 +32,9 @@ from kcli.core.codec.messages cimport Node, Out, out_free, out_put, out_reserve
 from kcli.core.codec.request_header cimport *
 from kcli.core.codec.sink cimport KEYS, VERSIONS, Exchange, Sink, link_of, values_of
 
+cdef extern from "packets.h" nogil:
+    uint64_t mix "kc_mix"(uint64_t h)
+
 include "line_filter.pxi"
 include "exchange_output.pxi"
 include "connection_state.pxi"
@@ -68,6 +71,7 @@ cdef class CaptureEngine:
     cdef uint64_t chosen_hash
     cdef bint choosy, chosen_alone
     cdef int bucket, buckets   # of the connections that are read alone, and how many there are; 0: all are read
+    cdef uint64_t sampled      # of 2^32 connections; 0: all
 
     def __cinit__(self, handover, ports=(), bint text=False, chosen=None, uint64_t memory=1 << 28, Sink sink=None, connection_end=None):
         """Set up the engine of one capture.
@@ -100,6 +104,11 @@ cdef class CaptureEngine:
     def choose_share(self, int share, int shares):
         """Read the connections of one bucket of `kcli.core.capture.packet_shuffle.Scatter` alone; and what is no TCP, all of it."""
         self.bucket, self.buckets = share, shares
+
+    def choose_sample(self, double fraction):
+        """Read about this fraction of the connections alone, always the same ones: a greater fraction has those of a
+        lesser one. The packets of others count, and their bytes are `ignored`."""
+        self.sampled = sample_of(fraction)
 
     def share(self, int count, SegmentDealer dealer=None):
         """Share the capture among `count` processes, each of which may hold its part of the memory. dealer: of the
@@ -207,6 +216,8 @@ cdef class CaptureEngine:
         if self.first_ns is None:
             self.first_ns = packet.ts
         if kind == KC_TCP:
+            if self.sampled and not in_sample(hash_ends(&s.ends), self.sampled):
+                return self.leave_out(&s)
             if self.drafting is not None:
                 return self.drafting.receive_packet(self.streams, packet, &s)
             if self.dealer is not None:
@@ -233,6 +244,11 @@ cdef class CaptureEngine:
         self.streams.pass_over(s.ts)
         self.order.segment = self.streams.segments
         return 0
+
+    cdef int leave_out(self, Segment* s) except -1:
+        self.streams.payload += s.captured
+        self.correlator.ignored += s.captured
+        return self.streams.pass_over(s.ts)
 
     cdef bint is_chosen(self, uint64_t hash) noexcept:
         if self.choosy and (hash == self.chosen_hash) != self.chosen_alone:
@@ -315,3 +331,19 @@ cdef class CaptureEngine:
     def counts(self):
         """Return the exchanges that the owner did not get, by API key."""
         return self.output.counts()
+
+
+def is_sampled(uint64_t hash, double fraction):
+    """Return whether a connection is read by `choose_sample`. hash: see `kcli.core.capture.packet_shuffle.hash_of`."""
+    return in_sample(hash, sample_of(fraction))
+
+
+cdef uint64_t sample_of(double fraction) except 0:
+    """Return how many of 2^32 connections a fraction is."""
+    if not 0 < fraction <= 1:
+        raise ValueError("a fraction of the connections: more than 0, and 1 at most")
+    return max(<uint64_t>1, <uint64_t>(fraction * (<uint64_t>1 << 32)))
+
+
+cdef inline bint in_sample(uint64_t hash, uint64_t sampled) noexcept:
+    return mix(hash) >> 32 < sampled    # shares and tables of connections go by bits of the hash itself

@@ -26,7 +26,17 @@ OF_CONNECTIONS = ("connection_sums", "client_uses", "logins", "tcp", "undecodabl
 FEW_ROWS = 50_000  # of facts: for less, a second task would spend its time on starting
 
 Files = Callable[[str], list[str]]  # URIs by table
-Put = Callable[[TableWriter, LocalFacts, Mapping[str, str], str | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class AsRead:
+    """Options that captures were read with. sample: the share of their connections; None: all."""
+
+    dialect: str | None = None
+    sample: float | None = None
+
+
+Put = Callable[[TableWriter, LocalFacts, Mapping[str, str], AsRead], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +45,7 @@ class FactsTask:
 
     files: Mapping[str, Sequence[str]]
     folder: str
-    dialect: str | None
+    read: AsRead
     parts: tuple[str, ...]
 
     def write(self) -> list[Written]:
@@ -48,20 +58,20 @@ class FactsTask:
             }
             with LocalFacts(views, spill, MEMORY) as facts:
                 for part in self.parts:
-                    PARTS[part](writer, facts, views, self.dialect)
+                    PARTS[part](writer, facts, views, self.read)
         return writer.close()
 
 
-def facts_tasks(files: Files, folder: str, dialect: str | None, count: int = 1) -> list[FactsTask]:
+def facts_tasks(files: Files, folder: str, read: AsRead, count: int = 1) -> list[FactsTask]:
     """Return the tasks that make all tables: `count` of them, or one for each part where parts are fewer."""
     named = {table: tuple(files(table)) for table in READ}
     dealt = [tuple(PARTS)[number::count] for number in range(min(count, len(PARTS)))]
-    return [FactsTask(named, folder, dialect, parts) for parts in dealt]
+    return [FactsTask(named, folder, read, parts) for parts in dealt]
 
 
-def put_sessions(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str], dialect: str | None) -> None:
+def put_sessions(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str], read: AsRead) -> None:
     """Write `fetch_sessions`."""
-    put_rows(writer, "fetch_sessions", sessions_of(facts.rows, dialect))
+    put_rows(writer, "fetch_sessions", sessions_of(facts.rows, read.dialect))
 
 
 def put_rows(writer: TableWriter, table: str, rows: Iterator[tuple[Any, ...]]) -> None:
@@ -70,12 +80,12 @@ def put_rows(writer: TableWriter, table: str, rows: Iterator[tuple[Any, ...]]) -
         writer.put(table, row)
 
 
-def put_findings(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], _dialect: str | None) -> None:
+def put_findings(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], read: AsRead) -> None:
     """Write `findings`, and the tables of what requests say."""
-    put_judged(writer, facts, views)
+    put_judged(writer, facts, views, read.sample)
 
 
-def put_others(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str], _dialect: str | None) -> None:
+def put_others(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str], _read: AsRead) -> None:
     """Write the tables that a query, or a little more, makes."""
     for table, make in (("leader_changes", leader_changes), ("quorum", quorum), ("clients", judged_clients)):
         put_rows(writer, table, make(facts.rows))

@@ -38,7 +38,7 @@ class Gathered:
 
     fresh: files that this run has made, and those of the run before that it takes back; None: all is made anew. before:
     a derived table's files, as the run before left them. renamed: topics have other names than for the run before.
-    dialect: that this run decodes with.
+    dialect: that this run decodes with. sample: the share of the connections that it reads; None: all.
     """
 
     spark: SparkSession
@@ -49,6 +49,7 @@ class Gathered:
     before: Files = field(default=lambda _: [])
     renamed: bool = False
     dialect: str | None = None
+    sample: float | None = None
 
     def frame(self, table: str) -> DataFrame | None:
         """Return all rows of a table; None where it has no file."""

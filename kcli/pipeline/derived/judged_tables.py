@@ -23,23 +23,28 @@ from kcli.tables.call_views import CALL_VIEWS, call_view
 FILES = "FILE..."  # in commands: the captures
 
 
-def finding_rows(views: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of `findings`. views: the SQL of each table of READ."""
+def finding_rows(views: Mapping[str, str], sample: float | None = None) -> Iterator[tuple[Any, ...]]:
+    """Yield rows of `findings`. views: the SQL of each table of READ. sample: the share of the connections that was
+    read; None: all.
+    """
     with RuleTables(views) as tables:
         found, _explained = judge(tables, FILES)
     for rank, each in enumerate(found, start=1):
+        text, evidence = each.text, each.evidence
+        if sample is not None and "connection" not in each.subject:  # of a connection in the sample all was read
+            text, evidence = f"{text} (in a sample of {sample:g} of the connections)", {**evidence, "sample": sample}
         yield (
-            rank, each.finding, each.severity, dumps(each.subject), dumps(each.evidence), each.text,
+            rank, each.finding, each.severity, dumps(each.subject), dumps(evidence), text,
             each.ruled_out or None, each.advice, each.see or None, each.source,
         )  # fmt: skip
 
 
-def put_judged(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str]) -> None:
-    """Write the tables. facts: over the views of `views`, the SQL of each table of READ."""
+def put_judged(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], sample: float | None) -> None:
+    """Write the tables. facts: over the views of `views`, the SQL of each table of READ. sample: see `finding_rows`."""
     for table in CALL_VIEWS:
         for batch in facts.batches(call_view(table)):
             writer.put_batch(table, -1, as_stored(batch, stored_schema(table)))
-    for row in finding_rows(views):
+    for row in finding_rows(views, sample):
         writer.put("findings", row)
 
 
@@ -49,7 +54,7 @@ def make_judged(gathered: Gathered) -> list[Written]:
     with tempfile.TemporaryDirectory(prefix="kcli-pipeline-") as folder:
         views = views_of(gathered.files, folder)
         with LocalFacts(views, folder, MEMORY) as facts:
-            put_judged(writer, facts, views)
+            put_judged(writer, facts, views, gathered.sample)
     return writer.close()
 
 

@@ -29,6 +29,7 @@ from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import schema_of
 from kcli.version import __version__
 
+LATER = ("sample",)  # columns of `runs` that an older kcli has not written
 MANY = 32  # files of `runs`: then they are made one
 KEPT = ("folder", "files", "carry", "forgotten")  # of an entry, in the column `state` beside what stats have
 
@@ -112,7 +113,7 @@ def row_of(entry: Entry, versions: Mapping[str, int]) -> dict[str, Any]:
     stats = dict(entry.stats)
     return {
         "run": entry.run, "ended": microseconds(stats.pop("ended")), "exchanges": stats.pop("exchanges"),
-        "captures": len(entry.inputs), "kcli": __version__, "in_place_of": dumps(entry.redone),
+        "captures": len(entry.inputs), "kcli": __version__, "sample": entry.sample, "in_place_of": dumps(entry.redone),
         "inputs": dumps(entry.inputs), "versions": dumps(versions),
         "state": dumps({name: getattr(entry, name) for name in KEPT} | {"stats": stats}),
     }  # fmt: skip
@@ -163,10 +164,14 @@ def rows_in(place: Place) -> list[dict[str, Any]]:
     import pyarrow
     import pyarrow.parquet
 
+    schema = schema_of(RUNS.columns)
     try:
         with place.open() as file:
-            found = pyarrow.parquet.ParquetFile(file).read([each.name for each in RUNS.columns])
-        found = found.cast(schema_of(RUNS.columns))
+            found = pyarrow.parquet.ParquetFile(file).read(schema.names)
+        for field in schema:
+            if field.name in LATER and field.name not in found.schema.names:
+                found = found.append_column(field, pyarrow.nulls(len(found), field.type))
+        found = found.select(schema.names).cast(schema)
         times = found.column("ended").cast(pyarrow.int64()).to_pylist()  # as instants, pyarrow imports pandas for them
         rows: list[dict[str, Any]] = found.drop_columns(["ended"]).to_pylist()
     except (pyarrow.ArrowException, ValueError, OSError) as error:

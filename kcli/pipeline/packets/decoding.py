@@ -70,6 +70,7 @@ def decode(
     names: Sequence[tuple[str, str]] = (),
     secret_blocks: Sequence[bytes] = (),
     origin: tuple[int, str | None] | None = None,
+    sample: float | None = None,
     **options: Any,
 ) -> Decoded:
     """Decode packets of a share into Parquet files below `folder`.
@@ -78,7 +79,7 @@ def decode(
     out. window: its number, where these are one. end_ns: of the last packet of all shares. carried, clock: connections
     under way since an earlier run, and the time of its end. names: (id, name) of topics known before.
     secret_blocks: the texts of TLS key logs. origin: number of the run, and the pattern of
-    `Origins`; None: rows do not say where they come from.
+    `Origins`; None: rows do not say where they come from. sample: share of the connections to read; None: all.
     options: wanted and decoder of `RowSource`; ports, dialect, secrets and chosen, of
     `kcli.capture.decoder.DecodeOptions`.
     """
@@ -90,6 +91,8 @@ def decode(
         source.capture.handover.add_secrets(block)
     if connection is not None:
         source.engine.choose(*connection)
+    if sample is not None:
+        source.engine.choose_sample(sample)
     made = Decoded(share, [], [], set(), window=window)
     begin(source, end_ns, names, carried, clock)
     source.run(opened, until, partial(conclude, made, source, passing))
