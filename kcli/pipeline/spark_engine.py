@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.derived.aggregates import derive
-from kcli.pipeline.derived.facts_task import FEW_ROWS, READ, AsRead, FactsTask, facts_tasks, has_older_runs
+from kcli.pipeline.derived.facts_task import (
+    FEW_ROWS,
+    READ,
+    AsRead,
+    FactsTask,
+    facts_tasks,
+    has_older_runs,
+    hours_before,
+)
 from kcli.pipeline.derived.incremental_tables import Gathered
 from kcli.pipeline.rows.naming import TopicNames, texts_of
 from kcli.pipeline.spark import hand_out
@@ -48,14 +56,17 @@ class SparkEngine:
         if rows > self.fitting_rows or has_older_runs(context.files):
             return self.derive_changed(context, names)
         read = AsRead(context.options.dialect, context.options.sample)
-        tasks = facts_tasks(context.files, context.folder, read, 1 if rows < FEW_ROWS else self.cores)
+        count = 1 if rows < FEW_ROWS else self.cores
+        tasks = facts_tasks(context.files, context.folder, read, count, hours_before(context))
         return list(chain(*self.hand_out(tasks, FactsTask.write, lambda _done: None)))
 
     def derive_changed(self, context: RunContext, names: Mapping[str, str]) -> list[Written]:
         """Make the tables by Spark's queries: keys that this run has not changed are copied."""
         journal = context.journal
-        read = {"dialect": context.options.dialect, "sample": context.options.sample}
-        gathered = Gathered(self.spark, context.files, context.folder, dict(names), **read)
+        gathered = Gathered(
+            self.spark, context.files, context.folder, dict(names), dialect=context.options.dialect,
+            sample=context.options.sample,
+        )  # fmt: skip
         if journal.entries and not context.entry.redone:  # else what the last run left is out of date
             before = TopicNames(context).named_in(journal.permanent("topic_names") + journal.passed("topic_names"))
             gathered = replace(

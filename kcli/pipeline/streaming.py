@@ -65,9 +65,13 @@ class CaptureList(DataSource):
         return "files bigint"
 
     def streamReader(self, schema: Any) -> CaptureReader:  # noqa: N802 - the API's name
-        named = {name: self.options.get(name) for name in ("series", "manifest")}
+        settle, series, manifest = (
+            float(self.options["settle"]),
+            self.options.get("series"),
+            self.options.get("manifest"),
+        )
         inputs = self.options["inputs"].split("\n") if self.options["inputs"] else []
-        return CaptureReader(inputs, Watch(settle=float(self.options["settle"]), **named))
+        return CaptureReader(inputs, Watch(settle=settle, series=series, manifest=manifest))
 
 
 def stream(

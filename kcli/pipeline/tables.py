@@ -96,7 +96,7 @@ release        string   of Kafka
 """,
     dated=False,
 )
-for name in ("connections", "groups", "throttling"):
+for name in ("connections", "groups", "hourly", "throttling"):
     TABLES[name] = without_file(CAPTURED[name])
 TABLES["down_conversions"] = DOWN_CONVERSIONS
 define(

@@ -18,7 +18,7 @@ from kcli.extras import require
 from kcli.sql.guard import BOUNDED, checked
 from kcli.sql.scans import Scan
 from kcli.tables.duckdb_engine import is_interrupt, open_duckdb
-from kcli.tables.exchange_views import JSON_MACRO, MOMENT_MACRO, PAIR_MACRO
+from kcli.tables.exchange_views import JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO
 
 MEMORY = 512  # MiB for a query's own sums, sorts and joins; what is more goes to a temporary folder
 SPILL = "16GiB"  # in that folder
@@ -78,7 +78,7 @@ class Engine:
         self.undefined = {name.lower(): name for name in (*self.scans, *self.views)}
         self.folder = tempfile.TemporaryDirectory(prefix="kcli-sql-")
         with self.clear_errors():
-            macros = (JSON_MACRO, MOMENT_MACRO, PAIR_MACRO, *BOUNDED)
+            macros = (JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO, *BOUNDED)
             self.connection = open_duckdb(macros, MEMORY, self.folder.name, **{**settings, **SAFE})
         self.connection.execute("SET lock_configuration = true")
 

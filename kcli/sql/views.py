@@ -6,9 +6,12 @@ from kcli.sql.traffic import ENDS, LOGIN
 from kcli.tables.captured import CAPTURED
 from kcli.tables.connections import EXCHANGE, FILE, TCP, TLS, connections_query, traffic_part
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
+from kcli.tables.hourly import KEYS, hourly_query
 
 TRAFFIC = "_traffic"  # what they are made of: exchanges, events, and rows of kcli.sql.traffic
-WRITTEN = {name: f"_{name}" for name in ("connections", *EXCHANGE_VIEWS)}  # those that the pipeline has written
+WRITTEN = {
+    name: f"_{name}" for name in ("connections", "hourly", *EXCHANGE_VIEWS)
+}  # those that the pipeline has written
 EACH = traffic_part(
     f"{TRAFFIC} WHERE connection IS NOT NULL", "file", "timestamp", **EXCHANGE,
     **{each.name: each.name for each in (*LOGIN, *ENDS)}, **TCP, tls=f"coalesce({TLS}, false)",
@@ -24,5 +27,8 @@ ORDER BY seen, connection
     "throttling": f"{exchange_view('throttling', TRAFFIC, file=True)} UNION ALL BY NAME FROM {WRITTEN['throttling']}",
     "groups": f"""
 {exchange_view("groups", TRAFFIC, file=True)} UNION ALL BY NAME FROM {WRITTEN["groups"]} ORDER BY group_id
+""",
+    "hourly": f"""
+{hourly_query(TRAFFIC, file=True)} UNION ALL BY NAME FROM {WRITTEN["hourly"]} ORDER BY {", ".join(KEYS)}
 """,
 }

@@ -6,6 +6,7 @@ from kcli.tables import connections
 from kcli.tables.definition import Column, Table, columns
 from kcli.tables.exchange_views import GROUPS, THROTTLING
 from kcli.tables.exchanges import EXCHANGE_COLUMNS, EXCHANGES
+from kcli.tables.hourly import HOURLY
 
 # Files leave out what the text of `request` and `response` says, too: `kcli sql` makes it from a capture when it is
 # asked for. The pipeline knows no file of an exchange: its packets come from many.
@@ -46,6 +47,7 @@ CAPTURED: dict[str, Table] = {
             GROUPS,
             dated=False,
         ),
+        HOURLY,
         Table(
             "records",
             "Every record of log segments, and of Produce, Fetch and ShareFetch in captures.",

@@ -8,13 +8,14 @@ from kcli.tables.definition import Column
 
 JSON_MACRO = "get_json_object(text, path) AS json_extract_string(text, path)"  # what DuckDB has under another name
 MOMENT_MACRO = "timestamp_micros(us) AS make_timestamptz(us)"
+MICROS_MACRO = "unix_micros(moment) AS epoch_us(moment)"
 PAIR_MACRO = "struct(one, other) AS row(one, other)"
 # Spark's names of what DuckDB calls otherwise.
 MACROS = (
     JSON_MACRO,
     "percentile_approx(value, share) AS quantile_disc(value, share)",
     "explode(list) AS unnest(list)",
-    "unix_micros(moment) AS epoch_us(moment)",
+    MICROS_MACRO,
     "split(text, pattern) AS string_split_regex(text, pattern)",
     "sort_array(list) AS list_sort(list)",
     MOMENT_MACRO,

@@ -43,7 +43,7 @@ def test_several_runs_make_the_tables_of_one(samples: Path, tmp_path: Path, outp
     for table in TABLES.keys() - {"lineage"}:
         assert counted(output, table) == counted(whole, table), table
     with open_engine(sort_inputs([str(path) for path in captures]), {}) as engine:
-        for table in ("fetch_sessions", "clients", "connections", "groups", "throttling"):
+        for table in ("fetch_sessions", "clients", "connections", "groups", "hourly", "throttling"):
             asked = Counter(str(sorted(settled(row).items())) for row in sql_rows(engine, table))
             assert asked == counted(output, table), table
             assert asked, table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -13,7 +14,6 @@ import pytest
 
 from kcli.cli.main import main
 from kcli.errors import InputError
-from kcli.pipeline import journal
 from kcli.pipeline.context import Options
 from kcli.pipeline.manifest import LONGEST, captures_of
 from kcli.pipeline.run import run_pipeline
@@ -86,7 +86,7 @@ def test_captures_that_are_vouched_for_are_not_opened_for_a_fingerprint(
 ) -> None:
     """They come in any order over runs, and grow, like all others."""
     first, second = rotated(samples, tmp_path, 2)
-    monkeypatch.setattr(journal.hashlib, "blake2b", None)
+    monkeypatch.setattr(hashlib, "blake2b", None)
     assert run(output, said(second)) == (1, 0, [])
     assert run(output, said(first), said(second)) == (2, 1, [1])
     assert run(output, said(second), str(first)) == (0, 2, [])

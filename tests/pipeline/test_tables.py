@@ -5,7 +5,7 @@ from __future__ import annotations
 from kcli.pipeline.tables import TABLES
 
 PINNED = (
-    "exchanges fetch_partitions produce_partitions record_batches fetch_sessions clients connections groups "
+    "exchanges fetch_partitions produce_partitions record_batches fetch_sessions clients connections groups hourly "
     "throttling down_conversions leader_changes remote_fetches quorum transactions members metadata_partitions "
     "findings undecodable lineage"
 )

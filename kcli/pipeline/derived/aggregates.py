@@ -12,7 +12,7 @@ from kcli.pipeline.derived.incremental_tables import Gathered, Row, fold
 from kcli.pipeline.derived.judged_tables import make_judged
 from kcli.pipeline.derived.leader_changes import make_changes
 from kcli.pipeline.derived.session_table import make_sessions
-from kcli.pipeline.derived.view_tables import make_view
+from kcli.pipeline.derived.view_tables import make_hourly, make_view
 from kcli.pipeline.writing import TableWriter, Written
 from kcli.schemas.catalog import catalog
 
@@ -99,6 +99,7 @@ MAKERS: dict[str, Callable[[Gathered, str], list[Written]]] = {
     "clients": make_clients,
     "connections": make_connections,
     "groups": make_view,
+    "hourly": make_hourly,
     "throttling": make_view,
 }
 

@@ -6,8 +6,10 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
+from kcli.pipeline.context import RunContext
 from kcli.pipeline.derived.connection_table import traffic_query
 from kcli.pipeline.derived.file_views import view_of_files
 from kcli.pipeline.derived.incremental_tables import runs_of
@@ -19,10 +21,14 @@ from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
 from kcli.rules.tables import READ as RULES_READ
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
+from kcli.tables.hourly import HOURLY, hourly_query, hourly_update
 
 MEMORY = 1024  # MiB for sorting; what is more goes to a temporary folder
 READ = tuple(sorted({*FACTS, *RULES_READ, "undecodable"}))
 OF_CONNECTIONS = ("connection_sums", "client_uses", "logins", "tcp", "undecodable")
+FACT = "exchange_facts"
+FRESH = "fresh_exchanges"  # those that have come or gone since the last run
+SHAPES = {FRESH: FACT}  # tables of which views with another name are
 FEW_ROWS = 50_000  # of facts: for less, a second task would spend its time on starting
 
 Files = Callable[[str], list[str]]  # URIs by table
@@ -41,7 +47,7 @@ Put = Callable[[TableWriter, LocalFacts, Mapping[str, str], AsRead], None]
 
 @dataclass(frozen=True, slots=True)
 class FactsTask:
-    """Some of the tables, made anew of the facts of all runs. files: their URIs by table of READ."""
+    """Some of the tables, made of the facts of all runs. files: their URIs by table of READ, and `hours_before`."""
 
     files: Mapping[str, Sequence[str]]
     folder: str
@@ -53,7 +59,7 @@ class FactsTask:
         writer = TableWriter(self.folder, f"derived-{os.urandom(4).hex()}")
         with tempfile.TemporaryDirectory(prefix="kcli-pipeline-") as spill:
             views = {
-                table: view_of_files(table, [local_path(uri, spill) for uri in uris])
+                table: view_of_files(SHAPES.get(table, table), [local_path(uri, spill) for uri in uris])
                 for table, uris in self.files.items()
             }
             with LocalFacts(views, spill, MEMORY) as facts:
@@ -62,11 +68,27 @@ class FactsTask:
         return writer.close()
 
 
-def facts_tasks(files: Files, folder: str, read: AsRead, count: int = 1) -> list[FactsTask]:
-    """Return the tasks that make all tables: `count` of them, or one for each part where parts are fewer."""
-    named = {table: tuple(files(table)) for table in READ}
+def facts_tasks(
+    files: Files, folder: str, read: AsRead, count: int = 1, hours: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> list[FactsTask]:
+    """Return the tasks that make all tables: `count` of them, or one for each part where parts are fewer.
+
+    hours: see `hours_before`; none: all of `hourly` is made anew.
+    """
+    named = {table: tuple(files(table)) for table in READ} | {table: tuple(uris) for table, uris in hours.items()}
     dealt = [tuple(PARTS)[number::count] for number in range(min(count, len(PARTS)))]
     return [FactsTask(named, folder, read, parts) for parts in dealt]
+
+
+def hours_before(context: RunContext) -> dict[str, Sequence[str]]:
+    """Return the files that `hourly` is brought up to date from: rows of the last run, and exchanges that have come or
+    gone since; none where all is made anew.
+    """
+    journal = context.journal
+    before = journal.passed(HOURLY.name)
+    if context.entry.redone or not before:
+        return {}
+    return {HOURLY.name: before, FRESH: journal.passed(FACT) + context.own_files(FACT)}
 
 
 def put_sessions(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str], read: AsRead) -> None:
@@ -85,11 +107,12 @@ def put_findings(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str
     put_judged(writer, facts, views, read.sample)
 
 
-def put_others(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str], _read: AsRead) -> None:
+def put_others(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], _read: AsRead) -> None:
     """Write the tables that a query, or a little more, makes."""
     for table, make in (("leader_changes", leader_changes), ("quorum", quorum), ("clients", judged_clients)):
         put_rows(writer, table, make(facts.rows))
-    for table, query in derived_queries():
+    hourly = hourly_update(FACT, FRESH, HOURLY.name) if FRESH in views else hourly_query(FACT, file=False)
+    for table, query in (*derived_queries(), (HOURLY.name, hourly)):
         for batch in facts.batches(query):
             writer.put_batch(table, -1, as_stored(batch, stored_schema(table)))
 

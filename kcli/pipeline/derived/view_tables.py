@@ -1,4 +1,4 @@
-"""The tables `throttling` and `groups` over all runs, out of the exchanges that the workers have noted."""
+"""The tables `throttling`, `groups` and `hourly` over all runs, out of what the workers say of exchanges."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import Written
 from kcli.tables.exchange_views import exchange_view
+from kcli.tables.hourly import hourly_query, hourly_update
 
 
 def make_view(gathered: Gathered, table: str) -> list[Written]:
@@ -20,3 +21,18 @@ def make_view(gathered: Gathered, table: str) -> list[Written]:
     noted = reduce(lambda one, other: one.unionAll(other), frames)
     made = gathered.spark.sql(exchange_view(table, "{noted}", file=False), noted=noted)
     return copy_rows(gathered, table, made.select(*TABLES[table].names))
+
+
+def make_hourly(gathered: Gathered, table: str) -> list[Written]:
+    """Make the hours anew of which a run has exchanges, or takes some back; all others are copied."""
+    facts = gathered.frame("exchange_facts")
+    if facts is None:
+        return []
+    before = gathered.read(table, gathered.before(table))
+    if gathered.fresh is None or before is None:
+        return copy_rows(gathered, table, gathered.spark.sql(hourly_query("{facts}", file=False), facts=facts))
+    fresh = gathered.read("exchange_facts", gathered.fresh("exchange_facts"))
+    if fresh is None:
+        return copy_rows(gathered, table, before.coalesce(1), "kept-")
+    made = gathered.spark.sql(hourly_update("{facts}", "{fresh}", "{before}"), facts=facts, fresh=fresh, before=before)
+    return copy_rows(gathered, table, made)

@@ -25,7 +25,7 @@ def test_several_tasks_make_the_tables_of_one(samples: Path, tmp_path: Path, out
     assert [task.parts for task in tasks] == [(part,) for part in PARTS]
     made = [[each.table for each in task.write()] for task in tasks]
     assert Counter(table for tables in made for table in tables).most_common(1)[0][1] == 1
-    for table in ("fetch_sessions", "clients", "connections", "findings", "members", "throttling"):
+    for table in ("fetch_sessions", "clients", "connections", "findings", "hourly", "members", "throttling"):
         assert Counter(map(str, rows_of(tmp_path / "again", table))) == Counter(map(str, rows_of(output, table))), table
     assert {table for tables in made for table in tables} <= TABLES.keys()
 

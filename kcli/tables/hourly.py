@@ -1,0 +1,62 @@
+"""The table `hourly`: exchanges summed up by hour, API, broker and client, in SQL that Spark and DuckDB both run."""
+
+from __future__ import annotations
+
+from kcli.tables.definition import Table
+from kcli.tables.exchange_views import column
+
+HOUR = "timestamp_micros(unix_micros(timestamp) - unix_micros(timestamp) % 3600000000)"
+KEYS = ("hour", "api", "server", "client_id")
+
+
+def percentile(share: float) -> str:
+    """Write the SQL of the least latency that so many are not above, which is the latency of one exchange."""
+    return f"percentile_disc({share}) WITHIN GROUP (ORDER BY latency_ms)"
+
+
+COLUMNS = (
+    column("hour", "instant", "its beginning (UTC); an exchange is in the hour of its request"),
+    column("api", "string?", "the API's name, as in a broker's log; null: no message has that number"),
+    column("server", "string", "the broker's end, address:port"),
+    column("client_id", "string?", "from the request's header"),
+    column("exchanges", "int64", "how many", "count(*)"),
+    column("errors", "int64", "of them answered with an error", "count(*) FILTER (WHERE cardinality(errors) > 0)"),
+    column("unanswered", "int64", "of them without a response", "count(*) FILTER (WHERE response_bytes IS NULL)"),
+    column("request_bytes", "int64", "of all requests, with headers and lengths", "sum(request_bytes)"),
+    column("response_bytes", "int64", "of all responses", "coalesce(sum(response_bytes), 0)"),
+    column(
+        "p50_ms", "float64?", "in which half of the responses came, from the request's last packet to the"
+        " response's; null: none came", percentile(0.5),
+    ),
+    column("p99_ms", "float64?", "... 99 in 100 of them", percentile(0.99)),
+    column("max_ms", "float64?", "... all of them", "max(latency_ms)"),
+    column("file", "string?", "the capture that completed its first exchange", "min_by(file, completed_ns)"),
+)  # fmt: skip
+HOURLY = Table(
+    "hourly",
+    "Exchanges by hour, API, broker and client: how many, with errors, their bytes, and how long they took.",
+    COLUMNS,
+    dated=False,
+)
+SUMS = {each.name: f"CAST({each.sql} AS {'BIGINT' if each.kind == 'int64' else 'DOUBLE'})" for each in COLUMNS
+        if each.kind in ("int64", "float64")}  # fmt: skip
+
+
+def hourly_query(source: str, *, file: bool) -> str:
+    """Write the SQL of the rows out of exchanges. file: the source has the column `file`, and so has the table."""
+    columns = (each for each in COLUMNS if file or each.name != "file")
+    selected = ", ".join(f"{SUMS.get(each.name, each.sql)} AS {each.name}" for each in columns)
+    rows = f"(SELECT *, {HOUR} AS hour FROM {source} WHERE request_bytes IS NOT NULL) AS asked"
+    return f"SELECT {selected} FROM {rows} GROUP BY {', '.join(KEYS)}"
+
+
+def hourly_update(source: str, fresh: str, before: str) -> str:
+    """Write the SQL of the rows, of which only the hours of fresh exchanges are made anew.
+
+    source: all exchanges. fresh: those that have come or gone since the rows `before` were made.
+    """
+    touched = f"(SELECT DISTINCT {HOUR} AS touched FROM {fresh})"
+    again = f"(SELECT * FROM {source} AS every SEMI JOIN {touched} AS those ON {HOUR} = touched) AS again"
+    names = ", ".join(each.name for each in HOURLY.columns if each.name != "file")
+    kept = f"SELECT {names} FROM {before} AS before ANTI JOIN {touched} AS those ON hour = touched"
+    return f"{kept} UNION ALL {hourly_query(again, file=False)}"
