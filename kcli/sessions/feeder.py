@@ -34,10 +34,10 @@ class Feeder:
 
     def __init__(self, tracker: Tracker, chosen: Filter = ALL) -> None:
         self.tracker = tracker
-        self.chosen = chosen
+        self.chosen, self.takes_all = chosen, chosen.takes_all
         self.exchanges = 0
         self.skipped = 0
-        self.choosing = chosen.takes_all
+        self.choosing = self.takes_all
         self.chosen_fetches = 0
 
     def exchange(self, item: Exchange) -> None:
@@ -89,7 +89,7 @@ class Feeder:
     @property
     def may_offer(self) -> bool:
         """Return whether the kernel may take a fetch by itself: it does not say of which session it is."""
-        return self.chosen.takes_all or not self.choosing
+        return self.takes_all or not self.choosing
 
     def _exchange_of(self, item: Exchange, header: Mapping[str, Any]) -> FetchExchange:
         x = FetchExchange(item.link.server, item.connection, header, item.request_ns, item.response_ns)
@@ -118,7 +118,7 @@ class Feeder:
         self.exchanges += 1
         header = row["requestHeader"]
         key = header["requestApiKey"]
-        if not self.chosen.takes_all:
+        if not self.takes_all:
             self.choosing = self.chosen.wants_row(row, *times(row))
         request, response = row["request"], row["response"]
         if key in HEARD:

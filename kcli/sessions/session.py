@@ -41,7 +41,6 @@ class FetchStatistics(Counts):
         super().__init__()
         self.findings = 0
         self.chosen = False
-        self.errors: dict[int, int] = {}
         self.latencies = Latencies()
         self.strip = Timeline()
 

@@ -81,9 +81,14 @@ class Facts:
 
     def rows(self, query: str) -> Iterator[Row]:
         """Yield the rows of a query over the facts by name, and over `known`."""
+        for batch in self.batches(query):
+            yield from batch.to_pylist()
+
+    def batches(self, query: str) -> Iterator[Any]:
+        """Yield the same as record batches."""
         views = self.views()
         with LocalFacts(views, self.folder.name, MEMORY) as facts:
-            yield from facts.rows(query)
+            yield from facts.batches(query)
 
     def views(self) -> dict[str, str]:
         """Return the SQL of each table."""
@@ -127,7 +132,7 @@ def in_microseconds(value: Any) -> Any:
 
 
 DERIVED: dict[str, Callable[[Facts], Iterator[tuple[Any, ...]]]] = {
-    "fetch_sessions": lambda facts: sessions_of(facts.rows, facts.options.get("dialect")),
+    "fetch_sessions": lambda facts: sessions_of(facts.rows, facts.batches, facts.options.get("dialect")),
     "clients": lambda facts: judged_clients(facts.rows),
     "leader_changes": lambda facts: leader_changes(facts.rows),
     "quorum": lambda facts: quorum(facts.rows),

@@ -66,6 +66,7 @@ class Counts:
     not_wanted: int
     not_granted: int
     unsure: bool
+    errors: dict[int, int]
     latencies: Histogram
     strip: Timeline
     @property
@@ -85,6 +86,18 @@ class HighWatermarks:
         self, server: str, reported: list[tuple[Key, Reported]], ids: bool, owner: int, when: int
     ) -> None: ...
     def moved_past(self, server: str, key: Key, ids: bool, high: int, before: int) -> int | None: ...
+
+class FetchFrames:
+    def __init__(
+        self,
+        fetches: Any,
+        ns: Any,
+        answered: Any,
+        connections: tuple[Any, Any],
+        requests: tuple[Any, Any],
+        responses: tuple[Any, Any],
+        cuts: tuple[Any, Any],
+    ) -> None: ...
 
 class Kernel(Sink):
     fetches: int
@@ -109,6 +122,7 @@ class Kernel(Sink):
     def offer(
         self, connection: str, version: int, ns: int, request: bytes, answered: int | None, response: bytes | None
     ) -> bool: ...
+    def offer_rows(self, frames: FetchFrames, start: int, stop: int) -> int: ...
     def columns(
         self, request: bytes, response: bytes | None, version: int
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None: ...

@@ -6,9 +6,9 @@ follows all else. The kernel changes nothing before it is sure.
 """
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcmp, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from kcli.core.codec.interner cimport *
 from kcli.core.codec.request_header cimport *
@@ -21,5 +21,6 @@ include "distributions.pxi"
 include "statistics.pxi"
 include "high_watermarks.pxi"
 include "opening.pxi"
+include "frames.pxi"
 include "incremental.pxi"
 include "steady.pxi"

@@ -98,6 +98,15 @@ cdef class Kernel(Openings):
         e.answered, e.response, e.response_size = answered, &response[0], response.shape[0]
         return self.take(&e)
 
+    def offer_rows(self, FetchFrames frames not None, Py_ssize_t start, Py_ssize_t stop):
+        """Take rows from `start` on; return the first that was not taken, `stop` when all were."""
+        cdef Exchange e
+        if not 0 <= start <= stop <= frames.fetches.shape[0]:
+            raise ValueError("rows beyond the columns")
+        while start < stop and frames.exchange(start, &e) and self.take(&e):
+            start += 1
+        return start
+
     cdef Counts find(self, const char* link, size_t link_size, int64_t session_id):
         cdef uint64_t at = map_find(&self.sessions, hash_of(<const uint8_t*>link, link_size), session_id)
         cdef Counts session

@@ -14,7 +14,7 @@ cdef struct Asked:
 cdef struct Reported:
     void* seat
     uint64_t number
-    int64_t high, stable, start, size
+    int64_t high, stable, start, size, error
     bint shared           # somebody else has the topic, too
 
 
@@ -31,7 +31,7 @@ cdef struct Found:
 
 
 cdef class Openings(Tables):
-    """Full fetches that are answered with all their partitions in order, without an error.
+    """Full fetches that are answered with all their partitions in order.
 
     opener(...): the tracker's, for the session that one is granted. keeper(connection, client id): the tracker's, for
     what counts the fetches of a client outside sessions, and its server; None: it is for the tracker. loose: the same
@@ -65,7 +65,8 @@ cdef class Openings(Tables):
         return self.keeper is not None and self.count_loose(e, asks, reports)
 
     cdef bint read_full(self, Side asks, Side reports, Found* found, dict topics, bint tagged) except -1:
-        """Read both sides; no partition is named twice. tagged: tags and aborted transactions may be there."""
+        """Read both sides; no partition is named twice. tagged: errors, tags and aborted
+        transactions may be there."""
         cdef size_t i
         memset(found, 0, sizeof(Found))
         if not self.read_opening(asks, found, topics, tagged) or not self.read_granted(reports, found, tagged):
@@ -106,7 +107,9 @@ cdef class Openings(Tables):
             counts.not_wanted += found.request[EPOCH] == FINAL_EPOCH
             counts.not_granted += found.request[EPOCH] == 0
         for i in range(found.reported):
-            if self.marks.is_shared(<uint32_t>(self.reported[i].number >> 32), LOOSE):
+            if self.reported[i].error:
+                counts.errors[self.reported[i].error] = counts.errors.get(self.reported[i].error, 0) + 1
+            if self.marks.is_shared(<uint32_t>(self.reported[i].number >> 32), LOOSE) and not self.reported[i].error:
                 self.marks.learn_c(counts.server_, self.reported[i].number, self.reported[i].high, e.answered)
         self.fetches += 1
         self.now = max(self.now, <int64_t>e.ts)
@@ -176,7 +179,7 @@ cdef class Openings(Tables):
         return True
 
     cdef bint read_granted(self, Side reports, Found* found, bint tagged) except -1:
-        """Read a response that reports the request's partitions in their order, without an error."""
+        """Read a response that reports the request's partitions in their order. Not tagged: without errors."""
         cdef TopicRow* topic = reports.topics()
         cdef ReportedRow* row = <ReportedRow*>reports.partitions()
         cdef int64_t i, j
@@ -193,9 +196,9 @@ cdef class Openings(Tables):
             for j in range(topic.partitions):
                 reported = &self.reported[found.reported]
                 set_reported(reported, base, row)
-                if row.error or row.preferred >= 0 or self.asked[found.reported].number != reported.number:
+                if self.asked[found.reported].number != reported.number:
                     return False
-                if not tagged and is_special(row):
+                if not tagged and (row.error or row.preferred >= 0 or is_special(row)):
                     return False
                 found.records += reported.size
                 found.reported += 1
@@ -250,3 +253,4 @@ cdef inline void set_asked(Asked* asked, uint64_t base, AskedRow* row) noexcept:
 cdef inline void set_reported(Reported* reported, uint64_t base, ReportedRow* row) noexcept:
     reported.number = base | <uint32_t>row.index
     reported.high, reported.stable, reported.start, reported.size = row.high, row.stable, row.start, row.size if row.size > 0 else 0
+    reported.error = row.error

@@ -20,6 +20,7 @@ cdef class Counts:
     cdef public int64_t changed, late, request_cost, response_cost, topics
     cdef public int64_t not_wanted, not_granted
     cdef public bint unsure
+    cdef public dict errors         # how many by code
     cdef public Histogram latencies
     cdef public Timeline strip
     cdef Tables kernel
@@ -34,6 +35,7 @@ cdef class Counts:
 
     def __init__(self):
         self.next_epoch = -1
+        self.errors = {}
 
     def __dealloc__(self):
         self.let_go()

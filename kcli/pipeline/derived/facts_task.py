@@ -93,7 +93,7 @@ def hours_before(context: RunContext) -> dict[str, Sequence[str]]:
 
 def put_sessions(writer: TableWriter, facts: LocalFacts, _views: Mapping[str, str], read: AsRead) -> None:
     """Write `fetch_sessions`."""
-    put_rows(writer, "fetch_sessions", sessions_of(facts.rows, read.dialect))
+    put_rows(writer, "fetch_sessions", sessions_of(facts.rows, facts.batches, read.dialect))
 
 
 def put_rows(writer: TableWriter, table: str, rows: Iterator[tuple[Any, ...]]) -> None:

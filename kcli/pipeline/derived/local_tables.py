@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -12,17 +11,19 @@ from kcli.capture.audit import Judge
 from kcli.pipeline.derived.aggregates import SNAPSHOT_KEYS, WHO_ASKED, client_rows, snapshots
 from kcli.pipeline.derived.incremental_tables import Row
 from kcli.pipeline.derived.leader_changes import CHANGE_KEYS
-from kcli.pipeline.derived.session_table import ORDER, sessions
+from kcli.pipeline.derived.session_table import ORDER, sessions_of_batches
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_name
 
-Ask = Callable[[str], Iterable[Row]]  # the rows of a query over the facts by name, and over `known`
+# The rows of a query over the facts by name, and over `known`; and the same as record batches.
+Ask = Callable[[str], Iterable[Row]]
+AskBatches = Callable[[str], Iterable[Any]]
 
 FETCHES = """
-SELECT *, NULL AS event FROM fetch_frames
+SELECT *, NULL AS event, 1::UTINYINT AS fetches FROM fetch_frames
 UNION ALL BY NAME
 SELECT regexp_extract(connection, '^(.+?:[0-9]+)-', 1) AS server, connection,
-       epoch_us(timestamp) * 1000 AS completed_ns, event
+       epoch_us(timestamp) * 1000 AS completed_ns, event, 0::UTINYINT AS fetches
 FROM undecodable WHERE event != 'unanswered-at-end' AND connection IS NOT NULL
 """
 KEYS = ", ".join(CHANGE_KEYS)
@@ -70,15 +71,20 @@ def folded(
     ask: Ask, query: str, keys: Sequence[str], order: Sequence[str], make: Callable[[Iterator[Row]], Iterable[Any]]
 ) -> Iterator[tuple[Any, ...]]:
     """Fold the rows of each key, in order, by `make`: as `incremental_tables.fold` does with Spark."""
-    by = ", ".join(f"{name} NULLS FIRST" for name in (*keys, *order))
-    for _, rows in groupby(ask(f"SELECT * FROM ({query}) ORDER BY {by}"), key=itemgetter(*keys)):
+    for _, rows in groupby(ask(ordered(query, keys, order)), key=itemgetter(*keys)):
         yield from make(rows)
 
 
-def sessions_of(ask: Ask, dialect: str | None) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of `fetch_sessions`."""
+def ordered(query: str, keys: Sequence[str], order: Sequence[str]) -> str:
+    """Return the query with its rows by key, and in order."""
+    by = ", ".join(f"{name} NULLS FIRST" for name in (*keys, *order))
+    return f"SELECT * FROM ({query}) ORDER BY {by}"
+
+
+def sessions_of(ask: Ask, ask_batches: AskBatches, dialect: str | None) -> Iterator[tuple[Any, ...]]:
+    """Yield rows of `fetch_sessions`. ask_batches: the same as record batches."""
     names = {row["topic_id"]: row["topic"] for row in ask("SELECT * FROM known")}
-    return folded(ask, FETCHES, ["server"], ORDER, partial(sessions, names=names, dialect=dialect))
+    return sessions_of_batches(ask_batches(ordered(FETCHES, ["server"], ORDER)), names, dialect)
 
 
 def leader_changes(ask: Ask) -> Iterator[tuple[Any, ...]]:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
+from kcli.core.sessions.fetches import FetchFrames
 from kcli.pipeline.derived.incremental_tables import Gathered, Row, fold
 from kcli.pipeline.rows.fetch_frames import filled
 from kcli.pipeline.writing import Written
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.offsets import HEARD
+
+if TYPE_CHECKING:
+    from kcli.sessions.session import ObservedSession
 
 NS_US = 1000
 # Exchanges that come out together, once their connection is known to be Kafka's, are in the order of their answers.
@@ -65,27 +70,104 @@ def sessions(rows: Iterator[Row], names: Mapping[str, str], dialect: str | None 
 
     names: of topic ids. dialect: that the frames are decoded with.
     """
-    from kcli.capture.kafka.bodies import Bodies
-    from kcli.sessions.columns import new_kernel
-    from kcli.sessions.explain import session_dict
-    from kcli.sessions.feeder import Feeder
-    from kcli.sessions.tracker import Tracker
-
-    made: list[tuple[Any, ...]] = []
-    tracker = Tracker(
-        on_end=lambda session: made.append(session_row(session_dict(session, names), session)),
-        kernel=new_kernel(dialect),
-    )
-    tracker.offsets.names |= names
-    feeder, bodies = Feeder(tracker), Bodies(dialect, annotated=False)
+    followed = Followed(names, dialect)
     for row in rows:
-        feed(feeder, row, bodies)
-        yield from made
-        made.clear()
-    tracker.close()
-    yield from made
-    for each in tracker.sessionless.values():
-        yield sessionless_row(each)
+        followed.take(row)
+        yield from followed.taken()
+    yield from followed.close()
+
+
+def sessions_of_batches(
+    batches: Iterable[Any], names: Mapping[str, str], dialect: str | None
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the same of record batches, sorted by server and ORDER."""
+    followed, server = None, None
+    for batch in batches:
+        frames = frames_of(batch)
+        stop = 0
+        for each, rows in groupby(batch.column("server").to_pylist()):
+            start, stop = stop, stop + sum(1 for _ in rows)
+            if followed is None or each != server:
+                yield from () if followed is None else followed.close()
+                followed, server = Followed(names, dialect), each
+            yield from followed.take_rows(batch, frames, start, stop)
+    yield from () if followed is None else followed.close()
+
+
+def frames_of(batch: Any) -> FetchFrames:
+    """Return the columns of fetches as the core takes them."""
+    return FetchFrames(
+        *(numbers_of(batch, name, kind) for name, kind in (("fetches", "uint8"), ("request_ns", "int64"))),
+        numbers_of(batch, "response_ns", "int64"),
+        *(bytes_of(batch, name) for name in ("connection", "request", "response", "cuts")),
+    )
+
+
+def numbers_of(batch: Any, name: str, kind: str) -> Any:
+    """Return a column of numbers; anything where it is null."""
+    import numpy
+
+    column = batch.column(name)
+    size = numpy.dtype(kind).itemsize
+    return numpy.frombuffer(column.buffers()[1], kind, len(column), size * column.offset)
+
+
+def bytes_of(batch: Any, name: str) -> tuple[Any, Any]:
+    """Return where each row of text or bytes ends, and all of it."""
+    import numpy
+
+    column = batch.column(name)
+    _, ends, data = column.buffers()
+    text = b"" if data is None else memoryview(data).cast("B")
+    return numpy.frombuffer(ends, "int32", len(column) + 1, 4 * column.offset), text
+
+
+class Followed:
+    """The fetch sessions of one server. names: of topic ids. dialect: that the frames are decoded with."""
+
+    def __init__(self, names: Mapping[str, str], dialect: str | None) -> None:
+        from kcli.capture.kafka.bodies import Bodies
+        from kcli.sessions.columns import new_kernel
+        from kcli.sessions.feeder import Feeder
+        from kcli.sessions.tracker import Tracker
+
+        self.names = names
+        self.ended: list[tuple[Any, ...]] = []
+        self.tracker = Tracker(on_end=self.end, kernel=new_kernel(dialect))
+        self.tracker.offsets.names |= names
+        self.feeder, self.bodies = Feeder(self.tracker), Bodies(dialect, annotated=False)
+
+    def end(self, session: ObservedSession) -> None:
+        """Make the row of a session that is over."""
+        from kcli.sessions.explain import session_dict
+
+        self.ended.append(session_row(session_dict(session, self.names), session))
+
+    def take(self, row: Row) -> None:
+        """Take a row."""
+        feed(self.feeder, row, self.bodies)
+
+    def take_rows(self, batch: Any, frames: FetchFrames, start: int, stop: int) -> Iterator[tuple[Any, ...]]:
+        """Take these rows of a batch, and yield the sessions that end. The core takes what it can."""
+        while start < stop:
+            start = self.tracker.kernel.offer_rows(frames, start, stop)
+            if start < stop:
+                [row] = batch.slice(start, 1).to_pylist()
+                self.take(row)
+                start += 1
+            yield from self.taken()
+
+    def taken(self) -> list[tuple[Any, ...]]:
+        """Return the rows of sessions that have ended since."""
+        made, self.ended = self.ended, []
+        return made
+
+    def close(self) -> Iterator[tuple[Any, ...]]:
+        """Yield all that is left."""
+        self.tracker.close()
+        yield from self.taken()
+        for each in self.tracker.sessionless.values():
+            yield sessionless_row(each)
 
 
 def feed(feeder: Any, row: Row, bodies: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from array import array
 from typing import Any
 
 import pytest
@@ -13,12 +14,13 @@ from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.clock import parse_instant
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
+from kcli.core.sessions.fetches import FetchFrames
 from kcli.grammar import messages
 from kcli.sessions.columns import new_kernel
 from kcli.sessions.explain import session_dict, sessionless_dict
 from kcli.sessions.feeder import ENDS, Feeder
 from kcli.sessions.findings import SessionFinding
-from kcli.sessions.session import ObservedSession
+from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.tracker import Tracker
 from tests.oracle.sessions import statistics
 from tests.oracle.sessions.kernel import InterpretedKernel
@@ -171,6 +173,76 @@ def test_fetches_outside_sessions(epoch: int, version: int | None) -> None:
             made = row if version is None else older(row, version)
             rows[number] = sessionless(made, epoch) if number % 2 else made
     assert assert_same(rows) > 50
+
+
+@pytest.mark.parametrize("error", [0, 6, 74])
+def test_partitions_with_errors_outside_sessions_are_counted(error: int) -> None:
+    rows = rows_of("fetch-session-eviction")
+    for number, row in enumerate(rows):
+        if row.get("requestHeader", {}).get("requestApiKey") == 1:
+            rows[number] = made = sessionless(row, -1)
+            for topic in (made["response"] or {"responses": ()})["responses"]:
+                topic["partitions"] = [each | {"errorCode": error} for each in topic["partitions"]]
+    assert assert_same(rows) > 100
+
+
+def frames(connection: str, request: bytes, response: bytes, cuts: list[int], *, fetches: int = 1) -> Any:
+    """One row."""
+    columns = [connection.encode(), request, response, array("q", cuts).tobytes()]
+    texts = [(array("i", [0, len(each)]), each) for each in columns]
+    return FetchFrames(bytes([fetches]), array("q", [10]), array("q", [20]), *texts)
+
+
+def outside() -> tuple[Any, bytes, bytes]:
+    """A kernel that counts a client's fetches outside sessions, and such a fetch, of a partition without records."""
+    kernel = new_kernel()
+    Tracker(kernel=kernel)
+    kernel.keeper = lambda _connection, _client: (FetchStatistics(), "b:1")
+    header = {"requestApiKey": 1, "requestApiVersion": 11, "correlationId": 1, "clientId": "c"}
+    part = {"partition": 0, "currentLeaderEpoch": -1, "fetchOffset": 0, "logStartOffset": -1, "partitionMaxBytes": 1}
+    asked = {
+        "replicaId": -1, "maxWaitMs": 1, "minBytes": 1, "maxBytes": 1, "isolationLevel": 0, "sessionId": 0,
+        "sessionEpoch": -1, "topics": [{"topic": "t", "partitions": [part]}], "forgottenTopicsData": [], "rackId": "",
+    }  # fmt: skip
+    told = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 0, "lastStableOffset": 0, "logStartOffset": 0}
+    row = {**told, "abortedTransactions": None, "preferredReadReplica": -1, "records": bytes(70)}
+    answer = {"throttleTimeMs": 0, "errorCode": 0, "sessionId": 0, "responses": [{"topic": "t", "partitions": [row]}]}
+    request = messages.request_header(1, 11).write(header) + messages.request(1, 11).write(asked)
+    return (
+        kernel,
+        request,
+        messages.response_header(1, 11).write({"correlationId": 1}) + messages.response(1, 11).write(answer),
+    )
+
+
+def test_rows_of_columns_are_taken_with_records_where_they_were_cut_out() -> None:
+    kernel, request, response = outside()
+    start = len(response) - 70
+    short = response[:start]
+    assert kernel.offer_rows(frames("b:1-c:2", request, response, []), 0, 1) == 1
+    assert kernel.offer_rows(frames("b:1-c:2", request, short, [start, 70]), 0, 1) == 1
+    assert kernel.offer_rows(frames("b:1-c:2", request, short, [start, 30, start, 40]), 0, 1) == 1
+    assert kernel.offer_rows(frames("b:1-c:2", request, short, [start, 69]), 0, 1) == 0
+    assert kernel.offer_rows(frames("b:1-c:2", request, response, [], fetches=0), 0, 1) == 0
+    assert kernel.fetches == 3
+
+
+@pytest.mark.parametrize("cut", [[-1, 5], [5, -1], [10**6, 5], [5, 2**40], [9, 1, 5, 1]])
+def test_cuts_that_do_not_fit_are_not_taken(cut: list[int]) -> None:
+    kernel, request, response = outside()
+    assert kernel.offer_rows(frames("b:1-c:2", request, response, cut), 0, 1) == 0
+
+
+def test_columns_that_do_not_fit_are_refused() -> None:
+    text = array("i", [0, 3]), b"abc"
+    numbers = array("q", [1])
+    for odd in ((array("i", [0, 4]), b"abc"), (array("i", [2, 1]), b"abc"), (array("i", [0]), b""), (array("i"), b"")):
+        with pytest.raises(ValueError):
+            FetchFrames(b"\1", numbers, numbers, text, text, odd, text)
+    with pytest.raises(ValueError):
+        FetchFrames(b"\1", array("q"), numbers, text, text, text, text)
+    with pytest.raises(ValueError):
+        new_kernel().offer_rows(FetchFrames(b"\1", numbers, numbers, text, text, text, text), 0, 2)
 
 
 # The classes and their interpreted twins

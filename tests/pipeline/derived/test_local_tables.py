@@ -49,6 +49,9 @@ class Folder:
     def ask(self, query: str) -> Iterable[dict[str, Any]]:
         return list(self.connection.sql(query).to_arrow_table().to_pylist())
 
+    def batches(self, query: str) -> Iterable[Any]:
+        return self.connection.sql(query).to_arrow_reader(2000)
+
 
 def outcome(topic: str, error: int, ns: int, client: str | None = "c") -> tuple[Any, ...]:
     return ("b:1-c:2", "b:1", client, "10.0.0.1", "PRODUCE", topic, 0, error, ns - 1, ns, ns, 1, -1, None)
@@ -57,7 +60,7 @@ def outcome(topic: str, error: int, ns: int, client: str | None = "c") -> tuple[
 def test_a_folder_without_facts_has_empty_tables(tmp_path: Path) -> None:
     folder = Folder(tmp_path, {})
     for made in (
-        sessions_of(folder.ask, None),
+        sessions_of(folder.ask, folder.batches, None),
         *(make(folder.ask) for make in (leader_changes, quorum, judged_clients, doubtful_clients)),
     ):
         assert [*made] == []

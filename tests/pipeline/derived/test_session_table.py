@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from kcli.pipeline.context import Options
+from kcli.pipeline.derived.file_views import view_of
+from kcli.pipeline.derived.local_facts import LocalFacts
+from kcli.pipeline.derived.local_tables import sessions_of
 from kcli.pipeline.derived.session_table import ORDER, sessions
 from kcli.pipeline.rows import row_source
 from kcli.pipeline.rows.fetch_frames import FRAMED
@@ -51,15 +54,29 @@ def followed(ordered_rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [each for part in by_server.values() for each in named("fetch_sessions", sessions(iter(part), {}))]
 
 
+def followed_as_columns(output: Path, spill: Path) -> list[dict[str, Any]]:
+    """The same from DuckDB's record batches, whose fetches go to the core without becoming rows."""
+    facts = output / "_kcli" / "facts"
+    views = {table: view_of(table, facts) for table in ("fetch_frames", "topic_names")}
+    with LocalFacts(views | {"undecodable": view_of("undecodable", output)}, str(spill), 64) as found:
+        return named("fetch_sessions", sessions_of(found.rows, found.batches, None))
+
+
 @pytest.mark.parametrize("name", CAPTURES)
 @pytest.mark.parametrize("shares", [1, 3])
 def test_sessions_are_those_that_explain_reports(
-    name: str, shares: int, output: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    shares: int,
+    output: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     from kcli.cli.main import main
 
     run_here(monkeypatch, [ROOT / name], output, shares=shares)
     made = followed(ordered(output))
+    assert sorted(map(str, followed_as_columns(output, tmp_path))) == sorted(map(str, made))
     assert main(["fetch-session", "explain", str(ROOT / name), "--format", "jsonl"]) in (0, 3)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     theirs = [line for line in lines if "sessionId" in line]
