@@ -22,13 +22,18 @@ WHO_ASKED = ["client_id", "address", "software", "software_version"]
 
 def make_snapshots(gathered: Gathered, table: str) -> list[Written]:
     def parts(files: Gathered) -> Any:
-        return files.frame("snapshot_parts")
+        frame = files.frame("snapshot_parts")
+        if frame is None:
+            return None
+        from pyspark.sql import functions
+
+        return frame.withColumn("timestamp", functions.unix_micros("timestamp"))
 
     return fold(gathered, parts, SNAPSHOT_KEYS, ["answered_ns"], snapshots, table)
 
 
 def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
-    """Yield a row of `quorum` from the responses that brought one snapshot over one connection."""
+    """Yield a row of `quorum` from the responses that brought one snapshot over one connection, `timestamp` in us."""
     parts = list(rows)
     first = parts[0]
     errors = list(dict.fromkeys(part["error"] for part in parts if part["error"]))
@@ -36,7 +41,7 @@ def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
     size = max((part["size_bytes"] for part in good), default=0)
     received = sum({part["position"]: part["received_bytes"] for part in good}.values())
     last = max((part["answered_ns"] or 0 for part in parts), default=0)
-    begun = min(int(part["timestamp"].timestamp() * 1e6) for part in parts)
+    begun = min(part["timestamp"] for part in parts)
     yield (
         begun, first["server"], first["client"], first["client_id"], first["topic"], first["partition"],
         first["end_offset"], first["epoch"], size, received, len(parts), ", ".join(errors) or None,

@@ -26,6 +26,8 @@ SELECT regexp_extract(connection, '^(.+?:[0-9]+)-', 1) AS server, connection,
        epoch_us(timestamp) * 1000 AS completed_ns, event, 0::UTINYINT AS fetches
 FROM undecodable WHERE event != 'unanswered-at-end' AND connection IS NOT NULL
 """
+# In microseconds: pyarrow imports pandas for instants, where it is installed.
+PARTS = "SELECT * REPLACE (epoch_us(timestamp) AS timestamp) FROM snapshot_parts"
 KEYS = ", ".join(CHANGE_KEYS)
 # Rows of `leader_changes` but for the error's name, times in microseconds: a change begins with the first error and
 # ends with the next answer without one, as `leader_changes.changes` says. change: good answers before.
@@ -95,7 +97,7 @@ def leader_changes(ask: Ask) -> Iterator[tuple[Any, ...]]:
 
 def quorum(ask: Ask) -> Iterator[tuple[Any, ...]]:
     """Yield rows of `quorum`."""
-    return folded(ask, "FROM snapshot_parts", SNAPSHOT_KEYS, ["answered_ns"], snapshots)
+    return folded(ask, PARTS, SNAPSHOT_KEYS, ["answered_ns"], snapshots)
 
 
 def judged_clients(ask: Ask, where: str = "") -> Iterator[tuple[Any, ...]]:

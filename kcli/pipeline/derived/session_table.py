@@ -81,17 +81,18 @@ def sessions_of_batches(
     batches: Iterable[Any], names: Mapping[str, str], dialect: str | None
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the same of record batches, sorted by server and ORDER."""
-    followed, server = None, None
+    followed = Followed(names, dialect)
+    server: str | None = None
     for batch in batches:
         frames = frames_of(batch)
         stop = 0
         for each, rows in groupby(batch.column("server").to_pylist()):
             start, stop = stop, stop + sum(1 for _ in rows)
-            if followed is None or each != server:
-                yield from () if followed is None else followed.close()
+            if each != server:
+                yield from followed.close()
                 followed, server = Followed(names, dialect), each
             yield from followed.take_rows(batch, frames, start, stop)
-    yield from () if followed is None else followed.close()
+    yield from followed.close()
 
 
 def frames_of(batch: Any) -> FetchFrames:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from kcli.pipeline.derived.aggregates import client_rows, snapshots
@@ -11,7 +10,7 @@ from tests.pipeline.outputs import named
 
 def part(position: int, size: int, at: int, error: str | None = None) -> dict[str, Any]:
     return {
-        "timestamp": datetime.fromtimestamp(at, UTC), "server": "s", "client": "c", "client_id": "i", "topic": "m",
+        "timestamp": at * 10**6, "server": "s", "client": "c", "client_id": "i", "topic": "m",
         "partition": 0, "end_offset": 9, "epoch": 1, "position": position, "size_bytes": 100, "received_bytes": size,
         "error": error, "answered_ns": (at + 1) * 10**9,
     }  # fmt: skip
