@@ -98,9 +98,13 @@ def sessions_of_batches(
 def frames_of(batch: Any) -> FetchFrames:
     """Return the columns of fetches as the core takes them."""
     return FetchFrames(
-        *(numbers_of(batch, name, kind) for name, kind in (("fetches", "uint8"), ("request_ns", "int64"))),
+        numbers_of(batch, "fetches", "uint8"),
+        numbers_of(batch, "request_ns", "int64"),
         numbers_of(batch, "response_ns", "int64"),
-        *(bytes_of(batch, name) for name in ("connection", "request", "response", "cuts")),
+        bytes_of(batch, "connection"),
+        bytes_of(batch, "request"),
+        bytes_of(batch, "response"),
+        bytes_of(batch, "cuts"),
     )
 
 

@@ -50,7 +50,7 @@ class Folder:
         return list(self.connection.sql(query).to_arrow_table().to_pylist())
 
     def batches(self, query: str) -> Iterable[Any]:
-        return self.connection.sql(query).to_arrow_reader(2000)
+        yield from self.connection.sql(query).to_arrow_reader(2000)
 
 
 def outcome(topic: str, error: int, ns: int, client: str | None = "c") -> tuple[Any, ...]:
