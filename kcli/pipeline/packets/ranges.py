@@ -163,6 +163,7 @@ def read_at(uri: str, start: int, size: int) -> bytes:
 
 
 def read_all(file: Any, size: int) -> bytes:
+    """Return so many bytes of a file, fewer only at its end."""
     parts = []
     while size and (part := bytes(file.read(size))):
         parts.append(part)
