@@ -100,7 +100,8 @@ class RunContext:
 
     def rows(self, table: str) -> int:
         """Return how many rows these files have."""
-        return self.journal.rows(table) + sum(where["rows"] for where in self.entry.files if where["table"] == table)
+        own: int = sum(where["rows"] for where in self.entry.files if where["table"] == table)
+        return self.journal.rows(table) + own
 
     def own_files(self, table: str) -> list[str]:
         """Return URIs of the files that this run has written for a table."""
