@@ -20,7 +20,7 @@ COLUMNS = (
     column("server", "string", "the broker's end, address:port"),
     column("client_id", "string?", "from the request's header"),
     column("exchanges", "int64", "how many", "count(*)"),
-    column("errors", "int64", "of them answered with an error", "count(*) FILTER (WHERE cardinality(errors) > 0)"),
+    column("with_errors", "int64", "of them answered with an error", "count(*) FILTER (WHERE cardinality(errors) > 0)"),
     column("unanswered", "int64", "of them without a response", "count(*) FILTER (WHERE response_bytes IS NULL)"),
     column("request_bytes", "int64", "of all requests, with headers and lengths", "sum(request_bytes)"),
     column("response_bytes", "int64", "of all responses", "coalesce(sum(response_bytes), 0)"),

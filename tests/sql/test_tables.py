@@ -14,7 +14,7 @@ from kcli.tables.captured import CAPTURED
 @pytest.mark.parametrize("name", CAPTURED)
 def test_each_table_can_be_asked_of_each_input(name: str, samples: Path, ask: Callable[..., Any]) -> None:
     filled = {
-        "ipv6.pcapng": {"exchanges", "connections", "groups", "records"},
+        "ipv6.pcapng": {"exchanges", "connections", "groups", "hourly", "records"},
         "orders-0": {"records"},
         "__cluster_metadata-0": {"metadata"},
     }
