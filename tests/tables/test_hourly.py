@@ -33,8 +33,8 @@ def connection() -> Iterator[Any]:
 
 
 def answered(connection: Any, query: str) -> list[tuple[Any, ...]]:
-    columns = "epoch_ms(hour) // 3600000 % 24, api, server, client_id, exchanges, with_errors, unanswered, request_bytes, "
-    columns += "response_bytes, p50_ms, p99_ms, max_ms"
+    columns = "epoch_ms(hour) // 3600000 % 24, api, server, client_id, exchanges, with_errors, unanswered, "
+    columns += "request_bytes, response_bytes, p50_ms, p99_ms, max_ms"
     return list(connection.sql(f"SELECT {columns} FROM ({query}) ORDER BY ALL").fetchall())
 
 
