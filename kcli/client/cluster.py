@@ -61,8 +61,7 @@ class Client:
         for task in (*self._opening.values(), *self._background):
             task.cancel()
         sessions, self._sessions = list(self._sessions.values()), {}
-        for each in sessions:
-            await each.connection.close()
+        await asyncio.gather(*(each.connection.close() for each in sessions))
 
     # --- connections
 

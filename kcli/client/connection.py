@@ -146,9 +146,8 @@ class BrokerConnection:
         """End the connection; requests that wait fail."""
         if self.error is None:
             self.error = NetworkError(f"broker {self.address}: the connection was closed on this side")
-            self._protocol.close()
         self._fail_waiters(self.error)
-        await asyncio.sleep(0)
+        await self._protocol.close()
 
     # --- called by the protocol
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from kcli.errors import NetworkError
 
 SCRATCH = 256 * 1024
+CLOSING = 0.5  # seconds
 # Frames from here on get a buffer of their own.
 BIG = 64 * 1024
 # Bytes allocated on the strength of a length alone; the buffer of a longer frame grows as its bytes arrive.
@@ -39,6 +40,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
         self._out: list[bytes] = []
         self._resumed = asyncio.Event()
         self._resumed.set()
+        self._ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self.received = self.sent = 0
 
@@ -158,18 +160,30 @@ class FrameProtocol(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def close(self) -> None:
-        """Close the connection after the pending bytes are sent."""
+    async def close(self) -> None:
+        """Close the connection after the pending bytes are sent, and wait for that; abort it where it takes longer than
+        CLOSING: the other end reads no more, or leaves TLS open.
+        """
+        if self._transport is None:
+            return
         if self._out:
             self._flush()
-        if self._transport is not None:
+        # Once: asyncio's TLS transports lose their protocol at a second close, and could not be aborted any more.
+        if not self._transport.is_closing():
             self._transport.close()
+        try:
+            async with asyncio.timeout(CLOSING):
+                await self._ended.wait()
+        except TimeoutError:
+            self._transport.abort()
+            await self._ended.wait()
 
     def eof_received(self) -> bool:
         return False
 
     def connection_lost(self, error: Exception | None) -> None:
         self._resumed.set()
+        self._ended.set()
         self._lose(error)
         # Who owns this owns what it calls, too: without these the buffer would live until cycles are looked for.
         self._on_frame = ignore

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from kcli.client import framing
 from kcli.client.address import Address
 from kcli.client.connection import BrokerConnection
 from kcli.client.properties import ClientConfig
@@ -50,6 +51,28 @@ def test_requests_are_pipelined_and_answers_come_in_order() -> None:
             assert connection.waiting == 0
             await connection.close()
 
+    go(work())
+
+
+def test_a_connection_is_closed_though_the_broker_reads_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def deaf(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert isinstance(writer.transport, asyncio.Transport)
+        writer.transport.pause_reading()
+        await over.wait()
+
+    async def work() -> None:
+        async with server(deaf) as port:
+            connection = await BrokerConnection.open(Address("127.0.0.1", port), ClientConfig({}))
+            protocol = connection._protocol
+            protocol.send_raw(bytes(64 << 20))
+            assert protocol._transport is not None
+            held = protocol._transport.get_extra_info("socket")
+            await connection.close()
+            assert held.fileno() == -1
+            over.set()
+
+    over = asyncio.Event()
+    monkeypatch.setattr(framing, "CLOSING", 0.05)
     go(work())
 
 
