@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -52,8 +53,19 @@ def top(files: tuple[str, ...], **options: Any) -> None:
     require("kcli top", "sql")
     from kcli.cli.top.terminal import Terminal
 
-    with Terminal() as terminal:
+    with interrupted_by(signal.SIGHUP, signal.SIGTERM), Terminal() as terminal:
         run(terminal, files, words, options)
+
+
+@contextlib.contextmanager
+def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
+    """Let these signals end the block as Ctrl-C does: the terminal is as before, what feeds the screen ends, too."""
+    before = [(number, signal.signal(number, signal.default_int_handler)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 def feeding_words(files: Sequence[str], options: dict[str, Any]) -> list[str]:
