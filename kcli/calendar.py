@@ -20,5 +20,11 @@ def date_text(ms: int) -> str:
         return "-"
     if not has_date(ms):
         return str(ms)
-    moment = EPOCH + timedelta(milliseconds=ms)
-    return f"{moment.replace(tzinfo=None).isoformat(timespec='milliseconds')}"
+    return moment_text(EPOCH + timedelta(milliseconds=ms), "milliseconds")
+
+
+def moment_text(moment: datetime, unit: str = "microseconds") -> str:
+    """Write a time down to a unit of datetime.isoformat, without its offset. A year has four digits: strftime does not
+    see to that on every system.
+    """
+    return moment.replace(tzinfo=None).isoformat(timespec=unit)

@@ -100,9 +100,13 @@ class RunContext:
 
     def rows(self, table: str) -> int:
         """Return how many rows these files have."""
-        own: int = sum(where["rows"] for where in self.entry.files if where["table"] == table)
+        own: int = sum(where["rows"] for where in self.own(table))
         return self.journal.rows(table) + own
 
     def own_files(self, table: str) -> list[str]:
         """Return URIs of the files that this run has written for a table."""
-        return [self.uri(where["path"]) for where in self.entry.files if where["table"] == table]
+        return [self.uri(where["path"]) for where in self.own(table)]
+
+    def own(self, table: str) -> list[dict[str, Any]]:
+        """Return what the entry says of these files."""
+        return [where for where in self.entry.files if where["table"] == table]

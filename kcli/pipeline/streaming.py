@@ -65,13 +65,9 @@ class CaptureList(DataSource):
         return "files bigint"
 
     def streamReader(self, schema: Any) -> CaptureReader:  # noqa: N802 - the API's name
-        settle, series, manifest = (
-            float(self.options["settle"]),
-            self.options.get("series"),
-            self.options.get("manifest"),
-        )
         inputs = self.options["inputs"].split("\n") if self.options["inputs"] else []
-        return CaptureReader(inputs, Watch(settle=settle, series=series, manifest=manifest))
+        series, manifest = self.options.get("series"), self.options.get("manifest")
+        return CaptureReader(inputs, Watch(settle=float(self.options["settle"]), series=series, manifest=manifest))
 
 
 def stream(

@@ -125,7 +125,7 @@ class Side(asyncio.BufferedProtocol):
 
     def close(self) -> None:
         """Close when what was written is sent."""
-        # Once: asyncio's TLS transports lose their protocol at a second close, and could not be aborted any more.
+        # Once, see kcli.client.framing.
         if self.transport is not None and not self.transport.is_closing():
             self.transport.close()
 

@@ -9,9 +9,8 @@ from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
 from kcli.tables.hourly import KEYS, hourly_query
 
 TRAFFIC = "_traffic"  # what they are made of: exchanges, events, and rows of kcli.sql.traffic
-WRITTEN = {
-    name: f"_{name}" for name in ("connections", "hourly", *EXCHANGE_VIEWS)
-}  # those that the pipeline has written
+# Those that the pipeline has written.
+WRITTEN = {name: f"_{name}" for name in ("connections", "hourly", *EXCHANGE_VIEWS)}
 EACH = traffic_part(
     f"{TRAFFIC} WHERE connection IS NOT NULL", "file", "timestamp", **EXCHANGE,
     **{each.name: each.name for each in (*LOGIN, *ENDS)}, **TCP, tls=f"coalesce({TLS}, false)",

@@ -11,6 +11,7 @@ from decimal import Decimal
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from kcli.calendar import moment_text
 from kcli.cli.terminal.cells import cut, narrowed, pad, width
 from kcli.cli.terminal.lines import Lines, print_note, without_formula
 from kcli.counting import counted
@@ -74,8 +75,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, datetime):
-        text = value.replace(tzinfo=None).isoformat(timespec="microseconds")
-        return f"{text}{'' if value.tzinfo is None else 'Z'}"
+        return f"{moment_text(value)}{'' if value.tzinfo is None else 'Z'}"
     if isinstance(value, (date, time)):
         return value.isoformat()
     if isinstance(value, bytes):

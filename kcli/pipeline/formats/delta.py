@@ -17,12 +17,12 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+from kcli.calendar import EPOCH
 from kcli.errors import InputError
 from kcli.extras import require
 from kcli.jsontext import dumps, loads
 from kcli.pipeline.entry import COMPACTED, HOME, Entry
 from kcli.pipeline.formats.delta_log import DeltaLog, location
-from kcli.pipeline.formats.delta_stats import EPOCH
 from kcli.pipeline.storage import Place, StoredFile
 from kcli.pipeline.tables import FILED, RECORDS, RUNS
 from kcli.tables.arrays import batch_of_rows

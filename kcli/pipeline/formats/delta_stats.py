@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
+from kcli.calendar import EPOCH, moment_text
 from kcli.jsontext import dumps
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def stats_of(metadata: Any, names: Collection[str]) -> str:
@@ -32,6 +31,5 @@ def value(given: Any, is_time: bool) -> Any:
     is_time: it is microseconds since 1970.
     """
     if is_time:
-        moment = EPOCH + timedelta(microseconds=given)
-        return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+        return f"{moment_text(EPOCH + timedelta(microseconds=given))}Z"
     return given.decode() if isinstance(given, bytes) else given

@@ -16,8 +16,7 @@ WITH steps AS (SELECT group_id, coalesce(client_id, '') AS client_id, committed_
                       min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns
                FROM group_calls WHERE api = 'OFFSET_COMMIT' GROUP BY 1, 2),
      single AS (SELECT group_id, client_id, sum(CASE WHEN step BETWEEN 1 AND 2 THEN 1 ELSE 0 END) AS single, sum(CASE
-            WHEN step > 0 THEN step ELSE 0 END) AS records,
-                       count(step) AS steps FROM steps GROUP BY group_id, client_id)
+            WHEN step > 0 THEN step ELSE 0 END) AS records FROM steps GROUP BY group_id, client_id)
 SELECT a.group_id, a.client_id, commits, commits / seconds AS per_second, single, records, seconds, first_ns, last_ns,
        commits AS weight
 FROM asked a JOIN single s ON a.group_id = s.group_id AND a.client_id = s.client_id

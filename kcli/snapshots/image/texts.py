@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from kcli.calendar import moment_text
 from kcli.snapshots.image.image import Image, Partition, Provenance
 from kcli.snapshots.image.partitions import id_bytes
 from kcli.snapshots.rules.levels import level_name
@@ -182,7 +183,7 @@ def java_time(ms: int) -> str:
     """Format a time as java.time prints a ZonedDateTime: no seconds where there are none."""
     seconds, rest = divmod(ms, 1000)
     try:
-        text = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(timespec="minutes")
+        text = moment_text(datetime.fromtimestamp(seconds, UTC), "minutes")
     except (OverflowError, ValueError, OSError):
         return f"{ms} ms"  # no time of this age
     if rest or seconds % 60:
