@@ -7,7 +7,7 @@ from kcli.core.codec.messages cimport Out
 cdef extern from "batches.h" nogil:
     enum: KB_OK, KB_END, KB_PARTIAL, KB_LENGTH, KB_SHORT, KB_MAGIC
     enum: KB_CODEC, KB_APPEND_TIME, KB_TRANSACTIONAL, KB_CONTROL, KB_HORIZON
-    enum: KR_OK, KR_COUNT_MORE, KR_COUNT_FEWER, KR_COUNT_NEGATIVE, KR_OFFSET_ORDER, KR_TIMESTAMP
+    enum: KR_OK
     enum: KR_KEY, KR_VALUE, KR_LEGACY_NULL, KR_LEGACY_CODEC
 
     ctypedef struct Batch "kb_batch":
@@ -40,7 +40,15 @@ cdef extern from "batches.h" nogil:
         int64_t says, here
 
     int read_batch "kb_read_batch"(Batch* batch, const uint8_t* at, const uint8_t* end)
-    int read_record "kb_read_record"(Record* record, const uint8_t* at, const uint8_t* end)
+    ctypedef struct Problem "kb_problem":
+        int code
+        int64_t record, at, says, here
+
+    ctypedef struct Walk "kb_walk":
+        int64_t read
+
+    void open_records "kb_open_records"(Walk* walk, Record* record, const uint8_t* data, size_t size, int64_t says)
+    bint next_record "kb_next_record"(Walk* walk, Record* record, Problem* problem)
     const uint8_t* read_varlong "kb_varlong"(const uint8_t* p, const uint8_t* end, int most, int64_t* value, int* odd, int* code)
     uint32_t batch_checksum "kb_checksum"(const Batch* batch)
     bint batch_plausible "kb_plausible"(const Batch* batch)
@@ -53,10 +61,6 @@ cdef extern from "batches.h" nogil:
 
 
 cdef extern from "record_json.h" nogil:
-    ctypedef struct Problem "kj_problem":
-        int code
-        int64_t record, at, says, here
-
     ctypedef int (*Extra "kj_extra")(void* self, Out* out, const uint8_t* key, int64_t key_size,
                                      const uint8_t* value, int64_t value_size) noexcept
 
@@ -90,3 +94,8 @@ cdef extern from "crc.h" nogil:
     void crc_setup "kc_crc_setup"(int most)
     uint32_t crc32 "kc_crc32"(uint32_t crc, const uint8_t* data, size_t size)
     uint32_t crc32c "kc_crc32c"(uint32_t crc, const uint8_t* data, size_t size)
+
+
+cdef inline tuple figures(Problem* problem):
+    """Return None, or what stopped a reader: (a code of REASONS, record, position, says, here)."""
+    return (problem.code, problem.record, problem.at, problem.says, problem.here) if problem.code else None

@@ -62,7 +62,7 @@ static inline void kd_seal(uint8_t *message, const uint8_t *end) {
 }
 
 /* Is the record to be written, and may it be? KR_OK with t->last unchanged: left out. */
-static inline int kd_accept(kd_target *t, int64_t offset, int64_t timestamp, kj_problem *problem) {
+static inline int kd_accept(kd_target *t, int64_t offset, int64_t timestamp, kb_problem *problem) {
     if (t->count && offset <= t->last) {
         problem->says = offset;
         problem->here = t->last;
@@ -85,27 +85,23 @@ static inline void kd_begin(kd_target *t) {
 
 /* The records of a batch of magic 2, as messages behind what `out` has. Returns KC_OK or KC_MEMORY; on a problem out->size
  * is as before. A message's crc is taken when the next one has been written: its bytes have then left the store buffer. */
-static int kd_records(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, kd_target *t, kj_problem *problem) {
-    const uint8_t *p = data, *end = data + size;
+static int kd_records(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, kd_target *t, kb_problem *problem) {
+    const uint8_t *end = data + size;
     size_t before = out->size;
     uint8_t *at, *limit, *open = NULL, *open_end = NULL;
+    kb_walk walk;
     kb_record r;
-    int64_t i = 0;
-    int code = KR_OK;
-    r.odd = 0;
-    r.says = r.here = 0;
+    kb_open_records(&walk, &r, data, size, b->count);
     kd_begin(t);
     at = limit = NULL;
-    for (; i < b->count; i++) {
-        if (p == end) {
-            code = KR_COUNT_MORE;
-            break;
-        }
-        if ((code = kb_read_record(&r, p, end))) break;
-        p = r.end;
+    while (kb_next_record(&walk, &r, problem)) {
         int64_t offset = kb_plus(b->base_offset, r.offset_delta), timestamp = kb_timestamp(b, r.timestamp_delta);
         if (offset < t->first_offset) continue;
-        if ((code = kd_accept(t, offset, timestamp, problem))) break;
+        if ((problem->code = kd_accept(t, offset, timestamp, problem))) {
+            problem->record = walk.read - 1;
+            problem->at = walk.at - data;
+            break;
+        }
         size_t key = r.key ? (size_t)r.key_size : 0, value = r.value ? (size_t)r.value_size : 0;
         t->with_headers += r.header_count != 0;
         t->bytes += (int64_t)(key + value) + (t->magic ? 34 : 26);
@@ -113,7 +109,7 @@ static int kd_records(kc_out *out, const kb_batch *b, const uint8_t *data, size_
         if ((size_t)(limit - at) < key + value + 34 + KD_SLACK) {
             ptrdiff_t opened = open ? (char *)open - out->data : -1, opened_end = open ? (char *)open_end - out->data : 0;
             if (at) out->size = (size_t)((char *)at - out->data);
-            if (kc_reserve(out, key + value + 34 + KD_SLACK + (size_t)(end - p))) return KC_MEMORY;
+            if (kc_reserve(out, key + value + 34 + KD_SLACK + (size_t)(end - walk.at))) return KC_MEMORY;
             at = (uint8_t *)out->data + out->size;
             limit = (uint8_t *)out->data + out->capacity;
             if (opened >= 0) {
@@ -129,22 +125,12 @@ static int kd_records(kc_out *out, const kb_batch *b, const uint8_t *data, size_
     }
     if (open) kd_seal(open, open_end);
     if (at) out->size = (size_t)((char *)at - out->data);
-    if (!code && b->count < 0) code = KR_COUNT_NEGATIVE;
-    if (!code && p < end) code = KR_COUNT_FEWER;
-    problem->code = code;
-    if (!code) return KC_OK;
-    problem->record = i;
-    problem->at = p - data;
-    if (code != KR_OFFSET_ORDER && code != KR_TIMESTAMP) {
-        problem->says = code >= KR_COUNT_MORE ? b->count : r.says;
-        problem->here = code == KR_COUNT_MORE ? i : code == KR_COUNT_FEWER ? end - p : r.here;
-    }
-    out->size = before;
+    if (problem->code) out->size = before;
     return KC_OK;
 }
 
 /* The same for one message of magic 1 that is no wrapper, or (behind kd_begin) for each in a wrapper. */
-static int kd_one(kc_out *out, const kb_batch *m, int64_t offset, int64_t timestamp, kd_target *t, kj_problem *problem) {
+static int kd_one(kc_out *out, const kb_batch *m, int64_t offset, int64_t timestamp, kd_target *t, kb_problem *problem) {
     size_t key = m->key ? (size_t)m->key_size : 0;
     if (offset < t->first_offset) return KC_OK;
     if ((problem->code = kd_accept(t, offset, timestamp, problem))) return KC_OK;
@@ -158,7 +144,7 @@ static int kd_one(kc_out *out, const kb_batch *m, int64_t offset, int64_t timest
     return KC_OK;
 }
 
-static int kd_set(kc_out *out, kb_batch *w, const uint8_t *data, size_t size, kd_target *t, kj_problem *problem) {
+static int kd_set(kc_out *out, kb_batch *w, const uint8_t *data, size_t size, kd_target *t, kb_problem *problem) {
     kb_set set;
     kb_batch m;
     size_t before = out->size;

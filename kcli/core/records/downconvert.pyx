@@ -205,7 +205,7 @@ cdef class Converter:
         return KC_OK
 
     cdef int fail(self, Problem* problem) noexcept with gil:
-        self.problem = (problem.code, problem.record, problem.at, problem.says, problem.here)
+        self.problem = figures(problem)
         return STOP_BROKEN
 
 

@@ -137,18 +137,12 @@ cdef class Columns:
 
     cdef int records(self, Batch* b, const uint8_t* data, size_t size, const uint8_t* base, int64_t position,
                      int64_t shift) noexcept nogil:
+        cdef Walk walk
         cdef Record r
-        cdef const uint8_t* p = data
-        cdef const uint8_t* end = data + size
-        cdef int32_t i = 0
-        cdef int code = KC_OK
+        cdef Problem problem
         cdef Py_ssize_t n
-        r.odd = 0
-        r.says = r.here = 0
-        while i < b.count:
-            code = KR_COUNT_MORE if p == end else read_record(&r, p, end)
-            if code:
-                break
+        open_records(&walk, &r, data, size, b.count)
+        while next_record(&walk, &r, &problem):
             if self.count == self.capacity and self.grow(0):
                 return KC_MEMORY
             n = self.count
@@ -162,15 +156,8 @@ cdef class Columns:
             self.narrow[2][n] = r.header_count
             self.narrow[3][n] = <int32_t> self.batches
             self.count += 1
-            p = r.end
-            i += 1
-        if code == KC_OK and (p < end or b.count < 0):
-            code = KR_COUNT_NEGATIVE if b.count < 0 else KR_COUNT_FEWER
-            r.says, r.here = b.count, end - p
-        elif code == KR_COUNT_MORE:
-            r.says, r.here = b.count, i
-        if code:
-            self.note(position, i, code, r.says, r.here)
+        if problem.code:
+            self.note(position, problem.record, problem.code, problem.says, problem.here)
         return KC_OK
 
     cdef int message(self, Batch* m, int64_t offset, int64_t timestamp, const uint8_t* base, int64_t position) noexcept nogil:

@@ -6,14 +6,6 @@
 #include "batches.h"
 #include "record_text.h"
 
-/* What stopped the reading of a batch's records. */
-typedef struct {
-    int code; /* KR_... */
-    int64_t record;
-    int64_t at; /* bytes from the start of what was read: the (decompressed) records or message set */
-    int64_t says, here;
-} kj_problem;
-
 #define KJ_LITERAL(p, text) (memcpy(p, text, sizeof(text) - 1), (p) + sizeof(text) - 1)
 #define KJ_FIELD(p, name, value) p = kc_i64(KJ_LITERAL(p, ",\"" name "\":"), value)
 #define KJ_BOOL(p, name, value) p = (value) ? KJ_LITERAL(p, ",\"" name "\":true") : KJ_LITERAL(p, ",\"" name "\":false")
@@ -156,36 +148,17 @@ typedef int (*kj_extra)(void *self, kc_out *out, const uint8_t *key, int64_t key
 
 /* The members of "records" of a magic 2 batch, between the brackets. Returns KC_OK, KC_MEMORY or the code of `extra`; what stopped it is in
  * `problem`, and the records before it are written. */
-static int kj_records_2(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, int *odd, kj_problem *problem,
+static int kj_records_2(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, int *odd, kb_problem *problem,
                         kj_extra extra, void *self, kj_guard *guard) {
-    const uint8_t *p = data, *end = data + size;
+    kb_walk walk;
     kb_record r;
-    r.odd = 0;
-    r.says = r.here = 0;
-    problem->code = KR_OK;
-    int32_t i = 0;
-    for (; i < b->count; i++) {
-        int code = p == end ? KR_COUNT_MORE : kb_read_record(&r, p, end);
-        if (code) {
-            problem->code = code;
-            problem->record = i;
-            problem->at = (code == KR_COUNT_MORE ? p : r.wrong) - data;
-            problem->says = code == KR_COUNT_MORE ? b->count : r.says;
-            problem->here = code == KR_COUNT_MORE ? i : r.here;
-            break;
-        }
-        if (i && kc_append(out, ",", 1)) return KC_MEMORY;
+    int code;
+    kb_open_records(&walk, &r, data, size, b->count);
+    while (kb_next_record(&walk, &r, problem)) {
+        if (walk.read > 1 && kc_append(out, ",", 1)) return KC_MEMORY;
         if (kj_record(out, b, &r, kb_timestamp(b, r.timestamp_delta), guard)) return KC_MEMORY;
         if (extra && (code = extra(self, out, r.key, r.key_size, r.value, r.value_size))) return code;
         if (kc_append(out, "}", 1)) return KC_MEMORY;
-        p = r.end;
-    }
-    if (!problem->code && (p < end || b->count < 0)) {
-        problem->code = b->count < 0 ? KR_COUNT_NEGATIVE : KR_COUNT_FEWER;
-        problem->record = i;
-        problem->at = p - data;
-        problem->says = b->count;
-        problem->here = end - p;
     }
     *odd = r.odd;
     return KC_OK;
@@ -223,7 +196,7 @@ static inline int kb_next_inner(kb_set *set, kb_batch *m) {
 }
 
 /* Checks a decompressed message set; sets base offset and count of the wrapper, and how inner offsets are to be taken. */
-static int kb_open_set(kb_batch *w, const uint8_t *data, size_t size, kb_set *set, kj_problem *problem) {
+static int kb_open_set(kb_batch *w, const uint8_t *data, size_t size, kb_set *set, kb_problem *problem) {
     kb_batch m;
     int64_t first = 0, last = 0;
     int code, count = 0;

@@ -44,25 +44,14 @@ def read_records(data, int32_t count, int64_t base_offset, int64_t base_timestam
     position, says, here) with a code of `kcli.core.records.batches.REASONS`; the tuples are then those before it.
     """
     cdef Py_buffer view
+    cdef Walk walk
     cdef Record r
-    cdef const uint8_t* p
-    cdef const uint8_t* end
-    cdef int code
-    cdef int32_t i = 0
+    cdef Problem problem
     rows = []
-    problem = None
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    p = <const uint8_t*> view.buf
-    end = p + view.len
-    r.odd = 0
-    r.says = r.here = 0
+    open_records(&walk, &r, <const uint8_t*> view.buf, view.len, count)
     try:
-        while i < count:
-            code = KR_COUNT_MORE if p == end else read_record(&r, p, end)
-            if code == KR_COUNT_MORE:
-                return rows, (code, i, p - <const uint8_t*> view.buf, count, i)
-            if code:
-                return rows, (code, i, r.wrong - <const uint8_t*> view.buf, r.says, r.here)
+        while next_record(&walk, &r, &problem):
             rows.append((
                 add64(base_offset, r.offset_delta),
                 base_timestamp if append_time else add64(base_timestamp, r.timestamp_delta),
@@ -70,13 +59,7 @@ def read_records(data, int32_t count, int64_t base_offset, int64_t base_timestam
                 bytes_or_none(r.value, r.value_size),
                 headers_of(&r) if r.header_count else (),
             ))
-            p = r.end
-            i += 1
-        if count < 0:
-            problem = (KR_COUNT_NEGATIVE, 0, 0, count, 0)
-        elif p < end:
-            problem = (KR_COUNT_FEWER, i, p - <const uint8_t*> view.buf, count, end - p)
-        return rows, problem
+        return rows, figures(&problem)
     finally:
         PyBuffer_Release(&view)
 
@@ -88,40 +71,22 @@ def walk_records(data, int32_t count):
     times: the least and the largest timestamp delta. (True, -1) and (0, 0) without a record.
     """
     cdef Py_buffer view
+    cdef Walk walk
     cdef Record r
-    cdef const uint8_t* p
-    cdef const uint8_t* end
-    cdef int code = 0
-    cdef int32_t i = 0, largest = -1
+    cdef Problem problem
+    cdef int32_t largest = -1
     cdef int64_t earliest = 0, latest = 0
     cdef bint steady = True
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    p = <const uint8_t*> view.buf
-    end = p + view.len
-    r.odd = 0
-    r.says = r.here = 0
+    open_records(&walk, &r, <const uint8_t*> view.buf, view.len, count)
     with nogil:
-        while i < count:
-            code = KR_COUNT_MORE if p == end else read_record(&r, p, end)
-            if code:
-                break
-            steady = steady and r.offset_delta == i
+        while next_record(&walk, &r, &problem):
+            steady = steady and r.offset_delta == walk.read - 1
             largest = max(largest, r.offset_delta)
-            earliest = r.timestamp_delta if i == 0 else min(earliest, r.timestamp_delta)
-            latest = r.timestamp_delta if i == 0 else max(latest, r.timestamp_delta)
-            p = r.end
-            i += 1
-    problem = None
-    if code == KR_COUNT_MORE:
-        problem = (code, i, p - <const uint8_t*> view.buf, count, i)
-    elif code:
-        problem = (code, i, r.wrong - <const uint8_t*> view.buf, r.says, r.here)
-    elif count < 0:
-        problem = (KR_COUNT_NEGATIVE, 0, 0, count, 0)
-    elif p < end:
-        problem = (KR_COUNT_FEWER, i, p - <const uint8_t*> view.buf, count, end - p)
+            earliest = r.timestamp_delta if walk.read == 1 else min(earliest, r.timestamp_delta)
+            latest = r.timestamp_delta if walk.read == 1 else max(latest, r.timestamp_delta)
     PyBuffer_Release(&view)
-    return problem, (bool(steady), largest), (earliest, latest)
+    return figures(&problem), (bool(steady), largest), (earliest, latest)
 
 
 def read_messages(data, int magic, int attributes, int64_t offset, int64_t timestamp):
@@ -139,7 +104,7 @@ def read_messages(data, int magic, int attributes, int64_t offset, int64_t times
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if open_set(&wrapper, <const uint8_t*> view.buf, view.len, &messages, &problem):
-            return rows, (problem.code, problem.record, problem.at, problem.says, problem.here)
+            return rows, figures(&problem)
         while next_inner(&messages, &m) == KB_OK:
             rows.append((
                 add64(m.base_offset, messages.base),

@@ -43,6 +43,14 @@ typedef struct {
     int64_t says, here;
 } kb_record;
 
+/* What stopped the reading of a batch's records. */
+typedef struct {
+    int code; /* KR_... */
+    int64_t record;
+    int64_t at; /* bytes from the start of what was read: the (decompressed) records or message set */
+    int64_t says, here;
+} kb_problem;
+
 /* Zigzag varint of at most 5 bytes (varlong: 10), as Kafka's ByteUtils reads it. Returns NULL with `code` set. */
 static inline const uint8_t *kb_varlong(const uint8_t *p, const uint8_t *end, int most, int64_t *value, int *odd, int *code) {
     if (p < end && *p < 0x80) {
@@ -151,6 +159,45 @@ static inline int kb_read_record(kb_record *r, const uint8_t *p, const uint8_t *
     if (size != p - body) KB_FAIL(KR_SIZE, start);
     r->end = p;
     return KR_OK;
+}
+
+/* A walk over a batch's records, which are fewer or more than it says where it lies. */
+typedef struct {
+    const uint8_t *start, *at, *end; /* at: the next record */
+    int64_t says, read;              /* records */
+} kb_walk;
+
+static inline void kb_open_records(kb_walk *walk, kb_record *r, const uint8_t *data, size_t size, int64_t says) {
+    walk->start = walk->at = data;
+    walk->end = data + size;
+    walk->says = says;
+    walk->read = 0;
+    r->odd = 0;
+    r->says = r->here = 0;
+}
+
+/* Reads the next record: 1; 0: there is none, or `problem` says what is wrong. */
+static inline int kb_next_record(kb_walk *walk, kb_record *r, kb_problem *problem) {
+    int code = KR_OK;
+    if (walk->read < walk->says) {
+        code = walk->at == walk->end ? KR_COUNT_MORE : kb_read_record(r, walk->at, walk->end);
+        if (!code) {
+            walk->at = r->end;
+            walk->read++;
+            return 1;
+        }
+    } else if (walk->says < 0) {
+        code = KR_COUNT_NEGATIVE;
+    } else if (walk->at < walk->end) {
+        code = KR_COUNT_FEWER;
+    }
+    int inside = code < KR_COUNT_MORE;
+    problem->code = code;
+    problem->record = walk->read;
+    problem->at = (inside && code ? r->wrong : walk->at) - walk->start;
+    problem->says = inside ? r->says : walk->says;
+    problem->here = inside ? r->here : code == KR_COUNT_MORE ? walk->read : walk->end - walk->at;
+    return 0;
 }
 
 #endif
