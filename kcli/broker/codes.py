@@ -5,6 +5,8 @@ from __future__ import annotations
 from kcli.schemas.errors import ERRORS
 
 CODES = {name: code for code, name in ERRORS.items()}
+# The text that Kafka gives along with UNKNOWN_TOPIC_OR_PARTITION.
+NOT_HOSTED = "This server does not host this topic-partition."
 
 
 def error_code(name: str) -> int:

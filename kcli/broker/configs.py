@@ -6,6 +6,7 @@ Every config of Kafka 4.4 is known. Those that this broker reads are here, those
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
@@ -299,7 +300,7 @@ BROKER: Mapping[str, Config] = table(
     fixed("max.incremental.fetch.session.cache.slots", "1000", INT),
     fixed("message.downconversion.chunk.bytes", "131072", COUNT),
     Config("message.max.bytes", "1048588", INT),
-    fixed("metadata.log.max.record.bytes.between.snapshots", "20971520", COUNT),
+    fixed("metadata.log.max.record.bytes.between.snapshots", "20971520", long_from(1)),
     fixed("metadata.log.max.snapshot.interval.ms", "3600000", LONG),
     Config(MIN_IN_SYNC, "1", COUNT),
     fixed("node.id", "1", INT),
@@ -388,6 +389,14 @@ class Configs:
             yield Value(name, config.default, DEFAULT)
         for other, _ in FALLBACKS.get(name, ()):
             yield from self.values(other, broker)
+
+    def described(self, name: str, broker: str | None = None) -> list[Value]:
+        """List the values of a config as Kafka describes them: by where they come from, none before one of this name.
+
+        Those that stand in for it alone (hours for ms) do not show.
+        """
+        values = sorted(self.values(name, broker), key=lambda each: each.source)
+        return list(itertools.dropwhile(lambda each: each.name != name, values))
 
     def text(self, name: str) -> str:
         """Return the value of a config as text, "" for null."""

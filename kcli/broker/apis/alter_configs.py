@@ -87,12 +87,13 @@ def alter_topic(request: Request, name: str, wanted: Mapping[str, Any], change: 
     topic = request.topics.by_name.get(name)
     if name in request.topics.hidden:
         raise RefusedError("INVALID_CONFIG", f"the configs of {name} can't be changed: its cleanup.policy is snapshot")
-    if topic is None:
-        raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
-    changes = change(topic.configs.own, wanted)
-    kept = {key: text for key, text in topic.configs.own.items() if key not in changes}
+    former = topic.configs.own if topic is not None else {}
+    changes = change(former, wanted)
+    kept = {key: text for key, text in former.items() if key not in changes}
     own = kept | {key: text for key, text in changes.items() if text is not None}
     check_topic_configs(request.configs, own)
+    if topic is None:
+        raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"The topic '{name}' does not exist.")
     if not request.body["validateOnly"]:
         request.controller.configure_topic(topic, changes)
 

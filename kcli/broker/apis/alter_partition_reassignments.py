@@ -12,6 +12,7 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
+from kcli.records.acceptance import RefusedError
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -22,11 +23,7 @@ def handle(request: Request) -> dict[str, Any]:
         {
             "name": topic["name"],
             "partitions": [
-                {
-                    "partitionIndex": each["partitionIndex"],
-                    "errorCode": check(request, topic["name"], each, wanted),
-                    "errorMessage": None,
-                }
+                {"partitionIndex": each["partitionIndex"]} | checked(request, topic["name"], each, wanted)
                 for each in topic["partitions"]
             ],
         }
@@ -36,15 +33,28 @@ def handle(request: Request) -> dict[str, Any]:
     return {"errorCode": 0, "errorMessage": None, "responses": rows}
 
 
-def check(request: Request, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]) -> int:
-    """Return what is wrong with a row, or add it to the wanted reassignments."""
-    partition = request.topics.find((name, row["partitionIndex"]))
+def checked(
+    request: Request, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]
+) -> dict[str, Any]:
+    """Add a row to the wanted reassignments; return its error code and text."""
+    try:
+        check(request, name, row, wanted)
+    except RefusedError as refused:
+        return {"errorCode": error_code(refused.error), "errorMessage": str(refused) or None}
+    return {"errorCode": 0, "errorMessage": None}
+
+
+def check(request: Request, name: str, row: Mapping[str, Any], wanted: dict[Partition, tuple[int, ...]]) -> None:
+    """Add a row to the wanted reassignments. RefusedError: it makes no sense."""
+    index, replicas, nodes = row["partitionIndex"], row["replicas"], set(request.controller.node_ids)
+    partition = request.topics.find((name, index))
     if partition is None:
-        return error_code("UNKNOWN_TOPIC_OR_PARTITION")
-    replicas = row["replicas"]
+        missing = f"partition {name}:{index}" if name in request.topics.by_name else f"a topic named {name}"
+        raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"Unable to find {missing}.")
     if replicas is None:
-        return error_code("NO_REASSIGNMENT_IN_PROGRESS")
-    if not replicas or len(set(replicas)) < len(replicas) or set(replicas) - set(request.controller.node_ids):
-        return error_code("INVALID_REPLICA_ASSIGNMENT")
+        raise RefusedError("NO_REASSIGNMENT_IN_PROGRESS", "")
+    if not replicas or len(set(replicas)) < len(replicas) or set(replicas) - nodes:
+        raise RefusedError(
+            "INVALID_REPLICA_ASSIGNMENT", f"{replicas}: each once, of the nodes {sorted(nodes)}, expected"
+        )
     wanted[partition] = tuple(replicas)
-    return 0

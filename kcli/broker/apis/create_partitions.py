@@ -32,7 +32,7 @@ def partitions_of(request: Request, name: str) -> int:
 
 
 def refused(name: str, error: RefusedError) -> dict[str, Any]:
-    return {"name": name, "errorCode": error_code(error.error), "errorMessage": str(error)}
+    return {"name": name, "errorCode": error_code(error.error), "errorMessage": str(error) or None}
 
 
 def result(request: Request, wanted: Mapping[str, Any], names: Counter[str]) -> dict[str, Any]:
@@ -51,17 +51,21 @@ def result(request: Request, wanted: Mapping[str, Any], names: Counter[str]) -> 
 def extend(request: Request, wanted: Mapping[str, Any]) -> None:
     topic = request.topics.by_name.get(wanted["name"])
     if topic is None:
-        raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {wanted['name']}")
+        raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", "")
     have, count = len(topic.partitions), wanted["count"]
     if not have < count <= MOST_PARTITIONS:
         raise RefusedError("INVALID_PARTITIONS", f"{count} partitions: there are {have}, more expected")
     given = wanted["assignments"]
     nodes = set(request.controller.node_ids)
-    if given and (len(given) != count - have or any(set(each["brokerIds"]) - nodes for each in given)):
+    if given is not None and (len(given) != count - have or any(set(each["brokerIds"]) - nodes for each in given)):
         raise RefusedError(
             "INVALID_REPLICA_ASSIGNMENT", f"{count - have} of them expected, on the nodes {sorted(nodes)}"
         )
     copies = len(topic.partitions[0].replicas) if topic.partitions else 1
-    made = [tuple(each["brokerIds"]) for each in given] if given else request.controller.assign(count - have, copies)
+    made = (
+        [tuple(each["brokerIds"]) for each in given]
+        if given is not None
+        else request.controller.assign(count - have, copies)
+    )
     if not request.body["validateOnly"]:
         request.controller.add_partitions(topic, made)

@@ -53,7 +53,7 @@ def partitions(request: Request, wanted: Mapping[str, Any]) -> int:
 
 def refused(name: str, error: RefusedError) -> dict[str, Any]:
     row = {"name": name, "errorCode": error_code(error.error), "errorMessage": str(error)}
-    return row | {"numPartitions": -1, "replicationFactor": -1, "configs": None}
+    return row | {"numPartitions": -1, "replicationFactor": -1, "configs": []}
 
 
 def create(request: Request, wanted: Mapping[str, Any], rules: NewTopics) -> dict[str, Any]:

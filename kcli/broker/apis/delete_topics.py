@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.broker.codes import error_code
+from kcli.broker.codes import NOT_HOSTED, error_code
 from kcli.broker.request import Request
 
 STATES_SINCE = 6
@@ -35,8 +35,10 @@ def delete(request: Request, name: str | None, topic_id: str) -> dict[str, Any]:
     if code := request.fault(topic.name if topic is not None else name or ""):
         return row | {"errorCode": code}
     if topic is None:
-        missing = "UNKNOWN_TOPIC_OR_PARTITION" if name is not None else "UNKNOWN_TOPIC_ID"
-        return row | {"errorCode": error_code(missing)}
+        if name is not None:
+            return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION"), "errorMessage": NOT_HOSTED}
+        said = "This server does not host this topic ID."
+        return row | {"errorCode": error_code("UNKNOWN_TOPIC_ID"), "errorMessage": said}
     if not request.configs.bool("delete.topic.enable"):
         refused = "TOPIC_DELETION_DISABLED" if request.version >= DISABLED_SINCE else "INVALID_REQUEST"
         return row | {"errorCode": error_code(refused), "errorMessage": "delete.topic.enable is false"}

@@ -25,7 +25,7 @@ def handle(request: Request) -> dict[str, Any]:
         for entity, values in request.metadata.security.quotas.items()
         if is_meant(entity, asked, strict=request.body["strict"])
     ]
-    return {"errorCode": 0, "errorMessage": None, "entries": rows}
+    return {"errorCode": 0, "errorMessage": "", "entries": rows}
 
 
 def fault(asked: Sequence[Mapping[str, Any]]) -> tuple[str, str]:

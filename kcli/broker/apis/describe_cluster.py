@@ -14,11 +14,13 @@ BROKERS, CONTROLLERS = 1, 2
 
 def handle(request: Request) -> dict[str, Any]:
     kind = request.body.get("endpointType", BROKERS)
-    code = request.fault()
-    if not code and kind != BROKERS:
-        code = error_code("MISMATCHED_ENDPOINT_TYPE" if kind == CONTROLLERS else "UNSUPPORTED_ENDPOINT_TYPE")
+    code, said = request.fault(), None
+    if not code and kind == CONTROLLERS:
+        code, said = error_code("MISMATCHED_ENDPOINT_TYPE"), "a broker is asked for the endpoints of controllers"
+    elif not code and kind != BROKERS:
+        code, said = error_code("UNSUPPORTED_ENDPOINT_TYPE"), f"Unsupported endpoint type {kind}"
     if code:
-        return {"errorCode": code, "errorMessage": None, "clusterId": "", "controllerId": -1, "brokers": []}
+        return {"errorCode": code, "errorMessage": said, "clusterId": "", "controllerId": -1, "brokers": []}
     rows = [
         {"brokerId": each["nodeId"], "host": each["host"], "port": each["port"], "rack": each["rack"]}
         for each in request.endpoints()

@@ -41,7 +41,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
-    row = {"resourceType": wanted["resourceType"], "resourceName": wanted["resourceName"], "errorMessage": None}
+    row = {"resourceType": wanted["resourceType"], "resourceName": wanted["resourceName"], "errorMessage": ""}
     if code := request.fault():
         return row | {"errorCode": code, "configs": []}
     try:
@@ -49,7 +49,7 @@ def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
         rows = list(configs(request, wanted["resourceType"], wanted["resourceName"]))
     except RefusedError as refused:
         return row | {"errorCode": error_code(refused.error), "errorMessage": str(refused), "configs": []}
-    if request.body.get("includeDocumentation"):
+    if request.body.get("includeDocumentation") and wanted["resourceType"] != LOGGERS:
         rows = [each | {"documentation": documentation(wanted["resourceType"], each["name"])} for each in rows]
     # No keys mean all, as the oldest clients name none.
     keys = set(wanted["configurationKeys"] or ())
@@ -83,7 +83,8 @@ def configs(request: Request, kind: int, name: str) -> Iterator[dict[str, Any]]:
     elif kind == LOGGERS:
         check_broker(request, name, empty="Broker id must not be empty")
         for logger, level in sorted(request.node.log_levels.items()):
-            yield row(request, Config(logger, "", UNKNOWN), [Value(logger, level, OF_LOGGER)])
+            shown = row(request, Config(logger, "", UNKNOWN), [Value(logger, level, OF_LOGGER)], level)
+            yield shown | {"synonyms": [], "documentation": ""}
     elif kind in (GROUPS, CLIENT_METRICS):
         yield from resource_configs(request, kind, name)
     else:
@@ -94,7 +95,7 @@ def topic_configs(request: Request, name: str) -> Iterator[dict[str, Any]]:
     hidden = request.topics.hidden.get(name)
     topic = request.topics.by_name.get(name) or hidden
     if topic is None:
-        raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", f"no topic {name}")
+        raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", "")
     yield from topic_rows(request, topic.configs, fixed=hidden is not None)
 
 
@@ -103,37 +104,33 @@ def topic_rows(request: Request, topic: TopicConfigs, *, fixed: bool = False) ->
     for key in sorted({*TOPIC, *topic.own}):
         config = TOPIC.get(key, Config(key, None, FORMER))
         if key not in OF_KCLI or key in topic.own:
-            yield row(request, config, topic_values(request, topic, config), fixed=fixed)
+            text = topic.texts.get(key, topic.own.get(key))
+            yield row(request, config, topic_values(request, topic, config), text, fixed=fixed)
 
 
 def topic_values(request: Request, topic: TopicConfigs, config: Config) -> list[Value]:
-    """List the values of a topic's config, the one that counts first."""
+    """List the values that a topic's config is said to come from, the one that counts first."""
     own = topic.own.get(config.name)
     values = [Value(config.name, own, OWN_TOPIC)] if own is not None else []
-    values += request.configs.values(config.broker_name) if config.broker_name else ()
-    if not config.broker_name and not values:
-        values.append(Value(config.name, config.default, DEFAULT))
-    text = topic.texts.get(config.name, own)
-    # The first as it counts: hours of the broker are ms of the topic.
-    return [values[0]._replace(text=text), *values[1:]] if values else [Value(config.name, text, DEFAULT)]
+    return values + (request.configs.described(config.broker_name) if config.broker_name else [])
 
 
 def broker_configs(request: Request, name: str) -> Iterator[dict[str, Any]]:
     if not name:
         for key, text in sorted(request.configs.dynamic.get("", {}).items()):
-            yield row(request, BROKER.get(key, unknown(key)), [Value(key, text, ALL_BROKERS)])
+            yield row(request, BROKER.get(key, unknown(key)), [Value(key, text, ALL_BROKERS)], text)
         return
     check_broker(request, name)
     own, listening = request.configs.dynamic.get(name, {}), listeners(request)
     for key in sorted({*BROKER, *own}):
         config = BROKER.get(key, unknown(key))
-        values = list(request.configs.values(key, name))
+        values = request.configs.described(key, name)
         if key in NAMES:
-            values = [Value(key, name, values[0].source)]
+            values = [Value(key, name, values[0].source if values else DEFAULT)]
         elif key in listening and key not in request.configs.static:
             values = [Value(key, listening[key], STATIC)]
-        if key not in OF_KCLI or values[0].source != DEFAULT:
-            yield row(request, config, values)
+        if key not in OF_KCLI or (values and values[0].source != DEFAULT):
+            yield row(request, config, values, values[0].text if values else None)
 
 
 def listeners(request: Request) -> dict[str, str]:
@@ -175,22 +172,24 @@ def resource_configs(request: Request, kind: int, name: str) -> Iterator[dict[st
     source = OF_GROUP if kind == GROUPS else OF_METRICS
     for key, config in TABLES[kind].items():
         values = [Value(key, own[key], source)] if key in own else []
-        values += request.configs.values(config.broker_name) if config.broker_name else ()
-        yield row(request, config, values or [Value(key, config.default, DEFAULT)])
+        values += request.configs.described(config.broker_name) if config.broker_name else []
+        yield row(request, config, values, values[0].text if values else config.default)
 
 
-def row(request: Request, config: Config, values: list[Value], *, fixed: bool = False) -> dict[str, Any]:
-    """Make a config's row. values: those that it has, the one that counts first."""
-    secret = config.is_sensitive or (config.kind is UNKNOWN and values[:1] and values[0].source != OF_LOGGER)
-    first = values[0] if values else Value(config.name, config.default, DEFAULT)
+def row(
+    request: Request, config: Config, values: list[Value], text: str | None, *, fixed: bool = False
+) -> dict[str, Any]:
+    """Make a config's row. values: where it may come from, the one that counts first; text: its value."""
+    source = values[0].source if values else DEFAULT
+    secret = config.is_sensitive or (config.kind is UNKNOWN and source not in (DEFAULT, OF_LOGGER))
     shown = [each for each in values if each.text is not None] if request.body.get("includeSynonyms") else []
     return {
         "name": config.name,
-        "value": None if secret else first.text,
+        "value": None if secret else text,
         "readOnly": fixed or not config.dynamic,
-        "isDefault": first.source == DEFAULT,
-        "configSource": first.source,
-        "isSensitive": bool(secret),
+        "isDefault": source == DEFAULT,
+        "configSource": source,
+        "isSensitive": secret,
         "synonyms": [
             {"name": each.name, "value": None if secret else each.text, "source": each.source} for each in shown
         ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.codes import error_code
+from kcli.broker.codes import NOT_HOSTED, error_code
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
@@ -21,12 +21,15 @@ def handle(request: Request) -> dict[str, Any]:
 
 def row(request: Request, topic: str, index: int) -> dict[str, Any]:
     partition = request.topics.find((topic, index))
+    said = None
     if partition is None:
-        code = request.denial(Resource.TOPIC, topic) or error_code("UNKNOWN_TOPIC_OR_PARTITION")
+        denied = request.denial(Resource.TOPIC, topic)
+        code = denied or error_code("UNKNOWN_TOPIC_OR_PARTITION")
+        said = None if denied else NOT_HOSTED
     else:
         code = request.fault(topic, index) or partition.refusal(request.node.id, -1)
     producers = producers_of(partition) if partition is not None and not code else []
-    return {"partitionIndex": index, "errorCode": code, "errorMessage": None, "activeProducers": producers}
+    return {"partitionIndex": index, "errorCode": code, "errorMessage": said, "activeProducers": producers}
 
 
 def producers_of(partition: Partition) -> list[dict[str, Any]]:

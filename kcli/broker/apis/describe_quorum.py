@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.codes import error_code
+from kcli.broker.codes import NOT_HOSTED, error_code
 from kcli.broker.request import Request
 
 NO_DIRECTORY = "A" * 22
@@ -30,8 +30,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def unknown(index: int) -> dict[str, Any]:
-    said = "This server does not host this topic-partition."
-    row: dict[str, Any] = {"partitionIndex": index, "errorCode": UNKNOWN, "errorMessage": said}
+    row: dict[str, Any] = {"partitionIndex": index, "errorCode": UNKNOWN, "errorMessage": NOT_HOSTED}
     return row | {"leaderId": 0, "leaderEpoch": 0, "highWatermark": 0, "currentVoters": [], "observers": []}
 
 

@@ -39,13 +39,11 @@ def handle(request: Request) -> dict[str, Any]:
 def topic_row(request: Request, name: str, start: int, most: int) -> dict[str, Any]:
     topic = request.topics.by_name.get(name)
     code = request.fault(name) or (error_code("UNKNOWN_TOPIC_OR_PARTITION") if topic is None else 0)
+    row = {"errorCode": code, "name": name, "topicAuthorizedOperations": allowed(request, "", Resource.TOPIC, name)}
     if code or topic is None:
-        return {"errorCode": code, "name": name, "partitions": []}
+        return row | {"partitions": []}
     parts = list(partition_rows(request, topic, start, most))
-    return {"errorCode": 0, "name": name, "topicId": topic.id, "isInternal": topic.internal} | {
-        "partitions": parts,
-        "topicAuthorizedOperations": allowed(request, "", Resource.TOPIC, name),
-    }
+    return row | {"topicId": topic.id, "isInternal": topic.internal, "partitions": parts}
 
 
 def partition_rows(request: Request, topic: Topic, start: int, most: int) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,13 @@ from kcli.broker.codes import error_code
 from kcli.broker.partition import by_topic
 from kcli.broker.request import Request
 
-NOTHING = {"transactionState": "", "transactionTimeoutMs": 0, "transactionStartTimeMs": -1}
+NOTHING = {
+    "producerId": 0,
+    "producerEpoch": 0,
+    "transactionState": "",
+    "transactionTimeoutMs": 0,
+    "transactionStartTimeMs": 0,
+}
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -21,7 +27,7 @@ def row(request: Request, name: str) -> dict[str, Any]:
     code = code or (0 if each is not None else error_code("TRANSACTIONAL_ID_NOT_FOUND"))
     made = {"errorCode": code, "transactionalId": name}
     if code or each is None:
-        return made | NOTHING | {"producerId": -1, "producerEpoch": -1, "topics": []}
+        return made | NOTHING | {"topics": []}
     return made | {
         "transactionState": each.state.title,
         "transactionTimeoutMs": each.timeout_ms,

@@ -15,7 +15,7 @@ def handle(request: Request) -> dict[str, Any]:
     known = request.metadata.security.scram
     named = Counter(each["name"] for each in request.body["users"] or ())
     names = dict.fromkeys(named or (user for user, _ in known))
-    return {"errorCode": 0, "errorMessage": None, "results": [row(request, each, named[each]) for each in names]}
+    return {"errorCode": 0, "errorMessage": "", "results": [row(request, each, named[each]) for each in names]}
 
 
 def row(request: Request, user: str, times: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.broker.codes import error_code
+from kcli.broker.codes import NOT_HOSTED, error_code
 from kcli.broker.partition import NO_LEADER, Partition
 from kcli.broker.request import Request
 
@@ -24,12 +24,23 @@ def handle(request: Request) -> dict[str, Any]:
     moves: dict[Partition, int] = {}
     for name, index in wanted(request):
         code = check(request, name, index, moves)
+        rows = by_topic.setdefault(name, [])
         if not (everything and code == NOT_NEEDED):
-            row = {"partitionId": index, "errorCode": code, "errorMessage": None}
-            by_topic.setdefault(name, []).append(row)
+            rows.append({"partitionId": index, "errorCode": code, "errorMessage": reason(request, name, index, code)})
     request.controller.move_leaders(moves)
-    rows = [{"topic": name, "partitionResult": parts} for name, parts in by_topic.items()]
-    return {"errorCode": 0, "replicaElectionResults": rows}
+    results = [{"topic": name, "partitionResult": rows} for name, rows in by_topic.items()]
+    return {"errorCode": 0, "replicaElectionResults": results}
+
+
+def reason(request: Request, name: str, index: int, code: int) -> str | None:
+    """Say why a leader stays, None where it does not."""
+    if not code:
+        return None
+    if code == NOT_NEEDED:
+        return "Leader election not needed for topic partition."
+    if name not in request.topics.by_name:
+        return f"No such topic as {name}"
+    return f"{name}-{index}: no replica that may lead is running" if request.topics.find((name, index)) else NOT_HOSTED
 
 
 def wanted(request: Request) -> Iterator[tuple[str, int]]:

@@ -11,6 +11,7 @@ from kcli.broker.codes import error_code
 from kcli.broker.metadata.coordinators import NOT_AVAILABLE
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Resource
+from kcli.schemas.errors import error_name
 
 BATCHES_SINCE = 4
 GROUP, TRANSACTION = 0, 1
@@ -25,18 +26,23 @@ def handle(request: Request) -> dict[str, Any]:
 def row(request: Request, key: str) -> dict[str, Any]:
     kind = request.body.get("keyType", GROUP)
     if code := request.fault() or check(request, key, kind):
-        return nobody(code)
+        return nobody(request, code)
     coordinators = request.services.coordinators
     node_id = coordinators.of_group(key) if kind == GROUP else coordinators.of_transaction(key)
     node = next((each for each in request.endpoints() if each["nodeId"] == node_id), None)
     if node is None:
-        return nobody(NOT_AVAILABLE)
+        return nobody(request, NOT_AVAILABLE)
     found = {name: node[name] for name in ("nodeId", "host", "port")}
-    return {"errorCode": 0, "errorMessage": None} | found
+    return {"errorCode": 0, "errorMessage": text_of(request, 0)} | found
 
 
-def nobody(code: int) -> dict[str, Any]:
-    return {"errorCode": code, "errorMessage": None, "nodeId": -1, "host": "", "port": -1}
+def nobody(request: Request, code: int) -> dict[str, Any]:
+    return {"errorCode": code, "errorMessage": text_of(request, code), "nodeId": -1, "host": "", "port": -1}
+
+
+def text_of(request: Request, code: int) -> str:
+    """Return what Kafka says besides the code: nothing in batches; before them the error's text, of none its name."""
+    return "" if request.version >= BATCHES_SINCE else error_name(code)
 
 
 def check(request: Request, key: str, kind: int) -> int:

@@ -26,6 +26,7 @@ from kcli.errors import InputError
 from kcli.records.acceptance import RefusedError
 
 ID_REQUIRED_SINCE = 4
+NO_PROTOCOL_SINCE = 7
 
 
 def handle(request: Request) -> Answer | Awaitable[Answer]:
@@ -47,12 +48,12 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
         body["protocolType"], protocols_of(body), member_id or group.static.get(instance_id or "", "")
     ):
         return refused(request, INCONSISTENT)
-    return answered(newcomer(request, group) if not member_id else known(request, group, member_id))
+    return answered(request, newcomer(request, group) if not member_id else known(request, group, member_id))
 
 
-async def answered(waited: asyncio.Future[dict[str, Any]] | dict[str, Any]) -> dict[str, Any]:
+async def answered(request: Request, waited: asyncio.Future[dict[str, Any]] | dict[str, Any]) -> dict[str, Any]:
     reply = waited if isinstance(waited, dict) else await waited
-    return {"protocolName": "", "leader": "", "members": [], "generationId": -1} | reply
+    return {"protocolName": no_protocol(request), "leader": "", "members": [], "generationId": -1} | reply
 
 
 def check(request: Request) -> int:
@@ -67,7 +68,13 @@ def check(request: Request) -> int:
 
 def refused(request: Request, code: int, member_id: str | None = None) -> dict[str, Any]:
     member = request.body["memberId"] if member_id is None else member_id
-    return {"errorCode": code, "generationId": -1, "protocolName": "", "leader": "", "memberId": member, "members": []}
+    nothing: dict[str, Any] = {"generationId": -1, "protocolName": no_protocol(request), "leader": "", "members": []}
+    return {"errorCode": code, "memberId": member} | nothing
+
+
+def no_protocol(request: Request) -> str | None:
+    """Return the protocol's name in an answer that has none."""
+    return None if request.version >= NO_PROTOCOL_SINCE else ""
 
 
 def protocols_of(body: dict[str, Any]) -> list[tuple[str, bytes]]:

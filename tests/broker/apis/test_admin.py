@@ -207,7 +207,7 @@ def test_no_topics_by_themselves_where_that_is_off() -> None:
 def test_partitions_are_added(tmp_path: Path) -> None:
     async def work() -> None:
         async with talking(Broker(tmp_path), topic="t", partitions=2) as talk:
-            rows = [{"name": "t", "count": 4}, {"name": "t2", "count": 9}]
+            rows = [{"name": name, "count": count, "assignments": None} for name, count in (("t", 4), ("t2", 9))]
             answer = await talk(CREATE_PARTITIONS, 3, {"topics": rows, "timeoutMs": 1})
             assert [error_name(each["errorCode"]) for each in answer["results"]] == [
                 "NONE",

@@ -163,6 +163,135 @@ def test_configs_are_described_with_where_they_come_from() -> None:
     run(work())
 
 
+def test_a_config_is_not_said_to_come_from_one_that_stands_in_for_it() -> None:
+    async def work() -> None:
+        async with talking(config={"log.retention.hours": "2"}, topic="t") as talk:
+            topic = await described(talk, 2, "t", includeSynonyms=True)
+            shown = ("value", "configSource", "synonyms")
+            assert [topic["retention.ms"][each] for each in shown] == ["7200000", 5, []]
+            assert [topic["flush.ms"][each] for each in shown] == [str((1 << 63) - 1), 5, []]
+            assert topic["segment.jitter.ms"]["synonyms"] == []
+            broker = await described(talk, 4, "1", includeSynonyms=True)
+            assert [broker["log.retention.ms"][each] for each in shown] == [None, 5, []]
+            assert [each["source"] for each in broker["log.retention.hours"]["synonyms"]] == [4, 5]
+            assert (await described(talk, 8, "1", includeSynonyms=True))["root"]["synonyms"] == []
+
+    run(work())
+
+
+NOT_HOSTED = "This server does not host this topic-partition."
+ELECTED: dict[str, Any] = {"electionType": 0, "timeoutMs": 1000}
+MOVED: dict[str, Any] = {"name": "t", "partitions": [{"partitionIndex": 9, "replicas": [1]}]}
+GROWN: dict[str, Any] = {"timeoutMs": 1000, "validateOnly": False}
+# Requests, and what the only row that has one, or the answer itself, says besides its code.
+TEXTS: list[tuple[int, int, dict[str, Any], str, str | None]] = [
+    (keys.FIND_COORDINATOR, 6, {"keyType": 0, "coordinatorKeys": ["g"]}, "NONE", ""),
+    (keys.FIND_COORDINATOR, 3, {"keyType": 0, "key": "g"}, "NONE", "NONE"),
+    (keys.DELETE_TOPICS, 6, {"topics": [{"name": "no"}], "timeoutMs": 1000}, "UNKNOWN_TOPIC_OR_PARTITION", NOT_HOSTED),
+    (
+        keys.DESCRIBE_PRODUCERS,
+        0,
+        {"topics": [{"name": "no", "partitionIndexes": [0]}]},
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        NOT_HOSTED,
+    ),
+    (
+        keys.DESCRIBE_CONFIGS,
+        4,
+        {"resources": [{"resourceType": 2, "resourceName": "t", "configurationKeys": None}]},
+        "NONE",
+        "",
+    ),
+    (
+        keys.DESCRIBE_CONFIGS,
+        4,
+        {"resources": [{"resourceType": 2, "resourceName": "no", "configurationKeys": None}]},
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "",
+    ),
+    (keys.DESCRIBE_CLIENT_QUOTAS, 1, {"components": [], "strict": False}, "NONE", ""),
+    (keys.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, {"users": None}, "NONE", ""),
+    (keys.DESCRIBE_CLUSTER, 2, {"endpointType": 7}, "UNSUPPORTED_ENDPOINT_TYPE", "Unsupported endpoint type 7"),
+    (
+        keys.ELECT_LEADERS,
+        2,
+        ELECTED | {"topicPartitions": [{"topic": "t", "partitions": [0]}]},
+        "ELECTION_NOT_NEEDED",
+        "Leader election not needed for topic partition.",
+    ),
+    (
+        keys.ELECT_LEADERS,
+        2,
+        ELECTED | {"topicPartitions": [{"topic": "no", "partitions": [0]}]},
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "No such topic as no",
+    ),
+    (
+        keys.ALTER_PARTITION_REASSIGNMENTS,
+        1,
+        {"timeoutMs": 1000, "topics": [MOVED]},
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "Unable to find partition t:9.",
+    ),
+    (
+        keys.CREATE_PARTITIONS,
+        3,
+        GROWN | {"topics": [{"name": "no", "count": 2, "assignments": None}]},
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        None,
+    ),
+    (
+        keys.INCREMENTAL_ALTER_CONFIGS,
+        1,
+        altered(2, "no", "retention.ms", 0, "5"),
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "The topic 'no' does not exist.",
+    ),
+]
+
+
+def said(answer: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """All error codes by name and what is said besides, the innermost last."""
+    found = [(error_name(answer["errorCode"]), answer["errorMessage"])] if "errorMessage" in answer else []
+    for value in answer.values():
+        for row in value if isinstance(value, list) else ():
+            found += said(row) if isinstance(row, dict) else []
+    return found
+
+
+def test_texts_beside_the_codes() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            for api, version, body, code, text in TEXTS:
+                assert said(await talk(api, version, body))[-1] == (code, text), (api, body)
+
+    run(work())
+
+
+def test_what_is_asked_of_topics_that_are_not_there() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            for body in (altered(2, "no", "bogus"), altered(2, "no", "retention.ms", 0, "abc")):
+                assert await codes(talk, keys.INCREMENTAL_ALTER_CONFIGS, 1, body) == ["INVALID_CONFIG"]
+            body = altered(2, "no", "bogus", 1, None)
+            assert await codes(talk, keys.INCREMENTAL_ALTER_CONFIGS, 1, body) == ["UNKNOWN_TOPIC_OR_PARTITION"]
+            grown = GROWN | {"topics": [{"name": "t", "count": 2, "assignments": []}]}
+            assert await codes(talk, keys.CREATE_PARTITIONS, 3, grown) == ["INVALID_REPLICA_ASSIGNMENT"]
+            elected = await talk(keys.ELECT_LEADERS, 2, ELECTED | {"topicPartitions": None})
+            assert elected["replicaElectionResults"] == [{"topic": "t", "partitionResult": []}]
+            asked = {"topics": [{"name": "no"}], "responsePartitionLimit": 5}
+            (row,) = (await talk(keys.DESCRIBE_TOPIC_PARTITIONS, 0, asked))["topics"]
+            assert row["topicAuthorizedOperations"] == 3576
+            new = {"name": "t", "numPartitions": 1, "replicationFactor": 1}
+            (row,) = (await talk(keys.CREATE_TOPICS, 7, {"topics": [new], "timeoutMs": 1000}))["topics"]
+            assert row["configs"] == []
+            (row,) = (await talk(keys.DESCRIBE_TRANSACTIONS, 0, {"transactionalIds": ["no"]}))["transactionStates"]
+            names = ("producerId", "producerEpoch", "transactionStartTimeMs")
+            assert [row[name] for name in names] == [0, 0, 0]
+
+    run(work())
+
+
 def test_configs_are_documented_where_that_is_asked_for() -> None:
     async def work() -> None:
         async with talking(topic="t", config={"remote.read.latency.ms": "1"}) as talk:
@@ -173,7 +302,7 @@ def test_configs_are_documented_where_that_is_asked_for() -> None:
             assert (await described(talk, 4, "1"))["log.retention.ms"]["documentation"] is None
             documented = await described(talk, 2, "t", includeDocumentation=True)
             assert all(each["documentation"] for each in documented.values())
-            assert (await described(talk, 8, "1", includeDocumentation=True))["root"]["documentation"] is None
+            assert (await described(talk, 8, "1", includeDocumentation=True))["root"]["documentation"] == ""
 
     run(work())
 
