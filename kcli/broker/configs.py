@@ -8,9 +8,37 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from kcli.broker.config_kinds import (
+    ANY_LONG,
+    BOOLEAN,
+    CODECS,
+    COUNT,
+    FOREVER,
+    GZIP_LEVEL,
+    INT,
+    LIMIT,
+    LIST,
+    LONG,
+    LZ4_LEVEL,
+    MIGRATION,
+    PASSWORD,
+    POLICIES,
+    RATIO,
+    SHORT,
+    STRING,
+    TIMESTAMP_TYPES,
+    TYPES,
+    ZSTD_LEVEL,
+    Kind,
+    boolean,
+    int_from,
+    long_from,
+    text_of,
+    throttled,
+)
 from kcli.broker.net.protocols import read_advertised
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.unread_configs import UNREAD
@@ -18,107 +46,9 @@ from kcli.errors import UsageError
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 WEEK_MS = 7 * 24 * HOUR_MS
-FOREVER = (1 << 63) - 1
 MIN_IN_SYNC = "min.insync.replicas"
 # Where a value comes from, as DescribeConfigs numbers it.
 OWN_TOPIC, ONE_BROKER, ALL_BROKERS, STATIC, DEFAULT = range(1, 6)
-
-
-class Kind(NamedTuple):
-    """A type of value: its number in DescribeConfigs, its name, and how text becomes a value (ValueError)."""
-
-    number: int
-    name: str
-    parse: Callable[[str], object]
-
-
-def boolean(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError("true or false expected")
-    return text.lower() == "true"
-
-
-def whole(lo: int, hi: int) -> Callable[[str], int]:
-    def parse_whole(text: str) -> int:
-        value = int(text)
-        if not lo <= value <= hi:
-            raise ValueError(f"{lo} to {hi} expected")
-        return value
-
-    return parse_whole
-
-
-def ratio(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise ValueError("0 to 1 expected")
-    return value
-
-
-def level(lo: int, hi: int, default: int) -> Callable[[str], int]:
-    def parse_level(text: str) -> int:
-        return default if text == str(default) else whole(lo, hi)(text)
-
-    return parse_level
-
-
-def one_of(*names: str) -> Callable[[str], str]:
-    def parse_name(text: str) -> str:
-        if text not in names:
-            raise ValueError(f"{', '.join(names)} expected")
-        return text
-
-    return parse_name
-
-
-def policies(text: str) -> str:
-    """Parse the policies of a topic other than the metadata log, whose policy is `snapshot` (KIP-630)."""
-    for each in filter(None, (one.strip() for one in text.split(","))):
-        one_of("delete", "compact")(each)
-    return text
-
-
-def throttled(text: str) -> str:
-    if text and text != "*" and not all(re.fullmatch(r"\d+:\d+", each.strip()) for each in text.split(",")):
-        raise ValueError("* or PARTITION:BROKER,... expected")
-    return text
-
-
-def int_from(lo: int, hi: int = (1 << 31) - 1) -> Kind:
-    return Kind(3, "int", whole(lo, hi))
-
-
-def long_from(lo: int) -> Kind:
-    return Kind(5, "long", whole(lo, FOREVER))
-
-
-def text_of(*names: str) -> Kind:
-    return Kind(2, "string", one_of(*names))
-
-
-BOOLEAN, STRING = Kind(1, "boolean", boolean), Kind(2, "string", str)
-INT, COUNT, SHORT = int_from(0), int_from(1), Kind(4, "short", whole(-(1 << 15), (1 << 15) - 1))
-LONG, LIMIT, ANY_LONG = long_from(0), long_from(-2), long_from(-1 << 63)
-RATIO, LIST, POLICIES = Kind(6, "double", ratio), Kind(7, "list", str), Kind(7, "list", policies)
-CODECS = text_of("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
-GZIP_LEVEL, LZ4_LEVEL, ZSTD_LEVEL = Kind(3, "int", level(1, 9, -1)), int_from(1, 17), int_from(-131072, 22)
-TIMESTAMP_TYPES = text_of("CreateTime", "LogAppendTime")
-# The types that rows of `unread_configs` name.
-MIGRATION = text_of("disabled", "downgrade", "upgrade", "bidirectional")
-TYPES = {
-    each.name: each
-    for each in (
-        BOOLEAN,
-        STRING,
-        int_from(-1 << 31),
-        SHORT,
-        ANY_LONG,
-        Kind(6, "double", float),
-        LIST,
-        Kind(8, "class", str),
-        Kind(9, "password", str),
-    )
-}
 
 
 class Config(NamedTuple):
@@ -226,6 +156,14 @@ FALLBACKS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "log.roll.ms": (("log.roll.hours", HOUR_MS),),
 }
 
+# Configs that may be given for one listener alone (`listener.name.NAME.` before them) and have an effect so.
+JAAS = "sasl.jaas.config"
+OF_LISTENERS = re.compile(r"ssl\.(keystore|truststore)\..*|ssl\.key\.password|ssl\.client\.auth")
+OF_LOGINS = re.compile(
+    rf"{re.escape(JAAS)}|sasl\.enabled\.mechanisms|sasl\.oauthbearer\..*|connections\.max\.reauth\.ms"
+)
+LISTENER_NAME = re.compile(r"listener\.name\.([^.]+)\.(.+)")
+
 BROKER: Mapping[str, Config] = table(
     *unread_rows(UNREAD),
     fixed("allow.everyone.if.no.acl.found", "false", BOOLEAN),
@@ -321,6 +259,16 @@ BROKER: Mapping[str, Config] = table(
     fixed("share.coordinator.state.topic.num.partitions", "50", COUNT),
     fixed("socket.request.max.bytes", "104857600", COUNT),
     Config("ssl.client.auth", "none", text_of("required", "requested", "none")),
+    Config("ssl.key.password", None, PASSWORD),
+    Config("ssl.keystore.certificate.chain", None, PASSWORD),
+    Config("ssl.keystore.key", None, PASSWORD),
+    Config("ssl.keystore.location", None, STRING),
+    Config("ssl.keystore.password", None, PASSWORD),
+    Config("ssl.keystore.type", "JKS", STRING),
+    Config("ssl.truststore.certificates", None, PASSWORD),
+    Config("ssl.truststore.location", None, STRING),
+    Config("ssl.truststore.password", None, PASSWORD),
+    Config("ssl.truststore.type", "JKS", STRING),
     fixed("super.users", "", STRING),
     fixed("transaction.max.timeout.ms", "900000", COUNT),
     fixed("transaction.state.log.num.partitions", "50", COUNT),
@@ -340,6 +288,24 @@ def parse(known: Mapping[str, Config], name: str, text: str) -> object:
         reason = "a number expected" if "could not convert" in str(error) else str(error)
         reason = "a whole number expected" if "invalid literal" in reason else reason
         raise UsageError(f"{name}={text}: {reason}") from None
+
+
+def base_name(name: str) -> str | None:
+    """Return the config that `listener.name.NAME.` or `listener.name.NAME.MECHANISM.` gives for one listener."""
+    found = LISTENER_NAME.fullmatch(name)
+    rests = (found[2], found[2].partition(".")[2]) if found is not None else ()
+    return next((each for each in rests if each in BROKER), None)
+
+
+def broker_config(name: str) -> Config | None:
+    """Return a config of the broker, or of one listener, by its name; None: there is no such one."""
+    if name in BROKER:
+        return BROKER[name]
+    base = base_name(name)
+    if base is None:
+        return None
+    has_effect = OF_LISTENERS.fullmatch(base) or OF_LOGINS.fullmatch(base)
+    return BROKER[base]._replace(name=name, read=has_effect is not None)
 
 
 def unknown(known: Mapping[str, Config], name: str) -> str:
@@ -369,11 +335,11 @@ class Configs:
         self.static = dict(given or {})
         self.dynamic: dict[str, dict[str, str]] = {}
         for name, text in self.static.items():
-            parse(BROKER, name, text)
+            parse({name: found} if (found := broker_config(name)) is not None else BROKER, name, text)
 
     def without_effect(self) -> list[str]:
         """List the configs that were given and change nothing here."""
-        return [name for name in self.static if not BROKER[name].read]
+        return [name for name in self.static if not (config := broker_config(name)) or not config.read]
 
     def values(self, name: str, broker: str | None = None) -> Iterator[Value]:
         """Yield the values of a config, the one that counts first. broker: only what holds for this one."""
@@ -389,6 +355,8 @@ class Configs:
             yield Value(name, config.default, DEFAULT)
         for other, _ in FALLBACKS.get(name, ()):
             yield from self.values(other, broker)
+        if config is None and (base := base_name(name)) is not None:
+            yield from self.values(base, broker)
 
     def described(self, name: str, broker: str | None = None) -> list[Value]:
         """List the values of a config as Kafka describes them: by where they come from, none before one of this name.

@@ -70,9 +70,9 @@ class Node:
 
     async def start(self) -> None:
         """Listen. NetworkError: a port is taken, or the host is not an address of this machine."""
-        gate, security = self.broker.gate, self.broker.security
+        gate, contexts = self.broker.gate, self.broker.security.tls
         for each in self.listeners.values():
-            made, tls = partial(Connection, self, each), security.tls if each.is_encrypted else None
+            made, tls = partial(Connection, self, each), contexts.get(each.name)
             try:
                 opened = Listener(gate, made, self.host or None, each.port, tls=tls, failed=self._no_tls)
             except OSError as error:

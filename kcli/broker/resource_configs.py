@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kcli.broker.configs import BOOLEAN, BROKER, INT, LIST, STRING, Config, Configs, Kind, parse, table
+from kcli.broker.config_kinds import BOOLEAN, INT, LIST, STRING, Kind
+from kcli.broker.configs import BROKER, Config, Configs, parse, table
 from kcli.errors import UsageError
 from kcli.records.acceptance import RefusedError
 

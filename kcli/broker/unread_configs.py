@@ -243,22 +243,12 @@ ssl.cipher.suites list+ =
 ssl.enabled.protocols list+ = TLSv1.2,TLSv1.3
 ssl.endpoint.identification.algorithm string+ = https
 ssl.engine.factory.class class+
-ssl.key.password password+
 ssl.keymanager.algorithm string+ = SunX509
-ssl.keystore.certificate.chain password+
-ssl.keystore.key password+
-ssl.keystore.location string+
-ssl.keystore.password password+
-ssl.keystore.type string+ = JKS
 ssl.principal.mapping.rules string = DEFAULT
 ssl.protocol string+ = TLSv1.3
 ssl.provider string+
 ssl.secure.random.implementation string+
 ssl.trustmanager.algorithm string+ = PKIX
-ssl.truststore.certificates password+
-ssl.truststore.location string+
-ssl.truststore.password password+
-ssl.truststore.type string+ = JKS
 telemetry.max.bytes int = 1048576
 transaction.abort.timed.out.transaction.cleanup.interval.ms int = 10000
 transaction.partition.verification.enable boolean+ = true

@@ -12,7 +12,7 @@ from typing import Any
 
 from kcli.broker.apis.describe_configs import check_permission
 from kcli.broker.codes import error_code
-from kcli.broker.configs import BROKER, MIN_IN_SYNC, parse
+from kcli.broker.configs import MIN_IN_SYNC, broker_config, parse
 from kcli.broker.metadata.features import ELR
 from kcli.broker.metadata.new_topics import check_topic_configs
 from kcli.broker.request import Request
@@ -103,14 +103,14 @@ def alter_broker(request: Request, name: str, wanted: Mapping[str, Any], change:
     changes = change(request.configs.dynamic.get(name, {}), wanted)
     for key, value in changes.items():
         check_min_in_sync(request, name, key, value)
-        config = BROKER.get(key)
+        config = broker_config(key)
         if config is None:
             continue  # It may be a plugin's, as in Kafka.
         if not config.dynamic:
             raise RefusedError("INVALID_REQUEST", f"Cannot update these configs dynamically: [{key}]")
         try:
             if value is not None:
-                parse(BROKER, key, value)
+                parse({key: config}, key, value)
         except UsageError as error:
             raise RefusedError("INVALID_REQUEST", str(error)) from None
     if not request.body["validateOnly"]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kcli.broker.codes import error_code
+from kcli.broker.config_kinds import Kind
 from kcli.broker.configs import (
     ALL_BROKERS,
     BROKER,
@@ -19,9 +20,9 @@ from kcli.broker.configs import (
     STATIC,
     TOPIC,
     Config,
-    Kind,
     TopicConfigs,
     Value,
+    broker_config,
 )
 from kcli.broker.net.protocols import PROTOCOLS, protocol_map
 from kcli.broker.request import Request
@@ -118,12 +119,12 @@ def topic_values(request: Request, topic: TopicConfigs, config: Config) -> list[
 def broker_configs(request: Request, name: str) -> Iterator[dict[str, Any]]:
     if not name:
         for key, text in sorted(request.configs.dynamic.get("", {}).items()):
-            yield row(request, BROKER.get(key, unknown(key)), [Value(key, text, ALL_BROKERS)], text)
+            yield row(request, broker_config(key) or unknown(key), [Value(key, text, ALL_BROKERS)], text)
         return
     check_broker(request, name)
     own, listening = request.configs.dynamic.get(name, {}), listeners(request)
-    for key in sorted({*BROKER, *own}):
-        config = BROKER.get(key, unknown(key))
+    for key in sorted({*BROKER, *own, *request.configs.static}):
+        config = broker_config(key) or unknown(key)
         values = request.configs.described(key, name)
         if key in NAMES:
             values = [Value(key, name, values[0].source if values else DEFAULT)]

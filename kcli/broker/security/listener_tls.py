@@ -28,20 +28,25 @@ class Authority(NamedTuple):
     pair: str
 
 
-def server_context(pair: str, name: str, client_ca: str | None = None) -> ssl.SSLContext:
-    """Make a context of TLS 1.2 and 1.3 with a key and certificates in PEM. name: where they are from. client_ca: a
-    file of authorities, of which clients need a certificate. Raises InputError if they don't fit.
+def server_context(pair: str, name: str, client_ca: str | None = None, password: str | None = None) -> ssl.SSLContext:
+    """Make a context of TLS 1.2 and 1.3 with a key and certificates in PEM. name: where they are from; password: of
+    the key. client_ca: a file of authorities, of which clients need a certificate. InputError: they don't fit.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    load_pair(context, pair, None, name)
+    load_pair(context, pair, password, name)
     if client_ca is not None:
         context.verify_mode = ssl.CERT_REQUIRED
-        try:
-            context.load_verify_locations(cadata=read_pair(client_ca, None))
-        except ssl.SSLError as error:
-            raise InputError(f"no certificates in PEM ({error.reason or error})", file=client_ca) from None
+        trust(context, read_pair(client_ca, None), client_ca)
     return context
+
+
+def trust(context: ssl.SSLContext, certificates: str, name: str) -> None:
+    """Have a context trust certificates in PEM. name: where they are from. InputError: they are none."""
+    try:
+        context.load_verify_locations(cadata=certificates)
+    except ssl.SSLError as error:
+        raise InputError(f"no certificates in PEM ({error.reason or error})", file=name) from None
 
 
 def read_pair(certificate: str, key: str | None) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from kcli.broker.clock import Clock
 from kcli.broker.codes import error_code
-from kcli.broker.configs import Configs
+from kcli.broker.security.listener_configs import ListenerConfigs
 from kcli.broker.security.outcome import OTHER_NAME, LoginError
 from kcli.broker.security.scram import NAMES, Credential, ScramServer
 from kcli.errors import UsageError
@@ -22,6 +22,7 @@ from kcli.schemas.apikeys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 PLAIN, OAUTH = "PLAIN", "OAUTHBEARER"
 MECHANISMS = (PLAIN, *NAMES.values(), OAUTH)
 DEFAULT = (PLAIN, *NAMES.values())
+PLAIN_MODULE, USER = "org.apache.kafka.common.security.plain.PlainLoginModule", "user_"
 NEEDED_TO_LOG_IN = frozenset([API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE])
 EXPIRING_SINCE = 1
 # Who logs in again sooner than that is refused.
@@ -64,19 +65,24 @@ class PlainServer:
 
 
 class Logins:
-    """The shared state of a broker's logins. users: passwords by name; scram: credentials by user and mechanism."""
+    """The logins of a listener. users: passwords by name; scram: credentials by user and mechanism."""
 
     def __init__(
-        self, configs: Configs, users: Mapping[str, str], scram: Mapping[tuple[str, int], Credential], clock: Clock
+        self,
+        configs: ListenerConfigs,
+        users: Mapping[str, str],
+        scram: Mapping[tuple[str, int], Credential],
+        clock: Clock,
     ) -> None:
-        self.configs, self.users, self.scram, self.clock = configs, users, scram, clock
+        self.configs, self.scram, self.clock = configs, scram, clock
         self.names = mechanisms_of(configs, users)
+        self.users = plain_users(configs) or users
         if OAUTH in self.names:
             if importlib.util.find_spec("jwt") is None:
                 raise UsageError("OAUTHBEARER needs pyjwt (pip install 'kcli-kafka[broker]')")
             from kcli.broker.security.oauth import OAuthServer, TokenRules
 
-            rules = TokenRules(configs)
+            rules = TokenRules(configs.of_mechanism(OAUTH), configs.jaas(OAUTH))
             self._oauth: Callable[[], Exchange] = lambda: OAuthServer(rules, clock.now() / 1000)
 
     def exchange(self, name: str) -> Exchange:
@@ -89,12 +95,22 @@ class Logins:
         return ScramServer(number, lambda user: self.scram.get((user, number)))
 
 
-def mechanisms_of(configs: Configs, users: Mapping[str, str]) -> tuple[str, ...]:
+def plain_users(configs: ListenerConfigs) -> dict[str, str]:
+    """Return the users of PLAIN that the listener's sasl.jaas.config has (`user_NAME="PASSWORD"`). UsageError."""
+    module = configs.jaas(PLAIN)
+    if module is None:
+        return {}
+    if module.name != PLAIN_MODULE:
+        raise UsageError(f"{configs.prefix}plain.sasl.jaas.config: {PLAIN_MODULE} expected")
+    return {name.removeprefix(USER): text for name, text in module.options.items() if name.startswith(USER)}
+
+
+def mechanisms_of(configs: ListenerConfigs, users: Mapping[str, str]) -> tuple[str, ...]:
     """List the mechanisms that are on: those of the configs, or where there are users those with passwords.
 
     UsageError: this broker lacks one.
     """
-    given = configs.static.get("sasl.enabled.mechanisms")
+    given = configs.given("sasl.enabled.mechanisms")
     if given is None:
         return DEFAULT if users else ()
     names = tuple(dict.fromkeys(each.strip() for each in given.split(",") if each.strip()))
@@ -172,7 +188,8 @@ class Login:
 
     def _logged_in(self, exchange: Exchange, answer: bytes, version: int) -> Step:
         self.user, self._exchange, self.raw = exchange.user, None, False
-        clock, most = self.logins.clock, self.logins.configs.int("connections.max.reauth.ms")
+        clock = self.logins.clock
+        most = self.logins.configs.of_mechanism(self.mechanism).int("connections.max.reauth.ms")
         if most <= 0 or version < EXPIRING_SINCE:
             return Step(answer=answer)
         left = most if exchange.expires is None else max(0, min(most, round(exchange.expires * 1000) - clock.now()))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from kcli.broker.configs import Configs
 from kcli.broker.security.outcome import LoginError
+from kcli.client.jaas import LoginModule
 from kcli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -24,17 +24,36 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 REFUSED = b'{"status":"invalid_token"}'
 
 
+class Readable(Protocol):
+    """Configs, as their values are read here."""
+
+    def text(self, name: str) -> str:
+        """Return a value as text, "" for null."""
+        ...
+
+    def int(self, name: str) -> int:
+        """Return a value that is a number."""
+        ...
+
+
 class TokenRules:
     """The tokens that a broker takes, by its configs. UsageError, InputError: no such keys, or no library for them."""
 
-    def __init__(self, configs: Configs) -> None:
+    def __init__(self, configs: Readable, module: LoginModule | None = None) -> None:
+        """Take the configs of a listener, and of its sasl.jaas.config what counts for unsigned tokens."""
         self.subject = configs.text("sasl.oauthbearer.sub.claim.name")
         self.audience = [each.strip() for each in configs.text("sasl.oauthbearer.expected.audience").split(",")]
         self.audience = [each for each in self.audience if each]
         self.issuer = configs.text("sasl.oauthbearer.expected.issuer")
-        self.leeway = configs.int("sasl.oauthbearer.clock.skew.seconds")
+        self.leeway: float = configs.int("sasl.oauthbearer.clock.skew.seconds")
         url = configs.text(KEYS)
         self.keys = read_keys(url) if url else None
+        options = module.options if module is not None and self.keys is None else {}
+        self.subject = options.get("unsecuredValidatorPrincipalClaimName", self.subject)
+        if (skew := options.get("unsecuredValidatorAllowableClockSkewMs")) is not None:
+            if not skew.isdecimal():
+                raise UsageError(f"sasl.jaas.config: unsecuredValidatorAllowableClockSkewMs={skew}: a number expected")
+            self.leeway = int(skew) / 1000
 
     def check(self, token: str, now: float) -> tuple[str, float]:
         """Return who a token is of, and until when (seconds since 1970). LoginError: it is not valid."""

@@ -9,6 +9,7 @@ import pytest
 from kcli.broker import Broker
 from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
+from kcli.broker.security.listener_configs import ListenerConfigs
 from kcli.broker.security.login import Login, Logins, mechanisms_of
 from kcli.broker.security.security import Protection
 from kcli.errors import NetworkError, UsageError
@@ -19,6 +20,10 @@ from tests.broker.talk import batch, connected, run
 
 USERS = {"alice": "se,cret=1", "bob": "b"}
 ALICE = b"\0alice\0se,cret=1"
+
+
+def configs_of(given: dict[str, str]) -> ListenerConfigs:
+    return ListenerConfigs(Configs(given), "SASL_PLAINTEXT")
 
 
 def protected(**config: str) -> Broker:
@@ -91,7 +96,7 @@ def test_a_session_that_ends_is_renewed_by_the_same_user() -> None:
 
     async def work() -> None:
         clock = Clock()
-        login = Login(Logins(Configs({"connections.max.reauth.ms": "60000"}), USERS, {}, clock))
+        login = Login(Logins(configs_of({"connections.max.reauth.ms": "60000"}), USERS, {}, clock))
         assert login.refusal(METADATA) and not login.refusal(SASL_HANDSHAKE)
         assert login.handshake("PLAIN", 1) == 0
         assert login.refusal(API_VERSIONS)
@@ -114,7 +119,7 @@ def test_a_session_that_ends_is_renewed_by_the_same_user() -> None:
 def test_odd_messages() -> None:
     async def work() -> None:
         clock = Clock()
-        logins = Logins(Configs({}), USERS, {}, clock)
+        logins = Logins(configs_of({}), USERS, {}, clock)
         for message in (
             b"",
             b"alice",
@@ -138,8 +143,8 @@ def test_odd_messages() -> None:
 
 
 def test_which_mechanisms_are_on() -> None:
-    assert mechanisms_of(Configs({}), {}) == ()
-    assert mechanisms_of(Configs({}), USERS) == ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-    assert mechanisms_of(Configs({"sasl.enabled.mechanisms": "OAUTHBEARER"}), USERS) == ("OAUTHBEARER",)
+    assert mechanisms_of(configs_of({}), {}) == ()
+    assert mechanisms_of(configs_of({}), USERS) == ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+    assert mechanisms_of(configs_of({"sasl.enabled.mechanisms": "OAUTHBEARER"}), USERS) == ("OAUTHBEARER",)
     with pytest.raises(UsageError, match="GSSAPI is not"):
-        mechanisms_of(Configs({"sasl.enabled.mechanisms": "GSSAPI"}), {})
+        mechanisms_of(configs_of({"sasl.enabled.mechanisms": "GSSAPI"}), {})

@@ -1,0 +1,106 @@
+"""The types of Kafka's configs, and how their values are read from text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+FOREVER = (1 << 63) - 1
+
+
+class Kind(NamedTuple):
+    """A type of value: its number in DescribeConfigs, its name, and how text becomes a value (ValueError)."""
+
+    number: int
+    name: str
+    parse: Callable[[str], object]
+
+
+def boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError("true or false expected")
+    return text.lower() == "true"
+
+
+def whole(lo: int, hi: int) -> Callable[[str], int]:
+    def parse_whole(text: str) -> int:
+        value = int(text)
+        if not lo <= value <= hi:
+            raise ValueError(f"{lo} to {hi} expected")
+        return value
+
+    return parse_whole
+
+
+def ratio(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise ValueError("0 to 1 expected")
+    return value
+
+
+def level(lo: int, hi: int, default: int) -> Callable[[str], int]:
+    def parse_level(text: str) -> int:
+        return default if text == str(default) else whole(lo, hi)(text)
+
+    return parse_level
+
+
+def one_of(*names: str) -> Callable[[str], str]:
+    def parse_name(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"{', '.join(names)} expected")
+        return text
+
+    return parse_name
+
+
+def policies(text: str) -> str:
+    """Parse the policies of a topic other than the metadata log, whose policy is `snapshot` (KIP-630)."""
+    for each in filter(None, (one.strip() for one in text.split(","))):
+        one_of("delete", "compact")(each)
+    return text
+
+
+def throttled(text: str) -> str:
+    if text and text != "*" and not all(re.fullmatch(r"\d+:\d+", each.strip()) for each in text.split(",")):
+        raise ValueError("* or PARTITION:BROKER,... expected")
+    return text
+
+
+def int_from(lo: int, hi: int = (1 << 31) - 1) -> Kind:
+    return Kind(3, "int", whole(lo, hi))
+
+
+def long_from(lo: int) -> Kind:
+    return Kind(5, "long", whole(lo, FOREVER))
+
+
+def text_of(*names: str) -> Kind:
+    return Kind(2, "string", one_of(*names))
+
+
+BOOLEAN, STRING, PASSWORD = Kind(1, "boolean", boolean), Kind(2, "string", str), Kind(9, "password", str)
+INT, COUNT, SHORT = int_from(0), int_from(1), Kind(4, "short", whole(-(1 << 15), (1 << 15) - 1))
+LONG, LIMIT, ANY_LONG = long_from(0), long_from(-2), long_from(-1 << 63)
+RATIO, LIST, POLICIES = Kind(6, "double", ratio), Kind(7, "list", str), Kind(7, "list", policies)
+CODECS = text_of("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
+GZIP_LEVEL, LZ4_LEVEL, ZSTD_LEVEL = Kind(3, "int", level(1, 9, -1)), int_from(1, 17), int_from(-131072, 22)
+TIMESTAMP_TYPES = text_of("CreateTime", "LogAppendTime")
+# The types that rows of `unread_configs` name.
+MIGRATION = text_of("disabled", "downgrade", "upgrade", "bidirectional")
+TYPES = {
+    each.name: each
+    for each in (
+        BOOLEAN,
+        STRING,
+        int_from(-1 << 31),
+        SHORT,
+        ANY_LONG,
+        Kind(6, "double", float),
+        LIST,
+        Kind(8, "class", str),
+        PASSWORD,
+    )
+}

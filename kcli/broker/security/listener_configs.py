@@ -1,0 +1,54 @@
+"""Configs of one listener: `listener.name.NAME.` stands before those that count for it alone.
+
+Those of a SASL mechanism there have its name before them, too (`listener.name.inside.plain.sasl.jaas.config`). Names
+of listeners and mechanisms are in lower case.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from kcli.broker.configs import BROKER, DEFAULT, JAAS, Configs
+from kcli.client.jaas import LoginModule, parse_jaas
+
+
+class ListenerConfigs:
+    """The configs of a broker as a listener has them. mechanism: whose own ones count first, "" for none."""
+
+    def __init__(self, configs: Configs, listener: str, mechanism: str = "") -> None:
+        self._configs, self._listener = configs, listener
+        self.prefix = f"listener.name.{listener.lower()}."
+        self._places: tuple[str, ...] = (self.prefix, "")
+        if mechanism:
+            self._places = (f"{self.prefix}{mechanism.lower()}.", *self._places)
+
+    def of_mechanism(self, name: str) -> Self:
+        """Return the configs as one of its SASL mechanisms has them."""
+        return type(self)(self._configs, self._listener, name)
+
+    def own(self, name: str) -> str | None:
+        """Return the value that was given for this listener alone."""
+        return next((found for place in self._places[:-1] if (found := self._given(place + name)) is not None), None)
+
+    def given(self, name: str) -> str | None:
+        """Return the value that was given, for the listener or for all; None: only the default is there."""
+        found = self.own(name)
+        return self._given(name) if found is None else found
+
+    def text(self, name: str) -> str:
+        """Return the value of a config as text, "" for null."""
+        found = self.given(name)
+        return BROKER[name].default or "" if found is None else found
+
+    def jaas(self, mechanism: str) -> LoginModule | None:
+        """Return the login module of a SASL mechanism there, None where none is given. UsageError: it is none."""
+        text = self._given(f"{self.prefix}{mechanism.lower()}.{JAAS}")
+        return None if text is None else parse_jaas(text)
+
+    def int(self, name: str) -> int:
+        """Return the value of a config that is a number."""
+        return int(self.text(name))
+
+    def _given(self, name: str) -> str | None:
+        values = self._configs.values(name)
+        return next((each.text for each in values if each.name == name and each.source != DEFAULT), None)

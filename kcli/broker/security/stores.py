@@ -1,0 +1,104 @@
+"""The certificates of a listener by Kafka's configs: `ssl.keystore.*` and `ssl.truststore.*`, in files or inline.
+
+Types are PEM (KIP-651), and JKS and PKCS12, either of which may stand in the other's place, as in Java. What excludes
+each other is refused as DefaultSslEngineFactory does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kcli.broker.security.java_stores import Store, read_store
+from kcli.broker.security.listener_configs import ListenerConfigs
+from kcli.client.tls import pem_lines
+from kcli.errors import InputError, UsageError
+
+PEM = "PEM"
+TYPES = (PEM, "JKS", "PKCS12")
+
+
+class Pair(NamedTuple):
+    """A key with its certificate and chain, in PEM. password: of the key; name: where it is from."""
+
+    text: str
+    password: str | None
+    name: str
+
+
+def key_pair(configs: ListenerConfigs) -> Pair | None:
+    """Return the key and certificate of a listener, None where no config names one. UsageError, InputError."""
+    store = given(configs, "ssl.keystore", "type", "location", "password", "key", "certificate.chain")
+    key, chain = store["key"], store["certificate.chain"]
+    location, password = store["location"], configs.given("ssl.key.password")
+    if key is not None or chain is not None:
+        if store["type"] != PEM or key is None or chain is None or location is not None or store["password"]:
+            raise UsageError(
+                "ssl.keystore.key and ssl.keystore.certificate.chain: both, with ssl.keystore.type=PEM, and neither"
+                " ssl.keystore.location nor ssl.keystore.password"
+            )
+        return Pair(f"{pem_lines(key)}\n{pem_lines(chain)}", password, "ssl.keystore.key")
+    if location is None:
+        if store["password"] is not None:
+            raise UsageError("ssl.keystore.password: ssl.keystore.location is missing")
+        return None
+    if store["type"] == PEM:
+        if store["password"] is not None:
+            raise UsageError("ssl.keystore.password: a key in PEM has ssl.key.password")
+        return Pair(pem_file(location), password, location)
+    if store["password"] is None:
+        raise UsageError("ssl.keystore.location: ssl.keystore.password is missing")
+    keys = java_store(location, store["password"], store["password"] if password is None else password).keys
+    if not keys:
+        raise InputError("a store without a private key", file=location)
+    return Pair(keys[0], None, location)
+
+
+def trusted(configs: ListenerConfigs) -> tuple[str, str] | None:
+    """Return the certificates that clients' are signed by, in PEM, and where they are from; None: no config names any.
+
+    UsageError, InputError.
+    """
+    store = given(configs, "ssl.truststore", "type", "location", "password", "certificates")
+    location, inline = store["location"], store["certificates"]
+    if inline is not None:
+        if store["type"] != PEM or location is not None or store["password"]:
+            raise UsageError(
+                "ssl.truststore.certificates: with ssl.truststore.type=PEM, and neither ssl.truststore.location nor"
+                " ssl.truststore.password"
+            )
+        return pem_lines(inline), "ssl.truststore.certificates"
+    if location is None:
+        if store["password"] is not None:
+            raise UsageError("ssl.truststore.password: ssl.truststore.location is missing")
+        return None
+    if store["type"] == PEM:
+        if store["password"] is not None:
+            raise UsageError("ssl.truststore.password: certificates in PEM have none")
+        return pem_file(location), location
+    found = java_store(location, store["password"] or "").certificates
+    if not found:
+        raise InputError("a store without certificates to trust", file=location)
+    return "".join(found), location
+
+
+def given(configs: ListenerConfigs, prefix: str, *names: str) -> Mapping[str, str | None]:
+    """Return the configs of a store by the ends of their names; its type is JKS where none is given. UsageError."""
+    found = {name: configs.given(f"{prefix}.{name}") for name in names}
+    found["type"] = (found["type"] or "JKS").upper()
+    if found["type"] not in TYPES:
+        raise UsageError(f"{prefix}.type={found['type']}: {', '.join(TYPES)} are there")
+    return found
+
+
+def java_store(location: str, password: str, key_password: str | None = None) -> Store:
+    return read_store(Path(location).read_bytes(), location, password, key_password)
+
+
+def pem_file(location: str) -> str:
+    """Read a file in PEM. InputError: it is none."""
+    data = Path(location).read_bytes()
+    if b"-----BEGIN " not in data:
+        raise InputError("no PEM text (its type is PEM by the configs)", file=location)
+    return data.decode("utf-8", "replace")
