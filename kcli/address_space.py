@@ -18,8 +18,8 @@ from kcli.errors import InputError
 
 # MiB of address space that a library takes for itself and for a small input.
 ROOM = {"deltalake": 320, "duckdb": 320, "numpy": 128, "pandas": 256, "pyarrow": 256}
+POOL = "ARROW_DEFAULT_MEMORY_POOL"  # its own takes memory ahead, zeroed: half a second for 400 MB of capture
 SETTINGS = {
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
     "ARROW_IO_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",  # of child processes; this one has begun
     "OMP_NUM_THREADS": "1",  # Arrow's threads, too
@@ -43,7 +43,10 @@ def left() -> int | None:
 
 
 def save() -> None:
-    """Take little address space from now on where it is bounded, and refuse to load what needs more than is left."""
+    """Take memory as it is needed. Take little address space from now on where it is bounded, and refuse to load what
+    needs more than is left.
+    """
+    os.environ.setdefault(POOL, "system")
     if left() is None:
         return
     for name, value in SETTINGS.items():

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
-from kcli.rules.tables import READ, RuleTables
+from kcli.rules.tables import READ, RuleTables, kind_of
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import DUCKDB_TYPES, schema_of
 
@@ -119,7 +119,7 @@ class FactStore(RuleTables):
             if table in READ:
                 self.connection.unregister(table)
             else:
-                self.execute(f"DROP TABLE {table}")
+                self.execute(f"DROP {kind_of(table)} {table}")
         self.made.clear()
 
     def empty(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from kcli.extras import require
-from kcli.rules.prepared import PREPARED, query_of
+from kcli.rules.prepared import PREPARED, VIEWS, query_of
 from kcli.tables.duckdb_engine import execute, open_duckdb
 from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
@@ -51,7 +51,7 @@ class RuleTables:
         if table in PREPARED:
             sql = query_of(table, nameless=self.may_be_nameless())
             self.provide(sql)
-            self.execute(f"CREATE TABLE {table} AS {sql}")
+            self.execute(f"CREATE {kind_of(table)} {table} AS {sql}")
         else:
             self.load(table)
 
@@ -78,3 +78,8 @@ class RuleTables:
     def execute(self, sql: str) -> Any:
         """Run a statement. KeyboardInterrupt: Ctrl-C while DuckDB was busy."""
         return execute(self.connection, sql)
+
+
+def kind_of(table: str) -> str:
+    """Return the kind of a prepared table, as DuckDB creates it."""
+    return "VIEW" if table in VIEWS else "TABLE"

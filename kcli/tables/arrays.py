@@ -6,6 +6,7 @@ so do `take` and `cast` with pyarrow.compute.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -28,9 +29,21 @@ def texts(values: Iterable[str | bytes | None]) -> Any:
     import numpy
 
     given = list(values)
+    with contextlib.suppress(TypeError):  # the usual case: all are texts of ASCII
+        together = "".join(given)  # type: ignore[arg-type]
+        if together.isascii():
+            lengths = numpy.fromiter(map(len, given), numpy.int32, len(given))  # type: ignore[arg-type]
+            return strings((ends_of(lengths), together.encode()))
     data = [b"" if value is None else value.encode() if isinstance(value, str) else value for value in given]
-    ends = numpy.cumsum([0, *map(len, data)], dtype=numpy.int32).tobytes()
-    return strings((ends, b"".join(data)), is_none(given))
+    missing = is_none(given) if None in given else None
+    return strings((ends_of(numpy.array([*map(len, data)], numpy.int32)), b"".join(data)), missing)
+
+
+def ends_of(lengths: Any) -> bytes:
+    """Return where texts of these lengths end, behind a 0."""
+    import numpy
+
+    return numpy.concatenate([[0], numpy.cumsum(lengths)]).astype(numpy.int32).tobytes()
 
 
 def column_of(values: Sequence[Any], kind: Any) -> Any:
@@ -44,9 +57,11 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
     if pyarrow.types.is_binary(kind):
         return texts(values).view(kind)
     if pyarrow.types.is_dictionary(kind):
-        places: dict[str, int] = {}  # a dictionary has each once
-        given = [0 if value is None else places.setdefault(value, len(places)) for value in values]
-        return Among(texts(places), numpy.array(given), missing).array(kind)
+        different = dict.fromkeys(values)  # a dictionary has each once
+        different.pop(None, None)
+        places = {None: 0} | dict(zip(different, range(len(different)), strict=True))
+        given = numpy.fromiter(map(places.__getitem__, values), numpy.int32, len(values))
+        return Among(texts(different), given, missing).array(kind)
     if pyarrow.types.is_list(kind):
         ends = numpy.cumsum([0, *(len(value or ()) for value in values)], dtype=numpy.int32)
         below = texts(text for value in values for text in value or ())

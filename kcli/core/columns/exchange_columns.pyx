@@ -28,6 +28,7 @@ include "message_columns.pxi"
 include "field_columns.pxi"
 include "uses.pxi"
 include "voices.pxi"
+include "sayings.pxi"
 
 cdef enum:
     FETCH = 1
@@ -101,12 +102,14 @@ cdef class ExchangeRows(Sink):
     - `voice(link)`, the number of what its client and broker have said of themselves, and `heard(link, voice, *exchange)`,
       that number after an ApiVersions;
     - `learn` and `more`, each (link, *exchange): take those that taught a topic's name, and those of an API in `forwarded`;
+    - `put_link(number, link)`: see `sayings`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
     forwarded: API keys. parted: whether rows of partitions and batches are made, too, and it counts who says what. framed: API keys
     whose frames are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text. texts: API keys whose
     bodies are kept as text; None: all. bodies: whether they are read at all: else neither texts nor errors nor names come of
     them, and nobody looks whether they can be read. fields: how many columns of
     messages' fields there are; the owner's `fields(key, version)` says which a version has, see Fields.
+    sayings: numbers what exchanges say, of which `more` gets what is new; None: it gets all.
     since, until: ns; requests before and after them have no rows, but their names and voices count.
     An exchange: (key, version, ts, request, answered, response).
     """
@@ -120,6 +123,7 @@ cdef class ExchangeRows(Sink):
     cdef Uses uses
     cdef Voices voices
     cdef Connections connections
+    cdef SayingNumbers sayings             # None: none are wanted
     cdef Out numbers, nameless
     cdef Texts clients
     cdef DictionaryBuilder used_clients
@@ -135,7 +139,7 @@ cdef class ExchangeRows(Sink):
     cdef uint64_t came                     # when the exchange in hand came out, where it is a value
 
     def __init__(self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
-                 texts=None, int fields=0, bint bodies=True, since=None, until=None):
+                 texts=None, int fields=0, bint bodies=True, SayingNumbers sayings=None, since=None, until=None):
         self.owner, self.parted, self.layouts = owner, parted, Layouts(owner.layout)
         self.lines = ExchangeWriter(owner.bodies)
         self.messages = MessageColumns(self.lines, headed, bodies)
@@ -145,6 +149,7 @@ cdef class ExchangeRows(Sink):
         self.uses, self.voices = Uses(), Voices(owner)
         self.frames = FrameColumns()
         self.connections = Connections()
+        self.sayings = sayings
         self.partitions.names = &self.lines.names.table
         for key in forwarded:
             self.forwarded[key] = True
@@ -201,7 +206,7 @@ cdef class ExchangeRows(Sink):
         if self.lines.names.table.missed != missed or names_topic_id(request) or names_topic_id(response):
             self.note_nameless()
         if is_known and self.forwarded[e.key]:
-            self.owner.more(link_of(&e), *values_of(&e))
+            self.forward(&e)
         if self.is_full():
             self.owner.flush()
 
@@ -238,12 +243,21 @@ cdef class ExchangeRows(Sink):
         if self.lines.names.table.missed != missed:
             self.note_nameless()
         if self.forwarded[e.key]:
-            self.owner.more(link_of(e), *values_of(e))
+            self.forward(e)
         if self.lines.names.table.used != names:
             self.owner.learn(link_of(e), *values_of(e))
         if self.is_full():
             self.owner.flush()
         return True
+
+    cdef int forward(self, Exchange* e) except -1:
+        """Forward an exchange to the owner, but not what was said before."""
+        cdef bint fresh = True
+        if self.sayings is not None and self.sayings.said[e.key]:
+            fresh = self.sayings.note(e, self.owner)
+        if fresh:
+            self.owner.more(link_of(e), *values_of(e))
+        return 0
 
     cdef bint overlook(self, Exchange* e, bint taught) except -1:
         """Take what an exchange without a row says of its client, and of topic names. Always True."""

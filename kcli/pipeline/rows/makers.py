@@ -18,7 +18,6 @@ OF_TRANSACTIONS = (
     apikeys.TXN_OFFSET_COMMIT,
 )  # fmt: skip
 SAID = "called"  # the table of exchanges that say something
-UNSAID = (apikeys.FETCH_SNAPSHOT,)  # whose rows are no sayings
 
 
 def makers_for(wanted: Container[str]) -> dict[int, Maker]:

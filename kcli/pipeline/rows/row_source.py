@@ -23,7 +23,7 @@ from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.rows.exchange_facts import FIELDS, TEXTS, fact_batch
 from kcli.pipeline.rows.fact_columns import FactColumns
 from kcli.pipeline.rows.fetch_frames import FRAMED, frame_batch
-from kcli.pipeline.rows.makers import SAID, UNSAID, makers_for
+from kcli.pipeline.rows.makers import SAID, makers_for
 from kcli.pipeline.rows.noted_exchanges import noted_batch
 from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.partition_columns import PartitionColumns
@@ -125,6 +125,7 @@ class RowSource(Sink):
             headed=whole,
             texts=None if whole else TEXTS,
             fields=len(self.field_names),
+            sayings=self.rows.sayings.numbers if self.says else None,
             since=chosen.since,
             until=chosen.until,
         )
@@ -165,8 +166,8 @@ class RowSource(Sink):
         return loaded(self.capture.handover.exchange_of(link, *exchange))
 
     def more(self, link: bytes, *exchange: Any) -> None:
-        """Put the rows of an exchange that are no columns; of what was said before, that it was said again."""
-        key, _version, ns, request, answered, response, *_ = exchange
+        """Put the rows of an exchange that are no columns."""
+        key, _version, _ns, request, _answered, response, *_ = exchange
         if self.records is not None and key in WITH_RECORDS:
             if holds_records(request if key == PRODUCE else response):
                 item = self.capture.handover.exchange_of(link, *exchange)
@@ -174,11 +175,12 @@ class RowSource(Sink):
                 if self.records.size >= CHUNK:
                     self.put_records()
             return
-        says = self.says and key not in UNSAID
-        if not says or self.rows.sayings.is_new(key, link, request, response):
-            self.rows.more(self.capture.handover.exchange_of(link, *exchange))
-        if says:
-            self.rows.note(link, request, ns, answered)
+        self.rows.more(self.capture.handover.exchange_of(link, *exchange))
+
+    def put_link(self, number: int, link: bytes) -> None:
+        """Put a connection of exchanges that say something."""
+        connection = link.decode()
+        self.rows.put("called_links", (number, connection, *connection.split("-", 1)))
 
     def put_records(self) -> None:
         """Put the records that were gathered."""

@@ -14,6 +14,7 @@ from kcli.pipeline.rows.logins import login_step
 from kcli.pipeline.rows.sayings import Sayings
 from kcli.schemas.apikeys import FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
+UNSAID = {FETCH_SNAPSHOT}  # whose rows are no sayings
 NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 DATA_BYTES = 1 << 20  # of what could not be decoded, kept in its row
 
@@ -33,7 +34,7 @@ class Rows:
         self.makers = MAKERS if makers is None else makers
         self.wanted = wanted
         self.uses = ClientUses()
-        self.sayings = Sayings()
+        self.sayings = Sayings(self.makers.keys() - UNSAID)
         self.known = 0
         self.exchanges = self.events = 0
 
@@ -44,12 +45,6 @@ class Rows:
     def say(self, table: str, row: tuple[Any, ...]) -> None:
         """Put a row of a table of exchanges that say the same again and again (`kcli.tables.rule_facts.CALLS`)."""
         self.put(*self.sayings.said(table, row))
-
-    def note(self, link: bytes, request: bytes, ns: int, answered: int | None) -> None:
-        """Put an exchange that said what was said last."""
-        found = self.sayings.note(link, request, ns, answered)
-        if found is not None:
-            self.put("called_links", found)
 
     def more(self, item: Exchange) -> None:
         """Put the rows of what this API is about, beside those that are columns; none where a body can't be decoded."""

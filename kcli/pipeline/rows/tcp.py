@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.core.capture.tcp_facts import SENDER, TALK
 from kcli.pipeline.writing import stored_schema
-from kcli.tables.arrays import column_of, integers
+from kcli.tables.arrays import Among, column_of, integers, texts
 
 MS = 1_000_000
 UNKNOWN = -1
@@ -31,7 +31,9 @@ def tcp_batch(
         ends, rows = [each for each, keep in zip(ends, kept, strict=True) if keep], rows[numpy.array(kept, bool)]
     talk = dict(zip(TALK, rows.T[: len(TALK)], strict=True))
     both = [dict(zip(SENDER, part, strict=True)) for part in numpy.split(rows.T[len(TALK) :], 2)]
-    client = numpy.where(talk["client"] == UNKNOWN, guessed_client(ends, servers), talk["client"])
+    client = talk["client"].copy()
+    for row in numpy.flatnonzero(client == UNKNOWN).tolist():
+        client[row] = guessed_client(*ends[row][:2], servers)
     of_client, of_server = (
         {name: numpy.where(client == end, both[0][name], both[1][name]) for name in SENDER} for end in (0, 1)
     )
@@ -62,16 +64,15 @@ def port_of(end: str) -> int:
     return int(end.rpartition(":")[2])
 
 
-def guessed_client(ends: Sequence[tuple[str, str, str]], servers: Container[str]) -> Any:
+def guessed_client(first: str, second: str, servers: Container[str]) -> int:
     """Return the end that connected, where that was not captured: it is no server, or has the higher port, as ephemeral
     ones are.
     """
-    import numpy
 
     def rank(end: str) -> tuple[bool, int]:
         return end not in servers, port_of(end)
 
-    return numpy.array([rank(second) > rank(first) for first, second, _ in ends], numpy.int64)
+    return int(rank(second) > rank(first))
 
 
 def columns_of(by: dict[str, Any], schema: Any) -> Iterator[Any]:
@@ -88,9 +89,7 @@ def columns_of(by: dict[str, Any], schema: Any) -> Iterator[Any]:
     yield integers(by["unacked_resent"], "int64")
     yield integers(by["alert"] & 255, "int32", by["alert"] < 0)
     yield integers(by["alert_ns"], "int64", by["alert"] < 0)
-    yield column_of(
-        [f"{each & (1 << 64) - 1:016x}" for each in by["first_bytes"].tolist()], schema.field("c_first_bytes").type
-    )
+    yield hexadecimal(by["first_bytes"]).array(schema.field("c_first_bytes").type)
     yield integers(by["first_size"], "int64")
     yield integers(by["first_ns"], "int64", by["first_ns"] == 0)
     yield integers(by["last_ns"], "int64", by["last_ns"] == 0)
@@ -99,6 +98,14 @@ def columns_of(by: dict[str, Any], schema: Any) -> Iterator[Any]:
         yield milliseconds(by[name], by[name] < 0)
     yield integers(by["sacks"], "int64")
     yield integers(by["repeats"], "int64")
+
+
+def hexadecimal(numbers: Any) -> Among:
+    """Return 64 bits each as text: few differ."""
+    import numpy
+
+    different, places = numpy.unique(numbers, return_inverse=True)
+    return Among(texts(f"{each & (1 << 64) - 1:016x}" for each in different.tolist()), places)
 
 
 def milliseconds(ns: Any, missing: Any = None) -> Any:

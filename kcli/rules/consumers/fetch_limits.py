@@ -24,7 +24,8 @@ WITH full_answers AS (SELECT f.client_id, f.topic, f.partition, f.ns, f.connecti
                               FROM full_answers GROUP BY client_id, topic),
      pace AS (SELECT client_id, sum(greatest(pause_ms, 0)) / 1e3 AS paused_seconds FROM (
                 SELECT client_id, (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e6 AS pause_ms
-                FROM calls WHERE api = 'FETCH') AS asks GROUP BY client_id)
+                FROM calls WHERE api = 'FETCH' AND client_id IN (SELECT client_id FROM summed WHERE limited >= 20)
+                ) AS asks GROUP BY client_id)
 SELECT s.client_id, s.topic, g.groups, answers, limited, first_behind, last_behind, max_bytes, bytes_per_answer,
        most_behind, usual_behind, seconds, s.first_ns, s.last_ns, limited AS weight,
        CASE WHEN last_behind > first_behind OR most_behind > 2 * first_behind THEN 'warning' ELSE 'info' END AS severity

@@ -2,27 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.events import Link
+from kcli.capture.kafka.exchange import Exchange
+from kcli.core.columns.exchange_columns import ExchangeRows
 from kcli.pipeline.rows.sayings import Sayings
+from tests.capture.messages import metadata, sasl_handshake
+
+METADATA, SASL_HANDSHAKE = 3, 17
 
 
-def test_what_was_said_before_is_read_once() -> None:
-    made = Sayings()
-    said = b"\0\x0c\0\4", b"\0\1ame"  # Heartbeat v4, behind the correlation id
-    asked = [(said[0] + bytes([0, 0, 0, number]) + said[1], bytes(3) + bytes([number, 9])) for number in range(3)]
-    news = [made.is_new(12, b"b:1-c:2", request, response) for request, response in asked]
-    assert news == [True, False, False]
-    assert made.is_new(12, b"b:2-c:2", *asked[0]), "another broker may say otherwise"
-    assert made.is_new(12, b"b:1-c:2", asked[0][0], None), "no answer is another saying"
-    assert [made.is_new(36, b"b:1-c:2", *asked[0]) for _ in "ab"] == [True, True], "a login is of its connection"
-    number, *ends = made.note(b"b:1-c:2", asked[2][0], 5_000, None) or ()
-    assert ends == ["b:1-c:2", "b:1", "c:2"] and made.note(b"b:1-c:2", asked[0][0], 6_000, 7_000) is None
-    batch = made.take()
-    assert batch.column("saying").to_pylist() == [made.number] * 2
-    assert batch.column("link").to_pylist() == [number] * 2
-    assert batch.column("correlation_id").to_pylist() == [2, 0]
-    assert batch.column("completed_ns").to_pylist() == [5_000, 7_000] and made.take() is None
+@pytest.fixture
+def owner() -> Iterator[SimpleNamespace]:
+    """An owner of the rows: `said` has the numbers of what is new, `links` the connections."""
+    made = SimpleNamespace(bodies=Bodies(), said=[], links=[])
+    made.layout = made.fields = lambda key, version: None
+    made.voice = lambda link: 0
+    made.learn = lambda *exchange: None
+    made.sayings = Sayings([METADATA, SASL_HANDSHAKE])
+    made.more = lambda *exchange: made.said.append(made.sayings.numbers.number)
+    made.put_link = lambda number, link: made.links.append((number, link))
+    made.rows = ExchangeRows(made, (METADATA, SASL_HANDSHAKE), parted=False, sayings=made.sayings.numbers)
+    yield made
 
 
-def test_numbers_of_two_processes_are_none_of_each_other() -> None:
-    one, other = Sayings(), Sayings()
-    assert abs(one.last - other.last) >= 1 << 30 and one.last >= 0 and max(one.last, other.last) < (1 << 63) - (1 << 30)
+def say(owner: Any, frames: tuple[bytes, bytes], server: str = "b:1", ns: int = 1, answered: int | None = 2) -> None:
+    asked, answer = frames
+    response = None if answered is None else answer[4:]
+    assert owner.rows.put(Exchange(Link(server, "c:2"), ns, asked[4:], answered, response, owner.bodies), ns)
+
+
+def test_what_was_said_before_is_read_once(owner: Any) -> None:
+    for number in range(3):
+        say(owner, metadata(number), ns=5_000 + number, answered=7_000)
+    first = owner.said[0]
+    assert owner.said == [first]
+    say(owner, metadata(4), server="b:2")
+    assert owner.said == [first, first + 1], "another broker may say otherwise"
+    say(owner, metadata(5), ns=9_000, answered=None)
+    assert owner.said == [first, first + 1, first + 2], "no answer is another saying"
+    for number in range(2):
+        say(owner, sasl_handshake(number, 1))
+    assert owner.said == [*range(first, first + 5)], "a login is of its connection"
+    say(owner, metadata(6))
+    link, other = (number for number, _ in owner.links)
+    assert [name for _, name in owner.links] == [b"b:1-c:2", b"b:2-c:2"]
+    batch = owner.sayings.take()
+    places = [each - first for each in batch.column("saying").to_pylist()]
+    assert places == [0, 0, 0, 1, 2, 3, 4, 0]
+    assert batch.column("link").to_pylist() == [link] * 3 + [other] + [link] * 4
+    assert batch.column("correlation_id").to_pylist() == [0, 1, 2, 4, 5, 0, 1, 6]
+    assert batch.column("completed_ns").to_pylist()[:5] == [7_000, 7_000, 7_000, 2, 9_000]
+    assert owner.sayings.take() is None
+
+
+def test_numbers_of_two_processes_are_none_of_each_other(owner: Any) -> None:
+    say(owner, metadata(0))
+    before = owner.said[0]
+    owner.sayings = Sayings([METADATA])
+    owner.rows = ExchangeRows(owner, (METADATA,), parted=False, sayings=owner.sayings.numbers)
+    say(owner, metadata(0))
+    assert abs(owner.said[1] - before) >= 1 << 30
+    assert all(0 <= each < (1 << 63) - (1 << 30) for each in owner.said)
