@@ -36,10 +36,10 @@ from functools import partial
 from kcli.pipeline.packets.decoding import decode
 from kcli.pipeline.packets.ranges import Range
 from kcli.pipeline.packets.reading import Reading
-from kcli.pipeline.packets.shuffle import shuffle_ranges
+from kcli.pipeline.packets.shuffle import Dealing, shuffle_ranges
 def stages(path, folder, shares=4):
     start = time.process_time()
-    (made,) = shuffle_ranges([Range(path, 0)], 0, shares, folder + "/staging", refer=True)
+    (made,) = shuffle_ranges([Range(path, 0)], 0, Dealing(shares, folder + "/staging", refer=True))
     middle = time.process_time()
     for share in range(shares):
         slices = [each.whole for each in made.staged if each.share == share]

@@ -32,7 +32,16 @@ def lineage_rows(run: int, scattered: Sequence[ShuffledRange], decoded: Sequence
     files: dict[str, list[ShuffledRange]] = {}
     for each in scattered:
         files.setdefault(each.taken.uri, []).append(each)
-    return [file_row(run, uri, parts) for uri, parts in files.items()] + [share_row(run, each) for each in decoded]
+    rows = [file_row(run, uri, parts) for uri, parts in files.items()] + [share_row(run, each) for each in decoded]
+    outside = [each for each in scattered if each.outside]
+    return [*rows, outside_row(run, outside)] if outside else rows
+
+
+def outside_row(run: int, parts: Sequence[ShuffledRange]) -> tuple[Any, ...]:
+    """Return the row of packets that belong to no share, since their connections are outside of the sample."""
+    packets, strays = sum(each.outside for each in parts), sum(each.outside_bytes for each in parts)
+    counts = (packets, packets, 0, 0, 0, 0, strays, 0, 0, 0, strays, 0, 0, 0, 0)
+    return (run, "share", "outside the sample", None, *counts, None, None)
 
 
 def file_row(run: int, uri: str, parts: Sequence[ShuffledRange]) -> tuple[Any, ...]:

@@ -8,7 +8,8 @@ from typing import Any
 from kcli.errors import UsageError
 from kcli.extras import require
 from kcli.pipeline.context import RunContext
-from kcli.pipeline.derived.facts_task import AsRead, facts_tasks, has_older_runs, hours_before
+from kcli.pipeline.derived.facts_task import facts_tasks, has_older_runs, hours_before
+from kcli.pipeline.derived.incremental_tables import AsRead
 from kcli.pipeline.storage import Place
 from kcli.pipeline.writing import Written
 
@@ -35,7 +36,7 @@ class LocalEngine:
         """Make all rows anew, out of the facts of all runs."""
         if has_older_runs(context.files):
             raise UsageError(f"{context.options.output}: holds runs of an older kcli (use --engine spark)")
-        read = AsRead(context.options.dialect, context.options.sample)
+        read = AsRead.of(context.options)
         (task,) = facts_tasks(context.files, context.folder, read, hours=hours_before(context))
         return task.write()
 

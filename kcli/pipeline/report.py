@@ -36,6 +36,12 @@ def opened(output: str) -> Journal:
     return journal
 
 
+def described(output: str) -> str:
+    """Return the folder's name, with the sample of connections that it is of. InputError: it holds no run."""
+    sample = opened(output).entries[-1].sample
+    return output if sample is None else f"{output} (a sample of {sample:g} of the connections)"
+
+
 def stored_bytes(output: str) -> int:
     """Return the bytes of all tables. Raises InputError if there are none."""
     stored = opened(output).runs.stored()

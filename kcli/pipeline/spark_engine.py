@@ -12,13 +12,12 @@ from kcli.pipeline.derived.aggregates import derive
 from kcli.pipeline.derived.facts_task import (
     FEW_ROWS,
     READ,
-    AsRead,
     FactsTask,
     facts_tasks,
     has_older_runs,
     hours_before,
 )
-from kcli.pipeline.derived.incremental_tables import Gathered
+from kcli.pipeline.derived.incremental_tables import AsRead, Gathered
 from kcli.pipeline.rows.naming import TopicNames, texts_of
 from kcli.pipeline.spark import hand_out
 from kcli.pipeline.writing import Written
@@ -53,20 +52,17 @@ class SparkEngine:
     def derive(self, context: RunContext, names: Mapping[str, str]) -> list[Written]:
         """Make the tables: by DuckDB in a few tasks where the facts of all runs fit that, else by Spark's queries."""
         rows = sum(context.rows(table) for table in READ)
+        read = AsRead.of(context.options)
         if rows > self.fitting_rows or has_older_runs(context.files):
-            return self.derive_changed(context, names)
-        read = AsRead(context.options.dialect, context.options.sample)
+            return self.derive_changed(context, names, read)
         count = 1 if rows < FEW_ROWS else self.cores
         tasks = facts_tasks(context.files, context.folder, read, count, hours_before(context))
         return list(chain(*self.hand_out(tasks, FactsTask.write, lambda _done: None)))
 
-    def derive_changed(self, context: RunContext, names: Mapping[str, str]) -> list[Written]:
+    def derive_changed(self, context: RunContext, names: Mapping[str, str], read: AsRead) -> list[Written]:
         """Make the tables by Spark's queries: keys that this run has not changed are copied."""
         journal = context.journal
-        gathered = Gathered(
-            self.spark, context.files, context.folder, dict(names), dialect=context.options.dialect,
-            sample=context.options.sample,
-        )  # fmt: skip
+        gathered = Gathered(self.spark, context.files, context.folder, dict(names), read=read)
         if journal.entries and not context.entry.redone:  # else what the last run left is out of date
             before = TopicNames(context).named_in(journal.permanent("topic_names") + journal.passed("topic_names"))
             gathered = replace(

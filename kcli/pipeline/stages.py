@@ -16,7 +16,7 @@ from kcli.pipeline.packets.open_connections import Carried, pack, unpack, untouc
 from kcli.pipeline.packets.ranges import RANGE_BYTES, Range, cut, misread
 from kcli.pipeline.packets.resync import agrees, aim, find, place
 from kcli.pipeline.packets.shards import Shard, deal, dealt, split
-from kcli.pipeline.packets.shuffle import ShuffledRange, grouped, shuffle_ranges
+from kcli.pipeline.packets.shuffle import Dealing, ShuffledRange, grouped, shuffle_ranges
 from kcli.pipeline.packets.skew import largest_share
 from kcli.pipeline.packets.windows import Heavy, Window
 from kcli.pipeline.rows.fetch_positions import Completion, go_on
@@ -100,10 +100,10 @@ class Stages:
 
     def scatter_ranges(self, groups: Sequence[tuple[int, list[Range]]]) -> list[ShuffledRange]:
         """Run the first stage over numbered groups of ranges."""
-        shares, staging, refer = self.shares, self.context.staging, self.refer
+        dealing = Dealing(self.shares, self.context.staging, refer=self.refer, sample=self.options.sample)
 
         def work(task: tuple[int, list[Range]]) -> list[ShuffledRange]:
-            return shuffle_ranges(task[1], task[0], shares, staging, refer=refer)
+            return shuffle_ranges(task[1], task[0], dealing)
 
         return list(chain(*self.context.hand_out("sorting packets by connection", groups, work)))
 
@@ -172,16 +172,10 @@ class Stages:
         kept, windows = [], []
         for share in shares:
             rest, heavy = split(share, size, options["clock"])
-            found = self.place(heavy, aim(heavy, size), options) if heavy is not None and self.reads(heavy) else []
+            found = self.place(heavy, aim(heavy, size), options) if heavy is not None else []
             kept.append(rest if len(found) > 1 else share)
             windows += [found] if len(found) > 1 else []
         return kept, windows
-
-    def reads(self, heavy: Heavy) -> bool:
-        """Return whether a connection is in the sample."""
-        from kcli.core.capture.engine import is_sampled
-
-        return self.options.sample is None or is_sampled(heavy.heavy, self.options.sample)
 
     def task_bytes(self, size: int, most: int) -> int:
         """Return how many of `size` bytes are for one task, where tasks can be of any size."""

@@ -190,7 +190,7 @@ define(
     """
 run            int64    number of the run that read it
 scope          string   file; share: connections that one task read; open: their end, until a later run knows better
-name           string   the file, or the share's number and that of the time window, where a connection was cut
+name           string   the file, or the share's number (and time window's); packets left out are outside the sample
 bytes          int64    of the file
 packets        int64    in the file, or read for the share
 tcp_packets    int64    of them TCP

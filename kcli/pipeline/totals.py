@@ -48,7 +48,7 @@ def totals_of(context: RunContext, scattered: Sequence[ShuffledRange], decoded: 
         "bytes": sum(each.payload for each in scattered),
         "undecoded_bytes": sum(each.event_bytes + each.open_bytes[1] for each in decoded),
         "duplicate_bytes": sum(each.duplicates for each in decoded),
-        "stray_bytes": sum(each.strays for each in decoded),
+        "stray_bytes": sum(each.strays for each in decoded) + sum(each.outside_bytes for each in scattered),
         "exchanges": sum(each.exchanges + each.open_rows[0] for each in decoded),
     }
     return made | of_connections(context) | of_events(context) | of_findings(context)

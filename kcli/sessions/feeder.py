@@ -53,13 +53,6 @@ class Feeder:
             if request is not None and response is not None:
                 self.tracker.offsets.hear(key, request, response)
 
-    def offer(self, connection: str, ns: int, request: bytes, answered: int | None, response: bytes | None) -> bool:
-        """Take a Fetch of these frames if it is one that goes on as is usual. answered: ns, of the response."""
-        version = int.from_bytes(request[2:4], "big", signed=True)
-        taken: bool = self.may_offer and self.tracker.kernel.offer(connection, version, ns, request, answered, response)
-        self.exchanges += taken
-        return taken
-
     def _fetch(self, item: Exchange) -> None:
         kernel = self.tracker.kernel
         frames = item.request_frame, item.response_ns, item.response_frame

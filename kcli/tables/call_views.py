@@ -77,7 +77,7 @@ TRANSACTIONS: tuple[ViewColumn, ...] = (
     column("records_bytes", "int64", "bytes of the batches", "CAST(sum(record_bytes) AS BIGINT)"),
     column(
         "error", "string?", "the last error of its requests",
-        "max_by(error, completed_ns) FILTER (WHERE error IS NOT NULL)",
+        "max_by(error, struct(completed_ns, error)) FILTER (WHERE error IS NOT NULL)",
     ),
 )  # fmt: skip
 
@@ -87,8 +87,8 @@ IS_LEAVE = "(api = 'LEAVE_GROUP' AND error IS NULL) OR (api = 'CONSUMER_GROUP_HE
 MEMBER_CALLS = f"""
 (WITH calls AS (SELECT *, {address_sql("client")} AS address FROM ({calls_query(CALLS["group_calls"])}) AS group_calls
                 WHERE group_id IS NOT NULL AND member_id IS NOT NULL AND member_id != ''),
-      given AS (SELECT group_id, member_id, max_by(assignment, completed_ns) AS assignment FROM calls
-                WHERE assignment IS NOT NULL GROUP BY group_id, member_id),
+      given AS (SELECT group_id, member_id, max_by(assignment, struct(completed_ns, assignment)) AS assignment
+                FROM calls WHERE assignment IS NOT NULL GROUP BY group_id, member_id),
       entries AS (SELECT group_id, member_id, explode(assignment) AS entry FROM given),
       named AS (SELECT group_id, member_id, sort_array(array_agg(
                          concat(coalesce(k.topic, regexp_replace(entry, '-[0-9]+$', '')), '-',
@@ -107,8 +107,8 @@ MEMBERS: tuple[ViewColumn, ...] = (
     column("group_id", "string", "the group"),
     column("member_id", "string", "the member"),
     column("instance_id", "string?", "group.instance.id of a static member", "max(instance_id)"),
-    column("client_id", "string?", "of its first request", "min_by(client_id, completed_ns)"),
-    column("client_address", "string", "the client's address", "min_by(address, completed_ns)"),
+    column("client_id", "string?", "of its first request", "min_by(client_id, struct(completed_ns, client_id))"),
+    column("client_address", "string", "the client's address", "min_by(address, struct(completed_ns, address))"),
     column(
         "joined_at", "instant?", "when it first joined; null: before the capture",
         f"min(timestamp) FILTER (WHERE {IS_JOIN})",
@@ -116,8 +116,8 @@ MEMBERS: tuple[ViewColumn, ...] = (
     column("left_at", "instant?", "when it left last; null: it did not", f"max(timestamp) FILTER (WHERE {IS_LEAVE})"),
     column(
         "reason", "string?", "why it left, as it says; or else the last error that tells it that it is no member",
-        f"coalesce(max_by(reason, completed_ns) FILTER (WHERE ({IS_LEAVE}) AND reason IS NOT NULL), "
-        f"max_by(error, completed_ns) FILTER (WHERE error IN {NO_MEMBER}))",
+        f"coalesce(max_by(reason, struct(completed_ns, reason)) FILTER (WHERE ({IS_LEAVE}) AND reason IS NOT NULL), "
+        f"max_by(error, struct(completed_ns, error)) FILTER (WHERE error IN {NO_MEMBER}))",
     ),
     column("last_request", "instant", "its last request of the group", "max(timestamp)"),
     column(

@@ -115,13 +115,13 @@ COLUMNS = (
     ),
     column(
         "client_id", "string?", "of its first request that had one",
-        "min_by(client_id, completed_ns) FILTER (WHERE client_id IS NOT NULL)", NO_TEXT, "client_id",
+        "min_by(client_id, struct(completed_ns, client_id)) FILTER (WHERE client_id IS NOT NULL)", NO_TEXT, "client_id",
     ),
     column(
         "principal", "string?",
         "User:NAME, as it logged in (SCRAM; PLAIN with --show-secrets); null without, or where refused",
         # Of traffic: empty where a login was refused.
-        "nullif(max_by(principal, completed_ns) FILTER (WHERE principal IS NOT NULL), '')", NO_TEXT,
+        "nullif(max_by(principal, struct(completed_ns, principal)) FILTER (WHERE principal IS NOT NULL), '')", NO_TEXT,
     ),
     column(
         "round_trip_ms", "float64?",
@@ -153,15 +153,15 @@ COLUMNS = (
     column("apis", "int64", "how many APIs were asked", "count(DISTINCT api_key)"),
     column(
         "login", "string?", "User:NAME, as it tried to log in, also where that was refused (as `principal`)",
-        "max_by(login, completed_ns) FILTER (WHERE login IS NOT NULL)", NO_TEXT,
+        "max_by(login, struct(completed_ns, login)) FILTER (WHERE login IS NOT NULL)", NO_TEXT,
     ),
     column(
         "mechanism", "string?", "of SASL, as it asked for; null: it did not log in, or before the capture",
-        "max_by(mechanism, completed_ns) FILTER (WHERE mechanism IS NOT NULL)", NO_TEXT,
+        "max_by(mechanism, struct(completed_ns, mechanism)) FILTER (WHERE mechanism IS NOT NULL)", NO_TEXT,
     ),
     column(
         "login_result", "string?", "accepted, unanswered, or the name of the error; null: no end of a login was seen",
-        "max_by(login_result, completed_ns) FILTER (WHERE login_result IS NOT NULL)", NO_TEXT,
+        "max_by(login_result, struct(completed_ns, login_result)) FILTER (WHERE login_result IS NOT NULL)", NO_TEXT,
     ),
     *of_end("client", "c_"),
     *of_end("server", "s_"),
@@ -195,7 +195,7 @@ COLUMNS = (
 )  # fmt: skip
 FILE = column(
     "file", "string?", "the capture that completed its first request, or showed that it is TLS",
-    "coalesce(min_by(file, completed_ns), min(file))",
+    "coalesce(min_by(file, struct(completed_ns, file)), min(file))",
 )  # fmt: skip
 # What each row of traffic says of its connection: it may be an exchange, a sum of exchanges, a login or TCP's word.
 # completed_ns: of an exchange, a login, or the first exchange of a sum.

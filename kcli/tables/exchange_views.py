@@ -83,7 +83,9 @@ GROUPS = (
     column(
         "with_errors", "int64", "requests that were answered with an error", "count(*) FILTER (WHERE failed)"
     ),
-    column("file", "string", "the capture that completed the first request", "min_by(file, completed_ns)"),
+    column(
+        "file", "string", "the capture that completed the first request", "min_by(file, struct(completed_ns, file))"
+    ),
 )  # fmt: skip
 # By table: its columns, and what they are selected from.
 EXCHANGE_VIEWS = {

@@ -30,7 +30,9 @@ COLUMNS = (
     ),
     column("p99_ms", "float64?", "... 99 in 100 of them", percentile(0.99)),
     column("max_ms", "float64?", "... all of them", "max(latency_ms)"),
-    column("file", "string?", "the capture that completed its first exchange", "min_by(file, completed_ns)"),
+    column(
+        "file", "string?", "the capture that completed its first exchange", "min_by(file, struct(completed_ns, file))"
+    ),
 )  # fmt: skip
 HOURLY = Table(
     "hourly",

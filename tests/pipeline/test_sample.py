@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from kcli.cli.main import main
-from kcli.core.capture.engine import is_sampled
+from kcli.core.capture.packet_shuffle import is_sampled
 from kcli.errors import UsageError
 from kcli.pipeline.derived import judged_tables
 from kcli.pipeline.upkeep import forget
@@ -46,6 +46,8 @@ def test_whole_connections_however_they_are_read(
     assert exchanges(some) == exchanges(tmp_path / "all", connections(some))
     assert made.packets == 276 and made.sample == 0.4
     assert unaccounted(some) == unaccounted(more) == 0
+    left_out = [row for row in rows_of(some, "lineage") if row["name"] == "outside the sample"]
+    assert sum(row["packets"] > 0 for row in left_out) == (tasks is TASKS[0])  # none of those was dealt out
     # The same on every machine.
     assert connections(some) == {f"127.0.0.1:21000-127.0.0.1:{port}" for port in (32974, 32984, 32990, 32992)}
 
@@ -121,5 +123,8 @@ def test_a_run_says_it(samples: Path, output: Path, capsys: pytest.CaptureFixtur
     assert main([*words, "0.4", "--fail-if", "sample <> 0.4 or stray_bytes = 0"]) == 0
     said = capsys.readouterr().err.splitlines()[0]
     assert said.startswith("1 capture, 276 packets, ") and said.endswith("; of a sample of 0.4 of the connections")
+    page = output.with_suffix(".html")
+    assert main(["pipeline", "report", str(output), "-o", str(page)]) == 0
+    assert f"{output} (a sample of 0.4 of the connections)" in page.read_text()
     for wrong in ("0", "1.5", "nan", "0.3", "1"):
         assert main([*words, wrong]) == 2, wrong

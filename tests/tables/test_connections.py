@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kcli.tables.connections import TRAFFIC, connections_query, traffic_part
+from kcli.tables.exchange_views import PAIR_MACRO
 
 ENDS = "[::1]:9092-10.0.0.1:5"
 
@@ -14,6 +15,7 @@ ENDS = "[::1]:9092-10.0.0.1:5"
 def answered(*parts: str, **more: str) -> list[dict[str, Any]]:
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect(":memory:") as connection:
+        connection.execute(f"CREATE MACRO {PAIR_MACRO}")
         rows: list[dict[str, Any]] = connection.sql(connections_query(*parts, **more)).to_arrow_table().to_pylist()
     return rows
 

@@ -83,19 +83,16 @@ def write_page(folder: str, output: str, master: str | None, *, quiet: bool) -> 
     from kcli.cli.report import command as pages
 
     if is_by_spark(folder, master):
-        from kcli.pipeline.report import SparkTables
+        from kcli.pipeline.report import SparkTables, described
         from kcli.report.asking import ask_all
         from kcli.report.questions import FLEET
 
         with SparkTables(spark_with_tables(folder, master)) as tables:
             answers = ask_all(tables, FLEET)
         with open_output(output, [folder]) as out:
-            size = pages.write_page(out, answers, f"What the wire says: {folder}")
+            size = pages.write_page(out, answers, f"What the wire says: {described(folder)}")
     else:
         require("kcli pipeline", "report")
-        from kcli.pipeline.report import opened
-
-        opened(folder)
         with open_output(output, [folder]) as out:
             size = pages.write_tables(out, folder)
     if output != "-" and not quiet:

@@ -32,10 +32,8 @@ from kcli.core.codec.messages cimport Node, Out, out_free, out_put, out_reserve
 from kcli.core.codec.request_header cimport *
 from kcli.core.codec.sink cimport KEYS, VERSIONS, Exchange, Sink, link_of, values_of
 
-cdef extern from "packets.h" nogil:
-    uint64_t mix "kc_mix"(uint64_t h)
-
 include "line_filter.pxi"
+include "sampling.pxi"
 include "exchange_output.pxi"
 include "connection_state.pxi"
 cdef class DraftHandler(StreamHandler)
@@ -331,19 +329,3 @@ cdef class CaptureEngine:
     def counts(self):
         """Return the exchanges that the owner did not get, by API key."""
         return self.output.counts()
-
-
-def is_sampled(uint64_t hash, double fraction):
-    """Return whether a connection is read by `choose_sample`. hash: see `kcli.core.capture.packet_shuffle.hash_of`."""
-    return in_sample(hash, sample_of(fraction))
-
-
-cdef uint64_t sample_of(double fraction) except 0:
-    """Return how many of 2^32 connections a fraction is."""
-    if not 0 < fraction <= 1:
-        raise ValueError("a fraction of the connections: more than 0, and 1 at most")
-    return max(<uint64_t>1, <uint64_t>(fraction * (<uint64_t>1 << 32)))
-
-
-cdef inline bint in_sample(uint64_t hash, uint64_t sampled) noexcept:
-    return mix(hash) >> 32 < sampled    # shares and tables of connections go by bits of the hash itself

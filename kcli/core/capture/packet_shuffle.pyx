@@ -18,6 +18,8 @@ from kcli.core.capture.packets cimport (
 
 import struct
 
+include "sampling.pxi"
+
 cdef extern from "packet_index.h" nogil:
     enum: EXTENT_MOST "KX_MOST"
     ctypedef struct Extent "kx_extent":
@@ -48,7 +50,8 @@ cdef struct Bucket:
 cdef class Scatter:
     """Deals packets out to buckets by their connection.
 
-    only: keep the packets of this bucket alone. refer: an index is made; `place` says where in the file the bytes given to `run` begin.
+    only: keep the packets of this bucket alone. sample: share of the connections that are dealt out, those of
+    `CaptureEngine.choose_sample`; None: all. outside, outside_bytes: the packets of others. refer: an index is made; `place` says where in the file the bytes given to `run` begin.
     end: bytes of the file after which no packet begins any more that is to be read, counted from the first `run`.
     known, described: the blocks of a pcapng file that say what its packets are of, as they were before the first packet
     read here, and those that came since (if they begin with a section's, it replaces what was known).
@@ -63,14 +66,16 @@ cdef class Scatter:
     cdef int[LINKS] links
     cdef int link_count
     cdef readonly uint64_t packets, tcp, others, cuts, fragments, unknown_links, payload, kept, wire_bytes
-    cdef readonly uint64_t first_ns, last_ns
+    cdef readonly uint64_t first_ns, last_ns, outside, outside_bytes
+    cdef uint64_t sampled                 # of 2^32 connections; 0: all
     cdef public object end
     cdef readonly uint64_t done
     cdef readonly object next_ns
     cdef public uint64_t place
     cdef list known_blocks, described_blocks
 
-    def __cinit__(self, int count, write, *, int only=-1, bint refer=False):
+    def __cinit__(self, int count, write, *, int only=-1, bint refer=False, sample=None):
+        self.sampled = 0 if sample is None else sample_of(sample)
         self.count, self.only, self.emit, self.refer = count, only, write, refer
         self.buckets = <Bucket*>calloc(<size_t>count * LINKS, sizeof(Bucket))
         if self.buckets == NULL:
@@ -163,6 +168,10 @@ cdef class Scatter:
             self.tcp += 1
             self.payload += s.captured
             hash = hash_ends(&s.ends)
+            if self.sampled and not in_sample(hash, self.sampled):
+                self.outside += 1
+                self.outside_bytes += s.captured
+                return 0
             # Not the low bits: the engine's own table of connections hangs on those.
             return self.keep(packet, <int>((hash >> 40) % <uint64_t>self.count), hash)
         self.others += kind == KC_NOT_TCP
@@ -277,6 +286,11 @@ def share_of(bytes ends not None, int count):
     """Return the bucket (0 to count - 1) of a connection, by the bytes of its ends."""
     cdef uint64_t hash = hash_of(ends)
     return <int>((hash >> 40) % <uint64_t>count)
+
+
+def is_sampled(uint64_t hash, double fraction):
+    """Return whether a connection is in a sample. hash: see `kcli.core.capture.packet_shuffle.hash_of`."""
+    return in_sample(hash, sample_of(fraction))
 
 
 def pcap_header(int link):

@@ -5,6 +5,7 @@ positions moved over delivered records, an answer with news about them. `kcli.se
 follows all else. The kernel changes nothing before it is sure.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc

@@ -78,28 +78,16 @@ cdef class FetchFrames:
     cdef bint filled(self, Py_ssize_t row, Bytes* whole) except -1:
         """Put zeroes where records were cut out of a response; return whether the cuts fit it."""
         cdef Bytes response = self.responses.of(row), cuts = self.cuts.of(row)
-        cdef int64_t[2] cut
-        cdef int64_t at = 0, made = 0, total = response.size, i
+        cdef int64_t size
         if not cuts.size:
             whole[0] = response
             return True
-        for i in range(cuts.size // 16):
-            memcpy(cut, cuts.data + 16 * i, 16)
-            if not at <= cut[0] <= response.size or not 0 <= cut[1] <= WHOLE_FRAME - total:
-                return False
-            at = cut[0]
-            total += cut[1]
-        self.need(total)
-        at = 0
-        for i in range(cuts.size // 16):
-            memcpy(cut, cuts.data + 16 * i, 16)
-            memcpy(self.room + made, response.data + at, cut[0] - at)
-            made += cut[0] - at
-            memset(self.room + made, 0, cut[1])
-            made += cut[1]
-            at = cut[0]
-        memcpy(self.room + made, response.data + at, response.size - at)
-        whole.data, whole.size = self.room, total
+        size = filled_size(&response, &cuts)
+        if size < 0:
+            return False
+        self.need(size)
+        fill(&response, &cuts, self.room)
+        whole.data, whole.size = self.room, size
         return True
 
     cdef int need(self, int64_t size) except -1:
@@ -110,3 +98,45 @@ cdef class FetchFrames:
                 raise MemoryError
             self.room, self.size = grown, 2 * size
         return 0
+
+
+def filled(const uint8_t[::1] response not None, const uint8_t[::1] cuts not None):
+    """Return a response at its full size, with zeroes for the records that were cut out. ValueError: the cuts do not fit it."""
+    cdef Bytes one, other
+    cdef int64_t size
+    cdef bytes made
+    one.data, one.size = &response[0] if response.shape[0] else NULL, response.shape[0]
+    other.data, other.size = &cuts[0] if cuts.shape[0] else NULL, cuts.shape[0]
+    size = filled_size(&one, &other)
+    if size < 0:
+        raise ValueError("cuts beyond their response")
+    made = PyBytes_FromStringAndSize(NULL, size)
+    fill(&one, &other, <uint8_t*>PyBytes_AS_STRING(made))
+    return made
+
+
+cdef int64_t filled_size(const Bytes* response, const Bytes* cuts) noexcept:
+    """Return the size of a response with its records; -1: the cuts do not fit it."""
+    cdef int64_t[2] cut
+    cdef int64_t at = 0, total = response.size, i
+    for i in range(cuts.size // 16):
+        memcpy(cut, cuts.data + 16 * i, 16)
+        if not at <= cut[0] <= response.size or not 0 <= cut[1] <= WHOLE_FRAME - total:
+            return -1
+        at = cut[0]
+        total += cut[1]
+    return total
+
+
+cdef void fill(const Bytes* response, const Bytes* cuts, uint8_t* room) noexcept:
+    """Write a response with zeroes for its records, whose cuts fit it."""
+    cdef int64_t[2] cut
+    cdef int64_t at = 0, made = 0, i
+    for i in range(cuts.size // 16):
+        memcpy(cut, cuts.data + 16 * i, 16)
+        memcpy(room + made, response.data + at, cut[0] - at)
+        made += cut[0] - at
+        memset(room + made, 0, cut[1])
+        made += cut[1]
+        at = cut[0]
+    memcpy(room + made, response.data + at, response.size - at)

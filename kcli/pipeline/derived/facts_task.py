@@ -12,10 +12,10 @@ from typing import Any
 from kcli.pipeline.context import RunContext
 from kcli.pipeline.derived.connection_table import traffic_query
 from kcli.pipeline.derived.file_views import view_of_files
-from kcli.pipeline.derived.incremental_tables import runs_of
+from kcli.pipeline.derived.incremental_tables import AsRead, runs_of
 from kcli.pipeline.derived.judged_tables import local_path, put_judged
 from kcli.pipeline.derived.local_facts import LocalFacts
-from kcli.pipeline.derived.local_tables import judged_clients, leader_changes, quorum, sessions_of
+from kcli.pipeline.derived.local_tables import CHANGES, judged_clients, quorum, sessions_of
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
@@ -32,14 +32,6 @@ SHAPES = {FRESH: FACT}  # tables of which views with another name are
 FEW_ROWS = 50_000  # of facts: for less, a second task would spend its time on starting
 
 Files = Callable[[str], list[str]]  # URIs by table
-
-
-@dataclass(frozen=True, slots=True)
-class AsRead:
-    """Options that captures were read with. sample: the share of their connections; None: all."""
-
-    dialect: str | None = None
-    sample: float | None = None
 
 
 Put = Callable[[TableWriter, LocalFacts, Mapping[str, str], AsRead], None]
@@ -109,10 +101,10 @@ def put_findings(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str
 
 def put_others(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str], _read: AsRead) -> None:
     """Write the tables that a query, or a little more, makes."""
-    for table, make in (("leader_changes", leader_changes), ("quorum", quorum), ("clients", judged_clients)):
+    for table, make in (("quorum", quorum), ("clients", judged_clients)):
         put_rows(writer, table, make(facts.rows))
     hourly = hourly_update(FACT, FRESH, HOURLY.name) if FRESH in views else hourly_query(FACT, file=False)
-    for table, query in (*derived_queries(), (HOURLY.name, hourly)):
+    for table, query in (*derived_queries(), ("leader_changes", CHANGES), (HOURLY.name, hourly)):
         for batch in facts.batches(query):
             writer.put_batch(table, -1, as_stored(batch, stored_schema(table)))
 

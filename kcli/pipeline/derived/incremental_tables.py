@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kcli.pipeline.context import Options
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.schemas import spark_columns
 from kcli.pipeline.tables import TABLES
@@ -33,12 +34,25 @@ Narrow = Callable[["DataFrame"], "DataFrame"]
 
 
 @dataclass(frozen=True, slots=True)
+class AsRead:
+    """Options that captures were read with. sample: the share of their connections; None: all."""
+
+    dialect: str | None = None
+    sample: float | None = None
+
+    @classmethod
+    def of(cls, options: Options) -> AsRead:
+        """Return those of a run."""
+        return cls(options.dialect, options.sample)
+
+
+@dataclass(frozen=True, slots=True)
 class Gathered:
     """The files of all runs, by table, and where this run's go. names: topic id -> name.
 
     fresh: files that this run has made, and those of the run before that it takes back; None: all is made anew. before:
     a derived table's files, as the run before left them. renamed: topics have other names than for the run before.
-    dialect: that this run decodes with. sample: the share of the connections that it reads; None: all.
+    read: how this run reads captures.
     """
 
     spark: SparkSession
@@ -48,14 +62,13 @@ class Gathered:
     fresh: Files | None = None
     before: Files = field(default=lambda _: [])
     renamed: bool = False
-    dialect: str | None = None
-    sample: float | None = None
+    read: AsRead = AsRead()
 
     def frame(self, table: str) -> DataFrame | None:
         """Return all rows of a table; None where it has no file."""
-        return self.read(table, self.files(table))
+        return self.rows_in(table, self.files(table))
 
-    def read(self, table: str, paths: Sequence[str]) -> DataFrame | None:
+    def rows_in(self, table: str, paths: Sequence[str]) -> DataFrame | None:
         """Return the rows of these files of a table; None where there are none. Columns that an earlier release has not
         written are null.
         """
@@ -67,7 +80,7 @@ class Gathered:
         such run.
         """
         numbers = runs_of(self.files(facts))
-        return self.read("exchanges", [uri for uri in self.files("exchanges") if not runs_of([uri]) <= numbers])
+        return self.rows_in("exchanges", [uri for uri in self.files("exchanges") if not runs_of([uri]) <= numbers])
 
     def only_fresh(self) -> Gathered | None:
         """Return the same with only the new files; None if everything is made anew."""
@@ -129,7 +142,7 @@ def among(frame: DataFrame, touched: DataFrame | None, keys: Sequence[str], how:
 
 def keep(gathered: Gathered, table: str, touched: DataFrame | None, keys: Sequence[str]) -> list[Written]:
     """Copy the rows of keys that are not touched."""
-    frame = gathered.read(table, gathered.before(table))
+    frame = gathered.rows_in(table, gathered.before(table))
     if frame is None:
         return []
     return copy_rows(gathered, table, among(frame, touched, keys, "left_anti").coalesce(1), "kept-")

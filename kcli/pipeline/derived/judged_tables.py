@@ -54,7 +54,7 @@ def make_judged(gathered: Gathered) -> list[Written]:
     with tempfile.TemporaryDirectory(prefix="kcli-pipeline-") as folder:
         views = views_of(gathered.files, folder)
         with LocalFacts(views, folder, MEMORY) as facts:
-            put_judged(writer, facts, views, gathered.sample)
+            put_judged(writer, facts, views, gathered.read.sample)
     return writer.close()
 
 

@@ -13,14 +13,14 @@ from kcli.pipeline.derived.incremental_tables import Row
 from kcli.pipeline.derived.leader_changes import CHANGE_KEYS
 from kcli.pipeline.derived.session_table import ORDER, sessions_of_batches
 from kcli.schemas.catalog import catalog
-from kcli.schemas.errors import error_name
+from kcli.schemas.errors import ERRORS
 
 # The rows of a query over the facts by name, and over `known`; and the same as record batches.
 Ask = Callable[[str], Iterable[Row]]
 AskBatches = Callable[[str], Iterable[Any]]
 
 FETCHES = """
-SELECT *, NULL AS event, 1::UTINYINT AS fetches FROM fetch_frames
+SELECT *, request[5:8] AS asked, NULL AS event, 1::UTINYINT AS fetches FROM fetch_frames
 UNION ALL BY NAME
 SELECT regexp_extract(connection, '^(.+?:[0-9]+)-', 1) AS server, connection,
        epoch_us(timestamp) * 1000 AS completed_ns, event, 0::UTINYINT AS fetches
@@ -29,8 +29,9 @@ FROM undecodable WHERE event != 'unanswered-at-end' AND connection IS NOT NULL
 # In microseconds: pyarrow imports pandas for instants, where it is installed.
 PARTS = "SELECT * REPLACE (epoch_us(timestamp) AS timestamp) FROM snapshot_parts"
 KEYS = ", ".join(CHANGE_KEYS)
-# Rows of `leader_changes` but for the error's name, times in microseconds: a change begins with the first error and
-# ends with the next answer without one, as `leader_changes.changes` says. change: good answers before.
+NAMES = ", ".join(f"({code}, '{name}')" for code, name in ERRORS.items())
+# Rows of `leader_changes`, times in microseconds: a change begins with the first error and ends with the next answer
+# without one, as `leader_changes.changes` says. change: good answers before.
 CHANGES = f"""
 WITH named AS (SELECT outcomes.* REPLACE (coalesce(known.topic, outcomes.topic) AS topic)
                FROM outcomes LEFT JOIN known ON outcomes.topic = known.topic_id),
@@ -48,12 +49,12 @@ WITH named AS (SELECT outcomes.* REPLACE (coalesce(known.topic, outcomes.topic) 
                      any_value(first_ns) FILTER (error = 0) AS found_ns,
                      any_value(first_request_ns) FILTER (error = 0) AS asked_ns
               FROM numbered GROUP BY {KEYS}, change)
-SELECT lost_ns // 1000 AS timestamp, {KEYS}, error, from_server, error_answers,
+SELECT lost_ns // 1000 AS timestamp, {KEYS}, coalesce(name, 'ERROR_' || error) AS error, from_server, error_answers,
        hint IS NOT NULL AS hint_sent, hint.leader AS hint_leader, hint.server AS hint_server, to_server,
        found_ns // 1000 AS recovered, (found_ns - lost_ns) / 1e6 AS lost_ms,
        CASE WHEN found_ns IS NULL THEN NULL WHEN hint IS NOT NULL THEN 0.0
             ELSE greatest(0.0, (asked_ns - lost_ns) / 1e6) END AS hint_saves_ms
-FROM made WHERE lost_ns IS NOT NULL
+FROM made LEFT JOIN (VALUES {NAMES}) AS names(code, name) ON error = code WHERE lost_ns IS NOT NULL
 """
 WHO = ", ".join(WHO_ASKED)
 USES = f"""
@@ -92,7 +93,7 @@ def sessions_of(ask: Ask, ask_batches: AskBatches, dialect: str | None) -> Itera
 def leader_changes(ask: Ask) -> Iterator[tuple[Any, ...]]:
     """Yield rows of `leader_changes`."""
     for row in ask(CHANGES):
-        yield tuple((row | {"error": error_name(row["error"])}).values())
+        yield tuple(row.values())
 
 
 def quorum(ask: Ask) -> Iterator[tuple[Any, ...]]:

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
-from kcli.core.sessions.fetches import FetchFrames
+from kcli.core.sessions.fetches import FetchFrames, filled
 from kcli.pipeline.derived.incremental_tables import Gathered, Row, fold
-from kcli.pipeline.rows.fetch_frames import filled
 from kcli.pipeline.writing import Written
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.offsets import HEARD
 
 if TYPE_CHECKING:
-    from kcli.sessions.session import ObservedSession
+    from kcli.sessions.registry import SessionlessFetches
+    from kcli.sessions.session import FetchStatistics, ObservedSession
 
 NS_US = 1000
-# Exchanges that come out together, once their connection is known to be Kafka's, are in the order of their answers.
-ORDER = ("completed_ns", "response_ns", "request_ns")
-NEEDED = {"event": "string", "request_ns": "bigint", "response_ns": "bigint"}
-FETCHED = FETCH.to_bytes(2, "big")  # what frames of a Fetch begin with
+# Exchanges that come out together, once their connection is known to be Kafka's, are in the order of their answers;
+# those of one packet as they were asked. asked: the correlation id, as it is in the request.
+ORDER = ("completed_ns", "response_ns", "request_ns", "connection", "asked")
+NEEDED = {"event": "string", "request_ns": "bigint", "response_ns": "bigint", "asked": "binary"}
 LINES = ("timestamp", "latency_ms", "request_bytes", "response_bytes", "request_header")
 
 
 def make_sessions(gathered: Gathered, table: str) -> list[Written]:
     """Write `fetch_sessions`: the sessions of the servers that this run has anything of are followed anew."""
-    make = partial(sessions, names=gathered.names, dialect=gathered.dialect)
+    make = partial(sessions, names=gathered.names, dialect=gathered.read.dialect)
     return fold(gathered, fetches, ["server"], list(ORDER), make, table)
 
 
@@ -46,7 +46,8 @@ def fetches(gathered: Gathered) -> Any:
         gathered.frame("undecodable"),
         gathered.unsummed("fetch_frames"),
     )
-    parts = [] if frames is None else [frames]
+    asked = functions.expr("substring(request, 5, 4)").alias("asked")
+    parts = [] if frames is None else [frames.select("*", asked)]
     if lost is not None:
         server = functions.expr("regexp_extract(connection, '^(.+?:[0-9]+)-', 1)").alias("server")
         when = (functions.unix_micros("timestamp") * NS_US).alias("completed_ns")
@@ -136,7 +137,6 @@ class Followed:
         from kcli.sessions.feeder import Feeder
         from kcli.sessions.tracker import Tracker
 
-        self.names = names
         self.ended: list[tuple[Any, ...]] = []
         self.tracker = Tracker(on_end=self.end, kernel=new_kernel(dialect))
         self.tracker.offsets.names |= names
@@ -144,9 +144,7 @@ class Followed:
 
     def end(self, session: ObservedSession) -> None:
         """Make the row of a session that is over."""
-        from kcli.sessions.explain import session_dict
-
-        self.ended.append(session_row(session_dict(session, self.names), session))
+        self.ended.append(session_row(session))
 
     def take(self, row: Row) -> None:
         """Take a row."""
@@ -183,13 +181,9 @@ def feed(feeder: Any, row: Row, bodies: Any) -> None:
     elif row.get("request_header") is not None:
         feeder.row(line_of(row))
     else:
-        request, response = row["request"], None if row["response"] is None else filled(row["response"], row["cuts"])
-        if request[:2] == FETCHED and feeder.offer(
-            connection, row["request_ns"], request, row["response_ns"], response
-        ):
-            return
+        response = None if row["response"] is None else filled(row["response"], row["cuts"] or b"")
         link = Link(server, connection[len(server) + 1 :])
-        feeder.exchange(Exchange(link, row["request_ns"], request, row["response_ns"], response, bodies))
+        feeder.exchange(Exchange(link, row["request_ns"], row["request"], row["response_ns"], response, bodies))
 
 
 def line_of(row: Row) -> Row:
@@ -204,46 +198,47 @@ def line_of(row: Row) -> Row:
     }  # fmt: skip
 
 
-def session_row(summary: dict[str, Any], session: Any) -> tuple[Any, ...]:
-    partitions, latency = summary["partitions"], summary["latencyMs"]
+def session_row(session: ObservedSession) -> tuple[Any, ...]:
+    """Return the row of a session that is over."""
     return (
-        session.first_ns // NS_US, summary["server"], summary["connection"], summary["clientId"], summary["replicaId"],
-        summary["apiVersion"], summary["sessionId"], session.opened_ns // NS_US if session.since_start else None,
-        session.end_ns // NS_US if session.end_ns else None, summary["end"], bool(summary["complete"]),
-        partitions["first"], partitions["most"], partitions["last"], *tallied(summary), None,
-        latency["p50"], latency["p99"], errors_text(summary), summary["neverDeliveredCount"],
-        counted(summary["findings"]),
+        session.first_ns // NS_US, session.server, session.connection, session.client_id, session.replica_id,
+        session.version, session.session_id, session.opened_ns // NS_US if session.since_start else None,
+        session.end_ns // NS_US if session.end_ns else None, session.end, bool(session.complete),
+        session.first, session.most, session.last, *tallied(session), None, *latencies(session), errors_text(session),
+        session.silent_count, session.findings,
     )  # fmt: skip
 
 
-def counted(findings: Any) -> int:
-    return findings if isinstance(findings, int) else len(findings)
-
-
-def sessionless_row(statistics: Any) -> tuple[Any, ...]:
-    """Fetches outside any session."""
-    from kcli.sessions.explain import sessionless_dict
-
-    summary = sessionless_dict(statistics)
-    latency = summary["latencyMs"]
+def sessionless_row(fetches: SessionlessFetches) -> tuple[Any, ...]:
+    """Return the row of a client's fetches outside any session."""
     return (
-        statistics.first_ns // NS_US, summary["server"], None, summary["clientId"], summary["replicaId"],
-        summary["apiVersion"], 0, None, statistics.last_ns // NS_US, None, None, None, None, None, *tallied(summary),
-        summary["notGranted"], latency["p50"], latency["p99"], errors_text(summary), None, None,
+        fetches.first_ns // NS_US, fetches.server, None, fetches.client_id, fetches.replica_id,
+        fetches.version, 0, None, fetches.last_ns // NS_US, None, None, None, None, None, *tallied(fetches),
+        fetches.not_granted, *latencies(fetches), errors_text(fetches), None, None,
     )  # fmt: skip
 
 
-TALLIED = (
-    "fetches", "full", "incremental", "emptyPolls", "unanswered", "requestBytes", "responseBytes", "recordsBytes",
-    "fullRequestBytes", "fullResponseBytes",
-)  # fmt: skip
+def tallied(fetches: FetchStatistics) -> tuple[int | None, ...]:
+    """Return the columns from `fetches` to `full_response_bytes`."""
+    wanted = fetches.full_request_bytes, fetches.full_response_bytes
+    return (
+        fetches.fetches, fetches.full, fetches.fetches - fetches.full, fetches.empty, fetches.unanswered,
+        fetches.request_bytes, fetches.response_bytes, fetches.records_bytes,
+        *(wanted if sum(wanted) else (None, None)),
+    )  # fmt: skip
 
 
-def tallied(summary: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(summary.get(name) for name in TALLIED)
+def latencies(fetches: FetchStatistics) -> Iterator[float | None]:
+    """Yield p50 and p99, in ms."""
+    for share in (0.5, 0.99):
+        found = fetches.latencies.percentile(share)
+        yield None if found is None else round(found, 3)
 
 
-def errors_text(summary: dict[str, Any]) -> str | None:
+def errors_text(fetches: FetchStatistics) -> str | None:
+    """Return the errors as JSON, with how many there were of each; None without any."""
     from kcli.jsontext import dumps
+    from kcli.sessions.draft_trace import error_name
 
-    return dumps(summary["errors"]) if summary["errors"] else None
+    counted = {error_name(code): count for code, count in sorted(fetches.errors.items())}
+    return dumps(counted) if counted else None

@@ -28,10 +28,10 @@ def make_hourly(gathered: Gathered, table: str) -> list[Written]:
     facts = gathered.frame("exchange_facts")
     if facts is None:
         return []
-    before = gathered.read(table, gathered.before(table))
+    before = gathered.rows_in(table, gathered.before(table))
     if gathered.fresh is None or before is None:
         return copy_rows(gathered, table, gathered.spark.sql(hourly_query("{facts}", file=False), facts=facts))
-    fresh = gathered.read("exchange_facts", gathered.fresh("exchange_facts"))
+    fresh = gathered.rows_in("exchange_facts", gathered.fresh("exchange_facts"))
     if fresh is None:
         return copy_rows(gathered, table, before.coalesce(1), "kept-")
     made = gathered.spark.sql(hourly_update("{facts}", "{fresh}", "{before}"), facts=facts, fresh=fresh, before=before)

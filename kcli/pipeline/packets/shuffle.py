@@ -21,14 +21,29 @@ from kcli.pipeline.packets.shuffle_files import Origin, Part, ShuffleFile
 from kcli.pipeline.storage import Place
 
 COUNTS = (
-    "packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "first_ns", "last_ns", "known",
-    "described",
+    "packets", "tcp", "others", "cuts", "fragments", "unknown_links", "payload", "outside", "outside_bytes", "first_ns",
+    "last_ns", "known", "described",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Dealing:
+    """Options of dealing out packets: into so many shares, staged in a folder. only: one share, the others' packets are
+    left out. refer: packets stay where they are, if they can. sample: share of the connections that is read; None: all.
+    """
+
+    shares: int
+    folder: str
+    only: int = -1
+    refer: bool = False
+    sample: float | None = None
 
 
 @dataclass(slots=True)
 class ShuffledRange:
-    """The outcome of a range. problem: what was wrong with the file, reported when all that could be read was."""
+    """The outcome of a range. problem: what was wrong with the file, reported when all that could be read was. outside,
+    outside_bytes: packets outside of the sample, which are not staged.
+    """
 
     taken: Range
     began: int
@@ -43,6 +58,8 @@ class ShuffledRange:
     fragments: int = 0
     unknown_links: int = 0
     payload: int = 0
+    outside: int = 0
+    outside_bytes: int = 0
     first_ns: int = 0
     last_ns: int = 0
     known: bytes = b""
@@ -131,28 +148,27 @@ def grouped(ranges: Iterable[Range], size: int) -> list[list[Range]]:
     return groups
 
 
-def shuffle_ranges(
-    group: Iterable[Range], number: int, shares: int, folder: str, *, only: int = -1, refer: bool = False
-) -> list[ShuffledRange]:
-    """Deal out the ranges of one task. number: of the task in this run. only: one share, the others' packets are left
-    out. refer: packets stay where they are, if they can.
+def shuffle_ranges(group: Iterable[Range], number: int, dealing: Dealing) -> list[ShuffledRange]:
+    """Deal out the ranges of one task. number: of the task in this run.
 
     Files of two attempts at one task never share a name: only those of the attempt that the driver hears of count.
     """
-    writer = Writer(folder, f"{number:06d}-{os.urandom(4).hex()}")
+    writer = Writer(dealing.folder, f"{number:06d}-{os.urandom(4).hex()}")
     try:
-        return [deal_out(taken, writer, shares, only, refer) for taken in group]
+        return [deal_out(taken, writer, dealing) for taken in group]
     finally:
         writer.close()
 
 
-def deal_out(taken: Range, writer: Writer, shares: int, only: int, refer: bool) -> ShuffledRange:
+def deal_out(taken: Range, writer: Writer, dealing: Dealing) -> ShuffledRange:
     """Deal out one range."""
     from kcli.core.capture.packet_shuffle import Scatter
 
-    origin = Origin.of(taken.uri) if refer else None
+    origin = Origin.of(taken.uri) if dealing.refer else None
     writer.begin(origin, taken.uri)
-    engine = Scatter(shares, writer.write, only=only, refer=origin is not None)
+    engine = Scatter(
+        dealing.shares, writer.write, only=dealing.only, refer=origin is not None, sample=dealing.sample
+    )  # fmt: skip
     events: list[Event] = []
     problems: list[str] = []
     secrets: list[bytes] = []
@@ -192,5 +208,5 @@ def problem_text(error: InputError | OSError, uri: str) -> str:
 
 def gather_share(uris: Sequence[str], share: int, shares: int, folder: str) -> tuple[list[ShuffleFile], list[str]]:
     """Return the packets of one share out of whole files, and the errors of those: for readers that cannot shuffle."""
-    made = shuffle_ranges([Range(uri, 0) for uri in uris], 0, shares, folder, only=share)
+    made = shuffle_ranges([Range(uri, 0) for uri in uris], 0, Dealing(shares, folder, only=share))
     return [staged for each in made for staged in each.staged], [each.problem for each in made if each.problem]

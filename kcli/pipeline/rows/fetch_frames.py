@@ -19,18 +19,6 @@ from kcli.tables.arrays import integers, strings
 FRAMED = (FETCH, LIST_OFFSETS, OFFSET_FETCH)  # API keys: fetches, and what lets a client fetch from elsewhere
 
 
-def filled(response: bytes, cuts: bytes) -> bytes:
-    """Return the response at its full size, with zeroes for records."""
-    if not cuts:
-        return response
-    parts: list[bytes] = []
-    at = 0
-    for place, size in numpy.frombuffer(cuts, numpy.int64).reshape(-1, 2).tolist():
-        parts += [response[at:place], bytes(size)]
-        at = place
-    return b"".join([*parts, response[at:]])
-
-
 def frame_batch(columns: ExchangeColumns) -> Any:
     """Return the rows among these exchanges, as a record batch; None where there are none."""
     import pyarrow

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kcli.cli.main import main
 from kcli.cli.pipeline.report import cell
+from kcli.pipeline.entry import Entry
 
 pytest.importorskip("pyspark")
 pytest.importorskip("duckdb")
@@ -19,7 +21,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.pipeline.answers import answers
 
     monkeypatch.setattr("kcli.report.fleet.ask_here", lambda _: iter(answers()))
-    monkeypatch.setattr("kcli.pipeline.report.opened", lambda _: None)
+    monkeypatch.setattr("kcli.pipeline.report.opened", lambda _: SimpleNamespace(entries=[Entry(1, "_kcli/run")]))
 
 
 def test_a_page(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

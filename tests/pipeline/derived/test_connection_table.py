@@ -23,7 +23,7 @@ from kcli.pipeline.tables import TABLES
 from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine
 from kcli.tables.connections import TCP, connections_query
-from kcli.tables.exchange_views import MOMENT_MACRO
+from kcli.tables.exchange_views import MOMENT_MACRO, PAIR_MACRO
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import Packet, Wire, pcap
 from tests.pipeline.derived.test_incremental_tables import plain
@@ -60,7 +60,8 @@ def sums(output: Path) -> Counter[str]:
     """The rows that a run's SQL makes of the facts, here run by DuckDB."""
     with duckdb.connect(":memory:") as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        connection.execute(f"CREATE MACRO {MOMENT_MACRO}")
+        for macro in (MOMENT_MACRO, PAIR_MACRO):
+            connection.execute(f"CREATE MACRO {macro}")
         parts = []
         for name, part in PARTS.items():
             folder = output if name in TABLES else output / "_kcli" / "facts"

@@ -10,7 +10,8 @@ import pytest
 pytest.importorskip("duckdb")
 
 from kcli.pipeline.context import Options
-from kcli.pipeline.derived.facts_task import PARTS, AsRead, facts_tasks
+from kcli.pipeline.derived.facts_task import PARTS, facts_tasks
+from kcli.pipeline.derived.incremental_tables import AsRead
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.local_engine import LocalEngine
 from kcli.pipeline.run import run_pipeline

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.core.capture.packets import PacketReader
 from kcli.pipeline.packets.ranges import Range
-from kcli.pipeline.packets.shuffle import ShuffledRange, shuffle_ranges
+from kcli.pipeline.packets.shuffle import Dealing, ShuffledRange, shuffle_ranges
 from kcli.pipeline.packets.shuffle_files import Slice
 
 __all__ = ["packets", "shuffle_range"]
@@ -14,7 +14,7 @@ __all__ = ["packets", "shuffle_range"]
 
 def shuffle_range(taken: Range, number: int, shares: int, folder: str, **options: Any) -> ShuffledRange:
     """Deal out one range, as a task that has no other."""
-    (made,) = shuffle_ranges([taken], number, shares, folder, **options)
+    (made,) = shuffle_ranges([taken], number, Dealing(shares, folder, **options))
     return made
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kcli.capture.api import read_capture
 from kcli.pipeline.packets.ranges import Range
-from kcli.pipeline.packets.shuffle import gather_share, grouped, shuffle_ranges
+from kcli.pipeline.packets.shuffle import Dealing, gather_share, grouped, shuffle_ranges
 from tests.pipeline.packets.shuffling import packets, shuffle_range
 
 
@@ -74,7 +74,9 @@ def test_several_ranges_of_a_task_share_its_files(samples: Path, tmp_path: Path)
     packed.write_bytes(gzip.compress((samples / "ipv6.pcapng").read_bytes()))
     names = [str(samples / "java44-txn.pcap"), str(packed), str(samples / "kcat-codecs.pcap")]
     for refer in (False, True):
-        made = shuffle_ranges([Range(name, 0) for name in names], 0, 3, str(tmp_path / str(refer)), refer=refer)
+        made = shuffle_ranges(
+            [Range(name, 0) for name in names], 0, Dealing(3, str(tmp_path / str(refer)), refer=refer)
+        )
         sections = [each for one in made for each in one.staged]
         assert [one.taken.uri for one in made] == names
         links = {(each.share, each.link, each.origin is None) for each in sections}
