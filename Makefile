@@ -23,7 +23,7 @@ export CCACHE_NOHASHDIR := 1
 endif
 CORE := setup.py $(foreach kind,pyx pxd pxi h,$(wildcard kcli/core/*/*.$(kind)))
 
-.PHONY: help demo test check suite unit real bench fuzz sanitized soak churn quorums layouts man tables metrics docs sbom dist format clean
+.PHONY: help demo test check suite unit real bench fuzz sanitized soak churn quorums layouts man tables metrics docs sbom hashes dist format clean
 .DEFAULT_GOAL := help
 
 help:  ## This list
@@ -87,6 +87,11 @@ docs: $(VENV)/built $(foreach extra,docs sql,$(VENV)/extra-$(extra))  ## The sit
 sbom: $(VENV)/built $(VENV)/extra-dev $(VENV)/extra-release  ## What kcli stands on, as a CycloneDX file, build/sbom.json
 	@mkdir -p build
 	$(BIN)/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --output-reproducible --output-file build/sbom.json
+
+# pip takes hashes from requirements (-r), not from constraints (-c), and then of everything: hence a file of its own.
+hashes: $(VENV)/extra-release  ## The hashes of all that constraints.txt pins, constraints-hashed.txt
+	$(BIN)/uv pip compile constraints.txt --no-deps --generate-hashes --python-version 3.11.9 --quiet \
+		--no-header --no-annotate --no-emit-index-url --output-file constraints-hashed.txt
 
 dist: $(VENV)/built $(VENV)/extra-dev  ## A wheel and an sdist in dist/
 	$(BIN)/python -m build --no-isolation

@@ -34,6 +34,20 @@ def test_extras_that_are_named_exist(name: str) -> None:
     assert extras_in(text) and extras_in(text) <= EXTRAS.keys()
 
 
+def pinned(text: str) -> list[str]:
+    """The pins of a file of requirements, names as the index has them."""
+    found = re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE)
+    return sorted(f"{re.sub('[-_.]+', '-', name).lower()}=={version}" for name, version in found)
+
+
+def test_every_pin_has_hashes() -> None:
+    """`make hashes` makes the file anew; nothing in it says where the files come from."""
+    hashed = (ROOT / "constraints-hashed.txt").read_text("utf-8")
+    assert pinned(hashed) == pinned((ROOT / "constraints.txt").read_text("utf-8"))
+    for each in re.split(r"\n(?=\S)", hashed.rstrip("\n")):
+        assert re.fullmatch(r"[\w.-]+==\S+( \\\n    --hash=sha256:[0-9a-f]{64})+", each), each[:80]
+
+
 def test_the_page_explains_every_extra_of_users() -> None:
     page = (ROOT / "docs/how-to/install.md").read_text("utf-8")
     rows = {name for row in re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
