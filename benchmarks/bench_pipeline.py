@@ -56,7 +56,7 @@ from kcli.pipeline.storage import StoredFile
 from kcli.pipeline.packets.direct_decode import DirectDecode
 def whole(path, folder):
     start = time.process_time()
-    DirectDecode((StoredFile(path, os.stat(path).st_size, 0),), ()).decode(folder, {})
+    DirectDecode((StoredFile(path, os.stat(path).st_size, 0),)).decode(folder, {})
     return time.process_time() - start
 path, folder, warm = sys.argv[1:]
 whole(warm, folder + "/warm")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.errors import InputError
 from kcli.payloads.options import PayloadOptions
 from kcli.pipeline.fact_tables import FACTS
-from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import FILED
 from kcli.pipeline.writing import Written
 
 HOME = "_kcli"
 COMPACTED = "compacted"  # in the stats of a run that has brought no rows, only other files
-UNDER_WAY = "under-way"  # the file of the connections that are still open
 
 
 @dataclass(slots=True)
@@ -69,12 +67,10 @@ class Entry:
             where = {"table": each.table, "day": each.day, "path": each.path, "rows": each.rows, "passing": passing}
             self.files.append(where)
 
-    def keep(self, folder: str, state: bytes, count: int = 0) -> None:
-        """Write the connections that are still open into the run's folder, for the next run. count: how many, where
-        that is known."""
-        (Place(folder) / UNDER_WAY).write(state)
-        self.add([Written("", None, UNDER_WAY, count)], passing=True)
-        self.carry = [published(self.run, self.files[-1])]
+    def keep(self, written: Sequence[Written]) -> None:
+        """Note files of connections that are still open, for the next run."""
+        self.add(written, passing=True)
+        self.carry += [published(self.run, where) for where in self.files[len(self.files) - len(written) :]]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry as the journal's JSON has it."""

@@ -12,10 +12,10 @@ from kcli.capture.decoder import DecodeOptions
 from kcli.pipeline.context import Options, RunContext
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.direct_decode import DirectDecode
-from kcli.pipeline.packets.open_connections import Carried, pack, unpack, untouched
+from kcli.pipeline.packets.kept_state import SHARES, Kept, kept_by, of_shares, write
 from kcli.pipeline.packets.ranges import RANGE_BYTES, Range, cut, misread
 from kcli.pipeline.packets.resync import agrees, aim, find, place
-from kcli.pipeline.packets.shards import Shard, deal, dealt, split
+from kcli.pipeline.packets.shards import Shard, deal, split
 from kcli.pipeline.packets.shuffle import Dealing, ShuffledRange, grouped, shuffle_ranges
 from kcli.pipeline.packets.skew import largest_share
 from kcli.pipeline.packets.windows import Heavy, Window
@@ -41,7 +41,6 @@ class Stages:
     """Both stages over the files of one run. untouched: connections of earlier runs of which it had no packet."""
 
     def __init__(self, context: RunContext, names: TopicNames) -> None:
-        self.before: list[Carried] = []
         self.untouched: set[str] = set()
         self.files: Sequence[StoredFile] = ()
         self.context, self.names = context, names
@@ -70,9 +69,9 @@ class Stages:
 
     def read_whole(self, files: Sequence[StoredFile], count: int) -> tuple[list[ShuffledRange], list[Decoded]]:
         """Run both stages at once, in so many tasks that read all files each."""
-        carried, clock = self.carried()
+        kept, clock = self.kept(count)
         options, folder = self.decoding_options(clock, clock), self.folder
-        tasks = [DirectDecode(tuple(files), kept, share, count) for share, kept in enumerate(dealt(carried, count))]
+        tasks = [DirectDecode(tuple(files), each) for each in kept]
 
         def work(task: DirectDecode) -> tuple[Decoded, list[ShuffledRange]]:
             return task.decode(folder, options)
@@ -113,11 +112,11 @@ class Stages:
 
     def decode(self, scattered: Sequence[ShuffledRange]) -> list[Decoded]:
         """Run the second stage: every share, and windows of connections that are too big for one."""
-        carried, clock = self.carried()
+        kept, clock = self.kept(self.shares)
         end = max((each.last_ns for each in scattered), default=0)
         options = self.decoding_options(max(end, clock), clock)
         options["secret_blocks"] += tuple(block for each in scattered for block in each.secrets)
-        shares, windows = self.cut(deal(scattered, carried, self.shares), options)
+        shares, windows = self.cut(deal(scattered, kept), options)
         decoded = self.decode_tasks("decoding", [*chain(*windows), *shares], options)
         parts = [decoded.pop(0) for connection in windows for _ in connection]
         for connection in windows:
@@ -153,9 +152,9 @@ class Stages:
         for each in decoded:
             self.context.entry.add(each.files)
             self.context.entry.add(each.passing, passing=True)
-        under_way = [flow for each in decoded for flow in each.under_way]
-        self.untouched = untouched(self.before, under_way)
-        self.keep(under_way, end_ns)
+            self.context.entry.keep(each.state)
+            self.untouched |= each.untouched
+        self.context.entry.stats["clock"] = end_ns
 
     def decode_tasks(self, what: str, tasks: Sequence[Shard | Window], options: dict[str, Any]) -> list[Decoded]:
         """Decode shares and windows in Spark's workers."""
@@ -199,22 +198,15 @@ class Stages:
                 made[number : number + 1] = self.decode_tasks("decoding again", [window.behind(before)], options)
         completions = go_on(made, self.context.uri)
         self.context.hand_out("completing fetch positions", completions, Completion.write)
-        for before in made[:-1]:
-            before.under_way = []
+        made[-1].state = write(self.folder, f"{made[-1].share:04d}-window-{os.urandom(4).hex()}", made[-1].under_way)
         return made
 
-    def carried(self) -> tuple[list[Any], int]:
-        """Read the connections under way since the last run, and the time of its end (ns)."""
-        journal = self.context.journal
-        last = journal.entries[-1:]
-        places = [place for entry in last for place in entry.carry]
-        kept = self.before = [each for place in places for each in unpack((journal.output / place).read())]
-        return kept, last[0].clock if last else 0
-
-    def keep(self, flows: Sequence[Any], clock: int) -> None:
-        """Write the connections that are still open, for the next run. clock: ns."""
-        self.context.entry.stats["clock"] = clock
-        self.context.entry.keep(self.folder, pack(flows), len(flows))
+    def kept(self, count: int) -> tuple[list[Kept], int]:
+        """Return the connections under way since the last run, by share, and the time of its end (ns)."""
+        last = self.context.journal.entries[-1] if self.context.journal.entries else None
+        before, clock = (None, 0) if last is None else (last.stats.get(SHARES), last.clock)
+        self.context.entry.stats[SHARES] = count
+        return of_shares(kept_by(last, self.context.journal.output), before, count), clock
 
 
 def captured_schemas(paths: Sequence[str], options: Options) -> CapturedSchemas:

@@ -82,7 +82,9 @@ def compact(output: str) -> Compacted:
         rows = merge(uris, Place(journal.folder(entry)) / path, table)
         entry.add([Written(table, day, path, rows)], passing=passing)
     for carried in entries[-1].carry:
-        entry.keep(journal.folder(entry), (journal.output / carried).read())
+        name = carried.rpartition("/")[2].partition("-")[2]
+        (Place(journal.folder(entry)) / name).write((journal.output / carried).read())
+        entry.keep([Written("", None, name, 0)])
     journal.commit(entry)
     return Compacted(before, len(groups))
 

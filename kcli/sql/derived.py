@@ -61,7 +61,7 @@ class Facts:
         """Where they are, once the captures have been read."""
         made = tempfile.TemporaryDirectory(prefix="kcli-sql-facts-")
         files = tuple(StoredFile(path, size_of(path), 0) for path in self.paths)
-        task = DirectDecode(files, (), open_file=CaptureFile)
+        task = DirectDecode(files, open_file=CaptureFile)
         try:
             decoded, read = task.decode(made.name, self.options | {"wanted": self.needed})
             self.lineage = [*lineage_rows(1, read, [decoded]), *open_rows(1, [decoded])]

@@ -12,6 +12,7 @@ from typing import Any
 from kcli.capture.io.files import FOREVER
 from kcli.capture.kafka.events import Event
 from kcli.core.codec.values import uuid_bytes, uuid_text
+from kcli.pipeline.packets.kept_state import untouched, write
 from kcli.pipeline.packets.open_connections import Carried, dump, restore
 from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.row_source import EVERY_TABLE, Opened, RowSource
@@ -28,16 +29,19 @@ class Decoded:
     """The outcome of a share.
 
     passing: files of rows about connections still open, which the next run replaces. unnamed: topic ids without a name.
-    under_way: the connections still open, for the next run. carried: bytes kept for that, less those that an earlier
-    run had kept. open_rows, open_bytes: exchanges, events and, of bytes, TLS's own of the files that pass. window:
-    the window's number, where the share is one.
+    state: files of the connections still open, for the next run; of a window: under_way, these connections. untouched:
+    those of an earlier run without a packet. carried: bytes kept for that, less those that an earlier run had kept.
+    open_rows, open_bytes: exchanges, events and, of bytes, TLS's own of the files that pass. window: the window's
+    number, where the share is one.
     """
 
     share: int
     files: list[Written]
     passing: list[Written]
     unnamed: set[str]
+    state: list[Written] = field(default_factory=list)
     under_way: list[Carried] = field(default_factory=list)
+    untouched: set[str] = field(default_factory=set)
     open_rows: tuple[int, int] = (0, 0)
     open_bytes: tuple[int, int, int] = (0, 0, 0)
     packets: int = 0
@@ -98,6 +102,9 @@ def decode(
     source.run(opened, until, partial(conclude, made, source, passing))
     sum_up_open(made, source)
     made.files, made.passing = writer.close(), passing.close()
+    if window is None:
+        made.untouched = untouched(carried, made.under_way)
+        made.state, made.under_way = write(folder, name, made.under_way), []
     made.problems = source.problems
     freeze()
     return made

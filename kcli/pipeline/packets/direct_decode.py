@@ -13,7 +13,7 @@ from kcli.capture.io.capture_file import CaptureFile
 from kcli.capture.io.files import FOREVER, FileCursor, by_time, run_source
 from kcli.errors import InputError
 from kcli.pipeline.packets.decoding import Decoded, decode
-from kcli.pipeline.packets.open_connections import Carried
+from kcli.pipeline.packets.kept_state import WHOLE, Kept
 from kcli.pipeline.packets.ranges import Range, RangeFile
 from kcli.pipeline.packets.reading import pass_over
 from kcli.pipeline.packets.shuffle import ShuffledRange, problem_text
@@ -27,9 +27,7 @@ class DirectDecode:
     """A share of the connections of some files, and what an earlier run left of them. open_file: by its path."""
 
     files: tuple[StoredFile, ...]
-    carried: tuple[Carried, ...]
-    share: int = 0
-    shares: int = 1
+    kept: Kept = WHOLE
     open_file: Callable[[Any], CaptureFile] = RangeFile
 
     def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[ShuffledRange]]:
@@ -37,14 +35,14 @@ class DirectDecode:
         found: list[Captures] = []
 
         def reading(engine: Any, new_reader: Callable[[], Any]) -> Captures:
-            if self.shares > 1:
-                engine.choose_share(self.share, self.shares)
+            if self.kept.shares > 1:
+                engine.choose_share(self.kept.share, self.kept.shares)
             found.append(Captures(self.files, engine, new_reader, self.open_file))
             return found[0]
 
-        made = decode(self.share, reading, folder, carried=self.carried, **options)
+        made = decode(self.kept.share, reading, folder, carried=self.kept.read(), **options)
         scattered = found[0].scattered
-        return made, scattered if self.share == 0 else [each.tcp_alone() for each in scattered]
+        return made, scattered if self.kept.share == 0 else [each.tcp_alone() for each in scattered]
 
 
 class Captures:

@@ -1,13 +1,11 @@
 """Connections that are open at the end of a run: kept as plain values, from which the next run goes on.
 
 A run ends as if the captures ended there: requests without an answer and frames that are not whole have rows, which the
-next run replaces. That one begins with the connections that were open.
+next run replaces. That one begins with the connections that were open (`kcli.pipeline.packets.kept_state`).
 """
 
 from __future__ import annotations
 
-import io
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +18,6 @@ from kcli.capture.kafka.kafka_probe import Trial
 from kcli.capture.kafka.pending import Pending, PendingRequests
 from kcli.capture.tls import state as tls
 from kcli.capture.tls.layer import TlsLayer
-from kcli.errors import InputError
 
 # (ends, client, last, reset, waits, sides, talk) of CaptureEngine.dump, the connection in it as a dict, what
 # ApiVersions said, the handshake of CaptureEngine.dump, and where its fetches stand, of which both may be left out
@@ -134,30 +131,3 @@ def new_trial(state: tuple[Any, ...], bodies: Any) -> Trial:
             timed = Timing(*timing[0]) if timing else UNTIMED
             trial.hold(Exchange(Link(*link), asked_ns, asked, answered_ns, answer, bodies, timed))
     return trial
-
-
-def untouched(before: Sequence[Carried], after: Sequence[Carried]) -> set[str]:
-    """Return the connections ("server-client") that were open before a run and after it, and had no packet in it."""
-    last = {flow[0]: flow[2] for flow in before}
-    same = (flow[6] for flow in after if flow[0] in last and last[flow[0]] == flow[2])
-    return {state[4]["link"] for state in same if state is not None and state[4] is not None}
-
-
-def pack(carried: Sequence[Carried]) -> bytes:
-    """Pack the connections into bytes, for a file in the output folder."""
-    return pickle.dumps(list(carried), protocol=4)
-
-
-class PlainUnpickler(pickle.Unpickler):
-    """Lists, dicts, numbers, bytes: a file in an output folder can name no code."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        raise InputError(f"not what kcli pipeline kept: it names {module}.{name}")
-
-
-def unpack(data: bytes) -> list[Carried]:
-    """Unpack connections. Raises InputError for other bytes than those of `pack`."""
-    try:
-        return list(PlainUnpickler(io.BytesIO(data)).load())
-    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, IndexError) as error:
-        raise InputError(f"not what kcli pipeline kept: {error}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kcli.pipeline.packets.decoding import decode
+from kcli.pipeline.packets.kept_state import Kept
 from kcli.pipeline.rows.row_source import Opened
 from tests.capture.messages import metadata
 from tests.capture.wires import Wire, pcap
@@ -27,10 +28,13 @@ def test_what_is_whole_and_what_is_under_way(tmp_path: Path) -> None:
     said = {"called", "called_links", "metadata_calls_said", "metadata_topics_said", "advertised", "partition_states"}
     assert {each.table for each in share.files} - said == both | {"topic_names", "tcp"}
     assert {each.table for each in share.passing} - said == both | {"undecodable"}
-    assert len(share.under_way) == 1
+    assert [each.rows for each in share.state] == [1] and not share.under_way  # nothing of it goes to the driver
 
 
 def test_the_next_run_takes_it_up(tmp_path: Path) -> None:
     first = decode(0, made(tmp_path), str(tmp_path / "out"))
-    second = decode(0, slices_of(), str(tmp_path / "more"), carried=first.under_way, clock=first.last_ns)
+    [state] = first.state
+    kept = Kept((str(tmp_path / "out" / state.path),)).read()
+    second = decode(0, slices_of(), str(tmp_path / "more"), carried=kept, clock=first.last_ns)
+    assert second.untouched == {"10.0.0.2:9092-10.0.0.1:40000"}
     assert (second.exchanges, second.open_rows, second.carried) == (0, (1, 1), 0)

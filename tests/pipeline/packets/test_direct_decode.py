@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kcli.core.capture.engine import CaptureEngine
 from kcli.pipeline.packets.direct_decode import Captures, DirectDecode
+from kcli.pipeline.packets.kept_state import Kept
 from kcli.pipeline.packets.ranges import Range
 from kcli.pipeline.rows.row_source import RowSource
 from kcli.pipeline.storage import StoredFile
@@ -74,9 +75,9 @@ def test_shares_of_a_capture_are_those_of_the_first_stage(samples: Path, tmp_pat
     expected = {
         each.share: each.packets for each in shuffle_range(Range(name, 0), 0, 4, str(tmp_path / "staging")).staged
     }
-    found = [DirectDecode(files, (), share, 4).decode(str(tmp_path / "out"), {}) for share in range(4)]
+    found = [DirectDecode(files, Kept((), share, 4)).decode(str(tmp_path / "out"), {}) for share in range(4)]
     assert {made.share: made.packets for made, _ in found if made.packets} == expected
-    whole, (file,) = DirectDecode(files, ()).decode(str(tmp_path / "out"), {})
+    whole, (file,) = DirectDecode(files).decode(str(tmp_path / "out"), {})
     assert sum(each.packets for _, (each,) in found) == file.packets
     assert sum(made.exchanges for made, _ in found) == whole.exchanges
     assert {(each.first_ns, each.last_ns) for _, (each,) in found} == {(file.first_ns, file.last_ns)}

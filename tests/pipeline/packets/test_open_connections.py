@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kcli.errors import InputError
-from kcli.pipeline.packets.open_connections import pack, unpack
 from tests.capture.messages import api_versions, metadata, produce, sasl_handshake
 from tests.capture.wires import Packet, Wire, frame, pcap
 from tests.pipeline.outputs import assert_decoded, rows_of, run_here, unaccounted
@@ -55,11 +52,3 @@ def test_a_cut_at_any_packet_changes_nothing(
     assert_decoded(output, [whole])
     assert unaccounted(output) == 0
     assert sum(row["carried_bytes"] for row in rows_of(output, "lineage") if row["scope"] != "file") == 0
-
-
-def test_what_is_kept_can_name_no_code() -> None:
-    with pytest.raises(InputError, match=r"it names pathlib"):
-        unpack(pickle.dumps([Path("x")]))
-    with pytest.raises(InputError, match="not what kcli pipeline kept"):
-        unpack(b"\x80garbage")
-    assert unpack(pack([(b"ends", None)])) == [(b"ends", None)]

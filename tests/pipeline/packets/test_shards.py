@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.pipeline.packets.kept_state import WHOLE, of_shares
 from kcli.pipeline.packets.ranges import Range
 from kcli.pipeline.packets.shards import Shard, deal, heaviest, split
 from kcli.pipeline.packets.shuffle_files import Part, ShuffleFile
@@ -49,11 +50,16 @@ def crowd(tmp_path: Path, heavy: int) -> Path:
 
 def test_one_connection_is_taken_out_of_its_share(tmp_path: Path) -> None:
     made = shuffle_range(Range(str(crowd(tmp_path, 500)), 0), 0, 3, str(tmp_path / "staged"))
-    shares = deal([made], [], 3)
+    shares = deal([made], of_shares(WHOLE, None, 3))
     assert [share.size for share in shares] == sorted((share.size for share in shares), reverse=True)
     rest, heavy = split(shares[0], 10_000, 5)
     assert heavy is not None
-    assert (rest.without, heavy.heavy, heavy.share, heavy.clock) == (heavy.heavy, rest.without, rest.number, 5)
+    assert (rest.kept.without, heavy.heavy, heavy.share, heavy.clock) == (
+        heavy.heavy,
+        rest.kept.without,
+        rest.number,
+        5,
+    )
     assert [split(share, 10_000, 5) for share in shares[1:]] == [(share, None) for share in shares[1:]]
     assert split(shares[0], 10_000_000, 5) == (shares[0], None)
 
@@ -61,7 +67,7 @@ def test_one_connection_is_taken_out_of_its_share(tmp_path: Path) -> None:
 def test_a_connection_is_cut_that_others_nearly_outweigh() -> None:
     """More than half of a share, which is far too big: by its votes alone it would be too small."""
     heavy, other = staged(7, 600), staged(8, 400)
-    share = Shard(0, (heavy, other), ())
+    share = Shard((heavy, other), WHOLE)
     assert heaviest(share.staged) == (7, 200)
     assert split(share, 250, 0)[1] is not None
     assert split(share, 500, 0)[1] is None
@@ -69,5 +75,5 @@ def test_a_connection_is_cut_that_others_nearly_outweigh() -> None:
 
 def test_connections_of_about_the_same_size_are_not_cut(tmp_path: Path) -> None:
     made = shuffle_range(Range(str(crowd(tmp_path, 1)), 0), 0, 1, str(tmp_path / "staged"))
-    (share,) = deal([made], [], 1)
+    (share,) = deal([made], [WHOLE])
     assert split(share, share.size // 3, 0) == (share, None)
