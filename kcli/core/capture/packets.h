@@ -40,7 +40,7 @@ typedef struct {
     uint16_t window;             /* as it stands in the header, before any scale */
     const uint8_t *data;
     uint32_t captured, length;   /* of the payload: bytes here, bytes on the wire */
-    uint32_t path;            /* a hash of the interface, VLANs and tunnels that the packet came by; never 0 */
+    uint32_t path;            /* a hash of the interface, tags, labels and tunnels that the packet came by; never 0 */
     uint32_t ip;              /* where the innermost IP header begins in the packet */
     uint32_t unread;          /* of a packet without a segment: see KC_UNREAD */
     uint8_t wrapped;          /* more stands before IP than a link layer and VLAN tags */
@@ -140,6 +140,15 @@ static inline uint32_t kc_path(uint32_t path, uint32_t kind, uint32_t id) {
     uint32_t h = (path ^ id) * 0x9e3779b1U + kind;
     h ^= h >> 15;
     return h ? h : 1;
+}
+
+/* The path through what has two ends, which have a fixed order: it is one for both directions. */
+static inline uint32_t kc_path_between(uint32_t path, uint32_t kind, uint32_t a, uint32_t b) {
+    return kc_path(kc_path(path, kind, a < b ? a : b), kind, a < b ? b : a);
+}
+
+static inline uint32_t kc_fold(const uint64_t address[2]) {
+    return (uint32_t)kc_mix(address[0] * 0x9e3779b97f4a7c15ULL ^ address[1]);
 }
 
 /* Whether a frame may begin here, by an EtherType that is read, ARP's or SNAP: a label does not tell a frame from one behind
@@ -263,12 +272,24 @@ static int kc_dissect(const kc_packet *k, kc_segment *s) {
         case 0x0800: case 0x86dd: layer = KC_L_IP; break;
         case 0x8100: case 0x88a8: case 0x9100:                     /* 802.1Q, 802.1ad, old switches */
             KC_NEED(4);
-            if (kc_be16(p) & 0xfff) path = kc_path(path, KC_ETHERTYPE, kc_be16(p) & 0xfff);
+            if (kc_be16(p) & 0xfff) path = kc_path(path, 0x8100, kc_be16(p) & 0xfff);
             KC_SKIP(2);
             layer = KC_L_TYPE;
             break;
-        case 0x8926: KC_SKIP(4); s->wrapped = 1; layer = KC_L_TYPE; break;      /* VN-tag */
-        case 0x893f: KC_SKIP(6); s->wrapped = 1; layer = KC_L_TYPE; break;      /* 802.1BR */
+        case 0x8926:                                               /* VN-tag: the interfaces that it goes to and comes from */
+            KC_NEED(4);
+            path = kc_path_between(path, type, kc_be16(p) & 0x3fff, kc_be16(p + 2) & 0xfff);
+            KC_SKIP(4);
+            s->wrapped = 1;
+            layer = KC_L_TYPE;
+            break;
+        case 0x893f:                                               /* 802.1BR: the ports, with a group that the second may be */
+            KC_NEED(6);
+            path = kc_path_between(path, type, (kc_be16(p) & 0xfffU) | (uint32_t)p[4] << 12, (kc_be16(p + 2) & 0x3fffU) | (uint32_t)p[5] << 14);
+            KC_SKIP(6);
+            s->wrapped = 1;
+            layer = KC_L_TYPE;
+            break;
         case 0x8909:                                               /* Cisco metadata: version, options of four bytes */
             KC_NEED(2);
             KC_SKIP(2 + 4 * (p[1] ? (uint32_t)p[1] : 1));
@@ -281,7 +302,7 @@ static int kc_dissect(const kc_packet *k, kc_segment *s) {
         case 0x894f: layer = KC_L_NSH; break;
         case 0x88e7:                                               /* 802.1ah */
             KC_NEED(4);
-            path = kc_path(path, KC_ETHERTYPE, kc_be32(p) & 0xffffff);
+            path = kc_path(path, type, kc_be32(p) & 0xffffff);
             KC_SKIP(4);
             s->wrapped = 1;
             layer = KC_L_ETHERNET;
@@ -340,8 +361,8 @@ static int kc_dissect(const kc_packet *k, kc_segment *s) {
             KC_NEED(4);
             size = kc_be32(p);
             KC_SKIP(4);
+            KC_ENTER(KC_MPLS, size >> 12);
         } while (!(size & 0x100));
-        KC_ENTER(KC_MPLS, size >> 12);
         if (kc_is_ip(p, n, length)) layer = KC_L_IP;
         else if (kc_is_frame(p, n, length)) layer = KC_L_ETHERNET;
         else if (n > 4 && length > 4 && !(p[0] >> 4) && kc_is_frame(p + 4, n - 4, length - 4)) {
@@ -356,7 +377,7 @@ static int kc_dissect(const kc_packet *k, kc_segment *s) {
         KC_NEED(8);
         size = (uint32_t)(p[1] & 63) * 4;
         next = kc_next_layer(p[3]);
-        KC_ENTER(KC_NSH, 0);
+        KC_ENTER(KC_NSH, kc_be32(p + 4) >> 8);
         if (size < 8 || next < 0) KC_STOP(KC_NAMELESS, 0);
         KC_SKIP(size);
         layer = next;
@@ -372,7 +393,7 @@ static int kc_dissect(const kc_packet *k, kc_segment *s) {
         size = 4 + (flags & 0x8000 ? 4 : 0);
         if (flags & 0x2000) {                                      /* the key of version 1 is length and call */
             KC_NEED(size + 4);
-            if (!version) path = kc_path(path, KC_GRE, kc_be32(p + size));
+            path = kc_path(path, KC_GRE, version ? kc_be16(p + size + 2) : kc_be32(p + size));
             size += 4;
         }
         size += (flags & 0x1000 ? 4 : 0) + (version && (flags & 0x80) ? 4 : 0);
@@ -455,6 +476,7 @@ static int kc_dissect(const kc_packet *k, kc_segment *s) {
             if (next < 0) KC_STOP(KC_IP_PROTOCOL, protocol);
         }
         if (cut) return KC_FRAGMENT;
+        path = kc_path_between(path, 0x0800, kc_fold(a), kc_fold(b));
         KC_SKIP(size);
         layer = next;
         break;

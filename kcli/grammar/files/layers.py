@@ -76,5 +76,9 @@ class Layers:
         self.tunnel, self.wrapped = tunnel, True
         self.path = *self.path, tunnel, number
 
+    def between(self, name: str, one: Any, other: Any) -> None:
+        """Add a tag's or a tunnel's two ends to the path, in an order that is one for both directions."""
+        self.path = *self.path, name, min(one, other), max(one, other)
+
 
 Layer = Callable[[Layers], "Layer | None"]

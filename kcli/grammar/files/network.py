@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from construct import BitsInteger, BitStruct, Bytes, Bytewise, Flag, Int8ub, Int16ub, Int32ub, Octet, Struct
 
 from kcli.grammar.files import tunnels
-from kcli.grammar.files.layers import Grammar, Layer, Layers, NoSegmentError
+from kcli.grammar.files.layers import Layer, Layers, NoSegmentError
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 ipv4 = BitStruct(
@@ -49,7 +49,7 @@ class TcpSegment(NamedTuple):
     """A TCP segment. ends: (address, port) of sender and receiver; length: payload on the wire, `data` what is here.
 
     places: where the headers of IP and TCP and the payload begin in the packet.
-    path: the VLANs and tunnels that it came by; wrapped: more than a link layer and VLAN tags stands before IP.
+    path: the tags, labels and tunnels that it came by; wrapped: more than a link layer and VLAN tags stands before IP.
     """
 
     version: int
@@ -160,10 +160,25 @@ def typed_layer(layers: Layers, kind: int) -> Layer:
         return TYPED_TUNNELS[kind]
     if kind < tunnels.LEAST_TYPE:  # the length of an 802.3 frame, or 4 in a Linux cooked capture
         return llc_frame
-    layers.wrapped = layers.wrapped or kind in TAGS
-    if kind in TAGS:
-        return typed(layers.take(TAGS[kind]).type)
     raise NoSegmentError("other", tunnels.ETHERTYPE, kind)
+
+
+def vn_tag(layers: Layers) -> Layer:
+    header = layers.take(tunnels.vn_tag)
+    layers.between("VN-tag", header.destination, header.source)
+    layers.wrapped = True
+    return typed(header.type)
+
+
+def e_tag(layers: Layers) -> Layer:
+    header = layers.take(tunnels.e_tag)
+    layers.between(
+        "E-tag",
+        header.ingress_extension << 12 | header.ingress,
+        header.extension << 14 | header.group << 12 | header.port,
+    )
+    layers.wrapped = True
+    return typed(header.type)
 
 
 def cisco_metadata(layers: Layers) -> Layer:
@@ -224,9 +239,11 @@ def ppp_frame(layers: Layers) -> Layer:
 
 def mpls_labels(layers: Layers) -> Layer:
     """Pass over MPLS labels, and guess the layer after them, which they don't name."""
-    while not (header := layers.take(tunnels.mpls)).bottom:
-        pass
-    layers.enter("MPLS", header.label)
+    bottom = False
+    while not bottom:
+        header = layers.take(tunnels.mpls)
+        layers.enter("MPLS", header.label)
+        bottom = header.bottom
     start = layers.data[layers.at : layers.at + min(layers.left, layers.length)]
     if begins_as_ip(start, layers.length):
         return ip_packet
@@ -258,7 +275,7 @@ def begins_as_frame(start: bytes) -> bool:
 
 def nsh_header(layers: Layers) -> Layer:
     header = layers.peek(tunnels.nsh)
-    layers.enter("NSH")
+    layers.enter("NSH", header.path >> 8)
     if header.words < 2 or header.next not in NEXT_LAYERS:
         raise NoSegmentError("other")
     layers.skip(header.words * 4)
@@ -273,7 +290,7 @@ def gre_packet(layers: Layers) -> Layer:
     size = 4 + 4 * header.checksum
     if header.key:  # in version 1 it is a length and a call's number
         key = layers.peek(Int32ub, size)
-        layers.path = layers.path if header.version else (*layers.path, "key", key)
+        layers.path = *layers.path, "key", key & 0xFFFF if header.version else key
         size += 4
     layers.skip(size + 4 * header.sequence + 4 * (header.version == 1 and header.acknowledgment))
     if header.type == tunnels.ERSPAN_2:
@@ -389,6 +406,7 @@ def ip_payload(layers: Layers, header: Any, size: int, protocol: int, pieces: Pi
         raise NoSegmentError("other", tunnels.IP_PROTOCOL, protocol)
     if pieces.is_fragment:
         raise NoSegmentError("fragment")
+    layers.between("IP", header.source, header.destination)
     layers.skip(size)
     return layer
 
@@ -432,8 +450,9 @@ WRAPPING_LINKS = (104, 109)  # as a tunnel does
 SPECIAL_LINKS: dict[int, Layer] = {
     113: cooked, 276: cooked2, 166: pppd_frame, 117: pflog_packet, 258: pktap_packet,
 }  # fmt: skip
-TAGS: dict[int, Grammar] = {0x8926: tunnels.vn_tag, 0x893F: tunnels.e_tag}
 TYPED_TUNNELS: dict[int, Layer] = {
+    0x8926: vn_tag,
+    0x893F: e_tag,
     0x8909: cisco_metadata,
     0x8847: mpls_labels,
     0x8848: mpls_labels,

@@ -19,8 +19,15 @@ sll2 = Struct(
 )  # fmt: skip
 llc = Struct("destination" / Int8ub, "source" / Int8ub, "control" / Int8ub)
 snap = Struct("organisation" / Bytes(3), "type" / Int16ub)
-vn_tag = Struct("interfaces" / Int32ub, "type" / Int16ub)
-e_tag = Struct("tag" / Bytes(6), "type" / Int16ub)
+vn_tag = BitStruct(
+    "direction" / Flag, "pointer" / Flag, "destination" / BitsInteger(14), "looped" / Flag, "reserved" / Flag,
+    "version" / BitsInteger(2), "source" / BitsInteger(12), "type" / Bytewise(Int16ub),
+)  # fmt: skip
+e_tag = BitStruct(
+    "priority" / BitsInteger(3), "drop" / Flag, "ingress" / BitsInteger(12), "reserved" / BitsInteger(2),
+    "group" / BitsInteger(2), "port" / BitsInteger(12), "ingress_extension" / Octet, "extension" / Octet,
+    "type" / Bytewise(Int16ub),
+)  # fmt: skip
 i_tag = BitStruct("flags" / Octet, "service" / BitsInteger(24))
 cisco_metadata = Struct("version" / Int8ub, "options" / Int8ub)
 
