@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tests.capture.wires import ethernet, ip4
 
-__all__ = ["LINKS", "TUNNELS", "Wrap", "carried", "udp4"]
+__all__ = ["LINKS", "TUNNELS", "Wrap", "between", "carried", "udp4"]
 
 Wrap = Callable[[bytes], bytes]  # from an Ethernet frame, its IP packet behind 14 bytes, to another one
 
@@ -18,6 +18,11 @@ def carried(protocol: int, payload: bytes) -> bytes:
     """A frame with a packet of IPv4 of another protocol."""
     packet = ip4(*HOSTS, payload)
     return ethernet(packet[:9] + bytes([protocol]) + packet[10:])
+
+
+def between(frame: bytes, source: int, target: int) -> bytes:
+    """The same frame between other hosts of 192.0.2.0."""
+    return frame[:29] + bytes([source]) + frame[30:33] + bytes([target]) + frame[34:]
 
 
 def udp4(port: int, payload: bytes) -> bytes:
@@ -54,9 +59,9 @@ def gre_whole(frame: bytes) -> bytes:
     return carried(47, b"\xb0\0\x65\x58" + bytes(4) + struct.pack(">II", 77, 5) + frame)
 
 
-def pptp(frame: bytes) -> bytes:
+def pptp(frame: bytes, call: int = 3) -> bytes:
     ppp = b"\xff\x03\0" + (b"\x57" if kind(frame) == b"\x86\xdd" else b"\x21") + frame[14:]
-    return carried(47, struct.pack(">HHHHII", 0x3081, 0x880B, len(ppp), 3, 4, 5) + ppp)
+    return carried(47, struct.pack(">HHHHII", 0x3081, 0x880B, len(ppp), call, 4, 5) + ppp)
 
 
 def erspan1(frame: bytes) -> bytes:
@@ -97,8 +102,10 @@ def pppoe(frame: bytes) -> bytes:
     return ethernet(struct.pack(">BBHH", 0x11, 0, 44, len(ppp)) + ppp, 0x8864)
 
 
-def mpls(frame: bytes) -> bytes:
-    return ethernet(struct.pack(">II", 100 << 12 | 64, 200 << 12 | 0x100 | 64) + frame[14:], 0x8847)
+def mpls(frame: bytes, *labels: int) -> bytes:
+    *above, last = labels or (100, 200)
+    stack = [label << 12 | 64 for label in above] + [last << 12 | 0x100 | 64]
+    return ethernet(struct.pack(f">{len(stack)}I", *stack) + frame[14:], 0x8847)
 
 
 def mpls_frame(frame: bytes) -> bytes:
@@ -113,8 +120,8 @@ def mpls_in_udp(frame: bytes) -> bytes:
     return udp4(6635, struct.pack(">I", 200 << 12 | 0x100 | 64) + frame[14:])
 
 
-def nsh(frame: bytes) -> bytes:
-    return ethernet(struct.pack(">BBBBI", 0x0F, 0xC6, 1, 3, 99 << 8 | 255) + bytes(16) + frame, 0x894F)
+def nsh(frame: bytes, path: int = 99) -> bytes:
+    return ethernet(struct.pack(">BBBBI", 0x0F, 0xC6, 1, 3, path << 8 | 255) + bytes(16) + frame, 0x894F)
 
 
 def nsh_ip(frame: bytes) -> bytes:
@@ -122,12 +129,13 @@ def nsh_ip(frame: bytes) -> bytes:
     return ethernet(struct.pack(">BBBBI", 0x0F, 0xC2, 2, number, 99 << 8 | 255) + frame[14:], 0x894F)
 
 
-def vn_tag(frame: bytes) -> bytes:
-    return frame[:12] + b"\x89\x26" + struct.pack(">I", 0x80010002) + frame[12:]
+def vn_tag(frame: bytes, source: int = 2, destination: int = 1) -> bytes:
+    return frame[:12] + b"\x89\x26" + struct.pack(">I", 1 << 31 | destination << 16 | source) + frame[12:]
 
 
-def e_tag(frame: bytes) -> bytes:
-    return frame[:12] + b"\x89\x3f" + bytes(6) + frame[12:]
+def e_tag(frame: bytes, port: int = 0) -> bytes:
+    """port: 12 bits, and an extension of 8 above them."""
+    return frame[:12] + b"\x89\x3f" + struct.pack(">HHBB", 0, port & 0xFFF, 0, port >> 12) + frame[12:]
 
 
 def cisco_metadata(frame: bytes) -> bytes:

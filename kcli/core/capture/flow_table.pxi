@@ -51,6 +51,16 @@ cdef int64_t distance_of(Flow* flow, Segment* s) noexcept:
     return NO_FIT if distance >= FIT else max(distance, found if found < NO_FIT else 0)
 
 
+cdef bint is_behind_end(Flow* flow, Segment* s) noexcept:
+    """Return whether both numbers of a segment are behind what a connection sent; after a reset, bytes may come late."""
+    cdef Side* side = &flow.side[s.sender]
+    cdef Side* other = &flow.side[1 - s.sender]
+    cdef int32_t most = NEAR if flow.reset else 0
+    if not (s.flags & KC_ACK and side.known and other.known):
+        return False
+    return not -FIT < ahead(s.seq, side.next) <= most and not -FIT < ahead(s.ack, other.next) <= most
+
+
 cdef class Flows:
     def __cinit__(self):
         self.slot_count = 1024

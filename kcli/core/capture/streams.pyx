@@ -12,8 +12,8 @@
   seconds where only one direction was captured. No time is long enough before CALM_PACKETS more packets of the capture
   came, since those that are out of order may have any distance in time.
 - A connection ends when both directions have, a second after a reset, or when it was silent for a quarter of an hour.
-  It is remembered for a while, so that late repetitions are known. Another SYN, or bytes far from those before, begin a
-  new one.
+  It is remembered for a while, so that late repetitions are known. Another SYN, bytes far from those before, or bytes
+  behind the end that acknowledge others behind it, begin a new one.
 - What waits is counted in bytes of memory (`held`), and so is each connection; the layer above has what waits given up
   where it is too much.
 - The clock is the capture's; a leap of more than an hour is not believed before a second packet confirms it.
@@ -81,7 +81,7 @@ cdef class Streams:
         self.payload += s.captured
         self.advance_clock(s.ts)
         flow = self.flows.find(s)
-        if s.flags & KC_SYN or flow.done:
+        if s.flags & KC_SYN or flow.done or flow.side[0].closed or flow.side[1].closed:
             if flow.done and flow.since + REMEMBERED < self.clock:
                 self.forget_done()
                 flow = self.flows.find(s)
@@ -231,7 +231,8 @@ cdef class Streams:
             if flow.done and not flow.reset and not (side.closed and flow.side[1 - d].closed):    # no end was seen
                 another = not side.known or distance + <int64_t>s.length > 0
             else:
-                another = self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
+                another = flow.done and self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
+                another = another or is_behind_end(flow, s)
             another = another and s.length
         if another:
             if not flow.done:

@@ -9,7 +9,8 @@ import pytest
 
 from kcli.capture.io import ranges
 from tests.capture.decoding import as_values, pieces
-from tests.capture.wires import ACK, DATA, SYN, Packet, Wire, pcap
+from tests.capture.messages import metadata
+from tests.capture.wires import ACK, DATA, FIN, RST, SYN, Packet, Wire, pcap
 
 TLS = DATA / "tls-1.2-suites.pcap", [str(DATA / "tls-1.2-suites.keys")]
 PLAIN = DATA / "java44-admin.pcap.gz", list[str]()
@@ -50,11 +51,38 @@ def test_a_handshake_out_of_order(what: str, capture: tuple[Path, list[str]], tm
 
 
 def test_a_beginning_that_was_not_captured_still_counts(tmp_path: Path) -> None:
-    from tests.capture.messages import metadata
-
     wire = Wire().open()
     for number in range(5):
         asked, answer = metadata(number)
         wire.client(asked).server(answer)
     assert counts(tmp_path / "a.pcap", wire.packets[3:], [])[:2] == (5, 1)
     assert counts(tmp_path / "a.pcap", [wire.packets[0], *wire.packets[2:]], [])[:2] == (5, 0)
+
+
+FAR, NEXT = (3_000_000_000, 2_000_000_000), None
+
+
+@pytest.mark.parametrize(
+    ("end", "start"),
+    [("FIN", FAR), ("FIN", NEXT), ("half", FAR), ("half", NEXT), ("RST", FAR)],
+    ids=lambda each: str(each).partition(",")[0],
+)
+def test_data_before_the_syn_of_the_next_connection(end: str, start: tuple[int, int] | None, tmp_path: Path) -> None:
+    """On the same ends, right behind the end of the one before, whose numbers it goes on from or not."""
+    one = Wire().open()
+    asked, answer = metadata(1)
+    one.client(asked).server(answer)
+    if end == "FIN":
+        one.close()
+    else:
+        one.add(0, (FIN if end == "half" else RST) | ACK)
+    other = Wire(start=one.now, seq=start or (one.seq[0] + 15_000, one.seq[1] + 16_000)).open()
+    for number in range(4):
+        asked, answer = metadata(number + 2)
+        other.client(asked).server(answer)
+    syn, *rest = other.close().packets
+    for place in (3, 4, 5):
+        packets = [*one.packets, *rest[:place], syn, *rest[place:]]
+        if place == 3:  # the request alone, too
+            packets = [*one.packets, rest[2], syn, *rest[:2], *rest[3:]]
+        assert counts(tmp_path / "a.pcap", packets, []) == (5, 0, 0, {}), place

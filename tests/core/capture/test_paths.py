@@ -15,7 +15,7 @@ from kcli.capture.api import read_capture
 from kcli.capture.kafka.exchange import Exchange
 from tests.capture.decoding import as_values, lines_of, pieces
 from tests.capture.messages import metadata
-from tests.capture.tunnels import TUNNELS, erspan2, vlan, vxlan
+from tests.capture.tunnels import TUNNELS, between, e_tag, erspan2, mpls, nsh, pptp, vlan, vn_tag, vxlan
 from tests.capture.wires import Packet, Wire, block, pcap, pcapng
 
 Way = Callable[[bytes], bytes]
@@ -61,6 +61,17 @@ WAYS: dict[str, tuple[Way, Way]] = {
     "two networks": (lambda frame: vxlan(frame, 7), lambda frame: vxlan(frame, 8)),
     "two mirror sessions": (lambda frame: erspan2(frame, 1), lambda frame: erspan2(frame, 2)),
     "a tunnel and none": (TUNNELS["gre with key, checksum and number"], lambda frame: frame),
+    "two service paths": (lambda frame: nsh(frame, 7), lambda frame: nsh(frame, 8)),
+    "two calls": (lambda frame: pptp(frame, 3), lambda frame: pptp(frame, 4)),
+    "two VN-tags": (lambda frame: vn_tag(frame, 1), lambda frame: vn_tag(frame, 2)),
+    "two VN-tags with one sum": (lambda frame: vn_tag(frame, 1, 2), lambda frame: vn_tag(frame, 0, 3)),
+    "two ports": (lambda frame: e_tag(frame, 1), lambda frame: e_tag(frame, 2)),
+    "two ports beyond 12 bits": (lambda frame: e_tag(frame, 1 << 12), lambda frame: e_tag(frame, 2 << 12)),
+    "an outer label": (lambda frame: mpls(frame, 100, 200), lambda frame: mpls(frame, 101, 200)),
+    "a label more": (lambda frame: mpls(frame, 7, 100, 200), lambda frame: mpls(frame, 100, 200)),
+    "other hosts of a tunnel": (TUNNELS["IP in IPv4"], lambda frame: between(TUNNELS["IP in IPv4"](frame), 1, 3)),
+    "other hosts of a network": (vxlan, lambda frame: between(vxlan(frame), 4, 2)),
+    "other hosts of a mirror": (TUNNELS["erspan I"], lambda frame: between(TUNNELS["erspan I"](frame), 3, 4)),
 }
 
 

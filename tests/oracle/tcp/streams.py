@@ -13,6 +13,7 @@ from tests.oracle.tcp.reassembly import NEAR, Reassembly, StreamHandler, ahead, 
 START_PACKETS = 12
 CALM_PACKETS = 64
 LOSS_PACKETS = 32
+FIT = 1 << 24  # bytes between numbers of one connection
 HELD_LIMIT = 1 << 26  # bytes that wait in one direction
 FLOW_SIZE = 1024  # bytes of memory counted for a connection, besides what it holds
 DONE_LIMIT = 1 << 15  # closed connections that are remembered
@@ -52,7 +53,7 @@ class Streams:
         self.payload += len(s.data)
         self.advance_clock(s.ns)
         flow = self.table.get(ends) or self.add(ends)
-        if s.flags & SYN or flow.done:
+        if s.flags & SYN or flow.done or any(side.closed for side in flow.sides):
             if flow.done and flow.since + REMEMBERED < self.clock:
                 self.forget_done()
                 flow = self.add(ends)
@@ -221,7 +222,9 @@ class Streams:
         distance = ahead(s.seq, side.next)
         if flow.done and not flow.reset and not flow.is_closed:  # no end was seen: given up, or silent for long
             return not side.known or distance + s.length > 0
-        return self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
+        if flow.done and self.clock > flow.last + SECOND and not -NEAR < distance < NEAR:
+            return True
+        return is_behind_end(flow, s)
 
     def close(self, flow: Flow, ns: int) -> None:
         """Close a connection at a time (ns)."""
@@ -268,3 +271,12 @@ class Streams:
             flow.done = True
             self.bytes.resolve(flow, True)
             self.handler.ended(flow, flow.last if flow.reset else self.clock)
+
+
+def is_behind_end(flow: Flow, s: FlowSegment) -> bool:
+    """Whether both numbers of a segment are behind what a connection sent; after a reset, bytes may come late."""
+    side, other = flow.sides[s.sender], flow.sides[1 - s.sender]
+    if not (s.flags & ACK and side.known and other.known):
+        return False
+    most = NEAR if flow.reset else 0
+    return not any(-FIT < distance <= most for distance in (ahead(s.seq, side.next), ahead(s.ack, other.next)))
