@@ -17,6 +17,14 @@ MECHANISMS = {
     b"\x06\x06\x2b\x06\x01\x05\x05\x02": "SPNEGO",
     b"\x06\x0a\x2b\x06\x01\x04\x01\x82\x37\x02\x02\x0a": "NTLM",
 }
+NTLM = b"NTLMSSP\0"  # then the message's type, little-endian (MS-NLMP, 2.2.1)
+NTLM_MESSAGES = {1: "negotiate", 2: "challenge", 3: "authenticate"}
+SSL2_HELLO = re.compile(rb"[\x80-\xff].\x01(?:\x00\x02|\x03[\x00-\x04])", re.DOTALL)  # its length, kind and version
+# ZooKeeper's commands are words of four letters alone (FourLetterCommands), and what some of them are answered with.
+ZOOKEEPER_WORD = re.compile(
+    rb"(?:conf|cons|crst|dirs|dump|envi|gtmk|hash|isro|mntr|ruok|srst|srvr|stat|stmk|wchc|wchp|wchs)\s*"
+)
+ZOOKEEPER_ANSWER = re.compile(rb"imok\s*$|Zookeeper version: |zk_version\t|This ZooKeeper instance is |clientPort=\d")
 
 
 def protocol_of(data: bytes | bytearray) -> str:
@@ -29,6 +37,8 @@ def protocol_of(data: bytes | bytearray) -> str:
 
 
 def tls_name(start: bytes) -> str:
+    if SSL2_HELLO.match(start):
+        return "TLS (a ClientHello in the form of SSL 2)"
     if not tls.is_record_header(start):
         return ""
     kind, rest = start[0], start[tls.HEADER :]
@@ -58,6 +68,21 @@ def gss_name(start: bytes) -> str:
     return ""
 
 
+def ntlm_name(start: bytes) -> str:
+    """Describe a token of NTLM, after its length or bare; "" if there is none."""
+    for at in (PREFIX, 0):
+        if start.startswith(NTLM, at):
+            kind = int.from_bytes(start[at + len(NTLM) : at + len(NTLM) + 4], "little")
+            return f"a token of NTLM ({NTLM_MESSAGES.get(kind, 'of an unknown kind')})"
+    return ""
+
+
+def zookeeper_name(start: bytes) -> str:
+    if ZOOKEEPER_WORD.fullmatch(start):
+        return "ZooKeeper (a four-letter word)"
+    return "ZooKeeper (an answer)" if ZOOKEEPER_ANSWER.match(start) else ""
+
+
 def token_mechanism(token: bytes | bytearray) -> str:
     """Return the mechanism of the GSSAPI token that begins here; "" if none does."""
     if bytes(token[:1]) != GSS_TOKEN or len(token) < 2:
@@ -80,9 +105,10 @@ def other_name(start: bytes) -> str:
 MAGICS = {
     b"AMQP": "AMQP",
     b"220 ": "SMTP or FTP (a greeting)",
-    b"ruok": "ZooKeeper (a four-letter word)",
     b"*1\r\n$": "Redis",
     b"\x7fELF": "an ELF program",
     b"PK\x03\x04": "a zip archive",
 }
-NAMERS: tuple[Callable[[bytes], str], ...] = (tls_name, http_name, ssh_name, proxy_name, gss_name, other_name)
+NAMERS: tuple[Callable[[bytes], str], ...] = (
+    tls_name, http_name, ssh_name, proxy_name, gss_name, ntlm_name, zookeeper_name, other_name,
+)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import TIMEOUT_MAX
@@ -23,6 +23,7 @@ from kcli.tables.exchange_views import JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, P
 MEMORY = 512  # MiB for a query's own sums, sorts and joins; what is more goes to a temporary folder
 SPILL = "16GiB"  # in that folder
 ROWS = 10_000  # in a batch of the answer
+MOST_NAMED = 6  # tables in a note
 SAFE: dict[str, Any] = {
     "enable_external_access": "false", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
     "python_enable_replacements": "false", "python_scan_all_frames": "false", "allow_community_extensions": "false",
@@ -108,7 +109,9 @@ class Engine:
         self.left = self.seconds
         with self.clear_errors():
             query, select = checked(self.connection, query, self.mended)
-            self.define(self.named(select or query))
+            named = list(self.named(select or query))
+            self.define(named)
+            self.notes += self.lacking(named)
             self.choose_columns(select)
             with ThreadPoolExecutor(1, "kcli-sql") as pool:
                 reader = self.waited(pool.submit(self.reader_of, query))
@@ -202,6 +205,23 @@ class Engine:
             found = set()
         every = {name.lower() for name in (*self.scans, *self.views)}
         return found if found and found <= every else every
+
+    def lacking(self, named: Sequence[str]) -> list[str]:
+        """Say which of the tables that a query names no input holds; nothing where it names every table."""
+        tables = {name.lower(): name for name in (*self.scans, *self.views)}
+        absent = [] if len(named) == len(tables) else [tables[each] for each in named if not self.holds(tables[each])]
+        if not absent:
+            return []
+        held = [name for name in tables.values() if self.holds(name) and not name.startswith("_")]
+        more = f" and {len(held) - MOST_NAMED} more" if len(held) > MOST_NAMED else ""
+        there = f" (they have {', '.join(held[:MOST_NAMED])}{more})" if held else ""
+        return [f"{name}: a table of which the inputs have nothing{there}" for name in absent]
+
+    def holds(self, table: str) -> bool:
+        """Return whether an input has rows of a table, or of one that it is made from."""
+        if sql := self.views.get(table):
+            return any(self.holds(each) for each in self.connection.get_table_names(sql))
+        return bool(self.scans[table].sources)
 
     def define(self, names: Iterable[str]) -> None:
         """Define these tables, and those that they are made from, for queries."""

@@ -14,6 +14,7 @@ from kcli.sql.views import TRAFFIC, WRITTEN
 ROWS = 20_000
 EXCHANGE_FILE = {"api_key", "request", "event"}  # columns of `decode pcap --format parquet`
 RECORD_FILE = {"baseOffset", "timestampType", "headers"}  # of `decode segment --format parquet`
+RECORDS_FILE = {"topic", "partition", "offset", "timestamp_ms", "key", "value", "headers"}  # of `records --format parquet`
 
 
 def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[str, Any, Source]]:
@@ -39,6 +40,8 @@ def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[s
         elif names >= RECORD_FILE:
             yield "records", schema, record_source(path)
         else:
+            if names >= RECORDS_FILE:
+                yield "records", schema, record_source(path)
             name = re.sub(r"\W", "_", Path(path).name.partition(".")[0]) or "written"
             yield name, with_file(plain(schema)), parquet_source(path)
 
@@ -93,7 +96,7 @@ def of_kind(batch: Any, *, events: bool) -> Any:
 
 
 def record_source(path: str) -> Source:
-    """Return records of a file of `decode segment --format parquet`, whose columns are named as in JSON."""
+    """Return records of a file of `records` or `decode segment`, whose columns may be named as in JSON."""
 
     def change(batch: Any) -> Any:
         return batch.rename_columns([snake(name) for name in batch.schema.names])

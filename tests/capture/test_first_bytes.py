@@ -31,6 +31,17 @@ BEGINNINGS = {
     frame(KERBEROS): "a token of GSSAPI (Kerberos)",
     b"PROXY TCP4 1.2.3.4 5.6.7.8 9 10\r\n": "a header of the PROXY protocol (version 1)",
     SIGNATURE + b"\x21\x11\0\x0c": "a header of the PROXY protocol (version 2)",
+    bytes.fromhex("802e0103010015000000100000040000050000640000"): "TLS (a ClientHello in the form of SSL 2)",
+    b"\x80\x2e\x01\0\x02\0\x15\0": "TLS (a ClientHello in the form of SSL 2)",
+    b"NTLMSSP\0\1\0\0\0": "a token of NTLM (negotiate)",
+    frame(b"NTLMSSP\0\3\0\0\0" + bytes(60)): "a token of NTLM (authenticate)",
+    b"ruok": "ZooKeeper (a four-letter word)",
+    b"stat\n": "ZooKeeper (a four-letter word)",
+    b"mntr\r\n": "ZooKeeper (a four-letter word)",
+    b"imok": "ZooKeeper (an answer)",
+    b"Zookeeper version: 3.9.2-5, built on": "ZooKeeper (an answer)",
+    b"statistics of all": "",
+    b"hashes": "",
     metadata(1)[0]: "",
     b"": "",
 }
@@ -167,3 +178,18 @@ def test_what_answers_in_http_is_named(tmp_path: Path) -> None:
     wire = Wire().open().client(api_versions(1)[0]).server(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
     items = read(tmp_path / "a.pcap", wire.close().packets)
     assert any(isinstance(item, Event) and "answers in HTTP" in item.reason for item in items)
+
+
+def test_a_client_of_another_kind_is_named_in_a_capture(tmp_path: Path) -> None:
+    for start, name in BEGINNINGS.items():
+        if name.startswith(("TLS (a ClientHello in", "a token of NTLM", "ZooKeeper")):
+            items = read(tmp_path / "a.pcap", Wire().open().client(start).server(b"").close().packets)
+            assert [(item.kind, item.reason) for item in items if isinstance(item, Event)] == [("not-kafka", name)]
+
+
+def test_a_server_of_another_kind_is_named(tmp_path: Path) -> None:
+    wire = (
+        Wire().open().client(api_versions(1)[0]).server(b"This ZooKeeper instance is not currently serving requests\n")
+    )
+    items = read(tmp_path / "a.pcap", wire.close().packets)
+    assert any(isinstance(item, Event) and "answers in ZooKeeper" in item.reason for item in items)

@@ -1,7 +1,7 @@
 """lz4 frames (Kafka's Lz4BlockOutputStream): 64 KiB independent blocks, no checksums but the header's, no content size.
 
 Kafka's reader (Lz4BlockInputStream) checks the checksums of the header and of blocks, and passes over the content's
-checksum and size.
+checksum and size. It takes a block of no bytes for the frame's end.
 
 In magic 0 the header's checksum is taken over one word too much, frame magic included (KAFKA-3160); such a checksum is
 put right before the library sees it, and not looked at, as in Kafka's own reader.
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 MAGIC = b"\x04\x22\x4d\x18"
-FLAG_INDEPENDENT, FLAG_CONTENT_SIZE, FLAG_CONTENT_CHECKSUM, FLAG_DICTIONARY = 0x20, 0x08, 0x04, 0x01
+FLAG_INDEPENDENT, FLAG_BLOCK_CHECKSUM, FLAG_CONTENT_SIZE, FLAG_CONTENT_CHECKSUM = 0x20, 0x10, 0x08, 0x04
+FLAG_DICTIONARY = 0x01
+END, UNCOMPRESSED = 0, 1 << 31  # in place of a block's size; in it
 
 # What the library refuses and Kafka does not look at: the field's flag and name, by the library's error.
 PASSED_OVER = {
@@ -46,6 +48,7 @@ def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes
     checksum = header_checksum(data[4 : 4 + size])
     if magic == 0 and data[4 + size] != checksum:
         data = memoryview(b"".join((data[: 4 + size], bytes([checksum]), data[5 + size :])))
+    data = up_to_end(data, odd)
     while True:
         try:
             return unfolded(lz4.frame.LZ4FrameDecompressor(), data, most, "lz4: the frame", RuntimeError, EOFError)
@@ -56,6 +59,21 @@ def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes
         flag, name = found
         data = without_field(data, flag)
         odd.append(f"lz4: the {name} of the content is wrong, which Kafka does not look at")
+
+
+def up_to_end(data: memoryview, odd: list[str]) -> memoryview:
+    """Return the frame up to the block of no bytes where Kafka's reader ends, or stops; else whole."""
+    at = 5 + descriptor_size(data)
+    checksum = 4 * bool(data[4] & FLAG_BLOCK_CHECKSUM)
+    while len(data) - at >= 4 and (size := int.from_bytes(data[at : at + 4], "little")) != END:
+        behind = at + 4 + (size & ~UNCOMPRESSED) + checksum
+        is_empty = size == 1 and bytes(data[at + 4 : at + 5]) < b"\x10"  # a sequence without literals
+        if size == UNCOMPRESSED or (is_empty and any(data[behind : behind + 4])):
+            odd.append("lz4: a block of no bytes ends the frame, as in Kafka")
+            content_checksum = data[at + 4 : at + 8]
+            return memoryview(b"".join((data[:at], END.to_bytes(4, "little"), content_checksum)))
+        at = behind
+    return data
 
 
 def without_field(data: memoryview, flag: int) -> memoryview:

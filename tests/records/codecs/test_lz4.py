@@ -103,3 +103,25 @@ def test_a_dictionary_is_refused_as_by_kafka(magic: int, size: bytes) -> None:
     made = codec.MAGIC + head + bytes([codec.header_checksum(head[:14])]) + lz4.frame.compress(DATA)[7:]
     with pytest.raises(InputError, match="dictionary, which Kafka refuses"):
         codec.decompress(memoryview(made), magic, 10**6, [])
+
+
+def test_a_block_of_no_bytes_ends_the_frame_as_in_kafka() -> None:
+    """An uncompressed one, or a compressed one that is not the last."""
+    head = codec.MAGIC + b"\x60\x40\x82"
+    data = DATA[:600]
+    block = len(data).to_bytes(3, "little") + b"\x80" + data
+    uncompressed, compressed, end = b"\0\0\0\x80", b"\1\0\0\0\0", bytes(4)
+    for empty, cut in (
+        (uncompressed, b""),
+        (uncompressed, end),
+        (uncompressed, block + end),
+        (compressed, block + end),
+    ):
+        odd: list[str] = []
+        assert codec.decompress(memoryview(head + block + empty + cut), 2, 1 << 20, odd) == data
+        assert odd == ["lz4: a block of no bytes ends the frame, as in Kafka"]
+    assert codec.decompress(memoryview(head + block + compressed + end), 2, 1 << 20, odd := []) == data
+    assert odd == []
+    summed = codec.MAGIC + b"\x64\x40" + bytes([codec.header_checksum(b"\x64\x40")])
+    with pytest.raises(InputError, match="ends early"):
+        codec.decompress(memoryview(summed + block + uncompressed), 2, 1 << 20, [])
