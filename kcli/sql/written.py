@@ -14,7 +14,7 @@ from kcli.sql.views import TRAFFIC, WRITTEN
 ROWS = 20_000
 EXCHANGE_FILE = {"api_key", "request", "event"}  # columns of `decode pcap --format parquet`
 RECORD_FILE = {"baseOffset", "timestampType", "headers"}  # of `decode segment --format parquet`
-RECORDS_FILE = {"topic", "partition", "offset", "timestamp_ms", "key", "value", "headers"}  # of `records --format parquet`
+RECORDS_FILE = {"topic", "partition", "offset", "timestamp_ms", "key", "value", "headers"}  # of `records`
 
 
 def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[str, Any, Source]]:
