@@ -22,8 +22,8 @@ from kcli.grammar.batches import (
     MESSAGE_HEADS,
     SIZE_AT,
 )
-from kcli.records import codecs
 from kcli.records.batches import CODEC_MASK, CONTROL
+from kcli.records.unfolding import Unfolding
 from kcli.redact.folding import folded
 
 BLANK = b"\xff"  # where something was that is left out
@@ -41,9 +41,14 @@ class BatchRedactor:
         """Redact batches. control(type, value): gives the value of a control record without names."""
         self.control = control
         self.emptied = 0
+        self.unfold = Unfolding(shared=True)
 
     def records(self, data: bytes, depth: int = 1) -> bytes:
-        """Redact a field or chunk of batches of any magic, in as many bytes. Bytes of no batch are blanked."""
+        """Redact a field or chunk of batches of any magic, in as many bytes. Bytes of no batch are blanked, as are
+        batches that are left when those before them have taken what a message may unfold to.
+        """
+        if depth == 1:
+            self.unfold = Unfolding(shared=True)
         out = bytearray(BLANK * len(data))
         at = 0
         while len(data) - at > MAGIC_AT:
@@ -86,7 +91,7 @@ class BatchRedactor:
     def payload(self, data: bytes, codec: int, magic: int, redact: Callable[[bytearray], None]) -> bytes:
         """Redact a stored payload in as many bytes; blank where it can't be read, or does not fit."""
         try:
-            content = bytearray(codecs.decompress(codec, data, magic))
+            content = bytearray(self.unfold(codec, data, magic))
         except InputError:
             return BLANK * len(data)
         redact(content)
