@@ -40,6 +40,28 @@ def test_a_file_of_decode_segment(samples: Path, tmp_path: Path, ask: Ask) -> No
     assert ask('SELECT sum("offset")::INT AS n FROM records', out) == [{"n": 482 * 481 // 2}]
 
 
+def test_a_file_of_records(samples: Path, tmp_path: Path, ask: Ask) -> None:
+    out = tmp_path / "out.parquet"
+    assert main(["records", str(samples / "orders-0"), "--format", "parquet", "-o", str(out)]) == 0
+    query = 'SELECT topic, partition, "offset", timestamp, key, value, headers FROM records'
+    assert ask(query, out) == ask(query, samples / "orders-0") != []
+    assert ask("SELECT count(*)::INT AS n FROM out", out) == [{"n": 482}]
+
+
+def test_a_table_of_which_the_inputs_have_nothing(
+    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "mine.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1, 2]}), own)
+    for table in ("exchanges", "Connections", "records"):
+        assert main(["sql", f"SELECT count(*) FROM {table}", str(own)]) == 0
+        assert f"{table.lower()}: a table of which the inputs have nothing (they have mine)" in capsys.readouterr().err
+    for query in ("SELECT 1", "SELECT * FROM mine", "SHOW TABLES", "SELECT 1 FROM records"):
+        source = samples / "orders-0" if "records" in query else own
+        assert main(["sql", query, str(source)]) == 0
+        assert "nothing" not in capsys.readouterr().err
+
+
 def test_tables_of_the_pipeline_and_of_others(tmp_path: Path, ask: Ask) -> None:
     for name, part, value in (("clients", "a", "x"), ("clients", "b", "y"), ("exchanges/date=2026-11-21", "c", "z")):
         folder = tmp_path / "out" / name

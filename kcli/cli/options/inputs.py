@@ -33,7 +33,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
     least = 0
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        match = re.fullmatch(r"(\d{1,30})\s*([kmg]?)(?:i?b)?", str(value).lower())
+        match = re.fullmatch(r"([0-9]{1,30})\s*([kmg]?)(?:i?b)?", str(value).lower())
         if not match:
             self.fail(f"{value!r}: bytes expected, as 65536, 128k or 1M", param, ctx)
         size = min(int(match[1]) * UNITS[match[2]], MOST_BYTES)
