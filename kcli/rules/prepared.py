@@ -6,7 +6,7 @@ since 1970 (`ns`: of the request), seconds where a column says so.
 
 from __future__ import annotations
 
-from kcli.tables.call_views import call_view
+from kcli.tables.call_views import CALL_VIEWS, SAID_TOPICS, call_view
 from kcli.tables.connections import address_sql
 from kcli.tables.rule_facts import CALLS, calls_query
 
@@ -14,7 +14,6 @@ from kcli.tables.rule_facts import CALLS, calls_query
 WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
 WAITING = "('" + "', '".join(WAITING_APIS) + "')"
 
-NAMED = "SELECT topic_id, topic FROM named_topics"
 # The topic's name of a row, or its id where nothing tells the name.
 TOPIC = "coalesce(p.topic, t.topic, p.topic_id)"
 BY_ID = "LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id"
@@ -85,31 +84,7 @@ GROUP BY client_id, group_id
     "client_groups": """
 SELECT client_id, array_agg(DISTINCT group_id) AS groups FROM group_clients GROUP BY client_id
 """,
-    # A topic's name by its id: as messages say it, or else as a client commits by name what it has fetched by id, or
-    # as a batch (by its checksum) was written by name and read by id.
-    "named_topics": "SELECT topic_id, min_by(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id",
-    "topic_by_id": f"""
-WITH nameless AS (SELECT DISTINCT p.topic_id FROM (SELECT topic_id, topic FROM fetch_partitions
-       UNION SELECT topic_id, topic FROM produce_partitions) AS p
-                  WHERE topic IS NULL AND topic_id IS NOT NULL AND topic_id NOT IN (SELECT topic_id FROM named_topics)),
-     hints AS (SELECT f.topic_id, c.topic, count(*) AS hits
-               FROM (SELECT DISTINCT client_id, topic_id, partition, fetch_offset FROM fetch_partitions
-                      WHERE fetch_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)) AS f
-               JOIN (SELECT DISTINCT client_id, topic, partition, committed_offset FROM commits
-                      WHERE topic IS NOT NULL) AS c
-                 ON f.client_id = c.client_id AND f.partition = c.partition AND f.fetch_offset = c.committed_offset
-               GROUP BY f.topic_id, c.topic
-               UNION ALL
-               SELECT i.topic_id, n.topic, count(*) FROM (SELECT DISTINCT topic_id, partition, crc
-                      FROM record_batches WHERE topic IS NULL AND topic_id IN (SELECT topic_id FROM nameless)) AS i
-               JOIN (SELECT DISTINCT topic, partition, crc FROM record_batches WHERE topic IS NOT NULL) AS n
-                      ON i.partition = n.partition AND i.crc = n.crc
-               GROUP BY i.topic_id, n.topic),
-     summed AS (SELECT topic_id, topic, sum(hits) AS hits FROM hints GROUP BY topic_id, topic),
-     ranked AS (SELECT topic_id, max_by(topic, hits) AS topic, max(hits) AS most, sum(hits) AS hits FROM summed
-            GROUP BY topic_id)
-{NAMED} UNION ALL SELECT topic_id, topic FROM ranked WHERE most >= 2 AND most >= 0.7 * hits
-""",
+    "topic_by_id": f"SELECT topic_id, topic FROM {CALL_VIEWS['topics'][1]}",
     "fetched": f"""
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, p.server, coalesce(p.client_id, '') AS client_id,
        p.correlation_id,
@@ -211,5 +186,5 @@ def query_of(table: str, *, nameless: bool) -> str:
     if nameless:
         return PREPARED[table]
     if table == "topic_by_id":
-        return NAMED
+        return SAID_TOPICS
     return PREPARED[table].replace(TOPIC, "coalesce(p.topic, p.topic_id)").replace(BY_ID, "")

@@ -18,6 +18,7 @@ WITH asked AS (
               sum(CASE WHEN api = 'METADATA' THEN 1 ELSE 0 END) AS metadata_requests,
               sum(CASE WHEN api = 'OFFSET_COMMIT' THEN 1 ELSE 0 END) AS commit_requests,
               sum(CASE WHEN api LIKE '%HEARTBEAT' THEN 1 ELSE 0 END) AS heartbeats,
+              sum(CASE WHEN response_bytes IS NULL AND coalesce(acks, 1) = 1 THEN 1 ELSE 0 END) AS ignored_requests,
               sum(CASE WHEN api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT') THEN 1 ELSE 0
                   END) AS joins,
               sum(CASE WHEN api IN ('LEAVE_GROUP', 'CONSUMER_GROUP_HEARTBEAT') THEN 1 ELSE 0 END) AS leaves,
@@ -30,6 +31,7 @@ WITH asked AS (
              FROM (SELECT explode(errors) AS error FROM calls WHERE failed) AS named),
      waited AS (SELECT sum(CASE WHEN own_ms > 20 THEN 1 ELSE 0 END) AS slow_answers,
                        sum(CASE WHEN own_ms > 100 THEN 1 ELSE 0 END) AS late_answers,
+                       sum(CASE WHEN own_ms > 1000 THEN 1 ELSE 0 END) AS stalled_answers,
                        count(DISTINCT server) AS servers
                 FROM timed),
      lines AS (

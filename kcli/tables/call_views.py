@@ -150,17 +150,57 @@ METADATA_PARTITIONS: tuple[ViewColumn, ...] = tuple(
     ViewColumn(each.name, each.kind, each.text, each.nullable, each.name)
     for each in RULE_FACTS["partition_states"].columns
 )
+# A topic's name by its id: as messages say it, or else as a client commits by name what it has fetched by id, or as a
+# batch (by its checksum) was written by name and read by id. Both of these twice at least, and seldom of another name.
+SAID_TOPICS = "SELECT topic_id, min_by(topic, learnt_ns) AS topic FROM topic_names GROUP BY topic_id"
+NAMED_TOPICS = f"""
+(WITH named AS ({SAID_TOPICS}),
+      nameless AS (SELECT DISTINCT p.topic_id FROM (SELECT topic_id, topic FROM fetch_partitions
+             UNION SELECT topic_id, topic FROM produce_partitions) AS p
+                   WHERE topic IS NULL AND topic_id IS NOT NULL AND topic_id NOT IN (SELECT topic_id FROM named)),
+      hints AS (SELECT f.topic_id, c.topic, count(*) AS hits, 'committed' AS how
+                FROM (SELECT DISTINCT client_id, topic_id, partition, fetch_offset FROM fetch_partitions
+                       WHERE fetch_offset > 0 AND topic_id IN (SELECT topic_id FROM nameless)) AS f
+                JOIN (SELECT DISTINCT client_id, topic, partition, committed_offset
+                      FROM ({calls_query(CALLS["commits"])}) AS commits WHERE topic IS NOT NULL) AS c
+                  ON f.client_id = c.client_id AND f.partition = c.partition AND f.fetch_offset = c.committed_offset
+                GROUP BY f.topic_id, c.topic
+                UNION ALL
+                SELECT i.topic_id, n.topic, count(*), 'same batch' FROM (SELECT DISTINCT topic_id, partition, crc
+                       FROM record_batches WHERE topic IS NULL AND topic_id IN (SELECT topic_id FROM nameless)) AS i
+                JOIN (SELECT DISTINCT topic, partition, crc FROM record_batches WHERE topic IS NOT NULL) AS n
+                       ON i.partition = n.partition AND i.crc = n.crc
+                GROUP BY i.topic_id, n.topic),
+      summed AS (SELECT topic_id, topic, sum(hits) AS hits, max_by(how, hits) AS how FROM hints
+                 GROUP BY topic_id, topic),
+      ranked AS (SELECT topic_id, max_by(topic, hits) AS topic, max_by(how, hits) AS how, max(hits) AS most,
+                        sum(hits) AS hits FROM summed GROUP BY topic_id)
+ SELECT topic_id, topic, 'said' AS how FROM named
+ UNION ALL SELECT topic_id, topic, how FROM ranked WHERE most >= 2 AND most >= 0.7 * hits) AS topics_by_id
+"""
+TOPICS: tuple[ViewColumn, ...] = (
+    column("topic_id", "string", "the topic's id"),
+    column("topic", "string", "its name"),
+    column(
+        "how", "string",
+        "who says so: said (a message has both), committed (a client commits by name the offsets that it fetches by "
+        "id), same batch (its checksum was produced by name and fetched by id)",
+    ),
+)  # fmt: skip
 # By table: its columns, and what they are selected from: facts, `record_batches`, and `known`, topics by their ids.
 CALL_VIEWS = {
     "transactions": (TRANSACTIONS, STEPS),
     "members": (MEMBERS, MEMBER_CALLS),
     "metadata_partitions": (METADATA_PARTITIONS, PARTITION_STATES),
+    "topics": (TOPICS, NAMED_TOPICS),
 }
 TEXTS = {
     "transactions": "Transactions of producers; brought up to date by every run.",
     "members": "Members of groups, by the ids that they were given; brought up to date by every run.",
     "metadata_partitions": "Partitions as Metadata answers tell of them, a row whenever a server tells otherwise than "
     "before; brought up to date by every run.",
+    "topics": "Topics by their ids: names that messages say, and those that follow where a capture begins in "
+    "mid-stream; brought up to date by every run.",
 }
 CALL_TABLES = {name: Table(name, TEXTS[name], columns, dated=False) for name, (columns, _) in CALL_VIEWS.items()}
 

@@ -7,7 +7,7 @@ from kcli.pipeline.tables import TABLES
 PINNED = (
     "exchanges fetch_partitions produce_partitions record_batches fetch_sessions clients connections groups hourly "
     "throttling down_conversions leader_changes remote_fetches quorum transactions members metadata_partitions "
-    "findings undecodable lineage"
+    "topics findings undecodable lineage"
 )
 
 

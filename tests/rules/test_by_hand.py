@@ -10,7 +10,7 @@ import pytest
 
 from kcli.diagnose import INFO, Finding, diagnose
 from tests.capture.messages import metadata, request, response
-from tests.capture.wires import FIN, MILLISECOND, RST, Wire, pcap
+from tests.capture.wires import ACK, FIN, MILLISECOND, RST, Wire, pcap
 from tests.records.slips.making import batch_bytes
 
 SECOND = 1000 * MILLISECOND
@@ -252,21 +252,34 @@ def test_a_group_that_grows_is_no_storm(tmp_path: Path) -> None:
     assert told(found(tmp_path, *coming, again), "rebalance-storm", group="g").evidence["generations"] == 6
 
 
-def test_who_gives_up_on_a_broker_that_answers_nobody_is_right(tmp_path: Path) -> None:
-    def given_up() -> list[Wire]:
-        wires = []
-        for number in range(4):
-            port, start = 43000 + number, Wire().now + 2 * number * SECOND
-            wire = Wire(client=("10.0.0.7", port), seq=(port, 2 * port), start=start).open()
-            wire.client(request(18, 3, 1, {"clientSoftwareName": "a", "clientSoftwareVersion": "1"}, "hasty"))
+def test_a_broker_that_answers_nobody_and_who_gives_up_on_it(tmp_path: Path) -> None:
+    def asked(number: int, key: int = 18) -> Wire:
+        port, start = 43000 + number, Wire().now + 2 * number * SECOND
+        wire = Wire(client=("10.0.0.7", port), seq=(port, 2 * port), start=start).open()
+        body = {"clientSoftwareName": "a", "clientSoftwareVersion": "1"}
+        wire.client(
+            request(18, 3, 1, body, "hasty") if key == 18 else request(1, 11, 1, {"maxWaitMs": 60_000}, "hasty")
+        )
+        wire.add(1, ACK)
+        return wire
+
+    def given_up(key: int = 18) -> list[Wire]:
+        wires = [asked(number, key) for number in range(4)]
+        for wire in wires:
             wire.now += SECOND
             wire.add(0, FIN)
-            wires.append(wire)
         return wires
 
-    assert not found(tmp_path, *given_up())
+    finding = told(found(tmp_path, *given_up()), "silent-broker", broker=["10.0.0.2:9092"], client=["hasty"])
+    assert finding.evidence["connections"] == 4 and finding.evidence["longest_ms"] > 1000
+    others = produced(Talk("others", broker=3), 16, 0)
+    assert told(found(tmp_path, *given_up(), others), "silent-broker").evidence["other_answers"] > 4
+    # Who is answered on another connection meanwhile was too hasty; who asks to wait gets what it asked for; and where
+    # the capture ends at once, or what is sent is not acknowledged, nothing is known.
     finding = told(found(tmp_path, *given_up(), produced(Talk(), 16, 0)), "request-timeout-too-short", client="hasty")
     assert finding.evidence["gave_up"] == 4
+    assert not found(tmp_path, *given_up(key=1))
+    assert not found(tmp_path, asked(0), asked(1))
 
 
 def test_a_member_without_a_partition_is_not_stuck(tmp_path: Path) -> None:

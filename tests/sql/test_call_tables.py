@@ -19,9 +19,10 @@ from tests.capture.messages import metadata
 from tests.capture.wires import Wire, pcap
 from tests.core.capture.test_paths import WAYS, mixed, through, wire
 from tests.diagnose.captured import DATA
-from tests.rules.test_by_hand import HELLO, refused
+from tests.rules.test_by_hand import HELLO, Talk, refused
 
 Ask = Callable[..., Any]
+TOPIC_ID = "LiM8oXcTSBWR3XF1qnjt6A"
 INCIDENT = DATA / "transactional-id-clash-refunds.pcap.zst"
 
 
@@ -131,6 +132,38 @@ def test_two_connections_of_the_same_ends_are_counted_apart(ask: Ask, tmp_path: 
 def counted_alone(ask: Ask, folder: Path, each: Wire) -> Any:
     (folder / "b.pcap").write_bytes(pcap(each.packets))
     return ask("SELECT client_segments FROM connections", folder / "b.pcap")
+
+
+def test_topics_are_named_by_what_is_said_and_by_what_is_in_them(ask: Ask) -> None:
+    [row] = ask("SELECT topic, how FROM topics", DATA / "commit-audit-sink.pcap.zst")
+    assert row == {"topic": "audit-log", "how": "said"}
+    path = DATA / "lagging-consumer-pageviews.pcap.zst"
+    named = ask(
+        "SELECT DISTINCT t.topic, how, f.topic AS said FROM fetch_partitions f JOIN topics t USING (topic_id)", path
+    )
+    assert named == [{"topic": "pageviews", "how": "same batch", "said": None}]
+
+
+def test_a_topic_is_named_by_who_commits_what_it_fetched(ask: Ask, tmp_path: Path) -> None:
+    """Twice at least: once may be chance."""
+
+    def talk(times: int) -> Path:
+        made = Talk("reader")
+        for offset in range(5, 5 + times):
+            part = {"partition": 0, "fetchOffset": offset, "partitionMaxBytes": 9}
+            asked = {"sessionEpoch": -1, "topics": [{"topicId": TOPIC_ID, "partitions": [part]}]}
+            given = {"partitionIndex": 0, "highWatermark": 9, "logStartOffset": 0}
+            made.call(1, 13, asked, {"responses": [{"topicId": TOPIC_ID, "partitions": [given]}]})
+            parts = [{"partitionIndex": 0, "committedOffset": offset}]
+            topics = [{"name": "orders", "partitions": parts}]
+            answer = [{"name": "orders", "partitions": [{"partitionIndex": 0, "errorCode": 0}]}]
+            made.call(8, 8, {"groupId": "g", "memberId": "m", "topics": topics}, {"topics": answer})
+        (tmp_path / "a.pcap").write_bytes(pcap(made.wire.packets))
+        return tmp_path / "a.pcap"
+
+    [row] = ask("SELECT topic_id, topic, how FROM topics", talk(2))
+    assert row == {"topic_id": TOPIC_ID, "topic": "orders", "how": "committed"}
+    assert ask("SELECT * FROM topics", talk(1)) == []
 
 
 def test_mid_stream_the_client_is_known_by_what_it_asks(ask: Ask, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="duplicate-writes",
     title="records written twice by retries",
-    when="plain_batches >= 2 AND unsure_produces > 0",
+    when="plain_batches >= 2 AND (unsure_produces > 0 OR longest_produce_ms >= 500)",
     sql="""
 WITH sent AS (SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, b.records, b.ns, b.connection,
        b.correlation_id, b.producer_id, b.max_timestamp,
