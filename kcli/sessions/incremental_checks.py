@@ -19,8 +19,9 @@ BIG_BATCH = 1 << 20  # no batch is bigger than this unless a topic is configured
 
 
 def no_session(registry: SessionRegistry, x: FetchExchange) -> None:
-    """Report a fetch with an epoch above 0 that names no session."""
-    registry.find(x, "epoch-invalid", NO_SESSION, f"epoch {x.session_epoch} without a session id")
+    """Report a fetch with an epoch above 0 that names no session, or one that no broker gives."""
+    session = "without a session id" if x.session_id == NO_SESSION else f"in session {x.session_id}"
+    registry.find(x, "epoch-invalid", x.session_id, f"epoch {x.session_epoch} {session}")
 
 
 def closed_used(registry: SessionRegistry, ended: ObservedSession, x: FetchExchange) -> None:

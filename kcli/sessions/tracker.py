@@ -254,7 +254,7 @@ class Tracker:
                 ended.count(x, full=False)
                 return None
             registry.release(key)
-        if x.session_id == NO_SESSION:
+        if x.session_id <= NO_SESSION:
             incremental_checks.no_session(registry, x)
             return None
         return registry.begin_unseen(x)

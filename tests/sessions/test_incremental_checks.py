@@ -411,6 +411,13 @@ def an_incremental_fetch_without_a_session(rows: list[Row]) -> Row:
     return again
 
 
+@alters(EVICTION, "epoch-invalid")
+def an_incremental_fetch_in_a_session_that_no_broker_gives(rows: list[Row]) -> Row:
+    again = an_incremental_fetch_without_a_session(rows)
+    again["request"]["sessionId"] = -7
+    return again
+
+
 @alters(EVICTION, "two-in-flight")
 def two_fetches_of_a_session_at_once(rows: list[Row]) -> Row:
     fetched = session(rows, 0)

@@ -169,7 +169,7 @@ class FollowedFile:
                 if file.seekable():
                     file.seek(self.at)
                 while line := file.readline(LONGEST):
-                    if line.endswith(b"\n"):
+                    if line.endswith(b"\n") or len(line) == LONGEST:
                         self.at += len(line)  # a line whose end may still come is read again
                     yield text_of(line)
         except OSError as error:

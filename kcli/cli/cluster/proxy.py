@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import signal
 import socket
 import ssl
@@ -30,7 +29,7 @@ from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.filter import FilterCommand
 from kcli.cli.options.inputs import quiet_option
-from kcli.cli.options.listen import listen_address
+from kcli.cli.options.listen import bare_host, listen_address
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.traces import traces_option
 from kcli.cli.terminal.background_writer import BackgroundWriter, PausingWriter
@@ -186,8 +185,8 @@ def mapping(texts: tuple[str, ...]) -> dict[int, Address]:
 
 def advertised_host(text: str) -> str:
     """Return the host of --advertise. UsageError: it is none."""
-    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
-    if re.search(r"[\s/\[\]=,]", bare) or (":" in bare) != (bare != text):
+    bare = bare_host(text)
+    if bare is None:
         raise UsageError(f"--advertise {text}: a host expected, without a port (an IPv6 host in brackets: [::1])")
     return bare
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
 from kcli.client.address import Address
 from kcli.errors import UsageError
+
+LONGEST_NAME = 253  # RFC 1035, without the dot at the end
+NO_HOST = re.compile(r"[\s\x00-\x1f\x7f/\[\]=,]")
+
+
+def bare_host(text: str) -> str | None:
+    """Return a host without the brackets of an IPv6 address; "" for none; None where the text can't be a host."""
+    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    return None if NO_HOST.search(bare) or len(bare) > LONGEST_NAME or (":" in bare) != (bare != text) else bare
 
 
 def listen_address(option: str, text: str) -> Address:
     """Parse HOST:PORT, an IPv6 host in brackets; without a host all addresses of the machine. Raises UsageError."""
     host, colon, port = text.strip().rpartition(":")
-    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    bare = bare_host(host)
     known = port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) < 1 << 16
-    if not colon or not known or (":" in bare) != (bare != host):
+    if not colon or not known or bare is None:
         raise UsageError(f"{option} {text}: HOST:PORT expected (an IPv6 host in brackets: [::1]:9192)")
     return Address(bare, int(port))

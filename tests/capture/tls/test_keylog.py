@@ -8,7 +8,7 @@ import pytest
 
 from kcli.capture.tls import protection
 from kcli.capture.tls.handshake import Handshake
-from kcli.capture.tls.keylog import DERIVATION, Effort, KeyLog
+from kcli.capture.tls.keylog import DERIVATION, Effort, FollowedFile, KeyLog
 from kcli.errors import InputError
 from tests.capture.wires import DATA
 
@@ -101,3 +101,14 @@ def test_derivations_count_as_effort(tmp_path: Path) -> None:
     log.effort = Effort(10 * (DERIVATION + 256) + 1)
     assert len(list(protection.guesses(Handshake(), log, True))) == 10
     assert list(protection.guesses(Handshake(), log, True)) == []
+
+
+def test_a_line_that_is_too_long_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    path.write_bytes(b"x" * 20_000)
+    file = FollowedFile(str(path))
+    assert sum(map(len, file.lines())) == 20_000
+    assert sum(map(len, file.lines())) < 4096
+    with path.open("ab") as more:
+        more.write(b"\nnext\n")
+    assert [*file.lines()][1:] == ["next\n"]

@@ -296,14 +296,25 @@ def test_brokers_that_have_places_of_their_own() -> None:
 
 @pytest.mark.parametrize(
     "texts",
-    [("2",), ("2=",), ("=a:1",), ("x=a:1",), ("2=a",), ("2=a:1", "2=b:1"), ("2=a:1", "3=a:1"), (f"{2**31}=a:1",)],
+    [
+        ("2",),
+        ("2=",),
+        ("=a:1",),
+        ("x=a:1",),
+        ("2=a",),
+        ("2=a:1", "2=b:1"),
+        ("2=a:1", "3=a:1"),
+        (f"{2**31}=a:1",),
+        ("2==a:1",),
+        ("2=a\nb:1",),
+    ],
 )
 def test_places_that_make_no_sense(texts: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match=r"^--map "):
         mapping(texts)
 
 
-@pytest.mark.parametrize("text", ["a:9092", "::1", "http://a", "a b", "a,b"])
+@pytest.mark.parametrize("text", ["a:9092", "::1", "http://a", "a b", "a,b", "a\1", "a" * 254])
 def test_hosts_that_are_none(text: str) -> None:
     with pytest.raises(UsageError, match=r"^--advertise .*without a port"):
         advertised_host(text)
