@@ -71,8 +71,7 @@ SELECT count(DISTINCT connection) AS connections FROM calls
 WHERE connection IN (SELECT connection FROM tcp WHERE NOT opened) HAVING count(*) > 0
 """):
         yield Unjudged(
-            f"the start of {counted(row['connections'], 'connection')}, which was before the capture: logins, "
-            f"handshakes, versions",
+            f"logins and versions of {counted(row['connections'], 'connection')} that began before the capture",
             "a capture that begins before the clients",
         )
 

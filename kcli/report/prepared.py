@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.rules.prepared import WAITING
+from kcli.rules.prepared import BEYOND_WAIT_MS, INNER_CLIENTS
 from kcli.tables.connections import address_sql
 
 # What captures are made into (see `kcli.pipeline.rows.exchange_facts`), out of the pipeline's table.
@@ -27,28 +27,14 @@ FROM exchanges
 """
 SPAN = "SELECT min(completed_ns) AS first_ns, max(completed_ns) AS last_ns FROM exchange_facts"
 
-# own_ms: without the wait that was asked for, null where nothing but that is known.
+# own_ms: beyond the wait that the request allows, null where it can't be told.
 PREPARED = {
     "calls": f"""
 SELECT completed_ns, completed_ns - completed_ns % {{step}} AS time_ns, connection, server,
        coalesce(client_id, '') AS client_id, address, coalesce(api, concat('API ', api_key)) AS api, api_version,
        request_bytes, coalesce(response_bytes, 0) AS response_bytes, response_bytes IS NULL AS unanswered, latency_ms,
-       errors, CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END AS failed,
-       CASE WHEN api IN {WAITING} THEN NULL
-            WHEN api_key = 1 THEN CASE WHEN latency_ms > max_wait_ms THEN latency_ms - max_wait_ms END
-            ELSE latency_ms END AS own_ms
+       errors, CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END AS failed, {BEYOND_WAIT_MS} AS own_ms
 FROM exchange_facts
 """,
-    # Requests that only brokers and controllers send, fetches of followers, AddPartitionsToTxn in the versions that
-    # brokers send each other, and nothing but WriteTxnMarkers (which the admin's abortTransaction sends, too).
-    "broker_clients": """
-SELECT client_id, address
-FROM (SELECT coalesce(client_id, '') AS client_id, address, api_key IN (18, 27) AS quiet, api_key = 27 AS markers,
-             api_key IN (4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87)
-               OR coalesce(replica_id, -1) >= 0 OR (api_key = 24 AND api_version >= 4) AS inside
-      FROM exchange_facts)
-GROUP BY client_id, address
-HAVING max(CASE WHEN inside THEN 1 ELSE 0 END) = 1
-    OR (min(CASE WHEN quiet THEN 1 ELSE 0 END) = 1 AND max(CASE WHEN markers THEN 1 ELSE 0 END) = 1)
-""",
+    "inner_clients": INNER_CLIENTS,
 }

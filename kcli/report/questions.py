@@ -97,7 +97,7 @@ GROUP BY error, api, client_id, server ORDER BY answers DESC, error, api, client
     ReportQuestion(
         "brokers",
         "How fast brokers answer",
-        "Own: without the waits that were asked for, of a Fetch for records, of a JoinGroup for other members.",
+        "Own: beyond the waits that requests allow, of a Fetch for records; without those of a JoinGroup for members.",
         f"""
 SELECT server, count(DISTINCT client_id) AS clients, {FIGURES},
        round(percentile_approx(own_ms, 0.5), 3) AS own_p50_ms, round(percentile_approx(own_ms, 0.99), 3) AS own_p99_ms,
@@ -114,7 +114,7 @@ FROM calls GROUP BY server ORDER BY exchanges DESC, server LIMIT {SHORT}
 SELECT c.client_id AS client_id, c.address AS address,
        CASE WHEN max(b.client_id) IS NULL THEN 'client' ELSE 'broker' END AS role,
        count(DISTINCT connection) AS connections, {FIGURES}
-FROM calls c LEFT JOIN broker_clients b ON c.client_id = b.client_id AND c.address = b.address
+FROM calls c LEFT JOIN inner_clients b ON c.client_id = b.client_id AND c.address = b.address
 GROUP BY c.client_id, c.address ORDER BY exchanges DESC, client_id, address LIMIT {SHORT}
 """,
         "No exchange was seen.",
@@ -246,7 +246,7 @@ SELECT coalesce(c.client_id, '') AS client_id, c.address AS address,
        concat_ws(' ', max(software), max(software_version)) AS software,
        concat_ws(', ', array_sort(array_agg(DISTINCT concat(api, ' ', api_version)))) AS used,
        sum(requests) AS requests, max(connections) AS connections, max(release) AS release
-FROM clients c LEFT JOIN broker_clients b ON coalesce(c.client_id, '') = b.client_id AND c.address = b.address
+FROM clients c LEFT JOIN inner_clients b ON coalesce(c.client_id, '') = b.client_id AND c.address = b.address
 WHERE verdict != 'ok' GROUP BY coalesce(c.client_id, ''), c.address, verdict
 ORDER BY role DESC, verdict, requests DESC, client_id, address LIMIT {SHORT}
 """,
@@ -265,7 +265,7 @@ SELECT coalesce(l.client_id, '') AS client_id, client_address AS address, api,
        sum(CASE WHEN recovered IS NULL AND b.client_id IS NULL THEN 1 ELSE 0 END) AS not_recovered,
        sum(CASE WHEN recovered IS NULL AND b.client_id IS NOT NULL THEN 1 ELSE 0 END) AS no_longer_following,
        round(percentile_approx(lost_ms, 0.5), 1) AS lost_p50_ms, round(max(lost_ms), 1) AS lost_max_ms
-FROM leader_changes l LEFT JOIN broker_clients b
+FROM leader_changes l LEFT JOIN inner_clients b
   ON coalesce(l.client_id, '') = b.client_id AND l.client_address = b.address
 GROUP BY coalesce(l.client_id, ''), client_address, api
 ORDER BY role, not_recovered DESC, lost_max_ms DESC NULLS LAST, client_id, address, api LIMIT {SHORT}

@@ -11,12 +11,11 @@ from kcli import diagnose
 from kcli.counting import counted
 from kcli.diagnose import Diagnosis
 from kcli.report.asking import Answers, Asked
+from kcli.rules.prepared import ROUTINE_ERRORS
 
 BAD, WARNING, NOTE, GOOD = "bad", "warning", "note", "good"
 LEVELS = {diagnose.CRITICAL: BAD, diagnose.WARNING: WARNING, diagnose.INFO: NOTE}
 ORDER = (BAD, WARNING, NOTE, GOOD)
-# Errors that clients meet on their usual way: a member asks for its id, a leader is looked up.
-ROUTINE = frozenset({"MEMBER_ID_REQUIRED", "FETCH_SESSION_TOPIC_ID_ERROR", "UNSUPPORTED_VERSION"})
 MANY = 0.05  # of the exchanges
 FEW_REBALANCES = 2
 NAMED = 3  # in a sentence
@@ -62,15 +61,24 @@ def unread_headline(diagnosis: Diagnosis) -> str:
 
 def sentence(each: diagnose.Finding) -> str:
     """Return a finding of `kcli diagnose` in one line, with its subject and what to do."""
-    unsaid = [f"{kind} {worded(name)}" for kind, name in each.subject.items() if worded(name) not in each.text]
+    unsaid = [f"{kind} {worded(name)}" for kind, name in each.subject.items() if not is_said(name, each.text)]
     subject = f" ({', '.join(unsaid)})" if unsaid else ""
     end = "" if each.advice.endswith("?") else "."
     return f"{each.finding}{subject}: {each.text}. What to do: {each.advice}{end}"
 
 
+def is_said(name: object, text: str) -> bool:
+    """Return whether a text has a subject's name; of many the first few."""
+    return all(str(each) in text for each in names_of(name)[:NAMED])
+
+
+def names_of(name: object) -> list[object]:
+    return name if isinstance(name, list) else [name]
+
+
 def worded(name: object) -> str:
     """Return a subject's name; the first few of many."""
-    names = name if isinstance(name, list) else [name]
+    names = names_of(name)
     return ", ".join(map(str, names[:NAMED])) + (" ..." if len(names) > NAMED else "")
 
 
@@ -109,7 +117,7 @@ def errors(answers: Answers) -> Iterator[Finding]:
     counts: Counter[str] = Counter()
     for row in answers.by_name["errors"].dicts():
         counts[row["error"]] += row["answers"]
-    serious = {name: count for name, count in counts.items() if name not in ROUTINE}
+    serious = {name: count for name, count in counts.items() if name not in ROUTINE_ERRORS}
     if not counts:
         if answers.first_ns is not None:
             yield Finding(GOOD, "No answer had an error.", "errors")

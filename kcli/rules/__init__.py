@@ -1,121 +1,13 @@
-"""All rules. A module each, named as its finding; the order counts for nothing."""
+"""All rules. A module each, named as its finding, in the packages here; the order counts for nothing."""
 
-from kcli.rules.access import (
-    auth_failure,
-    authorization_failed,
-    expired_certificate,
-    plaintext_on_tls,
-    tls_on_plaintext,
-    token_expiry,
-    topic_authorization_failed,
-    unknown_topic,
-    wrong_advertised_listener,
-)
-from kcli.rules.brokers import (
-    broker_crash,
-    broker_restart,
-    leader_moves,
-    quorum_elections,
-    silent_broker,
-    slow_broker,
-    slow_replication,
-    under_min_isr,
-)
-from kcli.rules.consumers import (
-    busy_fetch,
-    connection_churn,
-    down_conversion,
-    errors_again,
-    exporter_load,
-    fetch_limits,
-    fetch_session_evictions,
-    lagging_consumer,
-    metadata_storm,
-    offset_out_of_range,
-    request_timeout_too_short,
-    sessions_never_reused,
-    throttled,
-)
-from kcli.rules.groups import (
-    commit_per_record,
-    consumer_stuck,
-    coordinator_unavailable,
-    duplicate_static_member,
-    poll_interval_exceeded,
-    rebalance_storm,
-    wrong_group_protocol,
-)
-from kcli.rules.network import (
-    idle_connection_cut,
-    packet_loss,
-    slow_network,
-    slow_reader,
-)
-from kcli.rules.producers import (
-    clock_skew,
-    duplicate_writes,
-    hanging_transaction,
-    hot_partition,
-    message_too_large,
-    poison_records,
-    sequence_gap,
-    tiny_batches,
-    topic_recreated,
-    transactional_id_clash,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
 from kcli.rules.rule import Rule
 
-MODULES = (
-    auth_failure,
-    authorization_failed,
-    expired_certificate,
-    plaintext_on_tls,
-    tls_on_plaintext,
-    token_expiry,
-    topic_authorization_failed,
-    unknown_topic,
-    wrong_advertised_listener,
-    broker_crash,
-    broker_restart,
-    leader_moves,
-    quorum_elections,
-    silent_broker,
-    slow_broker,
-    slow_replication,
-    under_min_isr,
-    busy_fetch,
-    connection_churn,
-    down_conversion,
-    errors_again,
-    exporter_load,
-    fetch_limits,
-    fetch_session_evictions,
-    lagging_consumer,
-    metadata_storm,
-    offset_out_of_range,
-    request_timeout_too_short,
-    sessions_never_reused,
-    throttled,
-    commit_per_record,
-    consumer_stuck,
-    coordinator_unavailable,
-    duplicate_static_member,
-    poll_interval_exceeded,
-    rebalance_storm,
-    wrong_group_protocol,
-    idle_connection_cut,
-    packet_loss,
-    slow_network,
-    slow_reader,
-    clock_skew,
-    duplicate_writes,
-    hanging_transaction,
-    hot_partition,
-    message_too_large,
-    poison_records,
-    sequence_gap,
-    tiny_batches,
-    topic_recreated,
-    transactional_id_clash,
+GROUPS = ("access", "brokers", "consumers", "groups", "network", "producers")
+RULES: tuple[Rule, ...] = tuple(
+    import_module(each.name).RULE
+    for group in GROUPS
+    for each in iter_modules(import_module(f"{__name__}.{group}").__path__, f"{__name__}.{group}.")
 )
-RULES: tuple[Rule, ...] = tuple(each.RULE for each in MODULES)

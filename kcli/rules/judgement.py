@@ -14,16 +14,20 @@ from kcli.rules.tables import RuleTables
 
 # Topic ids that stand in place of names.
 NAMELESS = """
-SELECT DISTINCT topic_id FROM (SELECT topic, topic_id FROM fetched UNION SELECT topic, topic FROM produced) AS t
+SELECT DISTINCT topic_id
+FROM (SELECT topic, topic_id FROM fetched UNION SELECT topic, topic FROM produced) AS t
 WHERE topic = topic_id AND topic_id NOT IN (SELECT topic FROM topic_by_id) AND length(topic_id) = 22
 """
 # The clients' ends of their connections, of each as many as a finding lists.
 CLIENT_ENDS = f"""
 SELECT client_id, client, connections
-FROM (SELECT client_id, split_part(connection, '-', 2) AS client, count(*) OVER (PARTITION BY client_id) AS connections,
-             row_number() OVER (PARTITION BY client_id ORDER BY first_ns, connection) AS place
-      FROM links) AS ends
-WHERE place <= {LISTED} ORDER BY client_id, place
+FROM (
+  SELECT client_id, split_part(connection, '-', 2) AS client, count(*) OVER (PARTITION BY client_id) AS connections,
+         row_number() OVER (PARTITION BY client_id ORDER BY first_ns, connection) AS place
+  FROM links
+) AS ends
+WHERE place <= {LISTED}
+ORDER BY client_id, place
 """
 
 

@@ -1,7 +1,7 @@
 """Tables that rules share, made once out of the facts, in SQL that DuckDB and Spark both run.
 
-Where the two call a function by different names, Spark's is used; `store` teaches DuckDB those. Times are nanoseconds
-since 1970 (`ns`: of the request), seconds where a column says so.
+Where the two call a function by different names, Spark's is used; `kcli.rules.tables` teaches DuckDB those (MACROS).
+Times are nanoseconds since 1970 (`ns`: of the request), seconds where a column says so.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from kcli.tables.rule_facts import CALLS, calls_query
 WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
 WAITING = "('" + "', '".join(WAITING_APIS) + "')"
 
-# The topic's name of a row, or its id where nothing tells the name.
-TOPIC = "coalesce(p.topic, t.topic, p.topic_id)"
-BY_ID = "LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id"
-
-# Tables that are read as they are made of others: their rows are theirs, with a column or two more.
-VIEWS = frozenset({"timed"})
-PREPARED: dict[str, str] = {
-    **{name: calls_query(table) for name, table in CALLS.items()},
-    # Requests that only brokers and controllers send, fetches of followers, AddPartitionsToTxn in the versions that
-    # brokers send each other, and nothing but WriteTxnMarkers.
-    "inner_clients": """
+# What an answer took beyond the wait that its request allows, in a row of `calls`; null: it can't be told.
+BEYOND_WAIT_MS = f"""
+CASE WHEN api IN {WAITING} THEN NULL
+     WHEN api != 'FETCH' THEN latency_ms
+     WHEN latency_ms > max_wait_ms THEN latency_ms - max_wait_ms
+     WHEN latency_ms <= max_wait_ms THEN 0 END
+"""
+# Requests that only brokers and controllers send, fetches of followers, AddPartitionsToTxn in the versions that
+# brokers send each other, and nothing but WriteTxnMarkers (which the admin's abortTransaction sends, too).
+INNER_CLIENTS = """
 SELECT client_id, address
 FROM (SELECT coalesce(client_id, '') AS client_id, address, api_key IN (18, 27) AS quiet, api_key = 27 AS markers,
              api_key IN (4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87)
@@ -33,7 +32,19 @@ FROM (SELECT coalesce(client_id, '') AS client_id, address, api_key IN (18, 27) 
 GROUP BY client_id, address
 HAVING max(CASE WHEN inside THEN 1 ELSE 0 END) = 1
     OR (min(CASE WHEN quiet THEN 1 ELSE 0 END) = 1 AND max(CASE WHEN markers THEN 1 ELSE 0 END) = 1)
-""",
+"""
+# Errors that clients meet on their usual way: a member asks for its id, a version or a session is agreed on.
+ROUTINE_ERRORS = ("MEMBER_ID_REQUIRED", "FETCH_SESSION_TOPIC_ID_ERROR", "UNSUPPORTED_VERSION")
+
+# The topic's name of a row, or its id where nothing tells the name.
+TOPIC = "coalesce(p.topic, t.topic, p.topic_id)"
+BY_ID = "LEFT JOIN topic_by_id t ON p.topic_id = t.topic_id"
+
+# Tables that are read as they are made of others: their rows are theirs, with a column or two more.
+VIEWS = frozenset({"timed"})
+PREPARED: dict[str, str] = {
+    **{name: calls_query(table) for name, table in CALLS.items()},
+    "inner_clients": INNER_CLIENTS,
     "calls": """
 SELECT unix_micros(f.timestamp) * 1000 AS ns, completed_ns, connection, server, f.address,
        coalesce(f.client_id, '') AS client_id, correlation_id, api_version, coalesce(api, concat('API ', api_key))
@@ -177,6 +188,33 @@ SELECT i.server, gone_ns, closed_ns, closed, closed_clients, resets, open, refus
 FROM islands i JOIN alive USING (server, island) JOIN refused USING (server, island)
 LEFT JOIN again USING (server, island) LEFT JOIN pending USING (server, island) LEFT JOIN handed USING (server, island)
 WHERE closed >= 2 AND closed >= 0.6 * open
+""",
+    # Clients that waited for a broker that was away, and how long: for an answer, or for another leader.
+    "outage_waits": """
+WITH windows AS (SELECT server, gone_ns, gone_ns - 20000000000 AS from_ns,
+                        coalesce(back_ns, gone_ns + 20000000000) + 20000000000 AS to_ns FROM outages),
+     late AS (SELECT w.server, w.gone_ns, client_id, max(own_ms) / 1e3 AS seconds
+              FROM windows w JOIN timed t ON t.completed_ns > w.gone_ns AND t.ns BETWEEN w.from_ns AND w.to_ns
+              WHERE own_ms >= 500 AND NOT inner_client
+              GROUP BY w.server, w.gone_ns, client_id),
+     asked AS (SELECT client_id, topic, partition, ns, error FROM produced
+               UNION ALL SELECT client_id, topic, partition, ns, error FROM fetched WHERE answered),
+     refused AS (SELECT w.server, w.gone_ns, client_id, topic, partition, min(ns) AS since_ns
+                 FROM windows w JOIN asked a ON a.ns BETWEEN w.from_ns AND w.to_ns
+                 WHERE error IN ('NOT_LEADER_OR_FOLLOWER', 'FENCED_LEADER_EPOCH', 'LEADER_NOT_AVAILABLE')
+                 GROUP BY w.server, w.gone_ns, client_id, topic, partition),
+     led AS (SELECT r.server, r.gone_ns, r.client_id, r.topic, r.partition, (min(a.ns) - min(since_ns)) / 1e9 AS seconds
+             FROM refused r JOIN asked a ON a.client_id = r.client_id AND a.topic = r.topic
+              AND a.partition = r.partition AND a.ns > r.since_ns AND a.error IS NULL
+             GROUP BY r.server, r.gone_ns, r.client_id, r.topic, r.partition),
+     waits AS (SELECT server, gone_ns, client_id, max(seconds) AS seconds
+               FROM (SELECT server, gone_ns, client_id, seconds FROM late
+                     UNION ALL SELECT server, gone_ns, client_id, seconds FROM led) AS both_kinds
+               WHERE client_id NOT IN (SELECT client_id FROM inner_clients)
+               GROUP BY server, gone_ns, client_id HAVING max(seconds) >= 0.5)
+SELECT server, gone_ns, array_agg(DISTINCT client_id) AS waiting_clients, max(seconds) AS longest_wait_seconds,
+       array_agg(concat(client_id, ' ', round(seconds, 1), ' s')) AS waits
+FROM waits GROUP BY server, gone_ns
 """,
 }
 

@@ -15,6 +15,7 @@ from kcli.finding import Finding as Finding
 
 KINDS = ("client", "group", "topic", "partition", "broker", "transactionalId", "user", "host", "connection")
 LISTED = 20  # addresses of clients in a finding
+PLACED = 3  # clients whose addresses stand in a sentence
 
 
 @dataclass(slots=True)
@@ -47,9 +48,9 @@ class Rule:
 
     finding: its id. when: a condition on the row of `signs`, without which there is nothing to be found. sql: over the
     tables of `prepared`; its column `severity`, if there, counts instead of `severity`; `first_ns` and `last_ns`
-    are when what counts began and ended. subject: kind -> column. evidence: columns, under the names that findings have
-    them by. says, ruled_out, advice, see: texts with {columns} in braces, see: after "kcli". source: where the limits
-    come from.
+    are when what counts began and ended; `ends`, if there, has the clients' addresses that count, instead of all.
+    subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out, advice,
+    see: texts with {columns} in braces, see: after "kcli". source: where the limits come from.
     explains: findings that are consequences of this one, and the kinds of subject that they must share (none: all).
     of_payloads: it is asked where keys and values of records are decoded.
     """
@@ -76,7 +77,8 @@ def finding_of(
     """Make the finding of a row of a rule's query. addresses: of clients, by name."""
     row = {name: in_order(value) for name, value in row.items()}
     clients = clients_of(rule, row)
-    at = joined([addresses[each] for each in clients if each in addresses]) if addresses else Addresses()
+    known = {each: addresses[each] for each in clients if each in addresses} if addresses else {}
+    at = Addresses(row["ends"][:LISTED], len(row["ends"])) if row.get("ends") else joined(list(known.values()))
     texts = Row({name: worded(value) for name, value in row.items()} | {"files": files})
     subject = {
         kind: plain(row[column]) for kind, column in rule.subject.items() if row.get(column) not in (None, [], "")
@@ -89,7 +91,7 @@ def finding_of(
         | times_of(row)
         | at.as_evidence(),
         rule.advice.format_map(texts),
-        (located(rule, at) if len(clients) == 1 and at.first else rule.says).format_map(texts),
+        (rule.says if row.get("ends") else located(rule, clients, known)).format_map(texts),
         rule.ruled_out.format_map(texts),
         f"kcli {rule.see}".format_map(texts) if rule.see else "",
         rule.source,
@@ -103,10 +105,12 @@ def clients_of(rule: Rule, row: Mapping[str, Any]) -> list[str]:
     return [each for each in (named if isinstance(named, list) else [named]) if each]
 
 
-def located(rule: Rule, at: Addresses) -> str:
-    """Return what a rule says, with the addresses of its one client where that is named first."""
-    name = f"{{{rule.subject['client']}}}"
-    return rule.says.replace(name, f"{name} ({at})", 1)
+def located(rule: Rule, clients: Sequence[str], known: Mapping[str, Addresses]) -> str:
+    """Return what a rule says, with the addresses of its clients where those are named first."""
+    if not known or len(clients) > PLACED:
+        return rule.says
+    placed = ", ".join(f"{each} ({known[each]})" if each in known else each for each in clients)
+    return rule.says.replace(f"{{{rule.subject['client']}}}", placed.replace("{", "{{").replace("}", "}}"), 1)
 
 
 def times_of(row: Mapping[str, Any]) -> dict[str, str]:

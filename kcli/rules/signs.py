@@ -5,59 +5,67 @@ from __future__ import annotations
 # Names stand in text with commas around each. Counts are of requests, unless they say of what.
 SIGNS = """
 WITH asked AS (
-       SELECT concat(',', concat_ws(',', array_agg(DISTINCT api)), ',') AS apis, count(*) AS requests,
-              sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed,
-              sum(CASE WHEN throttle_ms > 0 THEN 1 ELSE 0 END) AS throttled,
-              sum(CASE WHEN api = 'PRODUCE' THEN 1 ELSE 0 END) AS produces,
-              sum(CASE WHEN api = 'PRODUCE' AND (failed OR (response_bytes IS NULL AND acks != 0)) THEN 1 ELSE 0 END)
-              AS unsure_produces,
-              sum(CASE WHEN api = 'FETCH' AND coalesce(replica_id, -1) < 0 THEN 1 ELSE 0 END) AS fetches,
-              sum(CASE WHEN api = 'FETCH' AND api_version < 4 THEN 1 ELSE 0 END) AS old_fetches,
-              sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened_sessions,
-              sum(CASE WHEN session_epoch = 0 AND granted_id = 0 THEN 1 ELSE 0 END) AS refused_sessions,
-              sum(CASE WHEN api = 'METADATA' THEN 1 ELSE 0 END) AS metadata_requests,
-              sum(CASE WHEN api = 'OFFSET_COMMIT' THEN 1 ELSE 0 END) AS commit_requests,
-              sum(CASE WHEN api LIKE '%HEARTBEAT' THEN 1 ELSE 0 END) AS heartbeats,
-              sum(CASE WHEN response_bytes IS NULL AND coalesce(acks, 1) = 1 THEN 1 ELSE 0 END) AS ignored_requests,
-              sum(CASE WHEN api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT') THEN 1 ELSE 0
-                  END) AS joins,
-              sum(CASE WHEN api IN ('LEAVE_GROUP', 'CONSUMER_GROUP_HEARTBEAT') THEN 1 ELSE 0 END) AS leaves,
-              sum(CASE WHEN api IN ('PRODUCE', 'FETCH', 'METADATA', 'API_VERSIONS', 'HEARTBEAT', 'OFFSET_COMMIT',
-                                    'CONSUMER_GROUP_HEARTBEAT') THEN 0 ELSE 1 END) AS other_requests,
-              coalesce(max(CASE WHEN api = 'FETCH' THEN replica_id END), -1) >= 0 AS replicated,
-              coalesce(max(CASE WHEN api = 'PRODUCE' THEN latency_ms END), 0) AS longest_produce_ms
-       FROM calls),
-     met AS (SELECT concat(',', concat_ws(',', array_agg(DISTINCT error)), ',') AS errors
-             FROM (SELECT explode(errors) AS error FROM calls WHERE failed) AS named),
-     waited AS (SELECT sum(CASE WHEN own_ms > 20 THEN 1 ELSE 0 END) AS slow_answers,
-                       sum(CASE WHEN own_ms > 100 THEN 1 ELSE 0 END) AS late_answers,
-                       sum(CASE WHEN own_ms > 1000 THEN 1 ELSE 0 END) AS stalled_answers,
-                       count(DISTINCT server) AS servers
-                FROM timed),
-     lines AS (
-       SELECT sum(CASE WHEN opened THEN 1 ELSE 0 END) AS opened_connections,
-              sum(CASE WHEN opened AND NOT accepted THEN 1 ELSE 0 END) AS refused_connections,
-              sum(CASE WHEN c_fin_ns IS NOT NULL OR c_rst_ns IS NOT NULL THEN 1 ELSE 0 END) AS left_connections,
-              sum(CASE WHEN c_alert IS NOT NULL OR s_alert IS NOT NULL OR s_first_bytes LIKE '1503%' THEN 1 ELSE 0
-                  END) AS tls_alerts,
-              sum(CASE WHEN c_first_bytes LIKE '1603%' THEN 1 ELSE 0 END) AS tls_hellos,
-              sum(c_resent + s_resent) AS resent, sum(c_zero_windows) AS zero_windows,
-              sum(CASE WHEN c_unacked_resent >= 2 OR s_unacked_resent >= 2 THEN 1 ELSE 0 END) AS unacknowledged,
-              max(greatest(coalesce(syn_ms, 0), coalesce(ack_ms, 0), coalesce(c_rtt_min_ms, 0),
-                           coalesce(s_rtt_min_ms, 0))) AS longest_trip_ms
-       FROM tcp),
-     told AS (SELECT count(*) AS unreached FROM advertised WHERE address NOT IN (SELECT server FROM calls)),
-     read AS (
-       SELECT coalesce(max(high_watermark - fetch_offset), 0) AS largest_lag,
-              sum(CASE WHEN last_stable_offset >= 0 AND last_stable_offset < high_watermark THEN 1 ELSE 0 END)
-              AS held_back,
-              sum(CASE WHEN max_bytes <= 262144 AND records_bytes >= 0.7 * max_bytes THEN 1 ELSE 0 END)
-              AS filled_fetches
-       FROM fetch_partitions),
-     sent AS (
-       SELECT count(*) AS batches, sum(CASE WHEN producer_id < 0 THEN 1 ELSE 0 END) AS plain_batches,
-              sum(CASE WHEN abs(max_timestamp * 1000 - unix_micros(timestamp)) > 600000000 THEN 1 ELSE 0 END)
-              AS skewed_batches
-       FROM record_batches WHERE api = 'PRODUCE')
-SELECT * FROM asked CROSS JOIN met CROSS JOIN waited CROSS JOIN lines CROSS JOIN told CROSS JOIN read CROSS JOIN sent
+  SELECT concat(',', concat_ws(',', array_agg(DISTINCT api)), ',') AS apis, count(*) AS requests,
+         sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed,
+         sum(CASE WHEN throttle_ms > 0 THEN 1 ELSE 0 END) AS throttled,
+         sum(CASE WHEN api = 'PRODUCE' THEN 1 ELSE 0 END) AS produces,
+         sum(CASE WHEN api = 'PRODUCE' AND (failed OR (response_bytes IS NULL AND acks != 0)) THEN 1
+                  ELSE 0 END) AS unsure_produces,
+         sum(CASE WHEN api = 'FETCH' AND coalesce(replica_id, -1) < 0 THEN 1 ELSE 0 END) AS fetches,
+         sum(CASE WHEN api = 'FETCH' AND api_version < 4 THEN 1 ELSE 0 END) AS old_fetches,
+         sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened_sessions,
+         sum(CASE WHEN session_epoch = 0 AND granted_id = 0 THEN 1 ELSE 0 END) AS refused_sessions,
+         sum(CASE WHEN api = 'METADATA' THEN 1 ELSE 0 END) AS metadata_requests,
+         sum(CASE WHEN api = 'OFFSET_COMMIT' THEN 1 ELSE 0 END) AS commit_requests,
+         sum(CASE WHEN api LIKE '%HEARTBEAT' THEN 1 ELSE 0 END) AS heartbeats,
+         sum(CASE WHEN response_bytes IS NULL AND coalesce(acks, 1) = 1 THEN 1 ELSE 0 END) AS ignored_requests,
+         sum(CASE WHEN api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT') THEN 1
+                  ELSE 0 END) AS joins,
+         sum(CASE WHEN api IN ('LEAVE_GROUP', 'CONSUMER_GROUP_HEARTBEAT') THEN 1 ELSE 0 END) AS leaves,
+         sum(CASE WHEN api IN ('PRODUCE', 'FETCH', 'METADATA', 'API_VERSIONS', 'HEARTBEAT', 'OFFSET_COMMIT',
+                               'CONSUMER_GROUP_HEARTBEAT')
+                    THEN 0
+                  ELSE 1 END) AS other_requests,
+         coalesce(max(CASE WHEN api = 'FETCH' THEN replica_id END), -1) >= 0 AS replicated,
+         coalesce(max(CASE WHEN api = 'PRODUCE' THEN latency_ms END), 0) AS longest_produce_ms
+  FROM calls
+),
+met AS (
+  SELECT concat(',', concat_ws(',', array_agg(DISTINCT error)), ',') AS errors
+  FROM (SELECT explode(errors) AS error FROM calls WHERE failed) AS named
+),
+waited AS (
+  SELECT sum(CASE WHEN own_ms > 20 THEN 1 ELSE 0 END) AS slow_answers,
+         sum(CASE WHEN own_ms > 100 THEN 1 ELSE 0 END) AS late_answers,
+         sum(CASE WHEN own_ms > 1000 THEN 1 ELSE 0 END) AS stalled_answers, count(DISTINCT server) AS servers
+  FROM timed
+),
+lines AS (
+  SELECT sum(CASE WHEN opened THEN 1 ELSE 0 END) AS opened_connections,
+         sum(CASE WHEN opened AND NOT accepted THEN 1 ELSE 0 END) AS refused_connections,
+         sum(CASE WHEN c_fin_ns IS NOT NULL OR c_rst_ns IS NOT NULL THEN 1 ELSE 0 END) AS left_connections,
+         sum(CASE WHEN c_alert IS NOT NULL OR s_alert IS NOT NULL OR s_first_bytes LIKE '1503%' THEN 1
+                  ELSE 0 END) AS tls_alerts, sum(CASE WHEN c_first_bytes LIKE '1603%' THEN 1 ELSE 0 END) AS tls_hellos,
+         sum(c_resent + s_resent) AS resent, sum(c_zero_windows) AS zero_windows,
+         sum(CASE WHEN c_unacked_resent >= 2 OR s_unacked_resent >= 2 THEN 1 ELSE 0 END) AS unacknowledged,
+         max(greatest(coalesce(syn_ms, 0), coalesce(ack_ms, 0), coalesce(c_rtt_min_ms, 0),
+                      coalesce(s_rtt_min_ms, 0))) AS longest_trip_ms
+  FROM tcp
+),
+told AS (SELECT count(*) AS unreached FROM advertised WHERE address NOT IN (SELECT server FROM calls)),
+read AS (
+  SELECT coalesce(max(high_watermark - fetch_offset), 0) AS largest_lag,
+         sum(CASE WHEN last_stable_offset >= 0 AND last_stable_offset < high_watermark THEN 1 ELSE 0 END) AS held_back,
+         sum(CASE WHEN max_bytes <= 262144 AND records_bytes >= 0.7 * max_bytes THEN 1 ELSE 0 END) AS filled_fetches
+  FROM fetch_partitions
+),
+sent AS (
+  SELECT count(*) AS batches, sum(CASE WHEN producer_id < 0 THEN 1 ELSE 0 END) AS plain_batches,
+         sum(CASE WHEN abs(max_timestamp * 1000 - unix_micros(timestamp)) > 600000000 THEN 1
+                  ELSE 0 END) AS skewed_batches
+  FROM record_batches
+  WHERE api = 'PRODUCE'
+)
+SELECT *
+FROM asked CROSS JOIN met CROSS JOIN waited CROSS JOIN lines CROSS JOIN told CROSS JOIN read CROSS JOIN sent
 """

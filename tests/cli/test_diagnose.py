@@ -20,8 +20,10 @@ def test_a_finding_takes_four_lines_and_the_end_says_what_was_checked(capsys: Ca
     assert main(["diagnose", BAD, "-q"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("warning   busy-fetch  pricing-cache-1 (127.0.0.1:")
-    assert lines[0].endswith("; 12:31:18-22Z")
-    assert lines[1].strip().startswith("do: fetch.max.wait.ms 500") and lines[2].strip().startswith("ruled out: ")
+    assert lines[0].endswith("; 12:31:18 to 12:31:22Z")
+    assert lines[1].strip().startswith("do: set fetch.max.wait.ms to 500") and lines[2].strip().startswith(
+        "ruled out: "
+    )
     assert lines[3].strip() == f"see: kcli stats {BAD} --by client --by api"
     assert "checks over" in lines[4] and lines[4].endswith(": 1 warning.")
 
@@ -30,7 +32,7 @@ def test_a_finding_takes_four_lines_and_the_end_says_what_was_checked(capsys: Ca
     ("last", "dated", "words"),
     [
         ("12:31:18.9Z", False, "; 12:31:18Z"),
-        ("12:31:19.1Z", False, "; 12:31:18-19Z"),
+        ("12:31:19.1Z", False, "; 12:31:18 to 12:31:19Z"),
         ("12:32:19.1Z", False, "; 12:31:18 to 12:32:19Z"),
         ("12:32:19.1Z", True, "; 2026-11-22 12:31:18 to 2026-11-22 12:32:19Z"),
     ],

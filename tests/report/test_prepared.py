@@ -47,7 +47,7 @@ def test_roles_and_buckets(tmp_path: Path) -> None:
     with Tables(tmp_path / "tables") as tables:
         tables.derive()
         answers = ask_all(tables)
-        brokers = tables.run("SELECT client_id, address FROM broker_clients ORDER BY address")[1]
+        brokers = tables.run("SELECT client_id, address FROM inner_clients ORDER BY address")[1]
         times = tables.run("SELECT time_ns, completed_ns FROM calls")[1]
     assert brokers == [("sender", "10.0.0.10"), ("follower", "10.0.0.3"), ("3", "10.0.0.9")]
     assert {row["client_id"]: row["role"] for row in answers.by_name["clients"].dicts()} == {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from string import Formatter
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from kcli.diagnose.store import FactStore
 from kcli.finding import SEVERITIES
 from kcli.rules import RULES
-from kcli.rules.judgement import rules_to_ask
+from kcli.rules.judgement import checks, rules_to_ask
 from kcli.rules.prepared import PREPARED
 from kcli.rules.rule import KINDS, Addresses, Rule, finding_of, worded
 
@@ -23,6 +24,15 @@ def test_no_two_rules_have_one_name_and_what_they_explain_is_there() -> None:
     names = [each.finding for each in RULES]
     assert len(set(names)) == len(names)
     assert {other for each in RULES for other in each.explains} <= set(names)
+
+
+def test_the_page_lists_every_rule_and_the_readme_counts_them() -> None:
+    root = Path(__file__).parents[2]
+    table = (root / "docs/how-to/diagnose.md").read_text().partition("## What it finds")[2]
+    rows = [line for line in table.splitlines() if line.startswith("|")][2:]
+    listed = set(re.findall(r"[a-z][a-z-]+", re.sub(r"\(\[.*?\)\)", "", " ".join(rows))))
+    assert listed == {rule.finding for rule in RULES}
+    assert f"[{checks()} causes]" in (root / "README.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +89,14 @@ def test_a_finding_says_where_its_client_is() -> None:
     assert one.text == "a (10.0.0.1:1 and 1 more): 3 by a"
     assert one.evidence == {"addresses": ["10.0.0.1:1", "10.0.0.1:2"]} and one.subject == {"client": "a"}
     two = finding_of(rule, {"who": ["b", "a"], "n": 3}, "x.pcap", at)
-    assert two.text == "a, b: 3 by a, b"
+    assert two.text == "a (10.0.0.1:1 and 1 more), b (10.0.0.2:0 and 29 more): 3 by a, b"
+    many = finding_of(rule, {"who": ["b", "a", "c", "d"], "n": 3}, "x.pcap", at)
+    assert many.text == "a, b, c, d: 3 by a, b, c, d"
     assert two.evidence["addresses"][:4] == ["10.0.0.1:1", "10.0.0.2:0", "10.0.0.1:2", "10.0.0.2:1"]
     assert len(two.evidence["addresses"]) == 20 and two.evidence["addresses_left_out"] == 12
     assert finding_of(rule, {"who": "c", "n": 3}, "x.pcap", at).text == "c: 3 by c"
+    counted = finding_of(rule, {"who": "b", "n": 3, "ends": ["10.0.0.2:7"]}, "x.pcap", at)
+    assert counted.evidence == {"addresses": ["10.0.0.2:7"]} and counted.text == "b: 3 by b"
 
 
 @pytest.mark.parametrize(

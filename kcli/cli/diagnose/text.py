@@ -61,7 +61,7 @@ def time_text(each: Finding, *, dated: bool) -> str:
     first, last = (day_time(each.evidence[name], dated=dated) for name in ("from", "to"))
     if first == last:
         return f"; {first}Z"
-    return f"; {first}-{last[-2:]}Z" if first[:-2] == last[:-2] else f"; {first} to {last}Z"
+    return f"; {first} to {last}Z"
 
 
 def day_time(instant: str, *, dated: bool) -> str:

@@ -26,7 +26,7 @@ FINDINGS = 4  # that fit on a screen beside the rest
 NOTHING_JUDGED = 3
 HEADINGS = ("client", "requests/s", "records/request", "errors", "p99 ms*", "connections")
 SPARED = ("connections", "records/request")  # columns that go first where there is little room
-NOTE = "* without the waits that requests ask for; kcli stats counts these, too"
+NOTE = "* as seen where the capture was taken, beyond the waits that requests allow; kcli stats has them whole"
 
 
 def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
@@ -108,5 +108,10 @@ def next_of(found: Diagnosis, words: str) -> list[str]:
     """Return the commands that show more of this capture."""
     if not found.judged:
         return [f"kcli decode pcap {words}", f"kcli {words} --key-log FILE"]
-    more = [f"kcli diagnose {words}"] if len(found.findings) > FINDINGS else [f"kcli decode pcap {words} --errors"]
-    return [f"kcli stats {words} --by client", f"kcli report {words} -o report.html", *more]
+    if len(found.findings) > FINDINGS:
+        more = f"kcli diagnose {words}"
+    elif found.overview.errors:
+        more = f"kcli decode pcap {words} --errors"
+    else:
+        more = f"kcli decode pcap {words}"
+    return [f"kcli stats {words} --by client", f"kcli report {words} -o report.html", more]

@@ -1,4 +1,4 @@
-# What a Fetch or Produce says that went well, in the words of kcli/cli/summaries/produce_fetch.py.
+# What a Fetch or Produce says that went well, in the words of kcli/cli/decode/pcap/summaries/produce_fetch.py.
 
 cdef enum:
     LISTED = 3                # names of a list; the rest is counted

@@ -9,28 +9,45 @@ RULE = Rule(
     severity=CRITICAL,
     when="tls_alerts >= 2",
     sql="""
-WITH named AS (SELECT 42 AS alert, 'bad_certificate' AS name UNION ALL SELECT 43, 'unsupported_certificate'
-       UNION ALL SELECT 44, 'certificate_revoked'
-               UNION ALL SELECT 45, 'certificate_expired' UNION ALL SELECT 46, 'certificate_unknown'
-                      UNION ALL SELECT 48, 'unknown_ca' UNION ALL SELECT 116, 'certificate_required'),
-     ended AS (SELECT server, host, connection, first_ns AS opened_ns, c_alert AS alert, 'client' AS sender FROM conns
-            WHERE c_alert IS NOT NULL
-               UNION ALL SELECT server, host, connection, first_ns, s_alert, 'broker' FROM conns
-                      WHERE s_alert IS NOT NULL AND c_alert IS NULL)
+WITH named AS (
+  SELECT 42 AS alert, 'bad_certificate' AS name
+  UNION ALL
+  SELECT 43, 'unsupported_certificate'
+  UNION ALL
+  SELECT 44, 'certificate_revoked'
+  UNION ALL
+  SELECT 45, 'certificate_expired'
+  UNION ALL
+  SELECT 46, 'certificate_unknown'
+  UNION ALL
+  SELECT 48, 'unknown_ca'
+  UNION ALL
+  SELECT 116, 'certificate_required'
+),
+ended AS (
+  SELECT server, host, connection, first_ns AS opened_ns, c_alert AS alert, 'client' AS sender
+  FROM conns
+  WHERE c_alert IS NOT NULL
+  UNION ALL
+  SELECT server, host, connection, first_ns, s_alert, 'broker'
+  FROM conns
+  WHERE s_alert IS NOT NULL AND c_alert IS NULL
+)
 SELECT e.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts, array_agg(DISTINCT n.name) AS alerts,
        max(sender) AS sender, count(*) AS connections,
        count(*) / greatest((max(opened_ns) - min(opened_ns)) / 1e9, 1) AS per_second,
-              (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds,
-       min(opened_ns) AS first_ns, max(opened_ns) AS last_ns, count(*) AS weight,
+       (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns, max(opened_ns) AS last_ns,
+       count(*) AS weight,
        CASE WHEN max(sender) = 'client' THEN 'renew the broker''s certificate, or give the client the CA that signed it'
             ELSE 'renew the client''s certificate, or give the broker the CA that signed it' END AS remedy
 FROM ended e JOIN named n ON e.alert = n.alert JOIN brokers b ON e.server = b.server
-GROUP BY e.server, b.broker, b.broker_name HAVING count(*) >= 2
+GROUP BY e.server, b.broker, b.broker_name
+HAVING count(*) >= 2
 """,
     subject={"broker": "broker", "host": "hosts"},
     evidence=("alerts", "sender", "connections", "per_second", "seconds", "hosts"),
-    says="TLS handshakes with {broker_name} end in an alert of the {sender}: {alerts}, on {connections} connections "
-    "of {hosts}, {per_second} a second; no Kafka on them",
+    says="TLS handshakes with {broker_name} end in an alert of the {sender}: {alerts}, on {connections} connections of "
+    "{hosts}, {per_second} a second; no Kafka on them",
     ruled_out="the network: the handshake came as far as the certificate",
     advice="{remedy} (ssl.truststore.location, ssl.ca.location); openssl s_client -connect {server} shows it",
     see="decode pcap {files} --format jsonl",

@@ -10,18 +10,19 @@ RULE = Rule(
     sql="""
 SELECT c.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts,
        array_agg(DISTINCT client_id) FILTER (WHERE client_id != '') AS clients, count(*) AS connections,
-       (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns,
-       max(opened_ns) AS last_ns, count(*) AS weight
+       (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns, max(opened_ns) AS last_ns,
+       count(*) AS weight
 FROM (SELECT *, first_ns AS opened_ns FROM conns) c JOIN brokers b ON c.server = b.server
 WHERE s_first_bytes LIKE '1503%' AND c_first_size > 0 AND c_first_bytes NOT LIKE '16%' AND c_first_bytes LIKE '00%'
-GROUP BY c.server, b.broker, b.broker_name HAVING count(*) >= 2
+GROUP BY c.server, b.broker, b.broker_name
+HAVING count(*) >= 2
 """,
     subject={"host": "hosts", "broker": "broker", "client": "clients"},
     evidence=("connections", "seconds", "hosts", "clients"),
-    says="plain Kafka on a TLS port: {connections} connections of {hosts} to {broker_name} began with a plain "
-    "request, and the broker answered with a TLS alert",
+    says="plain Kafka on a TLS port: {connections} connections of {hosts} to {broker_name} began with a plain request, "
+    "and the broker answered with a TLS alert",
     ruled_out="certificates: it never came to them",
-    advice="security.protocol SSL (or SASL_SSL) in the client, or the port of the plain listener",
+    advice="set security.protocol to SSL (or SASL_SSL) in the client, or use the port of the plain listener",
     see="decode pcap {files} --format jsonl",
     source="listeners, listener.security.protocol.map",
     explains={"connection-churn": ("client",), "request-timeout-too-short": ("client",)},

@@ -8,25 +8,30 @@ RULE = Rule(
     severity=CRITICAL,
     when="tls_hellos >= 2",
     sql="""
-WITH hellos AS (SELECT host, server, connection, first_ns AS opened_ns FROM conns
-                WHERE c_first_bytes LIKE '1603%' AND substring(c_first_bytes, 11, 2) = '01' AND s_first_size = 0
-                  AND (s_fin_ns IS NOT NULL OR s_rst_ns IS NOT NULL)),
-     plain AS (SELECT DISTINCT server FROM calls WHERE server NOT IN (SELECT server FROM tcp
-            WHERE s_first_bytes LIKE '1603%'))
+WITH hellos AS (
+  SELECT host, server, connection, first_ns AS opened_ns
+  FROM conns
+  WHERE c_first_bytes LIKE '1603%' AND substring(c_first_bytes, 11, 2) = '01' AND s_first_size = 0
+    AND (s_fin_ns IS NOT NULL OR s_rst_ns IS NOT NULL)
+),
+plain AS (
+  SELECT DISTINCT server FROM calls WHERE server NOT IN (SELECT server FROM tcp WHERE s_first_bytes LIKE '1603%')
+)
 SELECT h.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts, count(*) AS connections,
-       (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns,
-       max(opened_ns) AS last_ns, count(*) AS weight,
+       (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns, max(opened_ns) AS last_ns,
+       count(*) AS weight,
        CASE WHEN max(p.server) IS NULL THEN 'nobody speaks plain Kafka there in this capture'
-              ELSE 'others speak plain Kafka there' END AS others
+            ELSE 'others speak plain Kafka there' END AS others
 FROM hellos h JOIN brokers b ON h.server = b.server LEFT JOIN plain p ON h.server = p.server
-GROUP BY h.server, b.broker, b.broker_name HAVING count(*) >= 2
+GROUP BY h.server, b.broker, b.broker_name
+HAVING count(*) >= 2
 """,
     subject={"host": "hosts", "broker": "broker"},
     evidence=("connections", "seconds", "others", "hosts"),
     says="TLS on a plain port: {connections} connections of {hosts} to {broker_name} began with a TLS ClientHello, "
     "and the broker closed each without a byte; {others}",
     ruled_out="certificates: it never came to them",
-    advice="security.protocol PLAINTEXT (or SASL_PLAINTEXT) in the client, or the port of the TLS listener",
+    advice="set security.protocol to PLAINTEXT (or SASL_PLAINTEXT) in the client, or use the port of the TLS listener",
     see="decode pcap {files} --format jsonl",
     source="listeners, listener.security.protocol.map",
     explains={"connection-churn": ("host",)},

@@ -7,20 +7,38 @@ RULE = Rule(
     title="topics that do not exist",
     when="errors LIKE '%,UNKNOWN_TOPIC_OR_PARTITION,%' OR errors LIKE '%,INVALID_TOPIC_EXCEPTION,%'",
     sql="""
-WITH refused AS (SELECT client_id, topic, completed_ns AS ns, error FROM metadata_topics
-                 WHERE error IN ('UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_TOPIC_EXCEPTION') AND topic IS NOT NULL
-                 UNION ALL SELECT client_id, topic, ns, error FROM fetched WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION'
-                 UNION ALL SELECT client_id, topic, ns, error FROM produced WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION'),
-     good AS (SELECT topic, completed_ns AS ns FROM metadata_partitions
-              UNION ALL SELECT topic, ns FROM fetched WHERE answered AND error IS NULL
-              UNION ALL SELECT topic, ns FROM produced WHERE answered AND error IS NULL)
+WITH refused AS (
+  SELECT client_id, topic, completed_ns AS ns, error
+  FROM metadata_topics
+  WHERE error IN ('UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_TOPIC_EXCEPTION') AND topic IS NOT NULL
+  UNION ALL
+  SELECT client_id, topic, ns, error
+  FROM fetched
+  WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION'
+  UNION ALL
+  SELECT client_id, topic, ns, error
+  FROM produced
+  WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION'
+),
+good AS (
+  SELECT topic, completed_ns AS ns
+  FROM metadata_partitions
+  UNION ALL
+  SELECT topic, ns
+  FROM fetched
+  WHERE answered AND error IS NULL
+  UNION ALL
+  SELECT topic, ns
+  FROM produced
+  WHERE answered AND error IS NULL
+)
 SELECT coalesce(r.client_id, '') AS client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS errors,
        (max(ns) - min(ns)) / 1e9 AS seconds, count(*) / greatest((max(ns) - min(ns)) / 1e9, 1) AS per_second,
-       min(ns) AS first_ns, max(ns) AS last_ns,
-              count(*) AS weight
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
 FROM refused r
 WHERE r.topic NOT IN (SELECT topic FROM good WHERE topic IS NOT NULL)
-GROUP BY 1, 2 HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 2
+GROUP BY 1, 2
+HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 2
 """,
     subject={"topic": "topic", "client": "client_id"},
     evidence=("refused", "errors", "per_second", "seconds"),

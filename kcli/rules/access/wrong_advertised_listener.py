@@ -8,47 +8,67 @@ RULE = Rule(
     severity=CRITICAL,
     when="unreached > 0",
     sql="""
-WITH tried AS (SELECT server AS address, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1
-       ELSE 0 END) AS accepted,
-                      sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
-                             array_agg(DISTINCT host) AS hosts, min(first_ns) AS first_ns
-               FROM conns GROUP BY server),
-     asking AS (SELECT server, coalesce(client_id, '') AS client_id, count(*) AS asked,
-                       min(completed_ns) AS began_ns, max(completed_ns) AS ended_ns FROM metadata_calls
-            GROUP BY 1, 2),
-     working AS (SELECT DISTINCT client_id FROM calls
-            WHERE api NOT IN (
-                'API_VERSIONS', 'METADATA', 'FIND_COORDINATOR', 'SASL_HANDSHAKE', 'SASL_AUTHENTICATE',
-                'GET_TELEMETRY_SUBSCRIPTIONS')),
-     sent AS (SELECT a.node_id, a.address, array_agg(DISTINCT a.server) AS listeners FROM advertised a
-            WHERE a.address != a.server GROUP BY a.node_id, a.address),
-     lost AS (SELECT s.node_id, s.address, s.listeners, t.attempts, t.refused, t.hosts FROM sent s JOIN tried t
-            ON t.address = s.address
-              WHERE t.accepted = 0 AND t.attempts >= 2
-              UNION ALL
-              SELECT s.node_id, s.address, s.listeners, 0, 0, NULL FROM sent s
-              WHERE s.address NOT IN (SELECT address FROM tried)),
-     away AS (SELECT l.*, k.client_id, k.asked, k.began_ns, k.ended_ns
-              FROM lost l JOIN asking k ON array_contains(l.listeners, k.server)
-              WHERE k.client_id NOT IN (SELECT client_id FROM working) AND k.asked >= 3)
+WITH tried AS (
+  SELECT server AS address, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1 ELSE 0 END) AS accepted,
+         sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
+         array_agg(DISTINCT host) AS hosts, min(first_ns) AS first_ns
+  FROM conns
+  GROUP BY server
+),
+asking AS (
+  SELECT server, coalesce(client_id, '') AS client_id, count(*) AS asked, min(completed_ns) AS began_ns,
+         max(completed_ns) AS ended_ns
+  FROM metadata_calls
+  GROUP BY 1, 2
+),
+working AS (
+  SELECT DISTINCT client_id
+  FROM calls
+  WHERE api NOT IN ('API_VERSIONS', 'METADATA', 'FIND_COORDINATOR', 'SASL_HANDSHAKE', 'SASL_AUTHENTICATE',
+                    'GET_TELEMETRY_SUBSCRIPTIONS')
+),
+sent AS (
+  SELECT a.node_id, a.address, array_agg(DISTINCT a.server) AS listeners
+  FROM advertised a
+  WHERE a.address != a.server
+  GROUP BY a.node_id, a.address
+),
+lost AS (
+  SELECT s.node_id, s.address, s.listeners, t.attempts, t.refused, t.hosts
+  FROM sent s JOIN tried t ON t.address = s.address
+  WHERE t.accepted = 0 AND t.attempts >= 2
+  UNION ALL
+  SELECT s.node_id, s.address, s.listeners, 0, 0, NULL
+  FROM sent s
+  WHERE s.address NOT IN (SELECT address FROM tried)
+),
+away AS (
+  SELECT l.*, k.client_id, k.asked, k.began_ns, k.ended_ns
+  FROM lost l JOIN asking k ON array_contains(l.listeners, k.server)
+  WHERE k.client_id NOT IN (SELECT client_id FROM working) AND k.asked >= 3
+)
 SELECT node_id, address, max(listeners) AS listeners, max(attempts) AS attempts, max(refused) AS refused,
        array_agg(DISTINCT client_id) AS clients, sum(asked) AS asked,
        split(concat_ws('|', CAST(node_id AS STRING), address, concat_ws('|', max(listeners))), '[|]') AS broker,
-              max(hosts) AS hosts, min(began_ns) AS first_ns, max(ended_ns) AS last_ns, sum(asked) AS weight,
-       (SELECT array_agg(DISTINCT group_id) FROM coordinator_asks q WHERE q.client_id IN (SELECT w.client_id
-              FROM away w)) AS groups,
+       max(hosts) AS hosts, min(began_ns) AS first_ns, max(ended_ns) AS last_ns, sum(asked) AS weight,
+       (
+         SELECT array_agg(DISTINCT group_id)
+         FROM coordinator_asks q
+         WHERE q.client_id IN (SELECT w.client_id FROM away w)
+       ) AS groups,
        CASE WHEN max(attempts) = 0 THEN 'nobody even tried (does its name resolve?)'
-              ELSE concat(max(attempts), ' attempts to connect there, ', max(refused), ' refused, none taken') END
-              AS outcome
-FROM away GROUP BY node_id, address
+            ELSE concat(max(attempts), ' attempts to connect there, ', max(refused),
+                        ' refused, none taken') END AS outcome
+FROM away
+GROUP BY node_id, address
 """,
     subject={"broker": "broker", "client": "clients", "group": "groups"},
     evidence=("address", "listeners", "attempts", "refused", "asked", "clients", "hosts"),
-    says="listener {listeners} sends clients to {address}, where they get no connection: {outcome}; {clients} ask "
-    "Metadata {asked} times and do nothing else",
+    says="listener {listeners} sends clients to {address}, where they get no connection: {outcome}; "
+    "{clients} ask Metadata {asked} times and do nothing else",
     ruled_out="a broker that is away: others of its listeners work",
-    advice="advertised.listeners of broker {node_id} for that listener: a name and port that {clients} can resolve "
-    "and reach",
+    advice="set advertised.listeners of broker {node_id} for that listener to a name and port that {clients} can "
+    "resolve and reach",
     see="decode pcap {files} --api Metadata --format tree",
     source="advertised.listeners",
     explains={

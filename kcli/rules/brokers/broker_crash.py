@@ -18,28 +18,48 @@ CONSEQUENCES = (
     "quorum-elections",
 )
 
+# Of outages, for this rule and that of restarts.
+BACK = """CASE WHEN back_ns IS NOT NULL THEN concat('back after ', round((back_ns - o.gone_ns) / 1e9, 1), ' s')
+            ELSE concat('no connection to it succeeded, the last was tried ',
+                        round((last_refused_ns - o.gone_ns) / 1e9, 1), ' s later') END"""
+WAITED = """CASE WHEN waits IS NULL THEN ''
+            ELSE concat('; who waited, and how long: ', concat_ws(', ', array_sort(waits))) END"""
+OUTAGES = """outages o
+JOIN brokers b ON o.server = b.server
+CROSS JOIN span
+LEFT JOIN outage_waits w ON w.server = o.server AND w.gone_ns = o.gone_ns"""
+
 RULE = Rule(
     finding="broker-crash",
     title="brokers that were gone at once",
     severity=CRITICAL,
     when="refused_connections > 0",
-    sql="""
-SELECT broker, broker_name, closed, unanswered, resets, refused, (gone_ns - span.first_ns) / 1e9 AS at_second,
-       (back_ns - gone_ns) / 1e9 AS away_seconds,
-       CASE WHEN back_ns IS NULL THEN 'it did not come back' ELSE concat('back after ',
-              round((back_ns - gone_ns) / 1e9, 1), ' s') END AS back,
-       unanswered + 100 AS weight,
-       gone_ns AS first_ns, coalesce(back_ns, last_refused_ns, closed_ns) AS last_ns
-FROM outages o JOIN brokers b ON o.server = b.server CROSS JOIN span WHERE crashed
+    sql=f"""
+SELECT broker, broker_name, closed, unanswered, resets, refused, (o.gone_ns - span.first_ns) / 1e9 AS at_second,
+       (back_ns - o.gone_ns) / 1e9 AS away_seconds, {BACK} AS back, {WAITED} AS waited, w.waiting_clients,
+       w.longest_wait_seconds, unanswered + 100 AS weight, o.gone_ns AS first_ns,
+       coalesce(back_ns, last_refused_ns, closed_ns) AS last_ns
+FROM {OUTAGES}
+WHERE crashed
 """,
     subject={"broker": "broker"},
-    evidence=("closed", "unanswered", "resets", "refused", "at_second", "away_seconds"),
-    says="broker {broker_name} was gone at once, {at_second} s into the capture: {closed} connections ended "
-    "together with "
-    "{unanswered} requests unanswered, {refused} attempts to connect failed after that; {back}",
+    evidence=(
+        "closed",
+        "unanswered",
+        "resets",
+        "refused",
+        "at_second",
+        "away_seconds",
+        "waiting_clients",
+        "longest_wait_seconds",
+    ),
+    says="broker {broker_name} vanished without a shutdown, {at_second} s into the capture: "
+    "{closed} connections ended together (requests left unanswered: {unanswered}); {refused} attempts to connect "
+    "failed after that; {back}{waited}",
     ruled_out="an orderly stop: no leader was handed over before",
-    advice="the end of that broker's log, the OOM killer (dmesg), its disk and hardware",
-    see='sql "SELECT * FROM connections ORDER BY last_request" {files}',
+    advice="read the end of that broker's log, then look for the OOM killer (dmesg), a full disk, broken hardware",
+    see='sql "SELECT connection, client_id, closed, closed_by, closed_how, unanswered FROM connections ORDER BY '
+    'closed" {files}',
     source="broker.session.timeout.ms 9000 (KRaft)",
     explains=dict.fromkeys(CONSEQUENCES, ()),
 )

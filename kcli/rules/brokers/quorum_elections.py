@@ -9,12 +9,12 @@ RULE = Rule(
     when="apis LIKE '%,VOTE,%'",
     sql="""
 WITH votes AS (SELECT ns, server, client_id, ns - lag(ns) OVER (ORDER BY ns) AS gap_ns FROM calls WHERE api = 'VOTE'),
-     begun AS (SELECT count(*) AS begun, array_agg(DISTINCT client_id) AS leaders FROM calls
-            WHERE api = 'BEGIN_QUORUM_EPOCH')
+begun AS (
+  SELECT count(*) AS begun, array_agg(DISTINCT client_id) AS leaders FROM calls WHERE api = 'BEGIN_QUORUM_EPOCH'
+)
 SELECT count(*) AS votes, sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) AS elections,
-       (max(ns) - min(ns)) / 1e9 AS seconds,
-       array_agg(DISTINCT server) AS servers, max(b.begun) AS begun, min(ns) AS first_ns, max(ns) AS last_ns,
-       count(*) AS weight
+       (max(ns) - min(ns)) / 1e9 AS seconds, array_agg(DISTINCT server) AS servers, max(b.begun) AS begun,
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
 FROM votes CROSS JOIN begun b
 HAVING sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) >= 3
 """,
@@ -23,8 +23,8 @@ HAVING sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) >=
     says="the controllers elect again and again: {elections} rounds with {votes} Vote requests in {seconds} s, "
     "{begun} BeginQuorumEpoch",
     ruled_out="the first election of a quorum that starts",
-    advice="the line between controllers, pauses of the leader (GC, disk), controller.quorum.fetch.timeout.ms and "
-    "controller.quorum.election.timeout.ms",
+    advice="look at the line between controllers, pauses of the leader (GC, disk), controller.quorum.fetch.timeout.ms "
+    "and controller.quorum.election.timeout.ms",
     see="stats {files} --api Vote --by broker",
     source="controller.quorum.fetch.timeout.ms 2000, controller.quorum.election.timeout.ms 1000; KIP-595",
     explains={"leader-moves": ()},

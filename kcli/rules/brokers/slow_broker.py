@@ -11,40 +11,52 @@ RULE = Rule(
     severity=CRITICAL,
     when="late_answers >= 5 OR (servers >= 2 AND slow_answers >= 10)",
     sql="""
-WITH usual AS (SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed WHERE NOT awaits_replicas
-       GROUP BY api),
-     plain AS (SELECT t.*, own_ms > 100 AND own_ms > 10 * usual_ms AS late
-               FROM timed t JOIN usual USING (api) WHERE own_ms IS NOT NULL AND NOT awaits_replicas
-                 AND NOT inner_client),
-     by_client AS (SELECT server, client_id, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers
-                   FROM plain GROUP BY server, client_id HAVING count(*) >= 20),
-     shared AS (SELECT server, count(*) AS there, sum(CASE WHEN late_answers > 0.02 * answers THEN 1 ELSE 0 END)
-                       AS touched FROM by_client GROUP BY server),
-     by_server AS (SELECT server, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers,
-                          count(DISTINCT CASE WHEN late THEN floor(completed_ns / 250000000) END) AS bursts,
-                          count(DISTINCT CASE WHEN late THEN client_id END) AS waiting,
-                          count(DISTINCT CASE WHEN late THEN connection END) AS links,
-                          max(CASE WHEN late THEN own_ms END) AS longest_ms,
-                          percentile_approx(own_ms, 0.5) AS median_ms, sum(CASE WHEN late THEN own_ms ELSE 0 END)
-                                 AS late_ms,
-                          min(CASE WHEN late THEN ns END) AS first_ns, max(CASE WHEN late THEN ns END) AS last_ns
-                   FROM plain GROUP BY server),
-     compared AS (SELECT o.*, coalesce(sum(p.answers), 0) AS other_answers, coalesce(sum(p.late_answers), 0)
-            AS other_late,
-                         max(p.median_ms) AS other_median_ms, count(p.server) AS others
-                  FROM by_server o LEFT JOIN by_server p ON o.server != p.server AND p.answers >= 20
-                  GROUP BY ALL)
+WITH usual AS (
+  SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed WHERE NOT awaits_replicas GROUP BY api
+),
+plain AS (
+  SELECT t.*, own_ms > 100 AND own_ms > 10 * usual_ms AS late
+  FROM timed t JOIN usual USING (api)
+  WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND NOT inner_client
+),
+by_client AS (
+  SELECT server, client_id, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers
+  FROM plain
+  GROUP BY server, client_id
+  HAVING count(*) >= 20
+),
+shared AS (
+  SELECT server, count(*) AS there, sum(CASE WHEN late_answers > 0.02 * answers THEN 1 ELSE 0 END) AS touched
+  FROM by_client
+  GROUP BY server
+),
+by_server AS (
+  SELECT server, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers,
+         count(DISTINCT CASE WHEN late THEN floor(completed_ns / 250000000) END) AS bursts,
+         count(DISTINCT CASE WHEN late THEN client_id END) AS waiting,
+         count(DISTINCT CASE WHEN late THEN connection END) AS links, max(CASE WHEN late THEN own_ms END) AS longest_ms,
+         percentile_approx(own_ms, 0.5) AS median_ms, sum(CASE WHEN late THEN own_ms ELSE 0 END) AS late_ms,
+         min(CASE WHEN late THEN ns END) AS first_ns, max(CASE WHEN late THEN ns END) AS last_ns
+  FROM plain
+  GROUP BY server
+),
+compared AS (
+  SELECT o.*, coalesce(sum(p.answers), 0) AS other_answers, coalesce(sum(p.late_answers), 0) AS other_late,
+         max(p.median_ms) AS other_median_ms, count(p.server) AS others
+  FROM by_server o LEFT JOIN by_server p ON o.server != p.server AND p.answers >= 20
+  GROUP BY ALL
+)
 SELECT broker, broker_name, answers, late_answers, bursts, waiting, longest_ms, median_ms, other_answers, other_late,
-       other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, c.first_ns, c.last_ns,
-       late_ms AS weight,
+       other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, c.first_ns, c.last_ns, late_ms AS weight,
        (SELECT array_agg(DISTINCT client_id) FROM plain p WHERE p.server = c.server AND p.late) AS clients
 FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server CROSS JOIN span
-WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20 AND (
-        (late_answers >= 5 AND bursts >= 3 AND links >= 2 AND (c.last_ns - c.first_ns) / 1e9 > 1.5
-         AND CASE WHEN others > 0 THEN late_answers / answers > 5.0 * (other_late + 1) / (other_answers + 1)
-                                       AND late_ms / links / 1e3 > 0.03 * seconds
-                  ELSE late_ms / links / 1e3 > 0.1 * seconds END)
-        OR (others > 0 AND median_ms > 20 AND median_ms > 5 * other_median_ms AND other_answers >= 20))
+WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
+  AND ((late_answers >= 5 AND bursts >= 3 AND links >= 2 AND (c.last_ns - c.first_ns) / 1e9 > 1.5
+        AND CASE WHEN others > 0
+                   THEN late_answers / answers > 5.0 * (other_late + 1) / (other_answers + 1)
+                        AND late_ms / links / 1e3 > 0.03 * seconds
+                 ELSE late_ms / links / 1e3 > 0.1 * seconds END)
+       OR (others > 0 AND median_ms > 20 AND median_ms > 5 * other_median_ms AND other_answers >= 20))
 """,
     subject={"broker": "broker"},
     evidence=(
@@ -62,9 +74,8 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20 AND (
     says="broker {broker_name}: {late_answers} of {answers} answers late (up to {longest_ms} ms) in {bursts} bursts; "
     "other brokers {other_late} of {other_answers}; {waiting} clients wait",
     ruled_out="waits that requests ask for, acks=all waiting for followers, throttling",
-    advice="look at broker {broker_name}: pauses of its GC, a slow or full disk, CPU, a throttled VM; move leaders "
-    "away "
-    "until it is well",
+    advice="look at broker {broker_name}: pauses of its GC, a slow or full disk, CPU, a throttled VM; "
+    "move leaders away until it is well",
     see="stats {files} --by broker --by api",
     source="kafka.network:RequestMetrics LocalTimeMs, RequestQueueTimeMs",
     explains={

@@ -11,38 +11,60 @@ RULE = Rule(
     when="replicated AND longest_produce_ms > 100",
     sql="""
 WITH usual AS (SELECT percentile_approx(latency_ms, 0.5) AS usual_ms FROM timed WHERE api = 'PRODUCE'),
-     awaited AS (SELECT t.ns, t.completed_ns, t.server, t.client_id, t.latency_ms, latency_ms > 100
-            AND latency_ms > 5 * u.usual_ms
-                        OR (latency_ms > 100 AND u.usual_ms > 100) AS late
-                 FROM timed t CROSS JOIN usual u WHERE awaits_replicas),
-     plain AS (SELECT count(*) AS answers, sum(CASE WHEN own_ms > 100 THEN 1 ELSE 0 END) AS late,
-            percentile_approx(own_ms, 0.5) AS median_ms
-               FROM timed WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND server IN (SELECT server FROM awaited)),
-     summed AS (SELECT count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers,
-            percentile_approx(latency_ms, 0.5) AS median_ms,
-                       max(latency_ms) AS longest_ms, count(DISTINCT CASE WHEN late THEN server END) AS leaders,
-                       count(DISTINCT CASE WHEN late THEN floor(completed_ns / 250000000) END) AS bursts,
-                       min(CASE WHEN late THEN ns END) AS first_ns, max(CASE WHEN late THEN ns END) AS last_ns,
-                       array_agg(DISTINCT client_id) FILTER (WHERE late) AS clients, sum(CASE WHEN late
-                              THEN latency_ms ELSE 0 END) AS late_ms
-                FROM awaited),
-     asks AS (SELECT replica_id, server, ns, ns - lag(ns) OVER (PARTITION BY replica_id, server ORDER BY ns)
-            AS gap_ns, latency_ms, max_wait_ms
-              FROM calls WHERE api = 'FETCH' AND replica_id >= 0 AND server IN (SELECT server FROM awaited)),
-     pauses AS (SELECT a.replica_id, a.ns - a.gap_ns AS from_ns, a.ns AS to_ns FROM asks a
-                WHERE gap_ns / 1e6 > 150 + 1.2 * coalesce(max_wait_ms, 500)
-                UNION ALL SELECT replica_id, max(ns), (SELECT last_ns FROM span) FROM asks GROUP BY replica_id
-                HAVING (SELECT last_ns FROM span) - max(ns) > 2000000000),
-     blamed AS (SELECT p.replica_id, count(*) AS matched FROM awaited w JOIN pauses p ON w.late
-            AND w.completed_ns > p.from_ns AND w.ns < p.to_ns
-                GROUP BY p.replica_id ORDER BY matched DESC, p.replica_id LIMIT 1)
-SELECT s.*, p.late AS plain_late, p.answers AS plain_answers, p.median_ms AS plain_median_ms, b.replica_id
-       AS follower, b.matched,
-       coalesce(n.broker, CASE WHEN b.replica_id IS NOT NULL THEN split(CAST(b.replica_id AS STRING), ',') END)
-              AS broker,
+awaited AS (
+  SELECT t.ns, t.completed_ns, t.server, t.client_id, t.latency_ms,
+         latency_ms > 100 AND latency_ms > 5 * u.usual_ms OR (latency_ms > 100 AND u.usual_ms > 100) AS late
+  FROM timed t CROSS JOIN usual u
+  WHERE awaits_replicas
+),
+plain AS (
+  SELECT count(*) AS answers, sum(CASE WHEN own_ms > 100 THEN 1 ELSE 0 END) AS late,
+         percentile_approx(own_ms, 0.5) AS median_ms
+  FROM timed
+  WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND server IN (SELECT server FROM awaited)
+),
+summed AS (
+  SELECT count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers,
+         percentile_approx(latency_ms, 0.5) AS median_ms, max(latency_ms) AS longest_ms,
+         count(DISTINCT CASE WHEN late THEN server END) AS leaders,
+         count(DISTINCT CASE WHEN late THEN floor(completed_ns / 250000000) END) AS bursts,
+         min(CASE WHEN late THEN ns END) AS first_ns, max(CASE WHEN late THEN ns END) AS last_ns,
+         array_agg(DISTINCT client_id) FILTER (WHERE late) AS clients,
+         sum(CASE WHEN late THEN latency_ms ELSE 0 END) AS late_ms
+  FROM awaited
+),
+asks AS (
+  SELECT replica_id, server, ns, ns - lag(ns) OVER (PARTITION BY replica_id, server ORDER BY ns) AS gap_ns, latency_ms,
+         max_wait_ms
+  FROM calls
+  WHERE api = 'FETCH' AND replica_id >= 0 AND server IN (SELECT server FROM awaited)
+),
+pauses AS (
+  SELECT a.replica_id, a.ns - a.gap_ns AS from_ns, a.ns AS to_ns
+  FROM asks a
+  WHERE gap_ns / 1e6 > 150 + 1.2 * coalesce(max_wait_ms, 500)
+  UNION ALL
+  SELECT replica_id, max(ns), (SELECT last_ns FROM span)
+  FROM asks
+  GROUP BY replica_id
+  HAVING (SELECT last_ns FROM span) - max(ns) > 2000000000
+),
+blamed AS (
+  SELECT p.replica_id, count(*) AS matched
+  FROM awaited w JOIN pauses p ON w.late AND w.completed_ns > p.from_ns AND w.ns < p.to_ns
+  GROUP BY p.replica_id
+  ORDER BY matched DESC, p.replica_id
+  LIMIT 1
+)
+SELECT s.*, p.late AS plain_late, p.answers AS plain_answers, p.median_ms AS plain_median_ms, b.replica_id AS follower,
+       b.matched,
+       coalesce(n.broker,
+                CASE WHEN b.replica_id IS NOT NULL THEN split(CAST(b.replica_id AS STRING), ',') END) AS broker,
        coalesce(concat('follower ', n.broker_name), concat('follower ', b.replica_id), 'a follower') AS named,
-              late_ms AS weight
-FROM summed s CROSS JOIN plain p LEFT JOIN blamed b ON true
+       late_ms AS weight
+FROM summed s
+CROSS JOIN plain p
+LEFT JOIN blamed b ON true
 LEFT JOIN (SELECT node_id, broker, broker_name FROM nodes JOIN brokers USING (server)) n ON n.node_id = b.replica_id
 WHERE late_answers >= 5 AND bursts >= 3 AND leaders >= 1
   AND s.late_answers / s.answers > 5.0 * (coalesce(p.late, 0) + 1) / (p.answers + 1)
@@ -63,11 +85,10 @@ WHERE late_answers >= 5 AND bursts >= 3 AND leaders >= 1
         "clients",
     ),
     says="acks=all waits for {named}: {late_answers} of {answers} Produce requests took up to {longest_ms} ms on "
-    "{leaders} leaders, "
-    "all else there {plain_late} of {plain_answers}; {clients} wait",
+    "{leaders} leaders, all else there {plain_late} of {plain_answers}; {clients} wait",
     ruled_out="slow leaders: they answer acks=1 and all else at once",
-    advice="look at {named}: disk, network, GC, num.replica.fetchers; do not lower acks or min.insync.replicas to "
-    "get rid of it",
+    advice="look at {named}: disk, network, GC, num.replica.fetchers; do not lower acks or min.insync.replicas to get "
+    "rid of it",
     see="stats {files} --api Produce --by broker --by client",
     source="kafka.network:RequestMetrics RemoteTimeMs (Produce); replica.lag.time.max.ms 30000",
     explains={"request-timeout-too-short": (), "errors-again": ()},

@@ -7,17 +7,20 @@ RULE = Rule(
     title="a consumer asks without waiting",
     when="fetches >= 200",
     sql="""
-WITH filled AS (SELECT connection, correlation_id, sum(coalesce(records_bytes, 0)) AS records_bytes
-                FROM fetched GROUP BY connection, correlation_id),
-     asked AS (SELECT c.client_id, count(*) AS fetches, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds,
-                      min(ns) AS first_ns, max(ns) AS last_ns,
-                      sum(CASE WHEN coalesce(f.records_bytes, 0) = 0 THEN 1 ELSE 0 END) AS empty,
-                      percentile_approx(max_wait_ms, 0.5) AS max_wait_ms, percentile_approx(latency_ms, 0.5)
-                             AS median_ms,
-                      min(min_bytes) AS min_bytes, sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed
-               FROM calls c LEFT JOIN filled f ON c.connection = f.connection AND c.correlation_id = f.correlation_id
-               WHERE api = 'FETCH' AND NOT inner_client AND coalesce(replica_id, -1) < 0 AND response_bytes IS NOT NULL
-               GROUP BY c.client_id)
+WITH filled AS (
+  SELECT connection, correlation_id, sum(coalesce(records_bytes, 0)) AS records_bytes
+  FROM fetched
+  GROUP BY connection, correlation_id
+),
+asked AS (
+  SELECT c.client_id, count(*) AS fetches, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds, min(ns) AS first_ns,
+         max(ns) AS last_ns, sum(CASE WHEN coalesce(f.records_bytes, 0) = 0 THEN 1 ELSE 0 END) AS empty,
+         percentile_approx(max_wait_ms, 0.5) AS max_wait_ms, percentile_approx(latency_ms, 0.5) AS median_ms,
+         min(min_bytes) AS min_bytes, sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed
+  FROM calls c LEFT JOIN filled f ON c.connection = f.connection AND c.correlation_id = f.correlation_id
+  WHERE api = 'FETCH' AND NOT inner_client AND coalesce(replica_id, -1) < 0 AND response_bytes IS NOT NULL
+  GROUP BY c.client_id
+)
 SELECT a.client_id, groups, fetches, fetches / seconds AS per_second, empty, max_wait_ms, median_ms, min_bytes, seconds,
        first_ns, last_ns, fetches AS weight
 FROM asked a LEFT JOIN client_groups g ON a.client_id = g.client_id
@@ -27,10 +30,10 @@ WHERE fetches >= 200 AND empty >= 0.8 * fetches AND failed < 0.2 * fetches
 """,
     subject={"client": "client_id", "group": "groups"},
     evidence=("fetches", "per_second", "empty", "max_wait_ms", "min_bytes", "median_ms", "seconds"),
-    says="{client_id}: {per_second} Fetches a second, {empty} of {fetches} answered empty; it asks the broker to wait "
-    "{max_wait_ms} ms",
+    says="{client_id}: {per_second} Fetches a second, {empty} of {fetches} answered empty; "
+    "it asks the broker to wait {max_wait_ms} ms",
     ruled_out="errors, replication",
-    advice="fetch.max.wait.ms 500 (the default), and a fetch.min.bytes that is worth an answer",
+    advice="set fetch.max.wait.ms to 500 (the default), and a fetch.min.bytes that is worth an answer",
     see="stats {files} --by client --by api",
     source="fetch.max.wait.ms 500, fetch.min.bytes 1; fetch-rate, fetch-size-avg",
 )

@@ -7,18 +7,22 @@ RULE = Rule(
     title="connections that are used once",
     when="opened_connections >= 15",
     sql="""
-WITH each AS (SELECT coalesce(client_id, '') AS client_id, connection, first_ns AS opened_ns, requests,
-       (last_ns - first_ns) / 1e9 AS lived
-              FROM conns WHERE requests > 0 AND opened AND NOT inner_client)
+WITH each AS (
+  SELECT coalesce(client_id, '') AS client_id, connection, first_ns AS opened_ns, requests,
+         (last_ns - first_ns) / 1e9 AS lived
+  FROM conns
+  WHERE requests > 0 AND opened AND NOT inner_client
+)
 SELECT client_id, count(*) AS connections,
        count(*) / greatest((max(opened_ns) - min(opened_ns)) / 1e9, 1) AS per_second,
        sum(requests) / count(*) AS requests_per_connection, percentile_approx(lived, 0.5) AS median_seconds,
        (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns, max(opened_ns) AS last_ns,
        count(*) AS weight
-FROM each GROUP BY client_id
+FROM each
+GROUP BY client_id
 HAVING count(*) >= 15 AND (max(opened_ns) - min(opened_ns)) / 1e9 >= 5
-       AND count(*) / greatest((max(opened_ns) - min(opened_ns)) / 1e9, 1) >= 1
-   AND sum(requests) / count(*) <= 12 AND percentile_approx(lived, 0.5) <= 3
+  AND count(*) / greatest((max(opened_ns) - min(opened_ns)) / 1e9, 1) >= 1 AND sum(requests) / count(*) <= 12
+  AND percentile_approx(lived, 0.5) <= 3
 """,
     subject={"client": "client_id"},
     evidence=("connections", "per_second", "requests_per_connection", "median_seconds", "seconds"),

@@ -8,16 +8,17 @@ RULE = Rule(
     when="failed >= 10",
     sql="""
 WITH met AS (SELECT client_id, api, explode(errors) AS error, ns, server FROM calls WHERE NOT inner_client AND failed),
-     asked AS (SELECT client_id, api, count(*) AS requests FROM calls GROUP BY client_id, api),
-     counted AS (SELECT m.client_id, m.api, m.error, count(*) AS answers, (max(ns) - min(ns)) / 1e9 AS seconds,
-                        min(ns) AS first_ns, max(ns) AS last_ns,
-                        array_agg(DISTINCT server) AS servers FROM met m
-                 WHERE error NOT IN ('NONE', 'MEMBER_ID_REQUIRED', 'CONCURRENT_TRANSACTIONS', 'REBALANCE_IN_PROGRESS')
-                   AND NOT (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION')
-                   AND error NOT LIKE 'COORDINATOR_%'
-                   -- how a client finds out that a group is of the classic protocol
-                   AND NOT (api LIKE '%DESCRIBE%' AND error IN ('GROUP_ID_NOT_FOUND', 'UNSUPPORTED_VERSION'))
-                 GROUP BY m.client_id, m.api, m.error)
+asked AS (SELECT client_id, api, count(*) AS requests FROM calls GROUP BY client_id, api),
+counted AS (
+  SELECT m.client_id, m.api, m.error, count(*) AS answers, (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns,
+         max(ns) AS last_ns, array_agg(DISTINCT server) AS servers
+  FROM met m
+  WHERE error NOT IN ('NONE', 'MEMBER_ID_REQUIRED', 'CONCURRENT_TRANSACTIONS', 'REBALANCE_IN_PROGRESS')
+    AND NOT (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION')
+    AND error NOT LIKE 'COORDINATOR_%' -- how a client finds out that a group is of the classic protocol
+     AND NOT (api LIKE '%DESCRIBE%' AND error IN ('GROUP_ID_NOT_FOUND', 'UNSUPPORTED_VERSION'))
+  GROUP BY m.client_id, m.api, m.error
+)
 SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 * answers / requests AS percent,
        first_ns, last_ns, answers AS weight
 FROM counted c JOIN asked a ON c.client_id = a.client_id AND c.api = a.api
@@ -27,9 +28,8 @@ WHERE answers >= 10 AND answers >= 0.3 * requests AND seconds >= 3
     evidence=("api", "error", "answers", "requests", "seconds", "servers"),
     says="{client_id} gets {error} again and again: {answers} of {requests} answers to {api} in {seconds} s",
     ruled_out="start-up, restarts",
-    advice="what {error} means for {api}: kcli decode shows the requests; a client that meets it without an end "
-    "should stop "
-    "and say so",
+    advice="find out what {error} means for {api}: kcli decode shows the requests; a client that meets it without an "
+    "end should stop and say so",
     see="decode pcap {files} --client {client_id} --errors={error}",
     source="Kafka's Errors",
 )

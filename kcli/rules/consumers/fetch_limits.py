@@ -46,10 +46,9 @@ WHERE s.client_id NOT IN (SELECT client_id FROM inner_clients) AND limited >= 20
         "seconds",
     ),
     says="{client_id} gets {topic} in small pieces: {limited} of {answers} answers are as large as it allows "
-    "({max_bytes} bytes), with {usual_behind} "
-    "records left behind them, up to {most_behind}",
+    "({max_bytes} bytes), with {usual_behind} records left behind them, up to {most_behind}",
     ruled_out="processing: it asks again at once",
-    advice="max.partition.fetch.bytes (1048576) and fetch.max.bytes (52428800) of {client_id} larger",
+    advice="raise max.partition.fetch.bytes (1048576) and fetch.max.bytes (52428800) of {client_id}",
     see="sql \"SELECT * FROM fetch_partitions WHERE client_id = '{client_id}'\" {files}",
     source="max.partition.fetch.bytes 1048576, fetch.max.bytes 52428800; KIP-74",
     explains={"lagging-consumer": ("client",)},

@@ -7,36 +7,38 @@ RULE = Rule(
     title="fetch sessions that are refused or thrown out",
     when="refused_sessions >= 5 OR errors LIKE '%,FETCH_SESSION_ID_NOT_FOUND,%'",
     sql="""
-WITH asked AS (SELECT server, client_id, inner_client, count(*) AS fetches,
-                      sum(CASE WHEN session_epoch = 0 AND granted_id = 0 AND NOT failed
-                             AND response_bytes IS NOT NULL THEN 1 ELSE 0 END) AS refused,
-                      sum(CASE WHEN array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND') THEN 1 ELSE 0 END) AS evicted,
-                      min(CASE WHEN session_epoch = 0 AND granted_id = 0
-                             OR array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND') THEN ns END) AS first_ns,
-                      max(CASE WHEN session_epoch = 0 AND granted_id = 0
-                             OR array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND') THEN ns END) AS last_ns,
-                      sum(CASE WHEN session_epoch = 0 THEN 1 ELSE 0 END) AS full_fetches,
-                      sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental, sum(request_bytes)
-                             AS request_bytes
-               FROM calls WHERE api = 'FETCH' AND session_epoch IS NOT NULL AND session_epoch >= 0 GROUP BY server,
-                      client_id, inner_client),
-     hit AS (SELECT * FROM asked WHERE (refused >= 5 AND refused >= 0.2 * fetches) OR evicted >= 2)
+WITH asked AS (
+  SELECT server, client_id, inner_client, count(*) AS fetches,
+         sum(CASE WHEN session_epoch = 0 AND granted_id = 0 AND NOT failed AND response_bytes IS NOT NULL THEN 1
+                  ELSE 0 END) AS refused,
+         sum(CASE WHEN array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND') THEN 1 ELSE 0 END) AS evicted,
+         min(CASE WHEN session_epoch = 0 AND granted_id = 0 OR array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND')
+                    THEN ns END) AS first_ns,
+         max(CASE WHEN session_epoch = 0 AND granted_id = 0 OR array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND')
+                    THEN ns END) AS last_ns, sum(CASE WHEN session_epoch = 0 THEN 1 ELSE 0 END) AS full_fetches,
+         sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental, sum(request_bytes) AS request_bytes
+  FROM calls
+  WHERE api = 'FETCH' AND session_epoch IS NOT NULL AND session_epoch >= 0
+  GROUP BY server, client_id, inner_client
+),
+hit AS (SELECT * FROM asked WHERE (refused >= 5 AND refused >= 0.2 * fetches) OR evicted >= 2)
 SELECT h.server, b.broker, b.broker_name, array_agg(DISTINCT h.client_id) AS clients, sum(h.refused) AS refused,
-       sum(h.evicted) AS evicted,
-       sum(h.full_fetches) AS full_fetches, sum(h.fetches) AS fetches, sum(h.request_bytes) AS request_bytes,
-       (SELECT count(*) FROM asked a WHERE a.server = h.server AND a.incremental > 0 AND a.refused = 0)
-              AS others_with_sessions,
-       min(h.first_ns) AS first_ns, max(h.last_ns) AS last_ns, sum(h.refused + h.evicted) AS weight
-FROM hit h JOIN brokers b ON h.server = b.server GROUP BY h.server, b.broker, b.broker_name
+       sum(h.evicted) AS evicted, sum(h.full_fetches) AS full_fetches, sum(h.fetches) AS fetches,
+       sum(h.request_bytes) AS request_bytes,
+       (
+         SELECT count(*) FROM asked a WHERE a.server = h.server AND a.incremental > 0 AND a.refused = 0
+       ) AS others_with_sessions, min(h.first_ns) AS first_ns, max(h.last_ns) AS last_ns,
+       sum(h.refused + h.evicted) AS weight
+FROM hit h JOIN brokers b ON h.server = b.server
+GROUP BY h.server, b.broker, b.broker_name
 """,
     subject={"broker": "broker", "client": "clients"},
     evidence=("refused", "evicted", "full_fetches", "fetches", "request_bytes", "others_with_sessions", "clients"),
     says="broker {broker_name} has too few slots for fetch sessions: {refused} full Fetches got no session, "
-    "{evicted} sessions were thrown out "
-    "({clients}); {full_fetches} of {fetches} Fetches name all partitions",
+    "{evicted} sessions were thrown out ({clients}); {full_fetches} of {fetches} Fetches name all partitions",
     ruled_out="clients that want no session",
-    advice="max.incremental.fetch.session.cache.slots (1000) of the broker above consumers and followers together; "
-    "fewer consumers per process",
+    advice="raise max.incremental.fetch.session.cache.slots (1000) of the broker above consumers and followers "
+    "together; run fewer consumers per process",
     see="fetch-session explain {files}",
     source="KIP-227; NumIncrementalFetchSessions, IncrementalFetchSessionEvictionsPerSec",
     explains={"errors-again": ("client",)},

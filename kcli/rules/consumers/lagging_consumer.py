@@ -10,59 +10,103 @@ RULE = Rule(
     title="consumers that fall behind",
     when="largest_lag >= 20 OR commit_requests >= 3",
     sql="""
-WITH committed AS (SELECT coalesce(client_id, '') AS client_id, topic, partition, unix_micros(timestamp) * 1000 AS ns,
-                          committed_offset FROM commits
-                   WHERE error IS NULL AND topic IS NOT NULL AND committed_offset >= 0),
-     known_ends AS (SELECT topic, partition, ns, high_watermark AS up_to FROM fetched
-                    WHERE high_watermark >= 0 AND error IS NULL
-                    UNION ALL SELECT topic, partition, ns, base_offset FROM produced WHERE base_offset >= 0),
-     marks AS (SELECT client_id, topic, partition, ns, committed_offset, max(up_to) OVER (PARTITION BY topic,
-                 partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS ends_at
-               FROM (SELECT *, CAST(NULL AS STRING) AS client_id, CAST(NULL AS BIGINT) AS committed_offset
-                     FROM known_ends WHERE topic IN (SELECT topic FROM committed)
-                     UNION ALL SELECT topic, partition, ns, NULL, client_id, committed_offset FROM committed) AS m),
-     places AS (SELECT client_id, topic, partition, ns, fetch_offset, high_watermark,
-                       high_watermark - fetch_offset AS lag, false AS by_commits
-                FROM fetched WHERE fetch_offset >= 0 AND high_watermark >= 0 AND error IS NULL
-                  AND client_id NOT IN (SELECT client_id FROM calls WHERE replica_id >= 0)
-                UNION ALL SELECT client_id, topic, partition, ns, committed_offset, ends_at,
-                       greatest(ends_at - committed_offset, 0), true
-                FROM marks WHERE committed_offset IS NOT NULL AND ends_at IS NOT NULL),
-     totals AS (SELECT client_id, topic, by_commits, min(ns) AS first_ns, max(ns) AS last_ns FROM places
-                GROUP BY client_id, topic, by_commits),
-     thirds AS (SELECT client_id, topic, by_commits, partition, max_by(lag, ns) AS end_lag,
-                       CAST(least(floor(3.0 * (ns - first_ns) / greatest(last_ns - first_ns, 1)), 2) AS INT) AS third
-                FROM places JOIN totals USING (client_id, topic, by_commits) GROUP BY 1, 2, 3, 4, 6),
-     known AS (SELECT t.client_id, t.topic, t.by_commits, t.partition, n.third, max_by(t.end_lag, t.third) AS end_lag
-               FROM thirds t JOIN (SELECT 0 AS third UNION ALL SELECT 1 UNION ALL SELECT 2) AS n ON t.third <= n.third
-               GROUP BY 1, 2, 3, 4, 5),
-     summed AS (SELECT client_id, topic, by_commits, third, sum(end_lag) AS lag FROM known GROUP BY 1, 2, 3, 4),
-     course AS (SELECT client_id, topic, by_commits, max(CASE WHEN third = 0 THEN lag END) AS lag_0,
-                       max(CASE WHEN third = 1 THEN lag END) AS lag_1, max(CASE WHEN third = 2 THEN lag END) AS lag_2
-                FROM summed GROUP BY client_id, topic, by_commits),
-     moved AS (SELECT client_id, topic, by_commits, sum(last_offset - first_offset) AS read,
-                      sum(last_end - first_end) AS grown, sum(first_lag) AS first_lag, sum(last_lag) AS last_lag,
-                      max(marks) AS marks
-               FROM (SELECT client_id, topic, by_commits, partition, min_by(fetch_offset, ns) AS first_offset,
-                            max_by(fetch_offset, ns) AS last_offset, min_by(high_watermark, ns) AS first_end,
-                            max_by(high_watermark, ns) AS last_end, min_by(lag, ns) AS first_lag,
-                            max_by(lag, ns) AS last_lag, count(*) AS marks
-                     FROM places GROUP BY client_id, topic, by_commits, partition) AS p
-               GROUP BY client_id, topic, by_commits),
-     asks AS (SELECT client_id, latency_ms, (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e6
-            AS pause_ms FROM calls
-              WHERE api = 'FETCH' AND NOT inner_client),
-     pace AS (SELECT client_id, count(*) AS fetches, percentile_approx(pause_ms, 0.5) AS pause_ms,
-            percentile_approx(latency_ms, 0.5) AS latency_ms, sum(greatest(pause_ms, 0)) / 1e3 AS paused_seconds,
-                     sum(latency_ms) / 1e3 AS waited_seconds FROM asks GROUP BY client_id),
-     behind AS (SELECT m.*, t.first_ns, t.last_ns, pace.fetches, pace.pause_ms, pace.latency_ms, paused_seconds,
-                       row_number() OVER (PARTITION BY m.client_id, m.topic ORDER BY m.by_commits) AS place
-                FROM moved m JOIN course c USING (client_id, topic, by_commits)
-                JOIN totals t USING (client_id, topic, by_commits) JOIN pace ON pace.client_id = m.client_id
-                WHERE (t.last_ns - t.first_ns) / 1e9 >= 6 AND pace.fetches >= 4 AND c.lag_0 < c.lag_1
-                  AND c.lag_1 < c.lag_2 AND last_lag >= 20 AND last_lag > 2 * first_lag + 10
-                  AND grown > 0 AND read > 0 AND read < 0.9 * grown
-                  AND CASE WHEN by_commits THEN marks >= 3 ELSE paused_seconds > waited_seconds END)
+WITH committed AS (
+  SELECT coalesce(client_id, '') AS client_id, topic, partition, unix_micros(timestamp) * 1000 AS ns, committed_offset
+  FROM commits
+  WHERE error IS NULL AND topic IS NOT NULL AND committed_offset >= 0
+),
+known_ends AS (
+  SELECT topic, partition, ns, high_watermark AS up_to
+  FROM fetched
+  WHERE high_watermark >= 0 AND error IS NULL
+  UNION ALL
+  SELECT topic, partition, ns, base_offset
+  FROM produced
+  WHERE base_offset >= 0
+),
+marks AS (
+  SELECT client_id, topic, partition, ns, committed_offset,
+         max(up_to) OVER (PARTITION BY topic,
+                          partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS ends_at
+  FROM (
+    SELECT *, CAST(NULL AS STRING) AS client_id, CAST(NULL AS BIGINT) AS committed_offset
+    FROM known_ends
+    WHERE topic IN (SELECT topic FROM committed)
+    UNION ALL
+    SELECT topic, partition, ns, NULL, client_id, committed_offset
+    FROM committed
+  ) AS m
+),
+places AS (
+  SELECT client_id, topic, partition, ns, fetch_offset, high_watermark, high_watermark - fetch_offset AS lag,
+         false AS by_commits
+  FROM fetched
+  WHERE fetch_offset >= 0 AND high_watermark >= 0 AND error IS NULL
+    AND client_id NOT IN (SELECT client_id FROM calls WHERE replica_id >= 0)
+  UNION ALL
+  SELECT client_id, topic, partition, ns, committed_offset, ends_at, greatest(ends_at - committed_offset, 0), true
+  FROM marks
+  WHERE committed_offset IS NOT NULL AND ends_at IS NOT NULL
+),
+totals AS (
+  SELECT client_id, topic, by_commits, min(ns) AS first_ns, max(ns) AS last_ns
+  FROM places
+  GROUP BY client_id, topic, by_commits
+),
+thirds AS (
+  SELECT client_id, topic, by_commits, partition, max_by(lag, ns) AS end_lag,
+         CAST(least(floor(3.0 * (ns - first_ns) / greatest(last_ns - first_ns, 1)), 2) AS INT) AS third
+  FROM places JOIN totals USING (client_id, topic, by_commits)
+  GROUP BY 1, 2, 3, 4, 6
+),
+known AS (
+  SELECT t.client_id, t.topic, t.by_commits, t.partition, n.third, max_by(t.end_lag, t.third) AS end_lag
+  FROM thirds t JOIN (SELECT 0 AS third UNION ALL SELECT 1 UNION ALL SELECT 2) AS n ON t.third <= n.third
+  GROUP BY 1, 2, 3, 4, 5
+),
+summed AS (SELECT client_id, topic, by_commits, third, sum(end_lag) AS lag FROM known GROUP BY 1, 2, 3, 4),
+course AS (
+  SELECT client_id, topic, by_commits, max(CASE WHEN third = 0 THEN lag END) AS lag_0,
+         max(CASE WHEN third = 1 THEN lag END) AS lag_1, max(CASE WHEN third = 2 THEN lag END) AS lag_2
+  FROM summed
+  GROUP BY client_id, topic, by_commits
+),
+moved AS (
+  SELECT client_id, topic, by_commits, sum(last_offset - first_offset) AS read, sum(last_end - first_end) AS grown,
+         sum(first_lag) AS first_lag, sum(last_lag) AS last_lag, max(marks) AS marks
+  FROM (
+    SELECT client_id, topic, by_commits, partition, min_by(fetch_offset, ns) AS first_offset,
+           max_by(fetch_offset, ns) AS last_offset, min_by(high_watermark, ns) AS first_end,
+           max_by(high_watermark, ns) AS last_end, min_by(lag, ns) AS first_lag, max_by(lag, ns) AS last_lag,
+           count(*) AS marks
+    FROM places
+    GROUP BY client_id, topic, by_commits, partition
+  ) AS p
+  GROUP BY client_id, topic, by_commits
+),
+asks AS (
+  SELECT client_id, latency_ms, (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e6 AS pause_ms
+  FROM calls
+  WHERE api = 'FETCH' AND NOT inner_client
+),
+pace AS (
+  SELECT client_id, count(*) AS fetches, percentile_approx(pause_ms, 0.5) AS pause_ms,
+         percentile_approx(latency_ms, 0.5) AS latency_ms, sum(greatest(pause_ms, 0)) / 1e3 AS paused_seconds,
+         sum(latency_ms) / 1e3 AS waited_seconds
+  FROM asks
+  GROUP BY client_id
+),
+behind AS (
+  SELECT m.*, t.first_ns, t.last_ns, pace.fetches, pace.pause_ms, pace.latency_ms, paused_seconds,
+         row_number() OVER (PARTITION BY m.client_id, m.topic ORDER BY m.by_commits) AS place
+  FROM moved m
+  JOIN course c USING (client_id, topic, by_commits)
+  JOIN totals t USING (client_id, topic, by_commits)
+  JOIN pace ON pace.client_id = m.client_id
+  WHERE (t.last_ns - t.first_ns) / 1e9 >= 6 AND pace.fetches >= 4 AND c.lag_0 < c.lag_1 AND c.lag_1 < c.lag_2
+    AND last_lag >= 20 AND last_lag > 2 * first_lag + 10 AND grown > 0 AND read > 0 AND read < 0.9 * grown
+    AND CASE WHEN by_commits THEN marks >= 3 ELSE paused_seconds > waited_seconds END
+)
 SELECT b.client_id, topic, g.groups, first_lag, last_lag, read, grown, fetches, pause_ms, latency_ms, paused_seconds,
        (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, last_lag AS weight, by_commits,
        CASE WHEN by_commits THEN 'committed' ELSE 'read' END AS did,
@@ -72,7 +116,8 @@ SELECT b.client_id, topic, g.groups, first_lag, last_lag, read, grown, fetches, 
        CASE WHEN by_commits THEN concat('decode pcap --client ', b.client_id, ' --api OffsetCommit')
             ELSE concat('sql "SELECT timestamp, high_watermark - fetch_offset AS lag FROM fetch_partitions ',
                         'WHERE client_id = ''', b.client_id, '''"') END AS look
-FROM behind b LEFT JOIN client_groups g ON g.client_id = b.client_id WHERE place = 1
+FROM behind b LEFT JOIN client_groups g ON g.client_id = b.client_id
+WHERE place = 1
 """,
     subject={"client": "client_id", "group": "groups", "topic": "topic"},
     evidence=(
@@ -87,10 +132,10 @@ FROM behind b LEFT JOIN client_groups g ON g.client_id = b.client_id WHERE place
         "seconds",
         "by_commits",
     ),
-    says="{client_id} falls behind on {topic}: from {first_lag} to {last_lag} records in {seconds} s; it {did} "
-    "{read} while {grown} came; {how}",
+    says="{client_id} falls behind on {topic}: from {first_lag} to {last_lag} records in {seconds} s; "
+    "it {did} {read} while {grown} came; {how}",
     ruled_out="the broker and the line: answers come at once",
-    advice="faster processing, less work for each record, more partitions and members",
+    advice="process faster, do less for each record, add partitions and members",
     see="{look} {files}",
     source="records-lag-max; Burrow's rules",
 )

@@ -7,26 +7,28 @@ RULE = Rule(
     title="clients that ask for all topics all the time",
     when="metadata_requests >= 20",
     sql="""
-WITH asked AS (SELECT coalesce(client_id, '') AS client_id, count(*) AS requests, sum(CASE WHEN all_topics THEN 1
-       ELSE 0 END) AS of_all_topics,
-                      max(topics) AS topics, sum(coalesce(response_bytes, 0)) AS response_bytes,
-                      greatest((max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6, 1) AS seconds,
-                      min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns
-               FROM metadata_calls GROUP BY 1)
+WITH asked AS (
+  SELECT coalesce(client_id, '') AS client_id, count(*) AS requests,
+         sum(CASE WHEN all_topics THEN 1 ELSE 0 END) AS of_all_topics, max(topics) AS topics,
+         sum(coalesce(response_bytes, 0)) AS response_bytes,
+         greatest((max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6, 1) AS seconds,
+         min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns
+  FROM metadata_calls
+  GROUP BY 1
+)
 SELECT a.*, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes, requests AS weight,
        (SELECT max(o.requests / o.seconds) FROM asked o WHERE o.client_id != a.client_id) AS others_per_second
 FROM asked a
 WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND requests >= 20 AND requests / seconds >= 3
-       AND of_all_topics >= 0.5 * requests
+  AND of_all_topics >= 0.5 * requests
 """,
     subject={"client": "client_id"},
     evidence=("requests", "of_all_topics", "per_second", "topics", "response_bytes", "seconds", "others_per_second"),
     says="{client_id} asks for Metadata {per_second} times a second, {of_all_topics} of {requests} times of all "
-    "topics: {topics} topics, {megabytes} MB in "
-    "{seconds} s; others {others_per_second} a second at most",
+    "topics: {topics} topics, {megabytes} MB in {seconds} s; others {others_per_second} a second at most",
     ruled_out="errors, leaders that move",
-    advice="cache the answer, ask for the topics that are wanted, a longer metadata.max.age.ms; look for a health "
-    "check or an exporter",
+    advice="cache the answer, ask for the topics that are wanted, a longer metadata.max.age.ms; "
+    "look for a health check or an exporter",
     see="stats {files} --api Metadata --by client",
     source="metadata.max.age.ms 300000",
 )

@@ -7,34 +7,42 @@ RULE = Rule(
     title="offsets that are gone",
     when="errors LIKE '%,OFFSET_OUT_OF_RANGE,%'",
     sql="""
-WITH places AS (SELECT *, max(fetch_offset) OVER (PARTITION BY connection, topic,
-       partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS known_offset
-                FROM fetched),
-     refused AS (SELECT client_id, topic, partition, ns, fetch_offset, log_start_offset, high_watermark FROM places
-            WHERE error = 'OFFSET_OUT_OF_RANGE'),
-     bounds AS (SELECT topic, partition, max(log_start_offset) AS starts_at, max(high_watermark) AS ends_at
-            FROM fetched WHERE error IS NULL GROUP BY topic, partition)
-SELECT r.client_id, r.topic, array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions, count(*)
-       AS refused, min(r.fetch_offset) AS asked_from,
-       max(r.fetch_offset) AS asked_to, count(DISTINCT r.fetch_offset) AS offsets,
-              max(greatest(coalesce(r.log_start_offset, -1), coalesce(b.starts_at, -1))) AS starts_at,
-       max(greatest(coalesce(r.high_watermark, -1), coalesce(b.ends_at, -1))) AS ends_at, (max(ns) - min(ns)) / 1e9
-              AS seconds, max(g.groups) AS groups,
-       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
+WITH places AS (
+  SELECT *,
+         max(fetch_offset) OVER (PARTITION BY connection, topic,
+                                 partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS known_offset
+  FROM fetched
+),
+refused AS (
+  SELECT client_id, topic, partition, ns, fetch_offset, log_start_offset, high_watermark
+  FROM places
+  WHERE error = 'OFFSET_OUT_OF_RANGE'
+),
+bounds AS (
+  SELECT topic, partition, max(log_start_offset) AS starts_at, max(high_watermark) AS ends_at
+  FROM fetched
+  WHERE error IS NULL
+  GROUP BY topic, partition
+)
+SELECT r.client_id, r.topic, array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions, count(*) AS refused,
+       min(r.fetch_offset) AS asked_from, max(r.fetch_offset) AS asked_to, count(DISTINCT r.fetch_offset) AS offsets,
+       max(greatest(coalesce(r.log_start_offset, -1), coalesce(b.starts_at, -1))) AS starts_at,
+       max(greatest(coalesce(r.high_watermark, -1), coalesce(b.ends_at, -1))) AS ends_at,
+       (max(ns) - min(ns)) / 1e9 AS seconds, max(g.groups) AS groups, min(ns) AS first_ns, max(ns) AS last_ns,
+       count(*) AS weight,
        CASE WHEN count(*) >= 3 AND (max(ns) - min(ns)) / 1e9 >= 1 THEN 'warning' ELSE 'info' END AS severity
-FROM refused r LEFT JOIN bounds b ON r.topic = b.topic AND r.partition = b.partition LEFT JOIN client_groups g
-       ON r.client_id = g.client_id
+FROM refused r
+LEFT JOIN bounds b ON r.topic = b.topic AND r.partition = b.partition
+LEFT JOIN client_groups g ON r.client_id = g.client_id
 GROUP BY r.client_id, r.topic
 """,
     subject={"client": "client_id", "topic": "topic", "group": "groups", "partition": "partitions"},
     evidence=("refused", "asked_from", "asked_to", "offsets", "starts_at", "ends_at", "seconds"),
     says="{client_id} asks {topic} for offsets that are gone: {refused} times in {seconds} s, from {asked_from} on; "
-    "the log starts at {starts_at} and "
-    "ends at {ends_at}",
+    "the log starts at {starts_at} and ends at {ends_at}",
     ruled_out="the broker: others read the topic",
-    advice="reset the group's offsets (kafka-consumer-groups.sh --reset-offsets), auto.offset.reset earliest or "
-    "latest instead of none, a longer "
-    "retention.ms or retention.bytes",
+    advice="reset the group's offsets (kafka-consumer-groups.sh --reset-offsets), auto.offset.reset earliest or latest "
+    "instead of none, a longer retention.ms or retention.bytes",
     see="decode pcap {files} --errors=OFFSET_OUT_OF_RANGE",
     source="auto.offset.reset latest; retention.ms 604800000",
     explains={"errors-again": ("client",), "busy-fetch": ("client",), "metadata-storm": ("client",)},

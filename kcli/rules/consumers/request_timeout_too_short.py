@@ -8,46 +8,55 @@ RULE = Rule(
     title="clients that do not wait for their answers",
     when="left_connections >= 3",
     sql="""
-WITH hung AS (SELECT c.connection, coalesce(c.client_id, '') AS client_id, least(coalesce(c_fin_ns, c_rst_ns),
-       coalesce(c_rst_ns, c_fin_ns)) AS end_ns,
-                     least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns, c_unacked_resent
-              FROM conns c WHERE NOT inner_client AND requests > 0),
-     answered AS (SELECT DISTINCT server, floor(completed_ns / 1e9) AS second FROM calls
-                  WHERE response_bytes IS NOT NULL),
-     pending AS (SELECT h.client_id, h.connection, h.end_ns, min_by(x.api, x.ns) AS api, min(x.ns) AS ns,
-            max(x.max_wait_ms) AS max_wait_ms,
-                        bool_or(x.completed_ns > h.end_ns AND x.response_bytes IS NOT NULL) AS answered_later
-                 FROM hung h JOIN calls x ON x.connection = h.connection AND x.ns < h.end_ns
-                   AND (x.response_bytes IS NULL OR x.completed_ns > h.end_ns) AND NOT (x.api = 'PRODUCE'
-                          AND x.acks = 0)
-                 WHERE h.end_ns IS NOT NULL AND (h.server_ns IS NULL OR h.server_ns >= h.end_ns)
-                        AND h.c_unacked_resent = 0
-                        AND (x.response_bytes IS NOT NULL OR EXISTS (SELECT 1 FROM answered a
-                               WHERE a.server = x.server AND a.second BETWEEN floor(x.ns / 1e9)
-                                 AND floor(h.end_ns / 1e9)))
-                 GROUP BY h.client_id, h.connection, h.end_ns),
-     summed AS (SELECT client_id, count(*) AS gave_up, count(DISTINCT api) AS apis, max_by(api, ns) AS api,
-            percentile_approx((end_ns - ns) / 1e6, 0.5) AS after_ms,
-                       percentile_approx((end_ns - ns) / 1e6, 0.2) AS p20_ms, percentile_approx((end_ns - ns) / 1e6,
-                              0.8) AS p80_ms, min((end_ns - ns) / 1e6) AS least_ms,
-                       max(max_wait_ms) AS max_wait_ms, sum(CASE WHEN answered_later THEN 1 ELSE 0 END)
-                              AS answered_later, (max(end_ns) - min(end_ns)) / 1e9 AS seconds,
-                       min(ns) AS first_ns, max(end_ns) AS last_ns
-                FROM pending GROUP BY client_id),
-     again AS (SELECT client_id, count(*) AS connections FROM conns WHERE client_id IS NOT NULL GROUP BY client_id)
+WITH hung AS (
+  SELECT c.connection, coalesce(c.client_id, '') AS client_id,
+         least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS end_ns,
+         least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns, c_unacked_resent
+  FROM conns c
+  WHERE NOT inner_client AND requests > 0
+),
+answered AS (SELECT DISTINCT server, floor(completed_ns / 1e9) AS second FROM calls WHERE response_bytes IS NOT NULL),
+pending AS (
+  SELECT h.client_id, h.connection, h.end_ns, min_by(x.api, x.ns) AS api, min(x.ns) AS ns,
+         max(x.max_wait_ms) AS max_wait_ms,
+         bool_or(x.completed_ns > h.end_ns AND x.response_bytes IS NOT NULL) AS answered_later
+  FROM hung h
+  JOIN calls x
+    ON x.connection = h.connection AND x.ns < h.end_ns AND (x.response_bytes IS NULL OR x.completed_ns > h.end_ns)
+    AND NOT (x.api = 'PRODUCE' AND x.acks = 0)
+  WHERE h.end_ns IS NOT NULL AND (h.server_ns IS NULL OR h.server_ns >= h.end_ns) AND h.c_unacked_resent = 0
+    AND (x.response_bytes IS NOT NULL
+         OR EXISTS (
+           SELECT 1
+           FROM answered a
+           WHERE a.server = x.server AND a.second BETWEEN floor(x.ns / 1e9) AND floor(h.end_ns / 1e9)
+         ))
+  GROUP BY h.client_id, h.connection, h.end_ns
+),
+summed AS (
+  SELECT client_id, count(*) AS gave_up, count(DISTINCT api) AS apis, max_by(api, ns) AS api,
+         percentile_approx((end_ns - ns) / 1e6, 0.5) AS after_ms, percentile_approx((end_ns - ns) / 1e6, 0.2) AS p20_ms,
+         percentile_approx((end_ns - ns) / 1e6, 0.8) AS p80_ms, min((end_ns - ns) / 1e6) AS least_ms,
+         max(max_wait_ms) AS max_wait_ms, sum(CASE WHEN answered_later THEN 1 ELSE 0 END) AS answered_later,
+         (max(end_ns) - min(end_ns)) / 1e9 AS seconds, min(ns) AS first_ns, max(end_ns) AS last_ns
+  FROM pending
+  GROUP BY client_id
+),
+again AS (SELECT client_id, count(*) AS connections FROM conns WHERE client_id IS NOT NULL GROUP BY client_id)
 SELECT s.client_id, g.groups, gave_up, api, after_ms, least_ms, max_wait_ms, answered_later, seconds, connections,
-       CASE WHEN max_wait_ms IS NULL THEN '' ELSE concat('; it had asked the broker to wait up to ', max_wait_ms, ' ms')
-            END AS wait, s.first_ns, s.last_ns, gave_up AS weight
+       CASE WHEN max_wait_ms IS NULL THEN ''
+            ELSE concat('; it had asked the broker to wait up to ', max_wait_ms, ' ms') END AS wait, s.first_ns,
+       s.last_ns, gave_up AS weight
 FROM summed s JOIN again a ON s.client_id = a.client_id LEFT JOIN client_groups g ON s.client_id = g.client_id
 WHERE gave_up >= 3 AND seconds >= 2 AND least_ms >= 50 AND p80_ms - p20_ms <= greatest(0.35 * after_ms, 250)
 """,
     subject={"client": "client_id", "group": "groups"},
     evidence=("gave_up", "api", "after_ms", "least_ms", "max_wait_ms", "answered_later", "connections", "seconds"),
-    says="{client_id} hangs up before the answer: {gave_up} connections closed {after_ms} ms after a request "
-    "({api}), always about as long{wait}; {answered_later} answers came later",
+    says="{client_id} hangs up before the answer: {gave_up} connections closed {after_ms} ms after a request ({api}), "
+    "always about as long{wait}; {answered_later} answers came later",
     ruled_out="the broker closed nothing, and answers others",
-    advice="request.timeout.ms (default 30000) of {client_id} above fetch.max.wait.ms, and above what acks=all "
-    "takes (socket.timeout.ms in librdkafka)",
+    advice="set request.timeout.ms (default 30000) of {client_id} above fetch.max.wait.ms, "
+    "and above what acks=all takes (socket.timeout.ms in librdkafka)",
     see="sql \"SELECT * FROM connections WHERE client_id = '{client_id}'\" {files}",
     source="request.timeout.ms 30000 (consumer, producer), fetch.max.wait.ms 500",
     explains={

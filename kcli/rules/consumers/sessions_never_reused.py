@@ -10,20 +10,20 @@ RULE = Rule(
 SELECT client_id, count(*) AS fetches, sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened,
        sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental, array_agg(DISTINCT server) AS servers,
        min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
-FROM calls WHERE api = 'FETCH' AND NOT inner_client AND session_epoch IS NOT NULL AND session_epoch >= 0
+FROM calls
+WHERE api = 'FETCH' AND NOT inner_client AND session_epoch IS NOT NULL AND session_epoch >= 0
 GROUP BY client_id
 HAVING sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) >= 20
-   AND sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) < sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1
-          ELSE 0 END)
+  AND sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) < sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1
+                                                                    ELSE 0 END)
 """,
     subject={"client": "client_id"},
     evidence=("fetches", "opened", "incremental", "servers"),
     says="{client_id} opens fetch sessions and does not use them: {opened} of {fetches} Fetches opened a new one, "
     "{incremental} went on with one",
     ruled_out="evictions by the broker",
-    advice="a client that goes on with its session (epoch 1, 2, ...), or asks for none (epoch -1): each takes a "
-    "slot from others "
-    "(max.incremental.fetch.session.cache.slots)",
+    advice="let the client go on with its session (epoch 1, 2, ...), or ask for none (epoch -1): "
+    "each takes a slot from others (max.incremental.fetch.session.cache.slots)",
     see="fetch-session explain {files}",
     source="KIP-227",
     explains={"fetch-session-evictions": ()},

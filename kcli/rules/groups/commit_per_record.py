@@ -8,15 +8,27 @@ RULE = Rule(
     title="a commit for each record",
     when="commit_requests >= 50",
     sql="""
-WITH steps AS (SELECT group_id, coalesce(client_id, '') AS client_id, committed_offset - lag(committed_offset) OVER (
-                        PARTITION BY group_id, topic, partition ORDER BY completed_ns) AS step,
-                               unix_micros(timestamp) AS us FROM commits),
-     asked AS (SELECT group_id, coalesce(client_id, '') AS client_id, count(*) AS commits,
-                      greatest((max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6, 1) AS seconds,
-                      min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns
-               FROM group_calls WHERE api = 'OFFSET_COMMIT' GROUP BY 1, 2),
-     single AS (SELECT group_id, client_id, sum(CASE WHEN step BETWEEN 1 AND 2 THEN 1 ELSE 0 END) AS single, sum(CASE
-            WHEN step > 0 THEN step ELSE 0 END) AS records FROM steps GROUP BY group_id, client_id)
+WITH steps AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id,
+         committed_offset - lag(committed_offset) OVER (PARTITION BY group_id, topic,
+                                                        partition ORDER BY completed_ns) AS step,
+         unix_micros(timestamp) AS us
+  FROM commits
+),
+asked AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id, count(*) AS commits,
+         greatest((max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6, 1) AS seconds,
+         min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns
+  FROM group_calls
+  WHERE api = 'OFFSET_COMMIT'
+  GROUP BY 1, 2
+),
+single AS (
+  SELECT group_id, client_id, sum(CASE WHEN step BETWEEN 1 AND 2 THEN 1 ELSE 0 END) AS single,
+         sum(CASE WHEN step > 0 THEN step ELSE 0 END) AS records
+  FROM steps
+  GROUP BY group_id, client_id
+)
 SELECT a.group_id, a.client_id, commits, commits / seconds AS per_second, single, records, seconds, first_ns, last_ns,
        commits AS weight
 FROM asked a JOIN single s ON a.group_id = s.group_id AND a.client_id = s.client_id
@@ -24,8 +36,8 @@ WHERE commits >= 50 AND commits / seconds >= 8 AND records > 0 AND commits >= 0.
 """,
     subject={"group": "group_id", "client": "client_id"},
     evidence=("commits", "per_second", "single", "records", "seconds"),
-    says="{client_id} of group {group_id} commits each record: {per_second} OffsetCommits a second, {commits} for "
-    "{records} records",
+    says="{client_id} of group {group_id} commits each record: {per_second} OffsetCommits a second, "
+    "{commits} for {records} records",
     ruled_out="rebalances",
     advice="commit by time or batch (after each poll, enable.auto.commit with auto.commit.interval.ms 5000), "
     "asynchronously",

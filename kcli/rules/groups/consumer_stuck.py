@@ -11,39 +11,79 @@ RULE = Rule(
     severity=CRITICAL,
     when="heartbeats >= 3",
     sql="""
-WITH work AS (SELECT client_id, ns, lead(ns) OVER (PARTITION BY client_id ORDER BY ns) AS next_ns FROM calls
-              WHERE api = 'FETCH' AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)),
-     asked AS (SELECT group_id, coalesce(client_id, '') AS client_id, api, unix_micros(timestamp) * 1000 AS ns,
-                      generation, assignment FROM group_calls),
-     ends AS (SELECT client_id, max(ns) AS end_ns FROM asked WHERE api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT')
-              AND coalesce(generation, 1) >= 0 GROUP BY client_id),
-     gaps AS (SELECT w.client_id, w.ns AS from_ns, coalesce(next_ns, end_ns) AS to_ns, next_ns IS NOT NULL AS resumed
-              FROM work w JOIN ends e ON w.client_id = e.client_id),
-     ranked AS (SELECT *, row_number() OVER (PARTITION BY client_id ORDER BY to_ns - from_ns DESC) AS place,
-                       lead(to_ns - from_ns) OVER (PARTITION BY client_id ORDER BY to_ns - from_ns DESC) AS other_ns,
-                       count(*) OVER (PARTITION BY client_id) AS fetches FROM gaps),
-     idle AS (SELECT * FROM ranked WHERE place = 1 AND to_ns - from_ns >= CASE WHEN resumed THEN 10000000000
-                     ELSE 6000000000 END AND to_ns - from_ns > 4 * coalesce(other_ns, 0)),
-     beats AS (SELECT b.group_id, b.client_id, count(*) AS heartbeats, max(b.ns) AS last_beat_ns
-               FROM asked b JOIN idle i ON b.client_id = i.client_id AND b.ns > i.from_ns AND b.ns <= i.to_ns
-               WHERE api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0 GROUP BY 1, 2),
-     held AS (SELECT a.client_id, max_by(cardinality(assignment), a.ns) AS partitions
-              FROM asked a JOIN idle i ON a.client_id = i.client_id AND a.ns <= i.to_ns
-              WHERE assignment IS NOT NULL GROUP BY a.client_id),
-     commit_steps AS (SELECT coalesce(client_id, '') AS client_id, unix_micros(timestamp) * 1000 AS ns,
-                             committed_offset > coalesce(lag(committed_offset) OVER (PARTITION BY group_id, client_id,
-                               topic, partition ORDER BY timestamp), -1) AS onward FROM commits),
-     commits_after AS (SELECT c.client_id, count(*) AS commits FROM commit_steps c JOIN idle i
-                         ON c.client_id = i.client_id AND c.ns > i.from_ns + 6000000000 AND c.ns <= i.to_ns
-                       WHERE onward GROUP BY c.client_id),
-     reads AS (SELECT DISTINCT client_id, topic FROM fetched),
-     grown AS (SELECT r.client_id, sum(b.records) AS produced, array_agg(DISTINCT b.topic) AS topics
-               FROM reads r JOIN idle i ON r.client_id = i.client_id JOIN batches b ON b.topic = r.topic
-                      AND b.api = 'PRODUCE' AND b.ns > i.from_ns + 1000000000 AND b.ns < i.to_ns
-               GROUP BY r.client_id),
-     others AS (SELECT r.client_id, count(*) AS other_fetches FROM reads r JOIN idle i ON r.client_id = i.client_id
-                JOIN fetched f ON f.topic = r.topic AND f.client_id != r.client_id AND f.ns > i.from_ns + 1000000000
-                       AND f.ns < i.to_ns AND f.records_bytes > 0 GROUP BY r.client_id)
+WITH work AS (
+  SELECT client_id, ns, lead(ns) OVER (PARTITION BY client_id ORDER BY ns) AS next_ns
+  FROM calls
+  WHERE api = 'FETCH' AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)
+),
+asked AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id, api, unix_micros(timestamp) * 1000 AS ns, generation,
+         assignment
+  FROM group_calls
+),
+ends AS (
+  SELECT client_id, max(ns) AS end_ns
+  FROM asked
+  WHERE api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0
+  GROUP BY client_id
+),
+gaps AS (
+  SELECT w.client_id, w.ns AS from_ns, coalesce(next_ns, end_ns) AS to_ns, next_ns IS NOT NULL AS resumed
+  FROM work w JOIN ends e ON w.client_id = e.client_id
+),
+ranked AS (
+  SELECT *, row_number() OVER (PARTITION BY client_id ORDER BY to_ns - from_ns DESC) AS place,
+         lead(to_ns - from_ns) OVER (PARTITION BY client_id ORDER BY to_ns - from_ns DESC) AS other_ns,
+         count(*) OVER (PARTITION BY client_id) AS fetches
+  FROM gaps
+),
+idle AS (
+  SELECT *
+  FROM ranked
+  WHERE place = 1 AND to_ns - from_ns >= CASE WHEN resumed THEN 10000000000 ELSE 6000000000 END
+    AND to_ns - from_ns > 4 * coalesce(other_ns, 0)
+),
+beats AS (
+  SELECT b.group_id, b.client_id, count(*) AS heartbeats, max(b.ns) AS last_beat_ns
+  FROM asked b JOIN idle i ON b.client_id = i.client_id AND b.ns > i.from_ns AND b.ns <= i.to_ns
+  WHERE api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0
+  GROUP BY 1, 2
+),
+held AS (
+  SELECT a.client_id, max_by(cardinality(assignment), a.ns) AS partitions
+  FROM asked a JOIN idle i ON a.client_id = i.client_id AND a.ns <= i.to_ns
+  WHERE assignment IS NOT NULL
+  GROUP BY a.client_id
+),
+commit_steps AS (
+  SELECT coalesce(client_id, '') AS client_id, unix_micros(timestamp) * 1000 AS ns,
+         committed_offset > coalesce(lag(committed_offset) OVER (PARTITION BY group_id, client_id, topic,
+                                                                 partition ORDER BY timestamp), -1) AS onward
+  FROM commits
+),
+commits_after AS (
+  SELECT c.client_id, count(*) AS commits
+  FROM commit_steps c JOIN idle i ON c.client_id = i.client_id AND c.ns > i.from_ns + 6000000000 AND c.ns <= i.to_ns
+  WHERE onward
+  GROUP BY c.client_id
+),
+reads AS (SELECT DISTINCT client_id, topic FROM fetched),
+grown AS (
+  SELECT r.client_id, sum(b.records) AS produced, array_agg(DISTINCT b.topic) AS topics
+  FROM reads r
+  JOIN idle i ON r.client_id = i.client_id
+  JOIN batches b ON b.topic = r.topic AND b.api = 'PRODUCE' AND b.ns > i.from_ns + 1000000000 AND b.ns < i.to_ns
+  GROUP BY r.client_id
+),
+others AS (
+  SELECT r.client_id, count(*) AS other_fetches
+  FROM reads r
+  JOIN idle i ON r.client_id = i.client_id
+  JOIN fetched f
+    ON f.topic = r.topic AND f.client_id != r.client_id AND f.ns > i.from_ns + 1000000000 AND f.ns < i.to_ns
+    AND f.records_bytes > 0
+  GROUP BY r.client_id
+)
 SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) / 1e9 AS idle_seconds,
        coalesce(g.produced, 0) AS produced, i.resumed,
        CASE WHEN i.resumed THEN ', then it went on' ELSE '' END AS afterwards,
@@ -51,9 +91,13 @@ SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) /
        (i.from_ns - s.first_ns) / 1e9 AS last_fetch_at_second, i.from_ns AS first_ns,
        CASE WHEN i.resumed THEN i.to_ns ELSE b.last_beat_ns END AS last_ns, (i.to_ns - i.from_ns) / 1e9 AS weight,
        CASE WHEN i.resumed THEN 'warning' ELSE 'critical' END AS severity
-FROM idle i JOIN beats b ON i.client_id = b.client_id CROSS JOIN span s
-LEFT JOIN grown g ON i.client_id = g.client_id LEFT JOIN others o ON i.client_id = o.client_id
-       LEFT JOIN commits_after c ON i.client_id = c.client_id LEFT JOIN held h ON i.client_id = h.client_id
+FROM idle i
+JOIN beats b ON i.client_id = b.client_id
+CROSS JOIN span s
+LEFT JOIN grown g ON i.client_id = g.client_id
+LEFT JOIN others o ON i.client_id = o.client_id
+LEFT JOIN commits_after c ON i.client_id = c.client_id
+LEFT JOIN held h ON i.client_id = h.client_id
 WHERE b.heartbeats >= 3 AND coalesce(c.commits, 0) = 0 AND coalesce(h.partitions, 1) > 0
   AND (coalesce(g.produced, 0) > 0 OR coalesce(o.other_fetches, 0) > 0)
 """,
@@ -70,10 +114,9 @@ WHERE b.heartbeats >= 3 AND coalesce(c.commits, 0) = 0 AND coalesce(h.partitions
         "resumed",
     ),
     says="{client_id} of group {group_id} is alive and does nothing: {heartbeats} heartbeats in {idle_seconds} s, "
-    "no Fetch, no commit, "
-    "while {produced} records came to {topics}{afterwards}",
-    ruled_out="the broker: it answers others; an end of the data",
-    advice="a stack trace of {client_id} (jstack, py-spy): what does it wait for? is it paused?",
+    "no Fetch, no commit, while {produced} records came to {topics}{afterwards}",
+    ruled_out="the broker: it answers others; a topic without new data: {produced} records came",
+    advice="take a stack trace of {client_id} (jstack, py-spy): what does it wait for? is it paused?",
     see="decode pcap {files} --client {client_id}",
     source="last-poll-seconds-ago, time-between-poll-max",
     explains={"lagging-consumer": ("client",)},

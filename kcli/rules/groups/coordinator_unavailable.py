@@ -9,28 +9,36 @@ RULE = Rule(
     severity=CRITICAL,
     when="failed >= 5 AND errors LIKE '%COORDINATOR%'",
     sql="""
-WITH asked AS (SELECT client_id, group_id, CAST(NULL AS STRING) AS transactional_id, completed_ns AS ns, error,
-                      answered, server FROM group_calls
-               UNION ALL
-               SELECT client_id, group_id, CASE WHEN group_id IS NULL THEN coordinator_key END, completed_ns, error,
-                      false, server FROM coordinator_asks
-               UNION ALL
-               SELECT client_id, NULL, transactional_id, completed_ns, error, answered, server FROM transaction_calls
-               WHERE transactional_id IS NOT NULL),
-     named AS (SELECT *, CASE WHEN group_id IS NULL THEN 'transactional id' ELSE 'group' END AS kind,
-                      coalesce(group_id, transactional_id) AS name FROM asked),
-     bad AS (SELECT coalesce(client_id, '') AS client_id, kind, name, min(ns) AS first_ns, max(ns) AS last_ns,
-                    count(*) AS refused, array_agg(DISTINCT error) AS errors, array_agg(DISTINCT server) AS servers
-             FROM named
-             WHERE error IN ('COORDINATOR_LOAD_IN_PROGRESS', 'COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR')
-             GROUP BY 1, 2, 3),
-     well AS (SELECT kind, name, count(*) AS good FROM named WHERE error IS NULL AND answered GROUP BY kind, name)
+WITH asked AS (
+  SELECT client_id, group_id, CAST(NULL AS STRING) AS transactional_id, completed_ns AS ns, error, answered, server
+  FROM group_calls
+  UNION ALL
+  SELECT client_id, group_id, CASE WHEN group_id IS NULL THEN coordinator_key END, completed_ns, error, false, server
+  FROM coordinator_asks
+  UNION ALL
+  SELECT client_id, NULL, transactional_id, completed_ns, error, answered, server
+  FROM transaction_calls
+  WHERE transactional_id IS NOT NULL
+),
+named AS (
+  SELECT *, CASE WHEN group_id IS NULL THEN 'transactional id' ELSE 'group' END AS kind,
+         coalesce(group_id, transactional_id) AS name
+  FROM asked
+),
+bad AS (
+  SELECT coalesce(client_id, '') AS client_id, kind, name, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS refused,
+         array_agg(DISTINCT error) AS errors, array_agg(DISTINCT server) AS servers
+  FROM named
+  WHERE error IN ('COORDINATOR_LOAD_IN_PROGRESS', 'COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR')
+  GROUP BY 1, 2, 3
+),
+well AS (SELECT kind, name, count(*) AS good FROM named WHERE error IS NULL AND answered GROUP BY kind, name)
 SELECT b.client_id, b.kind, b.name, CASE WHEN b.kind = 'group' THEN b.name END AS group_id,
        CASE WHEN b.kind != 'group' THEN b.name END AS transactional_id,
        CASE WHEN b.kind = 'group' THEN '__consumer_offsets' ELSE '__transaction_state' END AS log,
-       CASE WHEN b.kind = 'group' THEN 'offsets.topic' ELSE 'transaction.state.log' END AS setting,
-       refused, errors, servers, (last_ns - b.first_ns) / 1e9 AS seconds, coalesce(good, 0) AS good, b.first_ns,
-       b.last_ns, refused AS weight
+       CASE WHEN b.kind = 'group' THEN 'offsets.topic' ELSE 'transaction.state.log' END AS setting, refused, errors,
+       servers, (last_ns - b.first_ns) / 1e9 AS seconds, coalesce(good, 0) AS good, b.first_ns, b.last_ns,
+       refused AS weight
 FROM bad b LEFT JOIN well g ON b.kind = g.kind AND b.name = g.name
 WHERE refused >= 5 AND (last_ns - b.first_ns) / 1e9 >= 8 AND coalesce(good, 0) <= refused
 """,
@@ -39,8 +47,8 @@ WHERE refused >= 5 AND (last_ns - b.first_ns) / 1e9 >= 8 AND coalesce(good, 0) <
     says="{kind} {name} has no coordinator: {client_id} was told {errors} {refused} times in {seconds} s by {servers}, "
     "and got {good} good answers",
     ruled_out="start-up: that is over after some seconds",
-    advice="the leaders of {log}: offline partitions, fewer brokers than {setting}.replication.factor, a load that "
-    "never ends (a log that is not compacted: log.cleaner.enable, a dead cleaner thread)",
+    advice="look at the leaders of {log}: offline partitions, fewer brokers than {setting}.replication.factor, "
+    "a load that never ends (a log that is not compacted: log.cleaner.enable, a dead cleaner thread)",
     see="decode pcap {files} --client {client_id} --errors",
     source="kafka.server:group-coordinator-metrics partition-load-time-max; offsets.topic.replication.factor, "
     "transaction.state.log.replication.factor",

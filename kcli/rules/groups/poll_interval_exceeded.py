@@ -9,51 +9,62 @@ RULE = Rule(
     title="members that poll too late",
     when="leaves > 0",
     sql="""
-WITH leaves AS (SELECT group_id, coalesce(client_id, '') AS client_id, connection, ns, reason, member_id FROM (
-                  SELECT *, unix_micros(timestamp) * 1000 AS ns FROM group_calls) AS c
-                WHERE api = 'LEAVE_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation < 0)),
-     joins AS (SELECT group_id, coalesce(client_id, '') AS client_id, connection, unix_micros(timestamp) * 1000
-            AS ns, rebalance_timeout_ms
-               FROM group_calls WHERE api = 'JOIN_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0)),
-     limits AS (SELECT group_id, client_id, max(rebalance_timeout_ms) AS limit_ms FROM joins GROUP BY group_id,
-            client_id),
-     ends AS (SELECT client_id, max(ns) AS alive_ns FROM calls GROUP BY client_id),
-     seen AS (SELECT l.*, m.limit_ms, (SELECT min(j.ns) FROM joins j WHERE j.client_id = l.client_id
-            AND j.group_id = l.group_id AND j.ns > l.ns) AS again_ns,
-                     (SELECT max(j.ns) FROM joins j WHERE j.client_id = l.client_id AND j.group_id = l.group_id
-                            AND j.ns < l.ns) AS joined_ns,
-                     (SELECT min(j.ns) FROM joins j WHERE j.connection = l.connection AND j.group_id = l.group_id
-                            AND j.ns > l.ns) AS same_ns,
-                     e.alive_ns
-              FROM leaves l LEFT JOIN limits m ON l.group_id = m.group_id AND l.client_id = m.client_id
-              LEFT JOIN ends e ON l.client_id = e.client_id),
-     late AS (SELECT *, (coalesce(again_ns, ns) - ns) / 1e6 AS pause_ms FROM seen
-              WHERE lower(coalesce(reason, '')) LIKE '%poll timeout%'
-                     OR lower(coalesce(reason, '')) LIKE '%max.poll.interval%'
-                 OR (alive_ns > ns + 1000000 AND same_ns IS NOT NULL
-                        AND (ns - coalesce(joined_ns, (SELECT first_ns FROM span))) / 1e6 >= 0.9 * coalesce(limit_ms,
-                               3000)
-                        AND (same_ns - ns) / 1e6 >= 200)),
-     failed AS (SELECT group_id, coalesce(client_id, '') AS client_id, count(*) AS refused, array_agg(DISTINCT error)
-            AS errors FROM group_calls
-                WHERE error IN ('UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'REBALANCE_IN_PROGRESS')
-                       AND api = 'OFFSET_COMMIT' GROUP BY 1, 2)
+WITH leaves AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id, connection, ns, reason, member_id
+  FROM (SELECT *, unix_micros(timestamp) * 1000 AS ns FROM group_calls) AS c
+  WHERE api = 'LEAVE_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation < 0)
+),
+joins AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id, connection, unix_micros(timestamp) * 1000 AS ns,
+         rebalance_timeout_ms
+  FROM group_calls
+  WHERE api = 'JOIN_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0)
+),
+limits AS (SELECT group_id, client_id, max(rebalance_timeout_ms) AS limit_ms FROM joins GROUP BY group_id, client_id),
+ends AS (SELECT client_id, max(ns) AS alive_ns FROM calls GROUP BY client_id),
+seen AS (
+  SELECT l.*, m.limit_ms,
+         (
+           SELECT min(j.ns) FROM joins j WHERE j.client_id = l.client_id AND j.group_id = l.group_id AND j.ns > l.ns
+         ) AS again_ns,
+         (
+           SELECT max(j.ns) FROM joins j WHERE j.client_id = l.client_id AND j.group_id = l.group_id AND j.ns < l.ns
+         ) AS joined_ns,
+         (
+           SELECT min(j.ns) FROM joins j WHERE j.connection = l.connection AND j.group_id = l.group_id AND j.ns > l.ns
+         ) AS same_ns, e.alive_ns
+  FROM leaves l
+  LEFT JOIN limits m ON l.group_id = m.group_id AND l.client_id = m.client_id
+  LEFT JOIN ends e ON l.client_id = e.client_id
+),
+late AS (
+  SELECT *, (coalesce(again_ns, ns) - ns) / 1e6 AS pause_ms
+  FROM seen
+  WHERE lower(coalesce(reason, '')) LIKE '%poll timeout%' OR lower(coalesce(reason, '')) LIKE '%max.poll.interval%'
+    OR (alive_ns > ns + 1000000 AND same_ns IS NOT NULL
+        AND (ns - coalesce(joined_ns, (SELECT first_ns FROM span))) / 1e6 >= 0.9 * coalesce(limit_ms, 3000)
+        AND (same_ns - ns) / 1e6 >= 200)
+),
+failed AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id, count(*) AS refused, array_agg(DISTINCT error) AS errors
+  FROM group_calls
+  WHERE error IN ('UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'REBALANCE_IN_PROGRESS') AND api = 'OFFSET_COMMIT'
+  GROUP BY 1, 2
+)
 SELECT l.client_id, l.group_id, count(*) AS left_by_itself, max(limit_ms) AS max_poll_interval_ms,
        percentile_approx(pause_ms, 0.5) / 1e3 AS pause_seconds,
        sum(CASE WHEN again_ns IS NOT NULL THEN 1 ELSE 0 END) AS joined_again, max(reason) AS reason,
-              coalesce(max(f.refused), 0) AS commits_refused,
-       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
+       coalesce(max(f.refused), 0) AS commits_refused, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
 FROM late l LEFT JOIN failed f ON l.client_id = f.client_id AND l.group_id = f.group_id
 GROUP BY l.client_id, l.group_id
 """,
     subject={"client": "client_id", "group": "group_id"},
     evidence=("left_by_itself", "joined_again", "max_poll_interval_ms", "pause_seconds", "commits_refused", "reason"),
-    says="{client_id} left group {group_id} by itself {left_by_itself} times, as max.poll.interval.ms "
-    "({max_poll_interval_ms}) went by without a poll, and joined again {joined_again} times, {pause_seconds} s later; "
-    "{commits_refused} commits refused",
+    says="{client_id} left group {group_id} by itself {left_by_itself} times, "
+    "as max.poll.interval.ms ({max_poll_interval_ms}) went by without a poll, and joined again {joined_again} times, "
+    "{pause_seconds} s later; {commits_refused} commits refused",
     ruled_out="a dead member: its heartbeats went on",
-    advice="smaller max.poll.records, longer max.poll.interval.ms, or faster processing (hand the work to other "
-    "threads)",
+    advice="lower max.poll.records, raise max.poll.interval.ms, or process faster (hand the work to other threads)",
     see="decode pcap {files} --client {client_id} --api LeaveGroup",
     source="max.poll.interval.ms 300000, max.poll.records 500; KIP-62",
     explains={

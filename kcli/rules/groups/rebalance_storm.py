@@ -10,44 +10,85 @@ RULE = Rule(
     title="groups that rebalance again and again",
     when="joins >= 4",
     sql="""
-WITH rounds AS (SELECT group_id, coalesce(client_id, '') AS client_id, completed_ns AS ns, member_id, error,
-                       answered_generation AS generation, reason
-                FROM group_calls WHERE api = 'JOIN_GROUP'),
-     epochs AS (SELECT group_id, client_id, ns, generation FROM rounds WHERE error IS NULL AND generation >= 0
-                UNION ALL SELECT group_id, coalesce(client_id, ''), completed_ns, answered_generation FROM group_calls
-                WHERE api IN ('CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT') AND answered_generation > 0),
-     each AS (SELECT group_id, client_id, count(*) AS joins FROM rounds WHERE error IS NULL GROUP BY group_id, client_id
-              UNION ALL SELECT group_id, coalesce(client_id, ''), count(*) FROM group_calls
-              WHERE api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0 AND error IS NULL GROUP BY 1, 2),
-     groups AS (SELECT group_id, count(DISTINCT generation) AS generations, min(generation) AS first_generation,
-            max(generation) AS last_generation,
-                       min(ns) AS first_ns, max(ns) AS last_ns, array_agg(DISTINCT client_id) AS clients FROM epochs
-                              GROUP BY group_id),
-     busiest AS (SELECT group_id, max(joins) AS most_joins, sum(joins) AS joins, max_by(client_id, joins)
-            AS most_client FROM each GROUP BY group_id),
-     firsts AS (SELECT group_id, coalesce(client_id, '') AS client_id, min(completed_ns) AS seen_ns,
-                       min(CASE WHEN api = 'JOIN_GROUP' THEN completed_ns END) AS joined_ns
-                FROM group_calls GROUP BY 1, 2),
-     comers AS (SELECT group_id, count(*) AS comers FROM firsts WHERE joined_ns = seen_ns GROUP BY group_id),
-     given AS (SELECT group_id, count(DISTINCT generation) AS given_up FROM rounds
-               WHERE lower(reason) LIKE '%revoke%' AND error IS NULL GROUP BY group_id),
-     leaves AS (SELECT group_id, count(*) AS leaves, count(DISTINCT client_id) AS leavers, max_by(client_id, n)
-            AS leaver, max(n) AS most_leaves FROM (
-                  SELECT group_id, client_id, count(*) AS n FROM group_calls
-                  WHERE api = 'LEAVE_GROUP' OR generation < 0 AND api = 'CONSUMER_GROUP_HEARTBEAT' GROUP BY 1, 2)
-                         AS l GROUP BY group_id),
-     failed AS (SELECT group_id, array_agg(DISTINCT error) AS errors, count(*) AS refusals FROM group_calls
-                WHERE error IN ('REBALANCE_IN_PROGRESS', 'UNKNOWN_MEMBER_ID',
-                                                'ILLEGAL_GENERATION', 'FENCED_MEMBER_EPOCH') GROUP BY group_id)
+WITH rounds AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id, completed_ns AS ns, member_id, error,
+         answered_generation AS generation, reason
+  FROM group_calls
+  WHERE api = 'JOIN_GROUP'
+),
+epochs AS (
+  SELECT group_id, client_id, ns, generation
+  FROM rounds
+  WHERE error IS NULL AND generation >= 0
+  UNION ALL
+  SELECT group_id, coalesce(client_id, ''), completed_ns, answered_generation
+  FROM group_calls
+  WHERE api IN ('CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT') AND answered_generation > 0
+),
+each AS (
+  SELECT group_id, client_id, count(*) AS joins
+  FROM rounds
+  WHERE error IS NULL
+  GROUP BY group_id, client_id
+  UNION ALL
+  SELECT group_id, coalesce(client_id, ''), count(*)
+  FROM group_calls
+  WHERE api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0 AND error IS NULL
+  GROUP BY 1, 2
+),
+groups AS (
+  SELECT group_id, count(DISTINCT generation) AS generations, min(generation) AS first_generation,
+         max(generation) AS last_generation, min(ns) AS first_ns, max(ns) AS last_ns,
+         array_agg(DISTINCT client_id) AS clients
+  FROM epochs
+  GROUP BY group_id
+),
+busiest AS (
+  SELECT group_id, max(joins) AS most_joins, sum(joins) AS joins, max_by(client_id, joins) AS most_client
+  FROM each
+  GROUP BY group_id
+),
+firsts AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id, min(completed_ns) AS seen_ns,
+         min(CASE WHEN api = 'JOIN_GROUP' THEN completed_ns END) AS joined_ns
+  FROM group_calls
+  GROUP BY 1, 2
+),
+comers AS (SELECT group_id, count(*) AS comers FROM firsts WHERE joined_ns = seen_ns GROUP BY group_id),
+given AS (
+  SELECT group_id, count(DISTINCT generation) AS given_up
+  FROM rounds
+  WHERE lower(reason) LIKE '%revoke%' AND error IS NULL
+  GROUP BY group_id
+),
+leaves AS (
+  SELECT group_id, count(*) AS leaves, count(DISTINCT client_id) AS leavers, max_by(client_id, n) AS leaver,
+         max(n) AS most_leaves
+  FROM (
+    SELECT group_id, client_id, count(*) AS n
+    FROM group_calls
+    WHERE api = 'LEAVE_GROUP' OR generation < 0 AND api = 'CONSUMER_GROUP_HEARTBEAT'
+    GROUP BY 1, 2
+  ) AS l
+  GROUP BY group_id
+),
+failed AS (
+  SELECT group_id, array_agg(DISTINCT error) AS errors, count(*) AS refusals
+  FROM group_calls
+  WHERE error IN ('REBALANCE_IN_PROGRESS', 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_MEMBER_EPOCH')
+  GROUP BY group_id
+)
 SELECT g.group_id, g.clients, generations, first_generation, last_generation, joins, most_joins, most_client,
-       coalesce(leaves, 0) AS leaves,
-       leaver, most_leaves, errors, refusals, (g.last_ns - g.first_ns) / 1e9 AS seconds, g.first_ns, g.last_ns,
-       joins AS weight,
+       coalesce(leaves, 0) AS leaves, leaver, most_leaves, errors, refusals, (g.last_ns - g.first_ns) / 1e9 AS seconds,
+       g.first_ns, g.last_ns, joins AS weight,
        CASE WHEN most_leaves >= 2 THEN concat(leaver, ' left ', most_leaves, ' times')
-              ELSE 'nobody says why it leaves' END AS why
-FROM groups g JOIN busiest b ON g.group_id = b.group_id LEFT JOIN leaves l ON g.group_id = l.group_id
-       LEFT JOIN failed f ON g.group_id = f.group_id LEFT JOIN comers c ON g.group_id = c.group_id
-       LEFT JOIN given v ON g.group_id = v.group_id
+            ELSE 'nobody says why it leaves' END AS why
+FROM groups g
+JOIN busiest b ON g.group_id = b.group_id
+LEFT JOIN leaves l ON g.group_id = l.group_id
+LEFT JOIN failed f ON g.group_id = f.group_id
+LEFT JOIN comers c ON g.group_id = c.group_id
+LEFT JOIN given v ON g.group_id = v.group_id
 WHERE generations >= 4 AND generations >= 2 + coalesce(c.comers, 0) + coalesce(v.given_up, 0) AND most_joins >= 4
   AND (g.last_ns - g.first_ns) / 1e9 >= 4
 """,
@@ -64,11 +105,11 @@ WHERE generations >= 4 AND generations >= 2 + coalesce(c.comers, 0) + coalesce(v
         "refusals",
         "seconds",
     ),
-    says="group {group_id} rebalances again and again: {generations} generations in {seconds} s, {joins} joins of "
-    "{clients}; {why}",
+    says="group {group_id} rebalances again and again: {generations} generations in {seconds} s, "
+    "{joins} joins of {clients}; {why}",
     ruled_out="a deployment: the same members join again and again",
-    advice="find the member that flaps ({why}); longer session.timeout.ms, static membership (group.instance.id), the "
-    "CooperativeStickyAssignor",
+    advice="find the member that flaps ({why}); longer session.timeout.ms, static membership (group.instance.id), "
+    "the CooperativeStickyAssignor",
     see='sql "SELECT * FROM groups" {files}',
     source="session.timeout.ms 45000, group.initial.rebalance.delay.ms 3000; rebalance-rate-per-hour",
     explains={"connection-churn": ("client",), "errors-again": ("client",), "consumer-stuck": ("group",)},

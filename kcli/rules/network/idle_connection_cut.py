@@ -7,32 +7,40 @@ RULE = Rule(
     title="silent connections that are cut",
     when="unacknowledged > 0",
     sql="""
-WITH dead AS (SELECT c.host, coalesce(client_id, '') AS client_id, connection, server, c_unacked_silence_ms / 1e3
-       AS silence,
-                     c_unacked_resent AS resent, c_unacked_ns AS since_ns
-              FROM conns c WHERE c_unacked_resent >= 2 AND c_unacked_silence_ms >= 1500 AND accepted IS NOT NULL
-                AND coalesce(s_last_ns, 0) <= c_unacked_ns
-              UNION ALL
-              SELECT c.host, coalesce(client_id, ''), connection, server, s_unacked_silence_ms / 1e3,
-                     s_unacked_resent, s_unacked_ns
-              FROM conns c WHERE s_unacked_resent >= 2 AND s_unacked_silence_ms >= 1500 AND coalesce(c_last_ns,
-                     0) <= s_unacked_ns),
-     well AS (SELECT DISTINCT d.connection FROM dead d JOIN conns o ON o.server = d.server
-            AND o.connection != d.connection
-                AND o.s_last_ns > d.since_ns),
-     host_well AS (SELECT DISTINCT d.connection FROM dead d JOIN conns o ON o.host = d.host
-            AND o.connection != d.connection
-                AND o.s_last_ns > d.since_ns)
-SELECT client_id, array_agg(DISTINCT host) AS hosts, count(*) AS cut, sum(resent) AS resent, min(silence)
-       AS least_silence,
-       max(silence) AS longest_silence, (SELECT count(*) FROM conns c WHERE coalesce(c.client_id, '') = d.client_id)
-              AS connections,
-       (SELECT max(gap) FROM (SELECT (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e9
-              AS gap, response_bytes, client_id
-                              FROM calls) g WHERE g.client_id = d.client_id AND response_bytes IS NOT NULL)
-                                     AS longest_answered_silence,
-       array_agg(DISTINCT server) AS servers, min(since_ns) AS first_ns, max(since_ns) AS last_ns, count(*) AS weight
-FROM dead d WHERE connection IN (SELECT connection FROM well) AND connection IN (SELECT connection FROM host_well)
+WITH dead AS (
+  SELECT c.host, coalesce(client_id, '') AS client_id, connection, server, c_unacked_silence_ms / 1e3 AS silence,
+         c_unacked_resent AS resent, c_unacked_ns AS since_ns
+  FROM conns c
+  WHERE c_unacked_resent >= 2 AND c_unacked_silence_ms >= 1500 AND accepted IS NOT NULL
+    AND coalesce(s_last_ns, 0) <= c_unacked_ns
+  UNION ALL
+  SELECT c.host, coalesce(client_id, ''), connection, server, s_unacked_silence_ms / 1e3, s_unacked_resent, s_unacked_ns
+  FROM conns c
+  WHERE s_unacked_resent >= 2 AND s_unacked_silence_ms >= 1500 AND coalesce(c_last_ns, 0) <= s_unacked_ns
+),
+well AS (
+  SELECT DISTINCT d.connection
+  FROM dead d JOIN conns o ON o.server = d.server AND o.connection != d.connection AND o.s_last_ns > d.since_ns
+),
+host_well AS (
+  SELECT DISTINCT d.connection
+  FROM dead d JOIN conns o ON o.host = d.host AND o.connection != d.connection AND o.s_last_ns > d.since_ns
+)
+SELECT client_id, array_agg(DISTINCT split_part(connection, '-', 2)) AS ends, array_agg(DISTINCT host) AS hosts,
+       count(*) AS cut, sum(resent) AS resent, min(silence) AS least_silence, max(silence) AS longest_silence,
+       (SELECT count(*) FROM conns c WHERE coalesce(c.client_id, '') = d.client_id) AS connections,
+       (
+         SELECT max(gap)
+         FROM (
+           SELECT (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e9 AS gap, response_bytes,
+                  client_id
+           FROM calls
+         ) g
+         WHERE g.client_id = d.client_id AND response_bytes IS NOT NULL
+       ) AS longest_answered_silence, array_agg(DISTINCT server) AS servers, min(since_ns) AS first_ns,
+       max(since_ns) AS last_ns, count(*) AS weight
+FROM dead d
+WHERE connection IN (SELECT connection FROM well) AND connection IN (SELECT connection FROM host_well)
 GROUP BY client_id
 HAVING count(*) >= 2 OR sum(resent) >= 4
 """,
@@ -46,13 +54,11 @@ HAVING count(*) >= 2 OR sum(resent) >= 4
         "longest_answered_silence",
         "servers",
     ),
-    says="{client_id}: {cut} connections that had been silent for {least_silence} s or more were dead without a "
-    "word: {resent} "
-    "segments sent again, never acknowledged; a new connection works at once",
+    says="{client_id}: {cut} of {connections} connections ({ends}), silent for {least_silence} s or more, "
+    "were cut without a word: {resent} segments sent again, never acknowledged; a new connection works at once",
     ruled_out="the broker, loss: busy connections of the same host do not suffer",
-    advice="connections.max.idle.ms of the client below the idle limit of the firewall, NAT or load balancer "
-    "between; TCP keep-alive "
-    "(socket.keepalive.enable)",
+    advice="set connections.max.idle.ms of the client below the idle limit of the firewall, "
+    "NAT or load balancer between; or turn on TCP keep-alive (socket.keepalive.enable)",
     see="stats {files} --by connection --client {client_id}",
     source="connections.max.idle.ms 540000 (client), 600000 (broker)",
     explains={

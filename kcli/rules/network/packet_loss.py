@@ -11,21 +11,28 @@ RULE = Rule(
     severity=CRITICAL,
     when="resent >= 8",
     sql="""
-WITH lines AS (SELECT host, client_id, c_data_segments + s_data_segments AS segments,
-                      greatest(c_resent - c_unacked_resent - s_repeats, 0)
-                        + greatest(s_resent - s_unacked_resent - c_repeats, 0) AS resent,
-                      c_holes + s_holes AS holes, c_sacks + s_sacks AS sacks,
-                      c_duplicate_acks + s_duplicate_acks AS duplicate_acks, c_repeats + s_repeats AS repeats,
-                      greatest(c_resent_wait_ms, s_resent_wait_ms) AS wait_ms
-               FROM conns WHERE host != broker_host),
-     hosts AS (SELECT host, sum(segments) AS segments, sum(resent) AS resent, sum(holes) AS holes, sum(sacks) AS sacks,
-                      sum(duplicate_acks) AS duplicate_acks, sum(repeats) AS repeats, count(*) AS connections,
-                      max(CASE WHEN resent > 0 THEN wait_ms END) AS longest_wait_ms,
-                      array_agg(DISTINCT client_id) FILTER (WHERE client_id != '' AND (resent > 0 OR holes > 0))
-                             AS clients
-               FROM lines GROUP BY host),
-     compared AS (SELECT h.host, coalesce(sum(o.resent) / nullif(sum(o.segments), 0), 0) AS others_share
-                  FROM hosts h LEFT JOIN hosts o ON h.host != o.host GROUP BY h.host)
+WITH lines AS (
+  SELECT host, client_id, c_data_segments + s_data_segments AS segments,
+         greatest(c_resent - c_unacked_resent - s_repeats, 0) + greatest(s_resent - s_unacked_resent - c_repeats,
+                                                                         0) AS resent, c_holes + s_holes AS holes,
+         c_sacks + s_sacks AS sacks, c_duplicate_acks + s_duplicate_acks AS duplicate_acks,
+         c_repeats + s_repeats AS repeats, greatest(c_resent_wait_ms, s_resent_wait_ms) AS wait_ms
+  FROM conns
+  WHERE host != broker_host
+),
+hosts AS (
+  SELECT host, sum(segments) AS segments, sum(resent) AS resent, sum(holes) AS holes, sum(sacks) AS sacks,
+         sum(duplicate_acks) AS duplicate_acks, sum(repeats) AS repeats, count(*) AS connections,
+         max(CASE WHEN resent > 0 THEN wait_ms END) AS longest_wait_ms,
+         array_agg(DISTINCT client_id) FILTER (WHERE client_id != '' AND (resent > 0 OR holes > 0)) AS clients
+  FROM lines
+  GROUP BY host
+),
+compared AS (
+  SELECT h.host, coalesce(sum(o.resent) / nullif(sum(o.segments), 0), 0) AS others_share
+  FROM hosts h LEFT JOIN hosts o ON h.host != o.host
+  GROUP BY h.host
+)
 SELECT h.*, 1.0 * h.resent / h.segments AS share, others_share, h.resent AS weight,
        (SELECT array_agg(DISTINCT group_id) FROM group_clients m WHERE array_contains(h.clients, m.client_id)) AS groups
 FROM hosts h JOIN compared c ON h.host = c.host
@@ -46,8 +53,8 @@ WHERE h.resent >= 8 AND h.resent >= 0.004 * h.segments AND h.sacks >= 2 AND h.sa
         "others_share",
         "clients",
     ),
-    says="the line to {host} loses packets: {resent} of {segments} segments sent again, {sacks} acknowledgements "
-    "tell of holes (SACK), {holes} holes in the capture, waits up to {longest_wait_ms} ms; {clients}",
+    says="the line to {host} loses packets: {resent} of {segments} segments sent again, {sacks} acknowledgements tell "
+    "of holes (SACK), {holes} holes in the capture, waits up to {longest_wait_ms} ms; {clients}",
     ruled_out="the broker, receive windows, a tap that missed packets",
     advice="look at the line, NIC, cable and switch of host {host} (ethtool -S, ip -s link), its MTU and firewall",
     see="stats {files} --by connection",

@@ -8,37 +8,42 @@ RULE = Rule(
     title="long lines to clients",
     when="longest_trip_ms >= 30",
     sql="""
-WITH trips AS (SELECT host, client_id, connection, inner_client,
-                      greatest(least(coalesce(c_rtt_min_ms, s_rtt_min_ms), coalesce(s_rtt_min_ms, c_rtt_min_ms)), 0)
-                             AS near_ms,
-                      coalesce(greatest(syn_ms, ack_ms),
-                               CASE WHEN s_rtt_samples >= 5 OR c_rtt_samples >= 5 THEN
-                                 greatest(CASE WHEN s_rtt_samples >= 5 THEN s_rtt_min_ms ELSE 0 END, CASE
-                                        WHEN c_rtt_samples >= 5 THEN c_rtt_min_ms ELSE 0 END) END) AS trip_ms,
-                      greatest(coalesce(syn_ms, 0), 0) AS server_ms, greatest(coalesce(ack_ms, 0), 0) AS client_ms
-               FROM conns WHERE requests >= 3),
-     hosts AS (SELECT host, min(trip_ms) AS trip_ms, percentile_approx(trip_ms, 0.5) AS median_trip_ms, count(*)
-            AS connections,
-                      array_agg(DISTINCT client_id) FILTER (WHERE client_id IS NOT NULL AND client_id != '') AS clients
-               FROM trips WHERE trip_ms IS NOT NULL AND NOT inner_client GROUP BY host),
-     own AS (SELECT t.address, percentile_approx(own_ms, 0.5) AS broker_ms FROM timed t WHERE own_ms IS NOT NULL
-            GROUP BY t.address)
+WITH trips AS (
+  SELECT host, client_id, connection, inner_client,
+         greatest(least(coalesce(c_rtt_min_ms, s_rtt_min_ms), coalesce(s_rtt_min_ms, c_rtt_min_ms)), 0) AS near_ms,
+         coalesce(greatest(syn_ms, ack_ms),
+                  CASE WHEN s_rtt_samples >= 5 OR c_rtt_samples >= 5
+                         THEN greatest(CASE WHEN s_rtt_samples >= 5 THEN s_rtt_min_ms ELSE 0 END,
+                                       CASE WHEN c_rtt_samples >= 5 THEN c_rtt_min_ms ELSE 0 END) END) AS trip_ms,
+         greatest(coalesce(syn_ms, 0), 0) AS server_ms, greatest(coalesce(ack_ms, 0), 0) AS client_ms
+  FROM conns
+  WHERE requests >= 3
+),
+hosts AS (
+  SELECT host, min(trip_ms) AS trip_ms, percentile_approx(trip_ms, 0.5) AS median_trip_ms, count(*) AS connections,
+         array_agg(DISTINCT client_id) FILTER (WHERE client_id IS NOT NULL AND client_id != '') AS clients
+  FROM trips
+  WHERE trip_ms IS NOT NULL AND NOT inner_client
+  GROUP BY host
+),
+own AS (
+  SELECT t.address, percentile_approx(own_ms, 0.5) AS broker_ms FROM timed t WHERE own_ms IS NOT NULL GROUP BY t.address
+)
 SELECT h.host, h.trip_ms, h.median_trip_ms, h.connections, h.clients, min(o.median_trip_ms) AS others_ms, w.broker_ms,
-       (SELECT array_agg(DISTINCT group_id) FROM group_clients g WHERE array_contains(h.clients, g.client_id))
-              AS groups,
-              h.trip_ms AS weight
+       (
+         SELECT array_agg(DISTINCT group_id) FROM group_clients g WHERE array_contains(h.clients, g.client_id)
+       ) AS groups, h.trip_ms AS weight
 FROM hosts h LEFT JOIN hosts o ON h.host != o.host LEFT JOIN own w ON w.address = h.host
 GROUP BY ALL
 HAVING h.trip_ms >= 30 AND (min(o.median_trip_ms) IS NULL AND h.trip_ms >= 60 OR h.trip_ms >= 5 * min(o.median_trip_ms))
 """,
     subject={"host": "host", "client": "clients", "group": "groups"},
     evidence=("trip_ms", "median_trip_ms", "others_ms", "connections", "broker_ms", "clients"),
-    says="host {host} is {trip_ms} ms away (TCP round trip at its best; other hosts {others_ms} ms): {clients}; the "
-    "broker "
-    "itself answers in {broker_ms} ms",
+    says="host {host} is {trip_ms} ms away (TCP round trip at its best; other hosts {others_ms} ms): {clients}; "
+    "the broker itself answers in {broker_ms} ms",
     ruled_out="the broker, loss",
-    advice="move the client or a broker nearer; larger batches, more requests in flight, larger socket buffers "
-    "(send.buffer.bytes, receive.buffer.bytes, socket.receive.buffer.bytes)",
+    advice="move the client or a broker nearer; larger batches, more requests in flight, "
+    "larger socket buffers (send.buffer.bytes, receive.buffer.bytes, socket.receive.buffer.bytes)",
     see="stats {files} --by client --by connection",
     source="TCP; receive.buffer.bytes 65536, send.buffer.bytes 131072",
     explains={"lagging-consumer": ("client",), "slow-reader": ("client",)},

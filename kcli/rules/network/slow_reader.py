@@ -7,26 +7,32 @@ RULE = Rule(
     title="clients that read their sockets slowly",
     when="zero_windows >= 5",
     sql="""
-WITH closed AS (SELECT coalesce(client_id, '') AS client_id, host, sum(c_zero_windows) AS zero_windows,
-       sum(c_zero_window_ms) / 1e3 AS closed_seconds,
-                       sum(s_bytes) AS bytes, greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS seconds
-                FROM conns WHERE NOT inner_client GROUP BY 1, 2),
-     big AS (SELECT client_id, count(*) AS answers, percentile_approx(latency_ms, 0.5) AS median_ms FROM calls
-             WHERE response_bytes > 20000 GROUP BY client_id)
-SELECT c.client_id, host, g.groups, zero_windows, closed_seconds, bytes / seconds AS bytes_per_second, b.answers
-       AS large_answers,
-       b.median_ms AS large_answer_ms, seconds, closed_seconds AS weight
+WITH closed AS (
+  SELECT coalesce(client_id, '') AS client_id, host, sum(c_zero_windows) AS zero_windows,
+         sum(c_zero_window_ms) / 1e3 AS closed_seconds, sum(s_bytes) AS bytes,
+         greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS seconds
+  FROM conns
+  WHERE NOT inner_client
+  GROUP BY 1, 2
+),
+big AS (
+  SELECT client_id, count(*) AS answers, percentile_approx(latency_ms, 0.5) AS median_ms
+  FROM calls
+  WHERE response_bytes > 20000
+  GROUP BY client_id
+)
+SELECT c.client_id, host, g.groups, zero_windows, closed_seconds, bytes / seconds AS bytes_per_second,
+       b.answers AS large_answers, b.median_ms AS large_answer_ms, seconds, closed_seconds AS weight
 FROM closed c LEFT JOIN big b ON c.client_id = b.client_id LEFT JOIN client_groups g ON c.client_id = g.client_id
 WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * seconds
 """,
     subject={"client": "client_id", "host": "host", "group": "groups"},
     evidence=("zero_windows", "closed_seconds", "bytes_per_second", "large_answers", "large_answer_ms", "seconds"),
-    says="{client_id} reads its socket slowly: its receive window was closed {zero_windows} times, {closed_seconds} "
-    "s in all; "
-    "{large_answers} answers over 20 kB took {large_answer_ms} ms",
+    says="{client_id} reads its socket slowly: its receive window was closed {zero_windows} times, "
+    "{closed_seconds} s in all; {large_answers} answers over 20 kB took {large_answer_ms} ms",
     ruled_out="the broker and the line: they wait for the client's window",
-    advice="the client's CPU and threads (throttled, swapping, GC), receive.buffer.bytes; smaller fetches "
-    "(fetch.max.bytes, max.partition.fetch.bytes)",
+    advice="look at the client's CPU and threads (throttled, swapping, GC), receive.buffer.bytes; "
+    "smaller fetches (fetch.max.bytes, max.partition.fetch.bytes)",
     see="stats {files} --by client --by api",
     source="TCP window (RFC 9293); kafka.network:RequestMetrics ResponseSendTimeMs",
     explains={"lagging-consumer": ("client",), "packet-loss": ("client",), "request-timeout-too-short": ("client",)},

@@ -7,28 +7,37 @@ RULE = Rule(
     title="producers whose clock is off",
     when="skewed_batches >= 5",
     sql="""
-WITH stamped AS (SELECT client_id, topic, partition, ns, max_timestamp / 1e3 - ns / 1e9 AS ahead FROM batches
-                 WHERE api = 'PRODUCE' AND max_timestamp > 0 AND timestamp_type != 'LogAppendTime' AND NOT is_control),
-     skewed AS (SELECT client_id, topic, count(*) AS batches, min(ahead) AS least, max(ahead) AS most,
-            percentile_approx(ahead, 0.5) AS ahead_seconds,
-                       percentile_approx(ahead, 0.1) AS p10, percentile_approx(ahead, 0.9) AS p90,
-                       min(ns) AS first_ns, max(ns) AS last_ns,
-                       array_agg(DISTINCT concat(topic, '-', partition)) AS partitions FROM stamped
-                              WHERE topic IS NOT NULL GROUP BY client_id, topic),
-     refused AS (SELECT client_id, topic, count(*) AS refused FROM produced WHERE error = 'INVALID_TIMESTAMP'
-            GROUP BY client_id, topic),
-     where_from AS (SELECT client_id, array_agg(DISTINCT address) AS hosts FROM calls GROUP BY client_id)
+WITH stamped AS (
+  SELECT client_id, topic, partition, ns, max_timestamp / 1e3 - ns / 1e9 AS ahead
+  FROM batches
+  WHERE api = 'PRODUCE' AND max_timestamp > 0 AND timestamp_type != 'LogAppendTime' AND NOT is_control
+),
+skewed AS (
+  SELECT client_id, topic, count(*) AS batches, min(ahead) AS least, max(ahead) AS most,
+         percentile_approx(ahead, 0.5) AS ahead_seconds, percentile_approx(ahead, 0.1) AS p10,
+         percentile_approx(ahead, 0.9) AS p90, min(ns) AS first_ns, max(ns) AS last_ns,
+         array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
+  FROM stamped
+  WHERE topic IS NOT NULL
+  GROUP BY client_id, topic
+),
+refused AS (
+  SELECT client_id, topic, count(*) AS refused FROM produced WHERE error = 'INVALID_TIMESTAMP' GROUP BY client_id, topic
+),
+where_from AS (SELECT client_id, array_agg(DISTINCT address) AS hosts FROM calls GROUP BY client_id)
 SELECT s.client_id, s.topic, s.partitions, w.hosts, s.batches, s.first_ns, s.last_ns, s.ahead_seconds, s.least, s.most,
-       coalesce(r.refused, 0) AS refused,
-       abs(s.ahead_seconds) / 3600.0 AS hours, CASE WHEN s.ahead_seconds > 0 THEN 'ahead' ELSE 'behind' END AS way,
+       coalesce(r.refused, 0) AS refused, abs(s.ahead_seconds) / 3600.0 AS hours,
+       CASE WHEN s.ahead_seconds > 0 THEN 'ahead' ELSE 'behind' END AS way,
        CASE WHEN abs(s.ahead_seconds - round(s.ahead_seconds / 900.0) * 900) <= 2
               THEN 'the application takes local time for UTC (the difference is whole quarter hours); else NTP on'
-              ELSE 'how the application sets timestamps (seconds for milliseconds?); NTP on' END AS remedy,
-       (SELECT max(abs(o.ahead_seconds)) FROM skewed o WHERE o.client_id != s.client_id
-              AND abs(o.ahead_seconds) < 600) AS others_seconds,
-       CASE WHEN coalesce(r.refused, 0) > 0 THEN 'critical' ELSE 'warning' END AS severity, s.batches AS weight
-FROM skewed s LEFT JOIN refused r ON s.client_id = r.client_id AND s.topic = r.topic LEFT JOIN where_from w
-       ON s.client_id = w.client_id
+            ELSE 'how the application sets timestamps (seconds for milliseconds?); NTP on' END AS remedy,
+       (
+         SELECT max(abs(o.ahead_seconds)) FROM skewed o WHERE o.client_id != s.client_id AND abs(o.ahead_seconds) < 600
+       ) AS others_seconds, CASE WHEN coalesce(r.refused, 0) > 0 THEN 'critical' ELSE 'warning' END AS severity,
+       s.batches AS weight
+FROM skewed s
+LEFT JOIN refused r ON s.client_id = r.client_id AND s.topic = r.topic
+LEFT JOIN where_from w ON s.client_id = w.client_id
 WHERE s.batches >= 5 AND abs(s.ahead_seconds) >= 600 AND s.p90 - s.p10 <= greatest(60, 0.02 * abs(s.ahead_seconds))
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions", "host": "hosts"},

@@ -10,50 +10,72 @@ RULE = Rule(
     title="records written twice by retries",
     when="plain_batches >= 2 AND (unsure_produces > 0 OR longest_produce_ms >= 500)",
     sql="""
-WITH sent AS (SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, b.records, b.ns, b.connection,
-       b.correlation_id, b.producer_id, b.max_timestamp,
-                      p.base_offset, p.answered, p.answered AND p.error IS NULL AS written
-               FROM batches b JOIN produced p ON p.connection = b.connection AND p.correlation_id = b.correlation_id
-                 AND p.topic = b.topic AND p.partition = b.partition
-               WHERE b.api = 'PRODUCE'),
-     taken AS (SELECT * FROM sent WHERE producer_id < 0 AND max_timestamp > 0),
-     twice AS (SELECT client_id, topic, partition, crc, count(*) AS sent, max(records) AS records,
-                      min(ns) AS first_ns, max(ns) AS last_ns,
-                      sum(CASE WHEN written THEN 1 ELSE 0 END) AS written FROM taken
-               GROUP BY client_id, topic, partition, crc, size_in_bytes
-               HAVING count(*) > 1 AND count(DISTINCT concat(connection, correlation_id)) > 1),
-     lost AS (SELECT client_id, topic, partition, ns, records FROM taken WHERE NOT answered),
-     steps AS (SELECT client_id, topic, partition, ns, producer_id,
-                      base_offset - lag(base_offset + records) OVER w AS jump, lag(ns) OVER w AS before_ns
-               FROM sent WHERE written AND base_offset >= 0
-               WINDOW w AS (PARTITION BY topic, partition ORDER BY base_offset)),
-     jumps AS (SELECT s.client_id, s.topic, s.partition, s.ns, max(s.jump) AS jump,
-                      coalesce(sum(l.records), 0) AS lost
-               FROM steps s LEFT JOIN lost l ON l.client_id = s.client_id AND l.topic = s.topic
-                 AND l.partition = s.partition AND l.ns BETWEEN s.before_ns - 30000000000 AND s.ns
-               WHERE s.jump > 0 AND s.producer_id < 0 GROUP BY s.client_id, s.topic, s.partition, s.ns),
-     grown AS (SELECT client_id, topic, partition, count(*) AS batches, sum(jump) AS records,
-                      min(ns) AS first_ns, max(ns) AS last_ns
-               FROM jumps
-               GROUP BY client_id, topic, partition HAVING min(lost - jump) >= 0),
-     found AS (SELECT client_id, topic, partition, count(*) AS batches, sum((written - 1) * records) AS records,
-                      min(first_ns) AS began_ns, max(last_ns) AS ended_ns,
-                      'byte for byte' AS how
-               FROM twice WHERE written >= 2 GROUP BY client_id, topic, partition
-               UNION ALL SELECT client_id, topic, partition, batches, records, first_ns, last_ns,
-                                'behind requests that nobody answered, which the broker wrote all the same' FROM grown)
+WITH sent AS (
+  SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, b.records, b.ns, b.connection, b.correlation_id,
+         b.producer_id, b.max_timestamp, p.base_offset, p.answered, p.answered AND p.error IS NULL AS written
+  FROM batches b
+  JOIN produced p
+    ON p.connection = b.connection AND p.correlation_id = b.correlation_id AND p.topic = b.topic
+    AND p.partition = b.partition
+  WHERE b.api = 'PRODUCE'
+),
+taken AS (SELECT * FROM sent WHERE producer_id < 0 AND max_timestamp > 0),
+twice AS (
+  SELECT client_id, topic, partition, crc, count(*) AS sent, max(records) AS records, min(ns) AS first_ns,
+         max(ns) AS last_ns, sum(CASE WHEN written THEN 1 ELSE 0 END) AS written
+  FROM taken
+  GROUP BY client_id, topic, partition, crc, size_in_bytes
+  HAVING count(*) > 1 AND count(DISTINCT concat(connection, correlation_id)) > 1
+),
+lost AS (SELECT client_id, topic, partition, ns, records FROM taken WHERE NOT answered),
+steps AS (
+  SELECT client_id, topic, partition, ns, producer_id, base_offset - lag(base_offset + records) OVER w AS jump,
+         lag(ns) OVER w AS before_ns
+  FROM sent
+  WHERE written AND base_offset >= 0
+  WINDOW w AS (PARTITION BY topic, partition ORDER BY base_offset)
+),
+jumps AS (
+  SELECT s.client_id, s.topic, s.partition, s.ns, max(s.jump) AS jump, coalesce(sum(l.records), 0) AS lost
+  FROM steps s
+  LEFT JOIN lost l
+    ON l.client_id = s.client_id AND l.topic = s.topic AND l.partition = s.partition
+    AND l.ns BETWEEN s.before_ns - 30000000000 AND s.ns
+  WHERE s.jump > 0 AND s.producer_id < 0
+  GROUP BY s.client_id, s.topic, s.partition, s.ns
+),
+grown AS (
+  SELECT client_id, topic, partition, count(*) AS batches, sum(jump) AS records, min(ns) AS first_ns, max(ns) AS last_ns
+  FROM jumps
+  GROUP BY client_id, topic, partition
+  HAVING min(lost - jump) >= 0
+),
+found AS (
+  SELECT client_id, topic, partition, count(*) AS batches, sum((written - 1) * records) AS records,
+         min(first_ns) AS began_ns, max(last_ns) AS ended_ns, 'byte for byte' AS how
+  FROM twice
+  WHERE written >= 2
+  GROUP BY client_id, topic, partition
+  UNION ALL
+  SELECT client_id, topic, partition, batches, records, first_ns, last_ns,
+         'behind requests that nobody answered, which the broker wrote all the same'
+  FROM grown
+)
 SELECT client_id, topic, sum(batches) AS batches, sum(records) AS records, sum(batches) AS weight, max(how) AS how,
        min(began_ns) AS first_ns, max(ended_ns) AS last_ns,
        array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
-FROM found WHERE topic IS NOT NULL GROUP BY client_id, topic HAVING sum(batches) >= 3
+FROM found
+WHERE topic IS NOT NULL
+GROUP BY client_id, topic
+HAVING sum(batches) >= 3
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("batches", "records"),
     says="{client_id} wrote records to {topic} twice as it tried again, {batches} times, {how} ({records} records too "
     "many): it has no producer id",
     ruled_out="records that are alike: time stamps and checksums, or offsets",
-    advice="enable.idempotence true (the default of Java since 3.0; librdkafka needs it set); a delivery timeout "
-    "above what answers take",
+    advice="set enable.idempotence to true (the default of Java since 3.0; librdkafka needs it set), "
+    "and a delivery timeout above what answers take",
     see="sql \"SELECT crc, count(*) FROM record_batches WHERE api = 'PRODUCE' GROUP BY crc HAVING count(*) > 1\" "
     "{files}",
     source="enable.idempotence; KIP-98",

@@ -9,49 +9,76 @@ RULE = Rule(
     severity=CRITICAL,
     when="held_back > 0",
     sql="""
-WITH seen AS (SELECT topic, partition, ns, last_stable_offset AS stable, high_watermark AS high FROM fetched
-              WHERE error IS NULL AND last_stable_offset >= 0 AND high_watermark >= 0),
-     final AS (SELECT topic, partition, max(stable) AS stable, max(high) AS high, max(ns) AS last_ns FROM seen
-            GROUP BY topic, partition),
-     still AS (SELECT f.topic, f.partition, f.stable, f.high, min(s.ns) AS since_ns, f.last_ns, min(s.high)
-            AS high_before, count(*) AS answers
-               FROM final f JOIN seen s ON s.topic = f.topic AND s.partition = f.partition AND s.stable = f.stable
-                      AND s.high > s.stable
-               WHERE f.high > f.stable GROUP BY f.topic, f.partition, f.stable, f.high, f.last_ns),
-     writes AS (SELECT b.topic, b.partition, b.client_id, b.producer_id, b.producer_epoch, p.base_offset, b.ns,
-            b.records FROM batches b
-                JOIN produced p ON p.connection = b.connection AND p.correlation_id = b.correlation_id
-                       AND p.topic = b.topic AND p.partition = b.partition
-                WHERE b.api = 'PRODUCE' AND b.is_transactional AND NOT b.is_control AND p.error IS NULL
-                       AND p.base_offset >= 0),
-     ids AS (SELECT producer_id, max(transactional_id) AS transactional_id FROM transaction_calls
-            WHERE producer_id IS NOT NULL AND transactional_id IS NOT NULL GROUP BY producer_id),
-     ended AS (SELECT producer_id, max(completed_ns) AS ended_ns FROM transaction_calls WHERE api = 'END_TXN'
-            AND error IS NULL GROUP BY producer_id),
-     blamed AS (SELECT s.topic, s.partition, min_by(w.client_id, w.base_offset) AS client_id, min_by(w.producer_id,
-            w.base_offset) AS producer_id, count(*) AS batches,
-                       max(w.ns) AS last_write_ns
-                FROM still s JOIN writes w ON w.topic = s.topic AND w.partition = s.partition
-                       AND w.base_offset + w.records > s.stable GROUP BY s.topic, s.partition),
-     fetched_batches AS (SELECT s.topic, s.partition, min_by(b.producer_id, b.base_offset) AS producer_id
-            FROM still s JOIN batches b ON b.topic = s.topic AND b.partition = s.partition
-                AND b.api != 'PRODUCE' AND b.is_transactional AND NOT b.is_control AND b.last_offset >= s.stable
-                       GROUP BY s.topic, s.partition),
-     waiting AS (SELECT f.topic, count(DISTINCT f.client_id) AS readers, array_agg(DISTINCT f.client_id)
-            AS reader_names FROM fetched f JOIN calls c ON c.connection = f.connection
-                 AND c.correlation_id = f.correlation_id WHERE c.isolation_level = 1 GROUP BY f.topic)
-SELECT s.topic, concat(s.topic, '-', s.partition) AS partition, s.stable AS last_stable_offset, s.high_before, s.high
-       AS high_watermark,
-       (s.last_ns - s.since_ns) / 1e9 AS stands_seconds, b.client_id, coalesce(b.producer_id, h.producer_id)
-              AS producer_id, i.transactional_id, b.batches,
-       s.since_ns AS first_ns, s.last_ns, s.high - s.stable AS held_back,
-       coalesce(w.readers, 0) AS readers, s.high - s.stable AS weight,
+WITH seen AS (
+  SELECT topic, partition, ns, last_stable_offset AS stable, high_watermark AS high
+  FROM fetched
+  WHERE error IS NULL AND last_stable_offset >= 0 AND high_watermark >= 0
+),
+final AS (
+  SELECT topic, partition, max(stable) AS stable, max(high) AS high, max(ns) AS last_ns
+  FROM seen
+  GROUP BY topic, partition
+),
+still AS (
+  SELECT f.topic, f.partition, f.stable, f.high, min(s.ns) AS since_ns, f.last_ns, min(s.high) AS high_before,
+         count(*) AS answers
+  FROM final f
+  JOIN seen s ON s.topic = f.topic AND s.partition = f.partition AND s.stable = f.stable AND s.high > s.stable
+  WHERE f.high > f.stable
+  GROUP BY f.topic, f.partition, f.stable, f.high, f.last_ns
+),
+writes AS (
+  SELECT b.topic, b.partition, b.client_id, b.producer_id, b.producer_epoch, p.base_offset, b.ns, b.records
+  FROM batches b
+  JOIN produced p
+    ON p.connection = b.connection AND p.correlation_id = b.correlation_id AND p.topic = b.topic
+    AND p.partition = b.partition
+  WHERE b.api = 'PRODUCE' AND b.is_transactional AND NOT b.is_control AND p.error IS NULL AND p.base_offset >= 0
+),
+ids AS (
+  SELECT producer_id, max(transactional_id) AS transactional_id
+  FROM transaction_calls
+  WHERE producer_id IS NOT NULL AND transactional_id IS NOT NULL
+  GROUP BY producer_id
+),
+ended AS (
+  SELECT producer_id, max(completed_ns) AS ended_ns
+  FROM transaction_calls
+  WHERE api = 'END_TXN' AND error IS NULL
+  GROUP BY producer_id
+),
+blamed AS (
+  SELECT s.topic, s.partition, min_by(w.client_id, w.base_offset) AS client_id,
+         min_by(w.producer_id, w.base_offset) AS producer_id, count(*) AS batches, max(w.ns) AS last_write_ns
+  FROM still s JOIN writes w ON w.topic = s.topic AND w.partition = s.partition AND w.base_offset + w.records > s.stable
+  GROUP BY s.topic, s.partition
+),
+fetched_batches AS (
+  SELECT s.topic, s.partition, min_by(b.producer_id, b.base_offset) AS producer_id
+  FROM still s
+  JOIN batches b
+    ON b.topic = s.topic AND b.partition = s.partition AND b.api != 'PRODUCE' AND b.is_transactional
+    AND NOT b.is_control AND b.last_offset >= s.stable
+  GROUP BY s.topic, s.partition
+),
+waiting AS (
+  SELECT f.topic, count(DISTINCT f.client_id) AS readers, array_agg(DISTINCT f.client_id) AS reader_names
+  FROM fetched f JOIN calls c ON c.connection = f.connection AND c.correlation_id = f.correlation_id
+  WHERE c.isolation_level = 1
+  GROUP BY f.topic
+)
+SELECT s.topic, concat(s.topic, '-', s.partition) AS partition, s.stable AS last_stable_offset, s.high_before,
+       s.high AS high_watermark, (s.last_ns - s.since_ns) / 1e9 AS stands_seconds, b.client_id,
+       coalesce(b.producer_id, h.producer_id) AS producer_id, i.transactional_id, b.batches, s.since_ns AS first_ns,
+       s.last_ns, s.high - s.stable AS held_back, coalesce(w.readers, 0) AS readers, s.high - s.stable AS weight,
        CASE WHEN b.client_id IS NULL THEN 'a producer' ELSE b.client_id END AS who
-FROM still s LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition LEFT JOIN fetched_batches h
-       ON s.topic = h.topic AND s.partition = h.partition
-LEFT JOIN ids i ON i.producer_id = coalesce(b.producer_id, h.producer_id) LEFT JOIN ended e
-       ON e.producer_id = coalesce(b.producer_id, h.producer_id)
-LEFT JOIN waiting w ON w.topic = s.topic CROSS JOIN span
+FROM still s
+LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition
+LEFT JOIN fetched_batches h ON s.topic = h.topic AND s.partition = h.partition
+LEFT JOIN ids i ON i.producer_id = coalesce(b.producer_id, h.producer_id)
+LEFT JOIN ended e ON e.producer_id = coalesce(b.producer_id, h.producer_id)
+LEFT JOIN waiting w ON w.topic = s.topic
+CROSS JOIN span
 WHERE (s.last_ns - s.since_ns) / 1e9 >= 8 AND (s.last_ns - s.since_ns) / 1e9 >= 0.2 * span.seconds AND s.answers >= 3
   AND (e.ended_ns IS NULL OR b.last_write_ns IS NULL OR e.ended_ns < b.last_write_ns)
 """,
@@ -66,15 +93,13 @@ WHERE (s.last_ns - s.since_ns) / 1e9 >= 8 AND (s.last_ns - s.since_ns) / 1e9 >= 
         "batches",
         "readers",
     ),
-    says="{partition}: the last stable offset stands at {last_stable_offset} for {stands_seconds} s while the end "
-    "grew from {high_before} to "
-    "{high_watermark}: {who} (transactional.id {transactional_id}, producer id {producer_id}) has a transaction "
-    "open; {held_back} records held "
-    "back from {readers} read_committed readers",
+    says="{partition}: the last stable offset stands at {last_stable_offset} for {stands_seconds} s while the end grew "
+    "from {high_before} to {high_watermark}: {who} (transactional.id {transactional_id}, "
+    "producer id {producer_id}) has a transaction open; {held_back} records held back from {readers} read_committed "
+    "readers",
     ruled_out="the readers: read_uncommitted goes on",
-    advice="kafka-transactions.sh find-hanging and abort --topic {topic}; look at {who}: why does it neither commit "
-    "nor abort? "
-    "transaction.timeout.ms bounds it",
+    advice="run kafka-transactions.sh find-hanging and abort --topic {topic}; look at {who}: "
+    "why does it neither commit nor abort? transaction.timeout.ms bounds it",
     see="sql \"SELECT * FROM fetch_partitions WHERE topic = '{topic}'\" {files}",
     source="transaction.timeout.ms 60000, transaction.max.timeout.ms 900000; KIP-664",
     explains={"consumer-stuck": ("topic",), "lagging-consumer": ("topic",), "busy-fetch": ()},

@@ -7,37 +7,41 @@ RULE = Rule(
     title="partitions that take far more than their share",
     when="batches >= 40",
     sql="""
-WITH sent AS (SELECT client_id, topic, partition, sum(size_in_bytes) AS bytes, sum(records) AS records, count(*)
-       AS batches,
-                     count(DISTINCT floor(ns / 1000000000)) AS active, min(ns) AS began_ns, max(ns) AS ended_ns
-              FROM batches WHERE api = 'PRODUCE' AND topic IS NOT NULL AND NOT is_control GROUP BY client_id, topic,
-                     partition),
-     totals AS (SELECT client_id, topic, sum(bytes) AS bytes, sum(records) AS records, sum(batches) AS batches,
-            count(*) AS used, max(bytes) AS most,
-                       min(began_ns) AS first_ns, max(ended_ns) AS last_ns, max(active) AS active,
-                       max_by(partition, bytes) AS hottest, max_by(records, bytes) AS hot_records
-            FROM sent GROUP BY client_id, topic),
-     counted AS (SELECT topic, count(DISTINCT partition) AS known FROM metadata_partitions GROUP BY topic),
-     everyone AS (SELECT topic, count(DISTINCT partition) AS seen FROM (SELECT topic, partition FROM fetched
-            UNION SELECT topic, partition FROM produced) AS p GROUP BY topic)
-SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS partition, t.bytes, t.records,
-       t.hot_records, t.used, t.first_ns, t.last_ns,
-       greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS partitions, t.most / t.bytes AS share,
-              t.hot_records / t.records AS records_share,
-       100.0 * t.most / t.bytes AS percent, 100.0 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used)
-              AS fair_percent, t.most AS weight
+WITH sent AS (
+  SELECT client_id, topic, partition, sum(size_in_bytes) AS bytes, sum(records) AS records, count(*) AS batches,
+         count(DISTINCT floor(ns / 1000000000)) AS active, min(ns) AS began_ns, max(ns) AS ended_ns
+  FROM batches
+  WHERE api = 'PRODUCE' AND topic IS NOT NULL AND NOT is_control
+  GROUP BY client_id, topic, partition
+),
+totals AS (
+  SELECT client_id, topic, sum(bytes) AS bytes, sum(records) AS records, sum(batches) AS batches, count(*) AS used,
+         max(bytes) AS most, min(began_ns) AS first_ns, max(ended_ns) AS last_ns, max(active) AS active,
+         max_by(partition, bytes) AS hottest, max_by(records, bytes) AS hot_records
+  FROM sent
+  GROUP BY client_id, topic
+),
+counted AS (SELECT topic, count(DISTINCT partition) AS known FROM metadata_partitions GROUP BY topic),
+everyone AS (
+  SELECT topic, count(DISTINCT partition) AS seen
+  FROM (SELECT topic, partition FROM fetched UNION SELECT topic, partition FROM produced) AS p
+  GROUP BY topic
+)
+SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS partition, t.bytes, t.records, t.hot_records,
+       t.used, t.first_ns, t.last_ns, greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS partitions,
+       t.most / t.bytes AS share, t.hot_records / t.records AS records_share, 100.0 * t.most / t.bytes AS percent,
+       100.0 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS fair_percent, t.most AS weight
 FROM totals t LEFT JOIN counted c ON t.topic = c.topic LEFT JOIN everyone e ON t.topic = e.topic
 WHERE t.used >= 3 AND t.records >= 200 AND t.batches >= 40 AND t.active >= 5 AND t.most / t.bytes >= 0.5
-       AND t.hot_records / t.records >= 0.3
+  AND t.hot_records / t.records >= 0.3
   AND t.most / t.bytes >= 2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used)
 """,
     subject={"partition": "partition", "topic": "topic", "client": "client_id"},
     evidence=("bytes", "records", "share", "records_share", "used", "partitions"),
-    says="{partition} gets {percent} % of the bytes that {client_id} writes to {topic}, {fair_percent} % were its "
-    "share of {partitions} "
-    "partitions ({hot_records} of {records} records)",
+    says="{partition} gets {percent} % of the bytes that {client_id} writes to {topic}, "
+    "{fair_percent} % were its share of {partitions} partitions ({hot_records} of {records} records)",
     ruled_out="a short sample: it holds all the time",
-    advice="another key or partitioner; split the key that most records have (a suffix), or aggregate it before",
+    advice="choose another key or partitioner; split the key that most records have (a suffix), or aggregate it before",
     see="sql \"SELECT partition, sum(size_in_bytes) FROM record_batches WHERE topic = '{topic}' GROUP BY ALL\" {files}",
     source="KIP-794 (partitioner.adaptive.partitioning.enable is for records without keys)",
 )

@@ -8,35 +8,47 @@ RULE = Rule(
     severity=CRITICAL,
     when="errors LIKE '%TOO_LARGE%'",
     sql="""
-WITH refused AS (SELECT client_id, topic, partition, connection, correlation_id, ns, error FROM produced
-                 WHERE error IN ('MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE')),
-     sizes AS (SELECT r.client_id, r.topic, max(b.size_in_bytes) AS largest, min(b.size_in_bytes) AS smallest,
-            max(b.compression) AS compression
-               FROM refused r JOIN batches b ON b.connection = r.connection AND b.correlation_id = r.correlation_id
-                      AND b.api = 'PRODUCE'
-                 AND b.topic = r.topic AND b.partition = r.partition GROUP BY 1, 2),
-     taken AS (SELECT b.topic, max(b.size_in_bytes) AS largest_taken FROM batches b JOIN produced p
-            ON p.connection = b.connection AND p.correlation_id = b.correlation_id
-                 AND p.topic = b.topic AND p.partition = b.partition WHERE b.api = 'PRODUCE' AND p.answered
-                        AND p.error IS NULL GROUP BY b.topic)
+WITH refused AS (
+  SELECT client_id, topic, partition, connection, correlation_id, ns, error
+  FROM produced
+  WHERE error IN ('MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE')
+),
+sizes AS (
+  SELECT r.client_id, r.topic, max(b.size_in_bytes) AS largest, min(b.size_in_bytes) AS smallest,
+         max(b.compression) AS compression
+  FROM refused r
+  JOIN batches b
+    ON b.connection = r.connection AND b.correlation_id = r.correlation_id AND b.api = 'PRODUCE' AND b.topic = r.topic
+    AND b.partition = r.partition
+  GROUP BY 1, 2
+),
+taken AS (
+  SELECT b.topic, max(b.size_in_bytes) AS largest_taken
+  FROM batches b
+  JOIN produced p
+    ON p.connection = b.connection AND p.correlation_id = b.correlation_id AND p.topic = b.topic
+    AND p.partition = b.partition
+  WHERE b.api = 'PRODUCE' AND p.answered AND p.error IS NULL
+  GROUP BY b.topic
+)
 SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS errors, max(s.largest) AS largest,
-       max(s.smallest) AS smallest,
-       max(t.largest_taken) AS largest_taken, max(s.compression) AS compression, (max(ns) - min(ns)) / 1e9
-              AS seconds, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
+       max(s.smallest) AS smallest, max(t.largest_taken) AS largest_taken, max(s.compression) AS compression,
+       (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
        array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions
-FROM refused r LEFT JOIN sizes s ON r.client_id = s.client_id AND r.topic = s.topic LEFT JOIN taken t
-       ON r.topic = t.topic
-GROUP BY r.client_id, r.topic HAVING count(*) >= 2
+FROM refused r
+LEFT JOIN sizes s ON r.client_id = s.client_id AND r.topic = s.topic
+LEFT JOIN taken t ON r.topic = t.topic
+GROUP BY r.client_id, r.topic
+HAVING count(*) >= 2
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("refused", "errors", "largest", "smallest", "largest_taken", "compression", "seconds"),
     says="{topic} refuses batches of {client_id}: {refused} times {errors}, {smallest} to {largest} bytes "
-    "({compression}); the largest "
-    "that was taken has {largest_taken}",
+    "({compression}); the largest that was taken has {largest_taken}",
     ruled_out="other clients: theirs are taken",
-    advice="max.message.bytes of {topic} and max.request.size of {client_id} to fit each other (then "
-    "replica.fetch.max.bytes and "
-    "fetch.max.bytes), compression.type zstd, or smaller records with a reference to the data",
+    advice="make max.message.bytes of {topic} and max.request.size of {client_id} fit each other (then "
+    "replica.fetch.max.bytes and fetch.max.bytes), set compression.type zstd, or send smaller records with a reference "
+    "to the data",
     see="decode pcap {files} --errors=MESSAGE_TOO_LARGE",
     source="max.message.bytes 1048588, max.request.size 1048576",
     explains={"errors-again": ("client",)},
