@@ -11,45 +11,76 @@ RULE = Rule(
     severity=CRITICAL,
     when="ignored_requests >= 2 OR stalled_answers >= 2",
     sql="""
-WITH moments AS (SELECT server, completed_ns AS ns, 1 AS answers FROM calls WHERE response_bytes IS NOT NULL
-                 UNION ALL SELECT server, ns, 0
-                 FROM (SELECT DISTINCT server FROM links) AS l
-                      CROSS JOIN (SELECT first_ns AS ns FROM span UNION ALL SELECT last_ns FROM span) AS ends),
-     silences AS (SELECT server, before_ns AS from_ns, ns AS to_ns, answers AS ended
-                  FROM (SELECT *, lag(ns) OVER (PARTITION BY server ORDER BY ns) AS before_ns FROM moments) AS spaced
-                  WHERE ns - before_ns >= 5000000000),
-     ends AS (SELECT connection, s_last_ns, least(coalesce(c_fin_ns, c_rst_ns, s_fin_ns, s_rst_ns),
-                     coalesce(c_rst_ns, c_fin_ns, s_rst_ns, s_fin_ns), coalesce(s_fin_ns, s_rst_ns, c_fin_ns, c_rst_ns),
-                     coalesce(s_rst_ns, s_fin_ns, c_rst_ns, c_fin_ns)) AS end_ns
-              FROM tcp WHERE c_unacked_resent = 0 AND s_segments > 0),
-     lost AS (SELECT connection, max(unix_micros(timestamp) * 1000) AS lost_ns FROM undecodable
-              WHERE event IN ('gap', 'truncated', 'undecodable') AND connection IS NOT NULL GROUP BY connection),
-     waiting AS (SELECT s.server, s.from_ns, s.to_ns, s.ended, c.connection, c.client_id, c.inner_client, c.ns,
-                        (least(s.to_ns, coalesce(e.end_ns, s.to_ns)) - c.ns) / 1e6
-                          - CASE WHEN api = 'FETCH' THEN coalesce(max_wait_ms, 500) ELSE 0 END AS waited_ms
-                 FROM silences s JOIN calls c ON c.server = s.server AND c.ns > s.from_ns AND c.ns < s.to_ns
-                      JOIN ends e ON c.connection = e.connection LEFT JOIN lost l ON c.connection = l.connection
-                 WHERE (c.response_bytes IS NULL OR c.completed_ns >= s.to_ns) AND e.s_last_ns >= c.ns
-                   AND coalesce(l.lost_ns, 0) < c.ns
-                   AND (c.api IN ('METADATA', 'API_VERSIONS', 'HEARTBEAT', 'FIND_COORDINATOR', 'LIST_OFFSETS',
-                                  'OFFSET_FETCH', 'SASL_HANDSHAKE', 'CONSUMER_GROUP_HEARTBEAT', 'FETCH')
-                        OR (c.api = 'PRODUCE' AND c.acks = 1))),
-     summed AS (SELECT server, from_ns, to_ns, ended, count(*) AS requests, count(DISTINCT connection) AS connections,
-                       max(waited_ms) AS longest_ms, min(ns) AS first_ns,
-                       array_agg(DISTINCT client_id) FILTER (WHERE NOT inner_client) AS clients
-                FROM waiting WHERE waited_ms >= 1000 GROUP BY server, from_ns, to_ns, ended
-                HAVING count(DISTINCT connection) >= 2 AND max(to_ns) - min(ns) >= 5000000000),
-     longest AS (SELECT *, row_number() OVER (PARTITION BY server ORDER BY to_ns - first_ns DESC) AS place,
-                        count(*) OVER (PARTITION BY server) AS silences FROM summed),
-     others AS (SELECT l.server, count(o.server) AS other_answers
-                FROM longest l LEFT JOIN calls o ON o.server != l.server AND o.response_bytes IS NOT NULL
-                  AND o.completed_ns BETWEEN l.first_ns AND l.to_ns
-                WHERE place = 1 GROUP BY l.server)
+WITH moments AS (
+  SELECT server, completed_ns AS ns, 1 AS answers
+  FROM calls
+  WHERE response_bytes IS NOT NULL
+  UNION ALL
+  SELECT server, ns, 0
+  FROM (SELECT DISTINCT server FROM links) AS l
+  CROSS JOIN (SELECT first_ns AS ns FROM span UNION ALL SELECT last_ns FROM span) AS ends
+),
+silences AS (
+  SELECT server, before_ns AS from_ns, ns AS to_ns, answers AS ended
+  FROM (SELECT *, lag(ns) OVER (PARTITION BY server ORDER BY ns) AS before_ns FROM moments) AS spaced
+  WHERE ns - before_ns >= 5000000000
+),
+ends AS (
+  SELECT connection, s_last_ns,
+         least(coalesce(c_fin_ns, c_rst_ns, s_fin_ns, s_rst_ns), coalesce(c_rst_ns, c_fin_ns, s_rst_ns, s_fin_ns),
+               coalesce(s_fin_ns, s_rst_ns, c_fin_ns, c_rst_ns),
+               coalesce(s_rst_ns, s_fin_ns, c_rst_ns, c_fin_ns)) AS end_ns
+  FROM tcp
+  WHERE c_unacked_resent = 0 AND s_segments > 0
+),
+lost AS (
+  SELECT connection, max(unix_micros(timestamp) * 1000) AS lost_ns
+  FROM undecodable
+  WHERE event IN ('gap', 'truncated', 'undecodable') AND connection IS NOT NULL
+  GROUP BY connection
+),
+waiting AS (
+  SELECT s.server, s.from_ns, s.to_ns, s.ended, c.connection, c.client_id, c.inner_client, c.ns,
+         (least(s.to_ns, coalesce(e.end_ns, s.to_ns)) - c.ns) / 1e6 - CASE WHEN api = 'FETCH'
+                                                                             THEN coalesce(max_wait_ms, 500)
+                                                                           ELSE 0 END AS waited_ms
+  FROM silences s
+  JOIN calls c ON c.server = s.server AND c.ns > s.from_ns AND c.ns < s.to_ns
+  JOIN ends e ON c.connection = e.connection
+  LEFT JOIN lost l ON c.connection = l.connection
+  WHERE (c.response_bytes IS NULL OR c.completed_ns >= s.to_ns) AND e.s_last_ns >= c.ns
+    AND coalesce(l.lost_ns, 0) < c.ns
+    AND (c.api IN ('METADATA', 'API_VERSIONS', 'HEARTBEAT', 'FIND_COORDINATOR', 'LIST_OFFSETS', 'OFFSET_FETCH',
+                   'SASL_HANDSHAKE', 'CONSUMER_GROUP_HEARTBEAT', 'FETCH') OR (c.api = 'PRODUCE' AND c.acks = 1))
+),
+summed AS (
+  SELECT server, from_ns, to_ns, ended, count(*) AS requests, count(DISTINCT connection) AS connections,
+         max(waited_ms) AS longest_ms, min(ns) AS first_ns,
+         array_agg(DISTINCT client_id) FILTER (WHERE NOT inner_client) AS clients
+  FROM waiting
+  WHERE waited_ms >= 1000
+  GROUP BY server, from_ns, to_ns, ended
+  HAVING count(DISTINCT connection) >= 2 AND max(to_ns) - min(ns) >= 5000000000
+),
+longest AS (
+  SELECT *, row_number() OVER (PARTITION BY server ORDER BY to_ns - first_ns DESC) AS place,
+         count(*) OVER (PARTITION BY server) AS silences
+  FROM summed
+),
+others AS (
+  SELECT l.server, count(o.server) AS other_answers
+  FROM longest l
+  LEFT JOIN calls o
+    ON o.server != l.server AND o.response_bytes IS NOT NULL AND o.completed_ns BETWEEN l.first_ns AND l.to_ns
+  WHERE place = 1
+  GROUP BY l.server
+)
 SELECT broker, broker_name, requests, connections, longest_ms, silences, l.clients, other_answers,
        (to_ns - l.first_ns) / 1e9 AS seconds,
-       CASE WHEN ended = 1 THEN 'then it answered again' ELSE 'until the end of the capture' END AS outcome,
-       l.first_ns, to_ns AS last_ns, 1000 + (to_ns - l.first_ns) / 1e9 AS weight
-FROM longest l JOIN brokers b ON l.server = b.server JOIN others o ON l.server = o.server WHERE place = 1
+       CASE WHEN ended = 1 THEN 'then it answered again' ELSE 'until the end of the capture' END AS outcome, l.first_ns,
+       to_ns AS last_ns, 1000 + (to_ns - l.first_ns) / 1e9 AS weight
+FROM longest l JOIN brokers b ON l.server = b.server JOIN others o ON l.server = o.server
+WHERE place = 1
 """,
     subject={"broker": "broker", "client": "clients"},
     evidence=("seconds", "requests", "connections", "longest_ms", "silences", "other_answers", "clients"),
