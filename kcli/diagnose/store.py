@@ -1,23 +1,25 @@
-"""The tables of facts while captures are read: rows that are held as they are, or in DuckDB."""
+"""The tables of facts while captures are read: rows in memory, or in files that queries read where they are."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.rules.tables import READ, RuleTables, kind_of
 from kcli.tables.arrays import batch_of_rows
-from kcli.tables.definition import DUCKDB_TYPES, schema_of
+from kcli.tables.definition import schema_of
 
 SMALL = 1 << 22  # bytes of rows: fewer are read faster than a query over them is optimized
 ROWS = 50_000  # of a table that wait to be put in at once
-HELD = (
-    1 << 28
-)  # bytes of rows that queries read where they are; what is more goes into DuckDB's tables, which may spill
+HELD = 1 << 28  # bytes of rows in memory; what is more goes to files, which queries read where they are
 
 # Tables of topics by name and by id.
 OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
+# Tables that nothing but these, which are made of them, is made of.
+ONLY_OF = {"calls": ("exchange_facts",)}
 # Tables that grow with the traffic.
 OF_TRAFFIC = (
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "called", "tcp",
@@ -33,7 +35,7 @@ class FactStore(RuleTables):
         self.rows: dict[str, list[tuple[Any, ...]]] = {}
         self.held: dict[str, list[Any]] = {}
         self.held_bytes = 0
-        self.spilled: set[str] = set()
+        self.files: dict[str, list[Path]] = {}  # with rows of each table, in the order that they came
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         """Take a row."""
@@ -52,47 +54,40 @@ class FactStore(RuleTables):
             self.spill_held()
 
     def spill_held(self) -> None:
-        """Move the rows that are held into DuckDB's tables."""
-        for table in [*self.held]:
-            self.spill(table)
+        """Write the rows that are held to files: as they are, with each text once a batch."""
+        import pyarrow
 
-    def spill(self, table: str) -> None:
-        """Move the rows of a table into DuckDB's."""
-        if table not in self.spilled:
-            self.create(table)
-            self.spilled.add(table)
-        self.register("given", table)
-        self.execute(f"INSERT INTO {table} SELECT * FROM given")
-        self.connection.unregister("given")
-        self.held_bytes -= sum(each.nbytes for each in self.held.pop(table))
+        for table in [*self.held]:
+            batches, files = self.held.pop(table), self.files.setdefault(table, [])
+            files.append(Path(self.folder.name) / f"{table}-{len(files)}.arrows")
+            with pyarrow.OSFile(str(files[-1]), "wb") as file, pyarrow.ipc.new_stream(file, batches[0].schema) as out:
+                for each in batches:
+                    out.write_batch(each)
+        self.held_bytes = 0
+
+    def batches(self, table: str) -> Iterator[Any]:
+        """Yield the rows of a table as record batches."""
+        import pyarrow
+
+        for path in self.files.get(table, ()):
+            yield from pyarrow.ipc.open_stream(pyarrow.memory_map(str(path)))
+        yield from self.held.get(table, ())
 
     def has(self, table: str) -> bool:
         """Return whether captures gave a row of a table."""
-        return table in self.spilled or any(each.num_rows for each in self.held.get(table, ()))
+        return table in self.files or any(each.num_rows for each in self.held.get(table, ()))
 
     def suit(self) -> None:
         """Let DuckDB optimize queries where there are rows enough: else that takes longer than it saves."""
-        small = self.held_bytes < SMALL and not self.spilled
+        small = self.held_bytes < SMALL and not self.files
         self.execute(f"SET enable_optimizer = {'false' if small else 'true'}")
 
     def may_be_nameless(self) -> bool:
         """Return whether topics are known by their ids alone; see RuleTables."""
         return any(
-            table in self.spilled or any(each.column("topic").null_count for each in self.held.get(table, ()))
+            table in self.files or any(each.column("topic").null_count for each in self.held.get(table, ()))
             for table in OF_TOPICS
         )
-
-    def create(self, table: str) -> None:
-        """Make a table without a row."""
-        columns = ", ".join(f'"{each.name}" {DUCKDB_TYPES[each.kind]}' for each in self.columns[table])
-        self.execute(f"CREATE TABLE {table} ({columns})")
-
-    def register(self, name: str, table: str) -> None:
-        """Register the rows that are held of a table under that name, for queries."""
-        import pyarrow
-
-        batches = self.held.get(table) or [batch_of_rows([], schema_of(self.columns[table]))]
-        self.connection.register(name, pyarrow.Table.from_batches(batches))
 
     def flush(self) -> None:
         """Put in what waits."""
@@ -107,15 +102,22 @@ class FactStore(RuleTables):
 
     def load(self, table: str) -> None:
         """Make a table that captures give."""
-        if table in self.spilled:
-            if table in self.held:
-                self.spill(table)
-            return
-        self.register(table, table)
+        import pyarrow
+
+        given = [*self.batches(table)] or [batch_of_rows([], schema_of(self.columns[table]))]
+        self.connection.register(table, pyarrow.Table.from_batches(given))
+
+    def make(self, table: str) -> None:
+        """Make a table; see RuleTables. The rows that it alone is made of are not mapped into memory any more."""
+        super().make(table)
+        for source in ONLY_OF.get(table, ()):
+            if source in self.made:
+                self.connection.unregister(source)
+                self.made.discard(source)
 
     def forget(self) -> None:
         """Give up what was prepared, for rows that are still to come."""
-        for table in self.made - self.spilled:
+        for table in self.made:
             if table in READ:
                 self.connection.unregister(table)
             else:
@@ -126,5 +128,5 @@ class FactStore(RuleTables):
         """Give up the rows of exchanges and connections, for those that are still to come. Names stay known."""
         for table in OF_TRAFFIC:
             self.held_bytes -= sum(each.nbytes for each in self.held.pop(table, ()))
-            if table in self.spilled:
-                self.execute(f"DELETE FROM {table}")
+            for path in self.files.pop(table, ()):
+                path.unlink()

@@ -27,7 +27,7 @@ def test_rows_are_read_where_they_are_held_or_have_gone(held: int, monkeypatch: 
     with FactStore() as store:
         fill(store, 0, 9)
         assert [*store.ask(MARKS)] == [{"rows": 9, "ids": 36}]
-        assert bool(store.spilled) == (held < 1 << 28)
+        assert bool(store.files) == (held < 1 << 28)
 
 
 @pytest.mark.parametrize("held", [1 << 28, 0])

@@ -10,7 +10,7 @@ import pytest
 
 from kcli.diagnose import INFO, Finding, diagnose
 from tests.capture.messages import metadata, request, response
-from tests.capture.wires import ACK, FIN, MILLISECOND, RST, Wire, pcap
+from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Wire, pcap
 from tests.records.slips.making import batch_bytes
 
 SECOND = 1000 * MILLISECOND
@@ -280,6 +280,31 @@ def test_a_broker_that_answers_nobody_and_who_gives_up_on_it(tmp_path: Path) -> 
     assert finding.evidence["gave_up"] == 4
     assert not found(tmp_path, *given_up(key=1))
     assert not found(tmp_path, asked(0), asked(1))
+
+
+def test_a_broker_that_is_down_is_no_wrong_listener(tmp_path: Path) -> None:
+    def asking(others_too: bool) -> Talk:
+        made = Talk("lost")
+        for _ in range(6):
+            ends = {1: "10.0.0.2" if others_too else "10.0.0.4", 2: "10.0.0.3"}
+            brokers = [{"nodeId": node, "host": host, "port": 9092, "rack": None} for node, host in ends.items()]
+            made.call(3, 12, {"topics": []}, {"brokers": brokers, "topics": []})
+        return made
+
+    def refused_ones() -> list[Wire]:
+        wires = []
+        for number in range(5):
+            port, start = 46000 + number, Wire().now + number * SECOND
+            wire = Wire(client=("10.0.0.1", port), server=("10.0.0.3", 9092), seq=(port, 2 * port), start=start)
+            wire.add(0, SYN)
+            wire.add(1, RST | ACK)
+            wires.append(wire)
+        return wires
+
+    finding = told(found(tmp_path, asking(True), *refused_ones()), "broker-down", broker=["10.0.0.3:9092", "2"])
+    assert (finding.evidence["attempts"], finding.evidence["reached"]) == (5, 1)
+    assert "broker-down" not in {each.finding for each in found(tmp_path, asking(False), *refused_ones())}
+    assert not found(tmp_path, asking(True), refused_ones()[0])
 
 
 def test_a_member_without_a_partition_is_not_stuck(tmp_path: Path) -> None:

@@ -1,0 +1,43 @@
+"""A broker is down while others name it."""
+
+from kcli.rules.rule import CRITICAL, Rule
+
+# Every attempt to connect to it is refused, from the first to the last, and other brokers are reached at the addresses
+# that the same answers give: one broker is away, no listener advertises wrongly.
+RULE = Rule(
+    finding="broker-down",
+    title="brokers that are down while others name them",
+    severity=CRITICAL,
+    when="unreached > 0 AND refused_connections >= 2",
+    sql="""
+WITH tried AS (SELECT server AS address, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1 ELSE 0
+                      END) AS taken,
+                      sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
+                      array_agg(DISTINCT client_id) FILTER (WHERE client_id IS NOT NULL) AS clients,
+                      min(first_ns) AS first_ns, max(first_ns) AS last_ns
+               FROM conns GROUP BY server),
+     others AS (SELECT a.node_id, a.address, count(DISTINCT o.node_id) AS reached
+                FROM advertised a JOIN advertised o ON a.server = o.server AND a.node_id != o.node_id
+                WHERE o.address IN (SELECT server FROM calls) GROUP BY a.node_id, a.address)
+SELECT broker, broker_name, t.attempts, t.refused, o.reached, t.first_ns, t.last_ns,
+       (t.last_ns - t.first_ns) / 1e9 AS seconds, t.refused AS weight
+FROM tried t JOIN others o ON t.address = o.address JOIN brokers b ON t.address = b.server
+WHERE t.taken = 0 AND t.refused >= 2 AND t.refused >= 0.8 * t.attempts AND (t.last_ns - t.first_ns) / 1e9 >= 0.5
+""",
+    subject={"broker": "broker"},
+    evidence=("attempts", "refused", "reached", "seconds"),
+    says="broker {broker_name} is down: {refused} of {attempts} attempts to connect there are refused over "
+    "{seconds} s, none is taken, and {reached} other brokers that are well name it still",
+    ruled_out="a wrong advertised listener: the others are reached where they are said to be",
+    advice="start broker {broker_name}, or see why it does not: its log, disk, the OOM killer (dmesg)",
+    see='sql "SELECT * FROM connections WHERE requests = 0" {files}',
+    source="broker.session.timeout.ms 9000 (KRaft)",
+    explains={
+        "wrong-advertised-listener": ("broker",),
+        **dict.fromkeys(
+            ("coordinator-unavailable", "connection-churn", "metadata-storm", "errors-again", "leader-moves",
+             "rebalance-storm", "slow-replication"),
+            (),
+        ),
+    },
+)  # fmt: skip
