@@ -36,3 +36,11 @@ def test_a_follower_that_stops_again_and_again_makes_acks_all_wait() -> None:
     found = only("slow-replication-ledger")
     assert (found.finding, found.severity) == ("slow-replication", "critical")
     assert "3" in found.subject["broker"] and found.evidence["clients"] == ["audit-writer", "ledger-writer"]
+
+
+def test_a_broker_that_stopped_before_the_capture_takes_connections_and_answers_nobody() -> None:
+    found = only("silent-fares")
+    assert (found.finding, found.severity) == ("silent-broker", "critical")
+    told(found, broker=["127.0.0.1:24502", "2"], client=["fare-api", "fare-view"])
+    assert found.evidence["other_answers"] > 500
+    assert [each.finding for each in diagnosed("silent-fares").explained] == ["errors-again"]

@@ -33,3 +33,10 @@ def test_records_written_twice_behind_requests_that_nobody_answered() -> None:
     [found] = [each for each in diagnosed("duplicate-writes").findings if each.finding == "duplicate-writes"]
     told(found, client="payout-batch", topic="payouts")
     assert found.evidence["records"] >= found.evidence["batches"] >= 3 and "byte for byte" not in found.text
+
+
+def test_the_first_answer_came_when_the_client_had_given_up() -> None:
+    [hasty, found] = diagnosed("duplicates-seats").findings
+    assert hasty.finding == "request-timeout-too-short" and found.finding == "duplicate-writes"
+    told(found, client="seat-sync", topic="seats")
+    assert found.evidence["batches"] == 4 and "byte for byte" in found.text
