@@ -366,6 +366,7 @@ class EmbeddedBroker:
         """
         if not group and not topic:
             raise UsageError("wait: a group or a topic expected")
+        check_state(state)
 
         def look(broker: Broker) -> str:
             lacks = group_lacks(broker, self.group(group), state, members) if group else ""
@@ -388,6 +389,18 @@ class EmbeddedBroker:
         self._wait_for(work)
 
 
+def check_state(state: str) -> None:
+    """Refuse a state that no group is ever in. UsageError."""
+    from kcli.broker.groups.state import State
+
+    known = ["None", *(each.value for each in State)]
+    if state and state.lower() not in map(str.lower, known):
+        import difflib
+
+        near = difflib.get_close_matches(state, known, 1)
+        raise UsageError(f"wait: no such state {state}; " + (f"did you mean {near[0]}?" if near else ", ".join(known)))
+
+
 def group_lacks(broker: Broker, name: str, state: str, members: int | None) -> str:
     """Say what a group has that is not wanted, "" where it is as wanted."""
     group = broker.groups.get(name)
@@ -395,7 +408,8 @@ def group_lacks(broker: Broker, name: str, state: str, members: int | None) -> s
     count = len(group.members) if group is not None else 0
     if (not state or have.lower() == state.lower()) and (members is None or count == members):
         return "" if group is not None or state.lower() in ("none", "dead") else f"there is no group {name}"
-    return f"group {name}: {have} with {count} members; {state or 'any state'} with {members} expected"
+    wanted = "any number" if members is None else members
+    return f"group {name}: {have} with {count} members; {state or 'any state'} with {wanted} expected"
 
 
 def topic_lacks(broker: Broker, name: str, records: int | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kcli.cli.decode.lines_option import lines_option
-from kcli.cli.decode.message_formats import PaddingError, Shape, is_whole, show
+from kcli.cli.decode.message_formats import PaddingError, Shape, is_padding, is_whole, show
 from kcli.cli.decode.message_input import Frame, frames_of, pieces
 from kcli.cli.decode.slip_hints import MOST_LINES, SlipNamer, batch_text, request_text, response_text
 from kcli.cli.options.inputs import (
@@ -186,8 +186,10 @@ def decode_piece(
     return found
 
 
-def reach(shape_of: ShapeOf, options: dict[str, Any], data: bytes) -> int:
-    """Return how many bytes of a message can be read; 0 where its API or version is unknown."""
+def reach(shape_of: ShapeOf, options: dict[str, Any], data: bytes, cut: bool = False) -> int:
+    """Return how many bytes of a message can be read; 0 where its API or version is unknown. cut: the end of its frame
+    is not there, so that a whole message with bytes behind it is none.
+    """
     head, body, least = list[Span](), list[Span](), 0
     if shape_of is request_shape:
         if not is_known_api(data, options["dialect"]):
@@ -197,7 +199,11 @@ def reach(shape_of: ShapeOf, options: dict[str, Any], data: bytes) -> int:
         shape = shape_of(data, Frame(0, len(data)), options)
         shape.header.spans(data, 0, head)
         start = head[-1].end if head else 0
-        shape.body(start).spans(data, start, body)
+        codec = shape.body(start)
+        codec.spans(data, start, body)
+        rest = data[body[-1].end if body else start :]
+        if cut and rest and not is_padding(codec, rest):
+            return least
     read = body or head
     return read[-1].end if read else least
 

@@ -13,6 +13,7 @@ from kcli.errors import DecodeError, InputError, UsageError
 from kcli.grammar.request_start import CLIENT_ID, PREFIX
 
 Reads = Callable[[bytes], bool]  # whether bytes are one message, read to the last
+Reach = Callable[[bytes, bool], int]
 LOOKED_AT = 20  # lines
 LONGEST = 100 << 20  # bytes of a frame: socket.request.max.bytes of a broker
 READ_AHEAD = 1 << 16  # bytes of a message, to tell whether a length stands in front of it
@@ -91,13 +92,13 @@ def frames_of(
     framed: bool | None,
     reads: Reads,
     note: Callable[[InputError], None],
-    reach: Callable[[bytes], int] = lambda data: 0,
+    reach: Reach = lambda data, cut: 0,
 ) -> Iterator[Frame]:
     """Yield the frames in a piece. By default framed when lengths lead exactly to the end of it, or when more of it can
     be read after a length than from its first byte on; `note` then gets how many bytes are missing or left.
 
     Frames after lengths that count themselves or are little endian are found, too; `note` gets that. Raises
-    DecodeError. reach: how many bytes of a message can be read.
+    DecodeError. reach: how many bytes of a message can be read; cut: the end of its frame is not there.
     """
     fits = framed is not False and chain_fits(data)
     if framed is not False and not fits:
@@ -133,15 +134,15 @@ def is_length(data: bytes) -> bool:
     return len(data) >= 2 * PREFIX and 2 * PREFIX <= int.from_bytes(data[:PREFIX], "big") <= LONGEST
 
 
-def is_framed(data: bytes, reach: Callable[[bytes], int]) -> bool:
+def is_framed(data: bytes, reach: Reach) -> bool:
     """Return whether more can be read behind the length. The start of a header is no more than a sign of it, where most
     of the frame is there.
     """
     size, left = int.from_bytes(data[:PREFIX], "big"), len(data) - PREFIX
-    behind = reach(data[PREFIX : min(PREFIX + size, READ_AHEAD)])
+    behind = reach(data[PREFIX : min(PREFIX + size, READ_AHEAD)], size > left)
     if behind <= CLIENT_ID and size > 2 * left:
         return False
-    return behind > max(reach(data[:READ_AHEAD]), PREFIX)
+    return behind > max(reach(data[:READ_AHEAD], False), PREFIX)
 
 
 def uneven_frames(data: bytes, note: Callable[[InputError], None]) -> Iterator[Frame]:

@@ -238,6 +238,10 @@ def test_what_is_waited_for_is_said_where_it_does_not_come() -> None:
             kafka.wait(group="g", timeout=0.01)
         with pytest.raises(TimeoutError, match="group g: none with 0 members; Stable with 2 expected"):
             kafka.wait(group="g", state="Stable", members=2, timeout=0.01)
+        with pytest.raises(TimeoutError, match="none with 0 members; Stable with any number expected"):
+            kafka.wait(group="g", state="Stable", timeout=0.01)
+        with pytest.raises(UsageError, match="no such state Stabel; did you mean Stable"):
+            kafka.wait(group="g", state="Stabel")
         with pytest.raises(TimeoutError, match="there is no topic t"):
             kafka.wait(topic="t", records=1, timeout=0.01)
         threading.Timer(0.02, kafka.append, ("t", ["a", "b"])).start()

@@ -175,3 +175,19 @@ def test_a_length_is_not_taken_for_an_api_where_little_of_the_message_is_there(
     row = json.loads(out.splitlines()[0])["requestHeader"]
     assert (row["requestApiKey"], row["requestApiVersion"], row["correlationId"]) == (key, version, 77)
     assert f"{abs(change)} byte" in err and ("missing" if change < 0 else "behind") in err
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "said"),
+    [(200, 12, "unknown API key 200"), (3, 99, "Metadata has no version 99"), (0x0301, 12, "unknown API key 769")],
+)
+def test_an_api_that_there_is_not_is_not_taken_for_a_length(
+    key: int, version: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With its first bytes as a length, zeros make a request of what follows, with bytes behind it."""
+    header = {"requestApiKey": 3, "requestApiVersion": 12, "correlationId": 0, "clientId": ""}
+    message = frames.encode_request(header, {"topics": [{"name": "orders"}]})
+    damaged = key.to_bytes(2, "big") + version.to_bytes(2, "big") + message[4:]
+    (tmp_path / "message").write_bytes(damaged)
+    assert main(["decode", "request", str(tmp_path / "message")]) == 3
+    assert said in capsys.readouterr().err
