@@ -6,14 +6,20 @@ from typing import Any
 
 from kcli.cli.capture.live_findings import untold
 from kcli.cli.capture.live_view import LiveView, view_words
+from kcli.cli.terminal.output import refuse_inputs
 from kcli.errors import UsageError
 from kcli.extras import require
 
 
 def tracer(options: dict[str, Any], text: str) -> LiveView:
-    """Return what writes spans of live traffic, in a process of its own. UsageError: --traces makes no sense."""
+    """Return what writes spans of live traffic, in a process of its own, whose command line names no input.
+
+    UsageError: --traces makes no sense, or names an input.
+    """
     require("--traces", "traces")
     if text == "-":
         raise UsageError("--traces -: a file or a URL expected, as rows go to standard output")
+    if "://" not in text:
+        refuse_inputs(text, ())
     words = view_words(options | {"format_": None, "records": None, "time": None, "secrets": None})
     return LiveView([*words, "--traces", text, "--quiet"], untold)

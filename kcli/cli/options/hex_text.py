@@ -6,34 +6,35 @@ import re
 
 from kcli.errors import InputError
 
+# Groups are repeated with possessive quantifiers: others hold a state for each repetition, gigabytes for a big file.
 # xxd: `00000010: 0001 0011 ...  text`; hexdump -C: `00000010  00 01 ...  |text|`; tshark -x: `0010  00 01 ...   text`
 COLUMNS = re.compile(r"(?:0x(?=[0-9a-fA-F]+:))?([0-9a-fA-F]{4,16})(:\s*|\s{2,}|$)(.*)")
 # A line of od -tx1, with -tx1z text behind >; its offsets are octal, with -Ax hex, with -Ad decimal.
-OD = re.compile(r"([0-9a-fA-F]{6,})((?: +[0-9a-fA-F]{2})+)? *(>.*)?")
-WORDS = re.compile(r"([0-9a-f]{7})((?: [0-9a-f]{4})+)")  # of hexdump alone: words of a little-endian machine
+OD = re.compile(r"([0-9a-fA-F]{6,})((?: +[0-9a-fA-F]{2})++)? *(>.*)?")
+WORDS = re.compile(r"([0-9a-f]{7})((?: [0-9a-f]{4})++)")  # of hexdump alone: words of a little-endian machine
 FRAME = re.compile(r"\+[-+]+\+?|\|(?:\s+[0-9a-f])+\s*\|")
 # Of Netty and hexyl: an offset, which hexyl can leave out, cells of digits, cells of text, which are narrower.
 BOXED = re.compile(r"\|(?:(?:[0-9a-f]{8,}|(\*) +)\|)?((?:(?=[^|]{25})(?: +[0-9a-fA-F]{2})* *\|)+).*")
 BOX = str.maketrans("┌┬┐├┼┤└┴┘─│┊", "+++++++++-||")  # of hexyl, as Netty and `hexyl --border ascii` have it
 BORDERLESS = re.compile(r"([0-9a-f]{8}) {2}((?:[0-9a-f]{2} ){8}) {2}((?:[0-9a-f]{2}(?: |$)){1,8}).*")  # of hexyl
 # PowerShell's Format-Hex, of 5 and of 7: a head of columns, then offset and sixteen pairs of digits or room for them.
-HEAD = re.compile(r"(?:.*\n)*? *00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F *\n(?:[ -]*\n)*(?= *0{8,16} )")
+HEAD = re.compile(r"^ *00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F *\n(?:[ -]*\n)*+(?= *0{8,16} )", re.MULTILINE)
 FORMATTED = re.compile(r" *([0-9A-F]{8,16})(?: {3}| )(.{1,47}).*")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 # Decimal numbers in a list of source code, of a debugger or of Go and Erlang, or in the columns of od -tu1.
 LIST = re.compile(
-    r"(?:[\w\[\].() ]*=\s*)?(?:[\w\[\].() ]*?(<<|[\[{(]))?\s*(-?\d{1,3}(?:[\s,]+-?\d{1,3})+)[\s,]*(?:>>|[\]})])*;?"
+    r"(?:[\w\[\].() ]*=\s*)?(?:[\w\[\].() ]*?(<<|[\[{(]))?\s*(-?\d{1,3}(?:[\s,]+-?\d{1,3})++)[\s,]*(?:>>|[\]})])*;?"
 )
 DECIMAL_OFFSETS = re.compile(r"^\d{7,}(?=\s|$)", re.MULTILINE)  # of od
 # 0x in brackets or braces, as C, Go, Java and Rust have it; `<Buffer 00 01>` of Node.
 ARRAY = re.compile(
-    r"(?:(?!0[xX])[^\[{(])*(?:[\[{(](?!\s*0[xX])(?:(?!0[xX])[^\[{(])*)*"
-    r"[\[{(]\s*((?:0[xX][0-9a-fA-F]{1,2}(?:u8)?[\s,]*)+)[\]})].*",
+    r"(?:(?!0[xX])[^\[{(])*+(?:[\[{(](?!\s*0[xX])(?:(?!0[xX])[^\[{(])*+)*+"
+    r"[\[{(]\s*((?:0[xX][0-9a-fA-F]{1,2}(?:u8)?[\s,]*)++)[\]})].*",
     re.DOTALL,
 )
-BUFFER = re.compile(r"<?Buffer\s+((?:[0-9a-fA-F]{2}\s*)+)>?")
+BUFFER = re.compile(r"<?Buffer\s+((?:[0-9a-fA-F]{2}\s*)++)>?")
 STRING = re.compile(  # of Python or C
-    r"(?:\w+\s*=\s*)?(?:(?:bytearray|bytes)\s*\(\s*)?[bB]?((['\"])(?:\\.|(?!\2)[^\\\n])*\2)\s*\)?;?"
+    r"(?:\w+\s*=\s*)?(?:(?:bytearray|bytes)\s*\(\s*)?[bB]?((['\"])(?:\\.|(?!\2)[^\\\n])*+\2)\s*\)?;?"
 )
 COMMENT = re.compile(r"(?<!\S)(?:#|//|;|--).*")
 LINES_OF_COMMENT, ANY_COMMENT = re.compile(r"^[ \t]*/\*", re.MULTILINE), re.compile(r"/\*")
@@ -43,7 +44,7 @@ PACKET = re.compile(
     r"(?:\d{4}-\d\d-\d\d )?(?:\d\d:\d\d:\d\d|\d+)\.\d{3,9} \S.*|(?:IP6? |[0-9a-f]{2}(?::[0-9a-f]{2}){5} > ).*"
 )
 SECOND_LINE = re.compile(r"\S+ > \S+: Flags \[.*")
-PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})+")
+PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})++")
 NOT_HEX = r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)"  # of a word of digits: 0x and \x may stand there
 PACKET_LINKS = (101, 1, 113, 276, 0)  # IP itself, Ethernet, Linux' cooked captures, BSD loopback
 TCP = 1  # of kcli.core.capture.packets: a segment was found
@@ -199,7 +200,7 @@ def string_bytes(text: str) -> bytes | None:
 def formatted_bytes(text: str) -> bytes | None:
     """Return the bytes of PowerShell's Format-Hex; None if it is none. Raises InputError for lines that are missing."""
     text = text.replace("\r\n", "\n")
-    head = HEAD.match(text)
+    head = HEAD.search(text)
     if head is None:
         return None
     out = bytearray()
@@ -272,7 +273,7 @@ def plain_line(text: str, number: int) -> bytes:
     out = bytearray()
     for token in re.finditer(r"[^\s,:;]+", text):
         digits = token[0].removeprefix("0x").removeprefix("0X").replace("\\x", "")
-        if re.fullmatch(r"[0-9a-fA-F]{2}(?:-[0-9a-fA-F]{2})*-?", digits):
+        if re.fullmatch(r"[0-9a-fA-F]{2}(?:-[0-9a-fA-F]{2})*+-?", digits):
             digits = digits.replace("-", "")
         if not PAIRS.fullmatch(digits):
             found = re.search(NOT_HEX, token[0])

@@ -343,3 +343,16 @@ def test_a_full_disk_stops_no_traffic() -> None:
         code, _, said = proxy.stop()
     pauses = [line for line in [*proxy.said, *said.splitlines()] if "recording pauses, traffic goes on" in line]
     assert code == 0 and len(pauses) == 1 and "/dev/full" in pauses[0] and "Traceback" not in said
+
+
+def test_spans_are_not_written_over_what_the_command_line_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "client.properties"
+    config.write_text("client.id=x\n")
+    link = tmp_path / "link"
+    link.hardlink_to(config)
+    for name in (config, link):
+        assert main(["proxy", "--bootstrap", "127.0.0.1:1", "--config", str(config), "--traces", str(name)]) == 2
+        assert "is the input" in capsys.readouterr().err
+    assert config.read_text() == "client.id=x\n"
