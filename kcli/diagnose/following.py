@@ -38,8 +38,8 @@ class LiveInput(Stream):
             self.descriptor = (sys.stdin if pipe is None else pipe).fileno()
 
     def readinto(self, room: Any) -> int | None:  # type: ignore[override]
-        """Read what has come, see io.RawIOBase. What was looked at before is waited for; once it is `over`, that is the
-        end.
+        """Read what has come (io.RawIOBase). Wait for the first bytes, and later at most IDLE_S; None: nothing came, so
+        that findings can be looked for. Empty once `over`.
         """
         if self.over:
             return 0

@@ -27,7 +27,7 @@ class Findings:
     wrong_checksums: int = 0
     problems: list[tuple[int, str, str]] = field(default_factory=list)
     damages: list[Damage] = field(default_factory=list)
-    odd: list[str] = field(default_factory=list)  # what is wrong and was read all the same
+    odd: list[str] = field(default_factory=list)  # faults that did not stop the reading
 
     @property
     def damaged(self) -> bool:

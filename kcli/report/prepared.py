@@ -5,7 +5,7 @@ from __future__ import annotations
 from kcli.rules.prepared import BEYOND_WAIT_MS, INNER_CLIENTS
 from kcli.tables.connections import address_sql
 
-# What captures are made into (see `kcli.pipeline.rows.exchange_facts`), out of the pipeline's table.
+# The columns that `kcli.pipeline.rows.exchange_facts` makes of captures, here made of the pipeline's table.
 EXCHANGE_FACTS = f"""
 SELECT timestamp, connection, server, {address_sql("client")} AS address, client_id, correlation_id, api_version,
        api_key, api, request_bytes, response_bytes, latency_ms, errors, completed_ns,

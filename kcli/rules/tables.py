@@ -56,7 +56,7 @@ class RuleTables:
             self.load(table)
 
     def may_be_nameless(self) -> bool:
-        """Return whether there may be topics whose names no message says: to find out costs more than it tells."""
+        """Return whether topics may be known by their ids alone. True where nobody looks: then they are looked for."""
         return True
 
     def load(self, table: str) -> None:

@@ -27,7 +27,7 @@ class Column:
 
     @property
     def unit(self) -> str | None:
-        """The unit of its numbers, which the end of its name says; None: it has none, or its comment says it."""
+        """The unit of its numbers, by the end of its name; None: it has none, or its comment says it."""
         return UNITS.get(self.name.rpartition("_")[2])
 
 

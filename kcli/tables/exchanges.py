@@ -1,4 +1,4 @@
-"""The table `exchanges`: each column once, with what makes it of the exchanges that the core has taken.
+"""The table `exchanges`: each column once, with the function that makes its values from the rows of the core.
 
 A column here is one in `kcli sql`, `decode pcap --format parquet`, `to_arrow()`, the pipeline and the documentation. A
 new one is one entry.
@@ -19,15 +19,15 @@ from kcli.tables.rows import Rows
 
 KEYS = 128  # API keys that Kafka has are below
 MISSING = -(1 << 63)  # in the core's numbers
-CLIENT = -1  # the replica id of who is none
+CLIENT = -1  # the replica id of a client
 WAITS = ("max_wait_ms", "rebalance_timeout_ms", "throttle_ms")
 
 
 class ExchangeArrays:
     """The source of the columns of exchanges: `ExchangeRows.take_columns` gives it.
 
-    name_of: an API's name by its key. files: gives a column of the file of so many rows. fields: of messages, by
-    name, that were asked for.
+    name_of: an API's name by its key. files: makes the column `file` for a number of rows. fields: values of message
+    fields that were asked for, by name.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ExchangeArrays:
 
     @cached_property
     def replicas(self) -> Any:
-        """Who asks, by row: of a Fetch that says nothing, a client."""
+        """The replica id of each row; of a Fetch without one, that of a client (-1)."""
         import numpy
 
         values = self.field("replica_id")

@@ -1,4 +1,4 @@
-"""The requests of a broker as they pass: kept, counted, and answered by who wants to."""
+"""The requests of a broker as they pass: kept, counted, and answered by callbacks that tests register."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class ColumnOwner:
         return 0
 
     def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
-        """Return what `voice` does, after an ApiVersions."""
+        """Return the number that `voice` gives, now that an ApiVersions has named the client's library."""
         return 0
 
     def learn(self, link: bytes, *exchange: Any) -> None:

@@ -192,7 +192,10 @@ def advertised_host(text: str) -> str:
 
 
 def take_policies(file: str | None, options: dict[str, Any]) -> Callable[[], Policy]:
-    """Take the options of a policy out. Return what makes it of them and the file, each time anew. UsageError."""
+    """Take the options of a policy out of `options`. Return a function that reads the policy file again and adds them.
+
+    UsageError: an option can't be read.
+    """
     dialect, faults = options["dialect"], take_faults(options)
     base = Policy(
         networks_of(options.pop("networks")),

@@ -1,4 +1,4 @@
-"""A member of a consumer group in the new protocol, and how it gets from what it has to what it is to have."""
+"""A member of a consumer group in the new protocol, and its steps from the partitions it has to those it is assigned."""
 
 from __future__ import annotations
 
