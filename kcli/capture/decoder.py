@@ -107,7 +107,7 @@ class CaptureDecoder(Generic[S]):
             self.feed.put(item)
 
     def deliver(self, item: Item) -> None:
-        """Give an exchange or event to the sink, if the filter wants it. The condition of `--where` was asked before."""
+        """Give an exchange or event to the sink, if the filter wants it; `--where` was asked before."""
         sink = self.sink
         if item.connection is not None:
             sink.connection(item.connection)

@@ -1,4 +1,4 @@
-"""A member of a consumer group in the new protocol, and its steps from the partitions it has to those it is assigned."""
+"""A member of a consumer group in the new protocol, and its steps from its partitions to those it is assigned."""
 
 from __future__ import annotations
 
