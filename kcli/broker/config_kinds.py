@@ -18,6 +18,7 @@ class Kind(NamedTuple):
 
 
 def boolean(text: str) -> bool:
+    """Parse true or false, in any case. ValueError: anything else."""
     if text.lower() not in ("true", "false"):
         raise ValueError("true or false expected")
     return text.lower() == "true"
@@ -64,20 +65,24 @@ def policies(text: str) -> str:
 
 
 def throttled(text: str) -> str:
+    """Parse replicas that are throttled: none, * for all, or PARTITION:BROKER,... ValueError: anything else."""
     if text and text != "*" and not all(re.fullmatch(r"\d+:\d+", each.strip()) for each in text.split(",")):
         raise ValueError("* or PARTITION:BROKER,... expected")
     return text
 
 
 def int_from(lo: int, hi: int = (1 << 31) - 1) -> Kind:
+    """Return the type of an int32 within limits."""
     return Kind(3, "int", whole(lo, hi))
 
 
 def long_from(lo: int) -> Kind:
+    """Return the type of an int64 of at least this."""
     return Kind(5, "long", whole(lo, FOREVER))
 
 
 def text_of(*names: str) -> Kind:
+    """Return the type of a text that is one of these."""
     return Kind(2, "string", one_of(*names))
 
 
