@@ -17,7 +17,6 @@ from kcli.pipeline.packets.ranges import RANGE_BYTES, Range, cut, misread
 from kcli.pipeline.packets.resync import agrees, aim, find, place
 from kcli.pipeline.packets.shards import Shard, deal, split
 from kcli.pipeline.packets.shuffle import Dealing, ShuffledRange, grouped, shuffle_ranges
-from kcli.pipeline.packets.skew import largest_share
 from kcli.pipeline.packets.windows import Heavy, Window
 from kcli.pipeline.rows.fetch_positions import Completion, go_on
 from kcli.pipeline.rows.naming import TopicNames
@@ -33,8 +32,6 @@ TASK_BYTES = 16 << 20  # of a file, or of one connection's packets: less is not 
 FEW = 16  # windows: so many are placed by the driver itself
 SMALL = 4 << 20  # bytes of captures: for less, one task is enough
 WHOLE = 4 << 30  # bytes of captures: beyond that, more tasks show how far the run is
-FEW_CORES = 4  # cores: on so many, each may read all files for its share
-EVEN = 1.2  # times its fair part of the bytes: the most that a share may have then
 
 
 class Stages:
@@ -49,38 +46,28 @@ class Stages:
     def read(self, files: Sequence[StoredFile]) -> tuple[list[ShuffledRange], list[Decoded]]:
         """Read the files: what became of their ranges, and of the connections by share."""
         self.files = files
-        count = self.whole_tasks(files)
-        if count:
-            return self.read_whole(files, count)
+        if self.is_one_task(files):
+            return self.read_whole(files)
         scattered = self.scatter(files)
         return scattered, self.decode(scattered)
 
-    def whole_tasks(self, files: Sequence[StoredFile]) -> int:
-        """Return how many tasks may as well read everything, each for its share of the connections; 0: packets are
-        sorted first. That pays where tasks are many, files are big, or one connection has most of the bytes.
-        """
+    def is_one_task(self, files: Sequence[StoredFile]) -> bool:
+        """Return whether one task may as well do both stages at once: there is little to read, or one core for it."""
         size = sum(file.size for file in files)
-        if self.options.shares or self.options.range_bytes or self.options.window_bytes or size > WHOLE:
-            return 0
-        if size < SMALL or self.context.cores == 1:
-            return 1
-        few = self.context.local and self.context.cores <= FEW_CORES
-        return self.context.cores if few and largest_share(files, self.context.cores) < EVEN / self.context.cores else 0
+        cut = self.options.shares or self.options.range_bytes or self.options.window_bytes
+        return not cut and size <= WHOLE and (size < SMALL or self.context.cores == 1)
 
-    def read_whole(self, files: Sequence[StoredFile], count: int) -> tuple[list[ShuffledRange], list[Decoded]]:
-        """Run both stages at once, in so many tasks that read all files each."""
-        kept, clock = self.kept(count)
+    def read_whole(self, files: Sequence[StoredFile]) -> tuple[list[ShuffledRange], list[Decoded]]:
+        """Run both stages at once, in one task."""
+        (kept,), clock = self.kept(1)
         options, folder = self.decoding_options(clock, clock), self.folder
-        tasks = [DirectDecode(tuple(files), each) for each in kept]
 
         def work(task: DirectDecode) -> tuple[Decoded, list[ShuffledRange]]:
             return task.decode(folder, options)
 
-        made = self.context.hand_out("decoding", tasks, work)
-        scattered = sorted((each for _, parts in made for each in parts), key=lambda each: each.taken.uri)
-        decoded = [each for each, _ in made]
-        self.publish(decoded, max(clock, *(each.last_ns for each in (*scattered, *decoded))))
-        return scattered, decoded
+        ((decoded, read),) = self.context.hand_out("decoding", [DirectDecode(tuple(files), kept)], work)
+        self.publish([decoded], max(clock, decoded.last_ns, *(each.last_ns for each in read)))
+        return sorted(read, key=lambda each: each.taken.uri), [decoded]
 
     def scatter(self, files: Sequence[StoredFile]) -> list[ShuffledRange]:
         """Run the first stage: every file in ranges, their packets by share."""

@@ -57,14 +57,8 @@ class Here(LocalEngine):
         return []
 
 
-def run_here(
-    monkeypatch: pytest.MonkeyPatch, inputs: Sequence[Path], output: Path, each_core: bool = False, **options: Any
-) -> run.Summary:
-    """A run in this process; the tables that look across connections are left out. each_core: each core reads
-    everything, for its share."""
-    if each_core:
-        monkeypatch.setattr(stages, "SMALL", 0)
-        monkeypatch.setattr(stages, "EVEN", 1000)
+def run_here(monkeypatch: pytest.MonkeyPatch, inputs: Sequence[Path], output: Path, **options: Any) -> run.Summary:
+    """A run in this process; the tables that look across connections are left out."""
     return run.run_pipeline(Here(), [str(path) for path in inputs], Options(str(output), **options))
 
 

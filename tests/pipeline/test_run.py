@@ -28,10 +28,10 @@ CAPTURES = [
 ROOT = Path(__file__).parents[2]
 
 
-TASKS: list[dict[str, Any]] = [{"shares": 5, "range_bytes": 20_000}, {}, {"each_core": True}]
+TASKS: list[dict[str, Any]] = [{"shares": 5, "range_bytes": 20_000}, {}]
 
 
-@pytest.mark.parametrize("tasks", TASKS, ids=["many tasks", "one task", "each core"])
+@pytest.mark.parametrize("tasks", TASKS, ids=["many tasks", "one task"])
 @pytest.mark.parametrize("name", CAPTURES)
 def test_rows_are_the_lines_of_decode_pcap(
     name: str, tasks: dict[str, Any], output: Path, monkeypatch: pytest.MonkeyPatch
@@ -69,7 +69,7 @@ def test_a_run_for_each_file_gives_what_one_run_gives(
     name: str, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number, path in enumerate(rotated(samples, tmp_path, name=name)):
-        run_here(monkeypatch, [path], output, shares=number % 4, each_core=number > 3)
+        run_here(monkeypatch, [path], output, shares=number % 4)
         assert unaccounted(output) == 0
     assert_decoded(output, [samples / name])
     whole = tmp_path / "whole"
@@ -130,7 +130,7 @@ def test_a_run_that_dies_is_done_again_or_finished(
     assert not list((output / "_kcli" / "runs").glob("*"))
 
 
-@pytest.mark.parametrize("tasks", [{"shares": 2}, {}, {"each_core": True}])
+@pytest.mark.parametrize("tasks", [{"shares": 2}, {}])
 def test_damage_is_told_at_the_end_and_the_rest_is_there(
     tasks: dict[str, Any], samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,7 @@ def connections(output: Path) -> set[str]:
     return {row["connection"] for row in rows_of(output, "exchanges")}
 
 
-@pytest.mark.parametrize("tasks", TASKS, ids=["many tasks", "one task", "each core"])
+@pytest.mark.parametrize("tasks", TASKS, ids=["many tasks", "one task"])
 def test_whole_connections_however_they_are_read(
     tasks: Row, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,13 +22,9 @@ def made(folder: Path, cores: int, **options: Any) -> stages.Stages:
     return stages.Stages(context, TopicNames(context))
 
 
-@pytest.mark.parametrize(("cores", "evenness", "size", "tasks"), [
-    (1, 1.0, 1 << 30, 1), (2, 0.5, 1 << 30, 2), (2, 0.9, 1 << 30, 0), (2, 0.9, 1 << 20, 1), (4, 0.28, 1 << 30, 4),
-    (8, 0.13, 1 << 30, 0), (1, 1.0, 1 << 40, 0), (2, 0.5, 1 << 40, 0),
+@pytest.mark.parametrize(("cores", "size", "is_one"), [
+    (1, 1 << 30, True), (2, 1 << 30, False), (2, 1 << 20, True), (1, 1 << 40, False),
 ])  # fmt: skip
-def test_when_tasks_read_everything(
-    cores: int, evenness: float, size: int, tasks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stages, "largest_share", lambda *_: evenness)
-    assert made(tmp_path, cores).whole_tasks([StoredFile("a", size, 0)]) == tasks
-    assert made(tmp_path, cores, shares=3).whole_tasks([StoredFile("a", size, 0)]) == 0
+def test_when_a_task_reads_everything(cores: int, size: int, is_one: bool, tmp_path: Path) -> None:
+    assert made(tmp_path, cores).is_one_task([StoredFile("a", size, 0)]) == is_one
+    assert not made(tmp_path, cores, shares=3).is_one_task([StoredFile("a", size, 0)])

@@ -15,13 +15,13 @@ from tests.pipeline.outputs import assert_decoded, rows_of, run_here, unaccounte
 KEYS = str(DATA / "tls-resumed.keys")
 
 
-@pytest.mark.parametrize("each_core", [False, True])
+@pytest.mark.parametrize("shares", [0, 2])
 @pytest.mark.parametrize("name", ["tls-1.2-suites", "tls-resumed"])
 def test_the_rows_are_those_of_decode_pcap(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, each_core: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, shares: int
 ) -> None:
     path, keys = DATA / f"{name}.pcap", (str(DATA / f"{name}.keys"),)
-    run_here(monkeypatch, [path], tmp_path / "out", each_core, key_logs=keys)
+    run_here(monkeypatch, [path], tmp_path / "out", shares=shares, key_logs=keys)
     assert_decoded(tmp_path / "out", [path], keys)
     assert unaccounted(tmp_path / "out") == 0
 

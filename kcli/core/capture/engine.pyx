@@ -68,7 +68,6 @@ cdef class CaptureEngine:
     cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
     cdef uint64_t chosen_hash
     cdef bint choosy, chosen_alone
-    cdef int bucket, buckets   # of the connections that are read alone, and how many there are; 0: all are read
     cdef uint64_t sampled      # of 2^32 connections; 0: all
 
     def __cinit__(self, handover, ports=(), bint text=False, chosen=None, uint64_t memory=1 << 28, Sink sink=None, connection_end=None):
@@ -98,10 +97,6 @@ cdef class CaptureEngine:
     def choose(self, uint64_t ends, bint alone):
         """Read one connection's packets alone (`kcli.core.capture.packet_shuffle.hash_of`), or all but those: as if no others were there."""
         self.choosy, self.chosen_hash, self.chosen_alone = True, ends, alone
-
-    def choose_share(self, int share, int shares):
-        """Read the connections of one bucket of `kcli.core.capture.packet_shuffle.Scatter` alone; and what is no TCP, all of it."""
-        self.bucket, self.buckets = share, shares
 
     def choose_sample(self, double fraction):
         """Read about this fraction of the connections alone, always the same ones: a greater fraction has those of a
@@ -207,7 +202,7 @@ cdef class CaptureEngine:
         if packet.ts < self.earliest or not self.earliest:
             self.earliest = packet.ts
         self.latest = max(self.latest, packet.ts)
-        if kind == KC_TCP and (self.choosy or self.buckets) and not self.is_chosen(hash_ends(&s.ends)):
+        if kind == KC_TCP and self.choosy and (hash_ends(&s.ends) == self.chosen_hash) != self.chosen_alone:
             return 0
         self.packets += 1
         self.wire_bytes += packet.length
@@ -247,11 +242,6 @@ cdef class CaptureEngine:
         self.streams.payload += s.captured
         self.correlator.ignored += s.captured
         return self.streams.pass_over(s.ts)
-
-    cdef bint is_chosen(self, uint64_t hash) noexcept:
-        if self.choosy and (hash == self.chosen_hash) != self.chosen_alone:
-            return False
-        return not self.buckets or <int>((hash >> 40) % <uint64_t>self.buckets) == self.bucket
 
     # What the layers have counted
 

@@ -1,5 +1,4 @@
-"""Captures that a task reads as they are, both stages at once: it takes its share of the connections, if there are
-more such tasks."""
+"""Captures that one task reads as they are, both stages at once."""
 
 from __future__ import annotations
 
@@ -24,25 +23,22 @@ COUNTS = ("packets", "others", "cuts", "fragments", "unknown_links", "payload")
 
 @dataclass(frozen=True, slots=True)
 class DirectDecode:
-    """A share of the connections of some files, and what an earlier run left of them. open_file: by its path."""
+    """The connections of some files, and what an earlier run left of them. open_file: by its path."""
 
     files: tuple[StoredFile, ...]
     kept: Kept = WHOLE
     open_file: Callable[[Any], CaptureFile] = RangeFile
 
     def decode(self, folder: str, options: dict[str, Any]) -> tuple[Decoded, list[ShuffledRange]]:
-        """Decode it. Returned with what became of each file: packets that are not TCP, and problems, with share 0."""
+        """Decode it. Returned with what became of each file."""
         found: list[Captures] = []
 
         def reading(engine: Any, new_reader: Callable[[], Any]) -> Captures:
-            if self.kept.shares > 1:
-                engine.choose_share(self.kept.share, self.kept.shares)
             found.append(Captures(self.files, engine, new_reader, self.open_file))
             return found[0]
 
-        made = decode(self.kept.share, reading, folder, carried=self.kept.read(), **options)
-        scattered = found[0].scattered
-        return made, scattered if self.kept.share == 0 else [each.tcp_alone() for each in scattered]
+        made = decode(0, reading, folder, carried=self.kept.read(), **options)
+        return made, found[0].scattered
 
 
 class Captures:

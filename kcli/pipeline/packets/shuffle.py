@@ -66,13 +66,6 @@ class ShuffledRange:
     described: bytes = b""
     secrets: tuple[bytes, ...] = ()  # parts of TLS key logs that stand in the file
 
-    def tcp_alone(self) -> ShuffledRange:
-        """Return the result without what another task reports of the same range."""
-        return ShuffledRange(
-            self.taken, self.began, self.stopped, [], [], None, packets=self.tcp, tcp=self.tcp, payload=self.payload,
-            first_ns=self.first_ns, last_ns=self.last_ns,
-        )  # fmt: skip
-
     @property
     def ends(self) -> Ends:
         """Where its first and its last packet were."""

@@ -6,8 +6,7 @@ import gzip
 from pathlib import Path
 
 from kcli.core.capture.engine import CaptureEngine
-from kcli.pipeline.packets.direct_decode import Captures, DirectDecode
-from kcli.pipeline.packets.kept_state import Kept
+from kcli.pipeline.packets.direct_decode import Captures
 from kcli.pipeline.packets.ranges import Range
 from kcli.pipeline.rows.row_source import RowSource
 from kcli.pipeline.storage import StoredFile
@@ -67,17 +66,3 @@ def test_a_file_that_is_gone(tmp_path: Path) -> None:
     engine = RowSource(lambda *_: None).engine
     captures = Captures([StoredFile(str(tmp_path / "none"), 0, 0)], engine, lambda: None)
     assert [each.problem for each in captures.scattered] == [f"{tmp_path / 'none'}: No such file or directory"]
-
-
-def test_shares_of_a_capture_are_those_of_the_first_stage(samples: Path, tmp_path: Path) -> None:
-    name = str(samples / "java44-txn.pcap")
-    files = (StoredFile(name, Path(name).stat().st_size, 0),)
-    expected = {
-        each.share: each.packets for each in shuffle_range(Range(name, 0), 0, 4, str(tmp_path / "staging")).staged
-    }
-    found = [DirectDecode(files, Kept((), share, 4)).decode(str(tmp_path / "out"), {}) for share in range(4)]
-    assert {made.share: made.packets for made, _ in found if made.packets} == expected
-    whole, (file,) = DirectDecode(files).decode(str(tmp_path / "out"), {})
-    assert sum(each.packets for _, (each,) in found) == file.packets
-    assert sum(made.exchanges for made, _ in found) == whole.exchanges
-    assert {(each.first_ns, each.last_ns) for _, (each,) in found} == {(file.first_ns, file.last_ns)}

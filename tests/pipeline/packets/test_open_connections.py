@@ -36,7 +36,7 @@ def talk() -> Wire:
     ("at", "tasks"),
     [
         *((at, {}) for at in range(1, 20)),
-        *((at, tasks) for at in range(1, 20, 3) for tasks in ({"shares": 2}, {"each_core": True})),
+        *((at, {"shares": 2}) for at in range(1, 20, 3)),
     ],
 )
 def test_a_cut_at_any_packet_changes_nothing(

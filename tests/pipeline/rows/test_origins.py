@@ -44,7 +44,7 @@ def test_rows_are_of_the_capture_that_was_entered_before_them() -> None:
     assert origins.row() == (None, None, "z", 7)
 
 
-@pytest.mark.parametrize("tasks", [{"shares": 3}, {}, {"each_core": True}], ids=["many tasks", "one", "each core"])
+@pytest.mark.parametrize("tasks", [{"shares": 3}, {}], ids=["many tasks", "one"])
 @pytest.mark.parametrize("kind", ["delta", "parquet"])
 def test_each_row_has_the_capture_that_completed_it(
     tasks: dict[str, Any], kind: str, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
