@@ -168,7 +168,11 @@ PARTS: Schema = {
         "additionalProperties": False,
     },
     "records": closed(
-        {"sizeInBytes": COUNT, "batches": {"type": "array", "items": ref("batchOrEvent")}, "base64": BASE64},
+        {
+            "sizeInBytes": COUNT,
+            "batches": {"type": "array", "items": ref("batchOrEvent")},
+            "base64": {"anyOf": [BASE64, REDACTED]},
+        },
         ["batches", "base64"],
     ),
     "batchOrEvent": {"if": {"required": ["event"]}, "then": ref("event"), "else": ref("batch")},
@@ -278,6 +282,16 @@ def schema_of(message: Message, version: int) -> Schema:
     return {"if": {"required": ["_error"]}, "then": {"type": "object"}, "else": whole}
 
 
+# What an Envelope holds (KIP-590), decoded: another request, or its answer.
+ENVELOPE_FIELDS = ("requestData", "responseData")
+ENVELOPED: Schema = {
+    "anyOf": [
+        {"type": "object", "required": ["requestHeader", "request"]},
+        {"type": "object", "required": ["responseHeader", "response"]},
+    ]
+}
+
+
 def struct(fields: Iterable[Field], version: int, secrets: Iterable[str], path: str) -> Schema:
     here = [field for field in fields if version in field.versions]
     tagged = [field.name for field in here if version in field.tagged]
@@ -289,6 +303,7 @@ def member(field: Field, version: int, secrets: Iterable[str], path: str) -> Sch
     made = {"type": "array", "items": inner} if field.is_array else inner
     choices = [{"type": "null"}] if version in field.nullable else []
     choices += [REDACTED] if path in secrets else []
+    choices += [ENVELOPED] if path in ENVELOPE_FIELDS else []
     return {"anyOf": [made, *choices]} if choices else made
 
 

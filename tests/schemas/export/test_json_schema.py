@@ -17,6 +17,9 @@ from kcli.schemas.export.json_schema import json_schema
 from kcli.schemas.vectors.values import vectors
 from tests.greeting import greeting
 
+# Brokers fetch the metadata log there, whose records are secret.
+METADATA = Path(__file__).parents[2] / "broker/data/kraft-boot.pcap.gz"
+
 
 def draft() -> Any:
     """The validators of this kind; it takes a second to import them, in each process that collects tests."""
@@ -46,6 +49,7 @@ def lines(capsys: pytest.CaptureFixture[str], *words: str) -> Iterator[Any]:
         "decode segment samples/orders-0/00000000000000000000.log --records full",
         "records samples/java44-txn.pcap --control",
         "records samples/orders-0",
+        f"decode pcap {METADATA} --records raw",
     ],
 )
 def test_every_line_is_accepted(words: str, samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
