@@ -40,10 +40,11 @@ def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[s
         elif names >= RECORD_FILE:
             yield "records", schema, record_source(path)
         else:
-            if names >= RECORDS_FILE:
-                yield "records", schema, record_source(path)
             name = re.sub(r"\W", "_", Path(path).name.partition(".")[0]) or "written"
-            yield name, with_file(plain(schema)), parquet_source(path)
+            if is_records := names >= RECORDS_FILE:
+                yield "records", schema, record_source(path)
+            if not is_records or name.lower() != "records":
+                yield name, with_file(plain(schema)), parquet_source(path)
 
 
 def plain(schema: Any) -> Any:

@@ -46,6 +46,8 @@ def test_a_file_of_records(samples: Path, tmp_path: Path, ask: Ask) -> None:
     query = 'SELECT topic, partition, "offset", timestamp, key, value, headers FROM records'
     assert ask(query, out) == ask(query, samples / "orders-0") != []
     assert ask("SELECT count(*)::INT AS n FROM out", out) == [{"n": 482}]
+    named = out.rename(tmp_path / "records.parquet")
+    assert ask("SELECT count(*)::INT AS n FROM records", named) == [{"n": 482}]
 
 
 def test_a_table_of_which_the_inputs_have_nothing(
