@@ -9,7 +9,8 @@ import numpy
 import pytest
 
 from kcli.capture.kafka.exchange import Exchange
-from kcli.pipeline.rows.fetch_frames import FRAMED, filled
+from kcli.core.sessions.fetches import filled
+from kcli.pipeline.rows.fetch_frames import FRAMED
 from tests.capture.decoding import as_values, pieces
 from tests.oracle.odd import make_all_odd
 from tests.pipeline.outputs import rows_of, run_here
