@@ -25,13 +25,15 @@ CASE WHEN api IN {WAITING} THEN NULL
 # brokers send each other, and nothing but WriteTxnMarkers (which the admin's abortTransaction sends, too).
 INNER_CLIENTS = """
 SELECT client_id, address
-FROM (SELECT coalesce(client_id, '') AS client_id, address, api_key IN (18, 27) AS quiet, api_key = 27 AS markers,
-             api_key IN (4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87)
-               OR coalesce(replica_id, -1) >= 0 OR (api_key = 24 AND api_version >= 4) AS inside
-      FROM exchange_facts) AS asked
+FROM (
+  SELECT coalesce(client_id, '') AS client_id, address, api_key IN (18, 27) AS quiet, api_key = 27 AS markers,
+         api_key IN (4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87)
+         OR coalesce(replica_id, -1) >= 0 OR (api_key = 24 AND api_version >= 4) AS inside
+  FROM exchange_facts
+) AS asked
 GROUP BY client_id, address
 HAVING max(CASE WHEN inside THEN 1 ELSE 0 END) = 1
-    OR (min(CASE WHEN quiet THEN 1 ELSE 0 END) = 1 AND max(CASE WHEN markers THEN 1 ELSE 0 END) = 1)
+  OR (min(CASE WHEN quiet THEN 1 ELSE 0 END) = 1 AND max(CASE WHEN markers THEN 1 ELSE 0 END) = 1)
 """
 # Errors that clients meet on their usual way: a member asks for its id, a version or a session is agreed on.
 ROUTINE_ERRORS = ("MEMBER_ID_REQUIRED", "FETCH_SESSION_TOPIC_ID_ERROR", "UNSUPPORTED_VERSION")
@@ -47,37 +49,41 @@ PREPARED: dict[str, str] = {
     "inner_clients": INNER_CLIENTS,
     "calls": """
 SELECT unix_micros(f.timestamp) * 1000 AS ns, completed_ns, connection, server, f.address,
-       coalesce(f.client_id, '') AS client_id, correlation_id, api_version, coalesce(api, concat('API ', api_key))
-              AS api,
-       request_bytes, response_bytes, latency_ms, errors, cardinality(errors) > 0 AS failed, replica_id, session_id,
-       session_epoch, granted_id, max_wait_ms, min_bytes, isolation_level, acks, coalesce(throttle_ms, 0)
-              AS throttle_ms,
-       i.client_id IS NOT NULL AS inner_client
-FROM exchange_facts f
-LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i.client_id AND f.address = i.address
+       coalesce(f.client_id, '') AS client_id, correlation_id, api_version,
+       coalesce(api, concat('API ', api_key)) AS api, request_bytes, response_bytes, latency_ms, errors,
+       cardinality(errors) > 0 AS failed, replica_id, session_id, session_epoch, granted_id, max_wait_ms, min_bytes,
+       isolation_level, acks, coalesce(throttle_ms, 0) AS throttle_ms, i.client_id IS NOT NULL AS inner_client
+FROM exchange_facts f LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i.client_id AND f.address = i.address
 """,
     "span": """
-SELECT min(first_ns) AS first_ns, max(last_ns) AS last_ns, greatest((max(last_ns) - min(first_ns)) / 1e9, 0.001)
-       AS seconds
-FROM (SELECT min(ns) AS first_ns, max(completed_ns) AS last_ns FROM calls
-      UNION ALL SELECT min(first_ns), max(last_ns) FROM tcp) AS ends
+SELECT min(first_ns) AS first_ns, max(last_ns) AS last_ns,
+       greatest((max(last_ns) - min(first_ns)) / 1e9, 0.001) AS seconds
+FROM (
+  SELECT min(ns) AS first_ns, max(completed_ns) AS last_ns
+  FROM calls
+  UNION ALL
+  SELECT min(first_ns), max(last_ns)
+  FROM tcp
+) AS ends
 WHERE first_ns IS NOT NULL
 """,
     "metadata_partitions": call_view("metadata_partitions"),
     # The client of each connection; what is said of a client holds for all its addresses.
     "links": """
-SELECT connection, min_by(client_id, ns) AS client_id, min(server) AS server, min(address) AS address, min(ns)
-       AS first_ns,
-       max(greatest(ns, coalesce(completed_ns, ns))) AS last_ns, count(*) AS requests, bool_or(inner_client)
-              AS inner_client,
+SELECT connection, min_by(client_id, ns) AS client_id, min(server) AS server, min(address) AS address,
+       min(ns) AS first_ns, max(greatest(ns, coalesce(completed_ns, ns))) AS last_ns, count(*) AS requests,
+       bool_or(inner_client) AS inner_client,
        sum(CASE WHEN response_bytes IS NULL AND NOT (api = 'PRODUCE' AND acks = 0) THEN 1 ELSE 0 END) AS unanswered,
        sum(request_bytes) AS request_bytes, sum(coalesce(response_bytes, 0)) AS response_bytes
-FROM calls GROUP BY connection
+FROM calls
+GROUP BY connection
 """,
     "clients": """
 SELECT client_id, count(*) AS requests, min(ns) AS first_ns, max(completed_ns) AS last_ns,
        greatest((max(completed_ns) - min(ns)) / 1e9, 0.001) AS seconds, count(DISTINCT connection) AS connections
-FROM calls WHERE NOT inner_client GROUP BY client_id
+FROM calls
+WHERE NOT inner_client
+GROUP BY client_id
 """,
     "nodes": """
 SELECT address AS server, min(node_id) AS node_id FROM advertised GROUP BY address HAVING count(DISTINCT node_id) = 1
@@ -89,7 +95,9 @@ FROM (SELECT server FROM calls UNION SELECT server FROM tcp UNION SELECT address
 LEFT JOIN nodes n ON s.server = n.server
 """,
     "group_clients": """
-SELECT client_id, group_id, count(*) AS calls FROM group_calls WHERE client_id IS NOT NULL AND group_id IS NOT NULL
+SELECT client_id, group_id, count(*) AS calls
+FROM group_calls
+WHERE client_id IS NOT NULL AND group_id IS NOT NULL
 GROUP BY client_id, group_id
 """,
     "client_groups": """
@@ -98,27 +106,21 @@ SELECT client_id, array_agg(DISTINCT group_id) AS groups FROM group_clients GROU
     "topic_by_id": f"SELECT topic_id, topic FROM {CALL_VIEWS['topics'][1]}",
     "fetched": f"""
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, p.server, coalesce(p.client_id, '') AS client_id,
-       p.correlation_id,
-       {TOPIC} AS topic, p.topic_id, p.partition, p.asked, p.answered, p.fetch_offset,
-              p.error,
+       p.correlation_id, {TOPIC} AS topic, p.topic_id, p.partition, p.asked, p.answered, p.fetch_offset, p.error,
        p.high_watermark, p.last_stable_offset, p.log_start_offset, p.records_bytes, p.max_bytes, p.batches,
-              p.last_offset, p.api_version
+       p.last_offset, p.api_version
 FROM fetch_partitions p {BY_ID}
 """,
     "produced": f"""
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, p.server, coalesce(p.client_id, '') AS client_id,
-       p.correlation_id,
-       {TOPIC} AS topic, p.partition, p.acks, p.answered, p.error, p.base_offset,
-              p.records_bytes, p.batches
+       p.correlation_id, {TOPIC} AS topic, p.partition, p.acks, p.answered, p.error, p.base_offset, p.records_bytes,
+       p.batches
 FROM produce_partitions p {BY_ID}
 """,
     "batches": f"""
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, coalesce(p.client_id, '') AS client_id, p.correlation_id,
-       p.api,
-       {TOPIC} AS topic, p.partition, p.base_offset, p.last_offset, p.magic,
-              p.compression,
-       p.timestamp_type, p.is_transactional, p.is_control, p.producer_id, p.producer_epoch, p.base_sequence,
-              p.max_timestamp,
+       p.api, {TOPIC} AS topic, p.partition, p.base_offset, p.last_offset, p.magic, p.compression, p.timestamp_type,
+       p.is_transactional, p.is_control, p.producer_id, p.producer_epoch, p.base_sequence, p.max_timestamp,
        p.count AS records, p.size_in_bytes, p.crc
 FROM record_batches p {BY_ID}
 """,
@@ -128,93 +130,152 @@ FROM record_batches p {BY_ID}
     "timed": f"""
 SELECT ns, completed_ns, connection, c.server, client_id, address, correlation_id, api, acks, inner_client, latency_ms,
        CASE WHEN api IN {WAITING} THEN NULL
-            WHEN api = 'FETCH' THEN CASE WHEN max_wait_ms IS NULL THEN NULL
-                                         WHEN latency_ms > max_wait_ms THEN latency_ms - max_wait_ms END
-            ELSE latency_ms END AS own_ms,
-       api = 'PRODUCE' AND acks = -1 AND r.server IS NOT NULL AS awaits_replicas
+            WHEN api = 'FETCH'
+              THEN CASE WHEN max_wait_ms IS NULL THEN NULL
+                        WHEN latency_ms > max_wait_ms THEN latency_ms - max_wait_ms END
+            ELSE latency_ms END AS own_ms, api = 'PRODUCE' AND acks = -1 AND r.server IS NOT NULL AS awaits_replicas
 FROM calls c LEFT JOIN replicated r ON c.server = r.server
 WHERE latency_ms IS NOT NULL
 """,
     # Connections of TCP, with the client that Kafka's requests name.
     "conns": f"""
 SELECT t.*, l.client_id, l.requests, l.unanswered, coalesce(l.inner_client, false) AS inner_client,
-       {address_sql("t.client")} AS host, {address_sql("t.server")} AS broker_host, coalesce(l.request_bytes, 0)
-              AS request_bytes,
-       coalesce(l.response_bytes, 0) AS response_bytes
+       {address_sql("t.client")} AS host, {address_sql("t.server")} AS broker_host,
+       coalesce(l.request_bytes, 0) AS request_bytes, coalesce(l.response_bytes, 0) AS response_bytes
 FROM tcp t LEFT JOIN links l ON t.connection = l.connection
 """,
     # Times when a broker went away: most of its connections ended within moments, and others were refused after that.
     "outages": """
-WITH ends AS (SELECT server, connection, first_ns, client_id,
-                     least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns,
-                     least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS client_ns, s_rst_ns, last_ns
-              FROM conns WHERE accepted OR requests > 0),
-     by_server AS (SELECT *, server_ns - lag(server_ns) OVER (PARTITION BY server ORDER BY server_ns) AS since_ns
-                   FROM ends WHERE server_ns IS NOT NULL AND (client_ns IS NULL OR server_ns <= client_ns)),
-     numbered AS (SELECT *, sum(CASE WHEN since_ns IS NULL OR since_ns > 2000000000 THEN 1 ELSE 0 END)
-                              OVER (PARTITION BY server ORDER BY server_ns ROWS UNBOUNDED PRECEDING) AS island
-                                     FROM by_server),
-     islands AS (SELECT server, island, min(server_ns) AS gone_ns, max(server_ns) AS closed_ns, count(*) AS closed,
-                        count(DISTINCT client_id) AS closed_clients,
-                        sum(CASE WHEN s_rst_ns IS NOT NULL AND s_rst_ns < server_ns + 1000000000 THEN 1 ELSE 0 END)
-                               AS resets
-                 FROM numbered GROUP BY server, island),
-     alive AS (SELECT i.server, i.island, count(*) AS open FROM islands i JOIN ends e ON e.server = i.server
-                 AND e.first_ns < i.gone_ns AND coalesce(least(e.server_ns, e.client_ns), e.server_ns, e.client_ns,
-                        e.last_ns) >= i.gone_ns
-               GROUP BY i.server, i.island),
-     refused AS (SELECT i.server, i.island, count(*) AS refused, max(c.first_ns) AS last_refused_ns
-                 FROM islands i JOIN conns c ON c.server = i.server AND c.opened AND NOT c.accepted
-                   AND c.first_ns BETWEEN i.gone_ns AND i.gone_ns + 60000000000
-                 GROUP BY i.server, i.island),
-     again AS (SELECT i.server, i.island, min(e.first_ns) AS back_ns FROM islands i JOIN ends e ON e.server = i.server
-                 AND e.first_ns > i.closed_ns GROUP BY i.server, i.island),
-     pending AS (SELECT i.server, i.island, count(*) AS unanswered, sum(CASE WHEN c.api = 'FETCH' THEN 0 ELSE 1 END)
-            AS unanswered_others
-                 FROM islands i JOIN calls c ON c.server = i.server AND c.response_bytes IS NULL
-                   AND c.ns BETWEEN i.gone_ns - 35000000000 AND i.closed_ns + 1000000000 AND NOT (c.api = 'PRODUCE'
-                          AND acks = 0)
-                 GROUP BY i.server, i.island),
-     moved AS (SELECT server, ns, 1 AS handed FROM fetched
-            WHERE error IN ('NOT_LEADER_OR_FOLLOWER', 'FENCED_LEADER_EPOCH')
-               UNION ALL SELECT server, ns, 1 FROM produced WHERE error = 'NOT_LEADER_OR_FOLLOWER'),
-     handed AS (SELECT i.server, i.island, count(*) AS handed_over FROM islands i JOIN moved m ON m.server = i.server
-                  AND m.ns BETWEEN i.gone_ns - 20000000000 AND i.closed_ns + 500000000 GROUP BY i.server, i.island)
+WITH ends AS (
+  SELECT server, connection, first_ns, client_id,
+         least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns,
+         least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS client_ns, s_rst_ns, last_ns
+  FROM conns
+  WHERE accepted OR requests > 0
+),
+by_server AS (
+  SELECT *, server_ns - lag(server_ns) OVER (PARTITION BY server ORDER BY server_ns) AS since_ns
+  FROM ends
+  WHERE server_ns IS NOT NULL AND (client_ns IS NULL OR server_ns <= client_ns)
+),
+numbered AS (
+  SELECT *,
+         sum(CASE WHEN since_ns IS NULL OR since_ns > 2000000000 THEN 1 ELSE 0 END)
+           OVER (PARTITION BY server ORDER BY server_ns ROWS UNBOUNDED PRECEDING) AS island
+  FROM by_server
+),
+islands AS (
+  SELECT server, island, min(server_ns) AS gone_ns, max(server_ns) AS closed_ns, count(*) AS closed,
+         count(DISTINCT client_id) AS closed_clients,
+         sum(CASE WHEN s_rst_ns IS NOT NULL AND s_rst_ns < server_ns + 1000000000 THEN 1 ELSE 0 END) AS resets
+  FROM numbered
+  GROUP BY server, island
+),
+alive AS (
+  SELECT i.server, i.island, count(*) AS open
+  FROM islands i
+  JOIN ends e
+    ON e.server = i.server AND e.first_ns < i.gone_ns
+    AND coalesce(least(e.server_ns, e.client_ns), e.server_ns, e.client_ns, e.last_ns) >= i.gone_ns
+  GROUP BY i.server, i.island
+),
+refused AS (
+  SELECT i.server, i.island, count(*) AS refused, max(c.first_ns) AS last_refused_ns
+  FROM islands i
+  JOIN conns c
+    ON c.server = i.server AND c.opened AND NOT c.accepted AND c.first_ns BETWEEN i.gone_ns AND i.gone_ns + 60000000000
+  GROUP BY i.server, i.island
+),
+again AS (
+  SELECT i.server, i.island, min(e.first_ns) AS back_ns
+  FROM islands i JOIN ends e ON e.server = i.server AND e.first_ns > i.closed_ns
+  GROUP BY i.server, i.island
+),
+pending AS (
+  SELECT i.server, i.island, count(*) AS unanswered,
+         sum(CASE WHEN c.api = 'FETCH' THEN 0 ELSE 1 END) AS unanswered_others
+  FROM islands i
+  JOIN calls c
+    ON c.server = i.server AND c.response_bytes IS NULL
+    AND c.ns BETWEEN i.gone_ns - 35000000000 AND i.closed_ns + 1000000000 AND NOT (c.api = 'PRODUCE' AND acks = 0)
+  GROUP BY i.server, i.island
+),
+moved AS (
+  SELECT server, ns, 1 AS handed
+  FROM fetched
+  WHERE error IN ('NOT_LEADER_OR_FOLLOWER', 'FENCED_LEADER_EPOCH')
+  UNION ALL
+  SELECT server, ns, 1
+  FROM produced
+  WHERE error = 'NOT_LEADER_OR_FOLLOWER'
+),
+handed AS (
+  SELECT i.server, i.island, count(*) AS handed_over
+  FROM islands i
+  JOIN moved m ON m.server = i.server AND m.ns BETWEEN i.gone_ns - 20000000000 AND i.closed_ns + 500000000
+  GROUP BY i.server, i.island
+)
 SELECT i.server, gone_ns, closed_ns, closed, closed_clients, resets, open, refused, last_refused_ns,
        CASE WHEN back_ns > coalesce(last_refused_ns, closed_ns) THEN back_ns END AS back_ns,
        coalesce(unanswered, 0) AS unanswered, coalesce(unanswered_others, 0) AS unanswered_others,
        coalesce(handed_over, 0) AS handed_over,
        coalesce(handed_over, 0) = 0 AND (coalesce(unanswered, 0) >= 2 OR resets > 0) AS crashed
-FROM islands i JOIN alive USING (server, island) JOIN refused USING (server, island)
-LEFT JOIN again USING (server, island) LEFT JOIN pending USING (server, island) LEFT JOIN handed USING (server, island)
+FROM islands i
+JOIN alive USING (server, island)
+JOIN refused USING (server, island)
+LEFT JOIN again USING (server, island)
+LEFT JOIN pending USING (server, island)
+LEFT JOIN handed USING (server, island)
 WHERE closed >= 2 AND closed >= 0.6 * open
 """,
     # Clients that waited for a broker that was away, and how long: for an answer, or for another leader.
     "outage_waits": """
-WITH windows AS (SELECT server, gone_ns, gone_ns - 20000000000 AS from_ns,
-                        coalesce(back_ns, gone_ns + 20000000000) + 20000000000 AS to_ns FROM outages),
-     late AS (SELECT w.server, w.gone_ns, client_id, max(own_ms) / 1e3 AS seconds
-              FROM windows w JOIN timed t ON t.completed_ns > w.gone_ns AND t.ns BETWEEN w.from_ns AND w.to_ns
-              WHERE own_ms >= 500 AND NOT inner_client
-              GROUP BY w.server, w.gone_ns, client_id),
-     asked AS (SELECT client_id, topic, partition, ns, error FROM produced
-               UNION ALL SELECT client_id, topic, partition, ns, error FROM fetched WHERE answered),
-     refused AS (SELECT w.server, w.gone_ns, client_id, topic, partition, min(ns) AS since_ns
-                 FROM windows w JOIN asked a ON a.ns BETWEEN w.from_ns AND w.to_ns
-                 WHERE error IN ('NOT_LEADER_OR_FOLLOWER', 'FENCED_LEADER_EPOCH', 'LEADER_NOT_AVAILABLE')
-                 GROUP BY w.server, w.gone_ns, client_id, topic, partition),
-     led AS (SELECT r.server, r.gone_ns, r.client_id, r.topic, r.partition, (min(a.ns) - min(since_ns)) / 1e9 AS seconds
-             FROM refused r JOIN asked a ON a.client_id = r.client_id AND a.topic = r.topic
-              AND a.partition = r.partition AND a.ns > r.since_ns AND a.error IS NULL
-             GROUP BY r.server, r.gone_ns, r.client_id, r.topic, r.partition),
-     waits AS (SELECT server, gone_ns, client_id, max(seconds) AS seconds
-               FROM (SELECT server, gone_ns, client_id, seconds FROM late
-                     UNION ALL SELECT server, gone_ns, client_id, seconds FROM led) AS both_kinds
-               WHERE client_id NOT IN (SELECT client_id FROM inner_clients)
-               GROUP BY server, gone_ns, client_id HAVING max(seconds) >= 0.5)
+WITH windows AS (
+  SELECT server, gone_ns, gone_ns - 20000000000 AS from_ns,
+         coalesce(back_ns, gone_ns + 20000000000) + 20000000000 AS to_ns
+  FROM outages
+),
+late AS (
+  SELECT w.server, w.gone_ns, client_id, max(own_ms) / 1e3 AS seconds
+  FROM windows w JOIN timed t ON t.completed_ns > w.gone_ns AND t.ns BETWEEN w.from_ns AND w.to_ns
+  WHERE own_ms >= 500 AND NOT inner_client
+  GROUP BY w.server, w.gone_ns, client_id
+),
+asked AS (
+  SELECT client_id, topic, partition, ns, error
+  FROM produced
+  UNION ALL
+  SELECT client_id, topic, partition, ns, error
+  FROM fetched
+  WHERE answered
+),
+refused AS (
+  SELECT w.server, w.gone_ns, client_id, topic, partition, min(ns) AS since_ns
+  FROM windows w JOIN asked a ON a.ns BETWEEN w.from_ns AND w.to_ns
+  WHERE error IN ('NOT_LEADER_OR_FOLLOWER', 'FENCED_LEADER_EPOCH', 'LEADER_NOT_AVAILABLE')
+  GROUP BY w.server, w.gone_ns, client_id, topic, partition
+),
+led AS (
+  SELECT r.server, r.gone_ns, r.client_id, r.topic, r.partition, (min(a.ns) - min(since_ns)) / 1e9 AS seconds
+  FROM refused r
+  JOIN asked a
+    ON a.client_id = r.client_id AND a.topic = r.topic AND a.partition = r.partition AND a.ns > r.since_ns
+    AND a.error IS NULL
+  GROUP BY r.server, r.gone_ns, r.client_id, r.topic, r.partition
+),
+waits AS (
+  SELECT server, gone_ns, client_id, max(seconds) AS seconds
+  FROM (
+    SELECT server, gone_ns, client_id, seconds FROM late UNION ALL SELECT server, gone_ns, client_id, seconds FROM led
+  ) AS both_kinds
+  WHERE client_id NOT IN (SELECT client_id FROM inner_clients)
+  GROUP BY server, gone_ns, client_id
+  HAVING max(seconds) >= 0.5
+)
 SELECT server, gone_ns, array_agg(DISTINCT client_id) AS waiting_clients, max(seconds) AS longest_wait_seconds,
        array_agg(concat(client_id, ' ', round(seconds, 1), ' s')) AS waits
-FROM waits GROUP BY server, gone_ns
+FROM waits
+GROUP BY server, gone_ns
 """,
 }
 

@@ -10,15 +10,20 @@ RULE = Rule(
     severity=CRITICAL,
     when="unreached > 0 AND refused_connections >= 2",
     sql="""
-WITH tried AS (SELECT server AS address, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1 ELSE 0
-                      END) AS taken,
-                      sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
-                      array_agg(DISTINCT client_id) FILTER (WHERE client_id IS NOT NULL) AS clients,
-                      min(first_ns) AS first_ns, max(first_ns) AS last_ns
-               FROM conns GROUP BY server),
-     others AS (SELECT a.node_id, a.address, count(DISTINCT o.node_id) AS reached
-                FROM advertised a JOIN advertised o ON a.server = o.server AND a.node_id != o.node_id
-                WHERE o.address IN (SELECT server FROM calls) GROUP BY a.node_id, a.address)
+WITH tried AS (
+  SELECT server AS address, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1 ELSE 0 END) AS taken,
+         sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
+         array_agg(DISTINCT client_id) FILTER (WHERE client_id IS NOT NULL) AS clients, min(first_ns) AS first_ns,
+         max(first_ns) AS last_ns
+  FROM conns
+  GROUP BY server
+),
+others AS (
+  SELECT a.node_id, a.address, count(DISTINCT o.node_id) AS reached
+  FROM advertised a JOIN advertised o ON a.server = o.server AND a.node_id != o.node_id
+  WHERE o.address IN (SELECT server FROM calls)
+  GROUP BY a.node_id, a.address
+)
 SELECT broker, broker_name, t.attempts, t.refused, o.reached, t.first_ns, t.last_ns,
        (t.last_ns - t.first_ns) / 1e9 AS seconds, t.refused AS weight
 FROM tried t JOIN others o ON t.address = o.address JOIN brokers b ON t.address = b.server

@@ -9,49 +9,85 @@ RULE = Rule(
     when="errors LIKE '%,UNKNOWN_TOPIC_%' OR "
     "errors LIKE '%,INCONSISTENT_TOPIC_ID,%' OR errors LIKE '%,OFFSET_OUT_OF_RANGE,%'",
     sql="""
-WITH ids AS (SELECT topic, count(DISTINCT topic_id) AS topic_ids FROM (
-               SELECT topic, topic_id FROM metadata_partitions WHERE topic_id IS NOT NULL
-               UNION SELECT topic, topic_id FROM topic_names) AS k GROUP BY topic),
-     changed AS (SELECT topic, sum(CASE WHEN api = 'DELETE_TOPICS' THEN 1 ELSE 0 END) AS deletes, sum(CASE
-            WHEN api = 'CREATE_TOPICS' THEN 1 ELSE 0 END) AS creates
-                 FROM topic_changes WHERE error IS NULL AND topic IS NOT NULL GROUP BY topic),
-     failed AS (SELECT coalesce(t.topic, e.topic) AS topic, client_id, error, ns FROM (
-                  SELECT topic, client_id, error, ns FROM fetched
-                         WHERE error IN (
-                    'UNKNOWN_TOPIC_ID', 'INCONSISTENT_TOPIC_ID', 'UNKNOWN_TOPIC_OR_PARTITION', 'OFFSET_OUT_OF_RANGE')
-                  UNION ALL SELECT topic, client_id, error, ns FROM produced
-                         WHERE error IN ('UNKNOWN_TOPIC_ID', 'INCONSISTENT_TOPIC_ID', 'UNKNOWN_TOPIC_OR_PARTITION')
-                  UNION ALL SELECT topic, coalesce(client_id, ''), error, completed_ns FROM metadata_topics
-                         WHERE error IN ('UNKNOWN_TOPIC_ID', 'UNKNOWN_TOPIC_OR_PARTITION')
-                  UNION ALL SELECT topic, coalesce(client_id, ''), error, completed_ns FROM commits
-                         WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION') AS e
-                LEFT JOIN topic_by_id t ON e.topic = t.topic_id),
-     errors AS (SELECT topic, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS errors,
-                       array_agg(DISTINCT error) AS names, array_agg(DISTINCT client_id)
-            AS clients,
-                       sum(CASE WHEN error IN ('UNKNOWN_TOPIC_ID', 'INCONSISTENT_TOPIC_ID') THEN 1 ELSE 0 END)
-                              AS by_id FROM failed WHERE topic IS NOT NULL
-                GROUP BY topic HAVING count(*) >= 2),
-     steps AS (SELECT topic, partition, base_offset, ns, max(base_offset) OVER (PARTITION BY topic,
-            partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-               FROM produced WHERE base_offset >= 0 AND error IS NULL
-                 AND topic IN (SELECT topic FROM errors)),
-     back AS (SELECT topic, count(*) AS back_to_start FROM steps WHERE base_offset < before - 20 AND base_offset < 20
-            GROUP BY topic),
-     marks AS (SELECT topic, partition, high_watermark, ns, max(high_watermark) OVER (PARTITION BY topic,
-            partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-               FROM fetched WHERE high_watermark >= 0 AND error IS NULL
-                 AND topic IN (SELECT topic FROM errors)),
-     shrunk AS (SELECT topic, count(*) AS shrunk FROM marks WHERE high_watermark < 0.5 * before AND before > 40
-            GROUP BY topic)
-SELECT e.topic, e.errors, e.names, e.clients, e.first_ns, e.last_ns,
-       coalesce(i.topic_ids, 0) AS topic_ids, coalesce(b.back_to_start, 0) AS back_to_start,
-       coalesce(c.deletes, 0) AS deletes, coalesce(s.shrunk, 0) AS shrunk, e.errors AS weight
-FROM errors e LEFT JOIN ids i ON e.topic = i.topic LEFT JOIN changed c ON e.topic = c.topic LEFT JOIN back b
-       ON e.topic = b.topic LEFT JOIN shrunk s ON e.topic = s.topic
+WITH ids AS (
+  SELECT topic, count(DISTINCT topic_id) AS topic_ids
+  FROM (
+    SELECT topic, topic_id
+    FROM metadata_partitions
+    WHERE topic_id IS NOT NULL
+    UNION
+    SELECT topic, topic_id
+    FROM topic_names
+  ) AS k
+  GROUP BY topic
+),
+changed AS (
+  SELECT topic, sum(CASE WHEN api = 'DELETE_TOPICS' THEN 1 ELSE 0 END) AS deletes,
+         sum(CASE WHEN api = 'CREATE_TOPICS' THEN 1 ELSE 0 END) AS creates
+  FROM topic_changes
+  WHERE error IS NULL AND topic IS NOT NULL
+  GROUP BY topic
+),
+failed AS (
+  SELECT coalesce(t.topic, e.topic) AS topic, client_id, error, ns
+  FROM (
+    SELECT topic, client_id, error, ns
+    FROM fetched
+    WHERE error IN ('UNKNOWN_TOPIC_ID', 'INCONSISTENT_TOPIC_ID', 'UNKNOWN_TOPIC_OR_PARTITION', 'OFFSET_OUT_OF_RANGE')
+    UNION ALL
+    SELECT topic, client_id, error, ns
+    FROM produced
+    WHERE error IN ('UNKNOWN_TOPIC_ID', 'INCONSISTENT_TOPIC_ID', 'UNKNOWN_TOPIC_OR_PARTITION')
+    UNION ALL
+    SELECT topic, coalesce(client_id, ''), error, completed_ns
+    FROM metadata_topics
+    WHERE error IN ('UNKNOWN_TOPIC_ID', 'UNKNOWN_TOPIC_OR_PARTITION')
+    UNION ALL
+    SELECT topic, coalesce(client_id, ''), error, completed_ns
+    FROM commits
+    WHERE error = 'UNKNOWN_TOPIC_OR_PARTITION'
+  ) AS e
+  LEFT JOIN topic_by_id t ON e.topic = t.topic_id
+),
+errors AS (
+  SELECT topic, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS errors, array_agg(DISTINCT error) AS names,
+         array_agg(DISTINCT client_id) AS clients,
+         sum(CASE WHEN error IN ('UNKNOWN_TOPIC_ID', 'INCONSISTENT_TOPIC_ID') THEN 1 ELSE 0 END) AS by_id
+  FROM failed
+  WHERE topic IS NOT NULL
+  GROUP BY topic
+  HAVING count(*) >= 2
+),
+steps AS (
+  SELECT topic, partition, base_offset, ns,
+         max(base_offset) OVER (PARTITION BY topic,
+                                partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+  FROM produced
+  WHERE base_offset >= 0 AND error IS NULL AND topic IN (SELECT topic FROM errors)
+),
+back AS (
+  SELECT topic, count(*) AS back_to_start FROM steps WHERE base_offset < before - 20 AND base_offset < 20 GROUP BY topic
+),
+marks AS (
+  SELECT topic, partition, high_watermark, ns,
+         max(high_watermark) OVER (PARTITION BY topic,
+                                   partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+  FROM fetched
+  WHERE high_watermark >= 0 AND error IS NULL AND topic IN (SELECT topic FROM errors)
+),
+shrunk AS (
+  SELECT topic, count(*) AS shrunk FROM marks WHERE high_watermark < 0.5 * before AND before > 40 GROUP BY topic
+)
+SELECT e.topic, e.errors, e.names, e.clients, e.first_ns, e.last_ns, coalesce(i.topic_ids, 0) AS topic_ids,
+       coalesce(b.back_to_start, 0) AS back_to_start, coalesce(c.deletes, 0) AS deletes,
+       coalesce(s.shrunk, 0) AS shrunk, e.errors AS weight
+FROM errors e
+LEFT JOIN ids i ON e.topic = i.topic
+LEFT JOIN changed c ON e.topic = c.topic
+LEFT JOIN back b ON e.topic = b.topic
+LEFT JOIN shrunk s ON e.topic = s.topic
 WHERE (coalesce(i.topic_ids, 0) >= 2 OR coalesce(b.back_to_start, 0) >= 1 OR coalesce(s.shrunk, 0) >= 1
-         OR (c.deletes >= 1 AND c.creates >= 1)
-       OR (e.by_id >= 3 AND coalesce(i.topic_ids, 0) >= 1))
+       OR (c.deletes >= 1 AND c.creates >= 1) OR (e.by_id >= 3 AND coalesce(i.topic_ids, 0) >= 1))
 """,
     subject={"topic": "topic", "client": "clients"},
     evidence=("errors", "names", "topic_ids", "back_to_start", "deletes", "shrunk", "clients"),
