@@ -16,15 +16,13 @@ __all__ = ["READERS", "installed", "reader"]
 CAPTURES, LOGS, SNAPSHOTS = "*.pcap*", "orders-0/*.log", "__cluster_metadata-0/*.checkpoint"
 
 
-def whole(path: Path, rng: random.Random) -> None:
+def whole(path: Path, _rng: random.Random) -> None:
     """A task that reads a capture as it is: a row for each exchange and what is in it, in Parquet files."""
     from kcli.pipeline.packets.direct_decode import DirectDecode
     from kcli.pipeline.storage import StoredFile
 
-    shares = rng.choice((1, 1, 3))
-    for share in range(shares):
-        file = StoredFile(str(path), path.stat().st_size, 0)
-        DirectDecode((file,), (), share, shares).decode(str(path.parent / "out"), {})
+    file = StoredFile(str(path), path.stat().st_size, 0)
+    DirectDecode((file,)).decode(str(path.parent / "out"), {})
 
 
 def packets(path: Path, rng: random.Random) -> None:
