@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
-import ssl
 import subprocess
 import sys
 import time
@@ -25,8 +23,9 @@ def alive(pid: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("version", ["4.4.0", "4.1.0", "3.9.1", "2.8.2", "0.10.2.2"])
-def test_one_node_of_every_release(version: str) -> None:
+# Those of 4.4.0 and 3.9.1, several nodes, their ends and returns, and TLS and SASL have tests that need them.
+@pytest.mark.parametrize("version", ["4.1.0", "2.8.2", "0.10.2.2"])
+def test_one_node_of_a_release(version: str) -> None:
     with Cluster(version) as cluster:
         pids = [process.pid for process in cluster.processes.values()]
         cluster.topics("--create", "--topic", "shelf", "--partitions", "2", "--replication-factor", "1")
@@ -35,16 +34,6 @@ def test_one_node_of_every_release(version: str) -> None:
         folder = cluster.folder
     assert not folder.exists()
     assert not any(map(alive, pids))
-
-
-def test_a_node_is_killed_and_comes_back() -> None:
-    with Cluster("4.4.0", nodes=3) as cluster:
-        cluster.kill(2)
-        assert known_brokers(cluster.ports["PLAINTEXT"][1]) == -1
-        assert known_brokers(cluster.ports["PLAINTEXT"][0]) >= 2
-        cluster.start(2)
-        assert known_brokers(cluster.ports["PLAINTEXT"][1]) >= 1
-        assert len(cluster.bootstrap.split(",")) == len(cluster.log_dirs) == 3
 
 
 def test_the_request_log_tells_of_each_exchange(kafka_44: Cluster) -> None:
@@ -63,21 +52,6 @@ def test_dump_log_reads_a_segment(kafka_39: Cluster) -> None:
     text = kafka_39.dump_log(*segments, options=("--cluster-metadata-decoder",))
     assert '"type":"TOPIC_RECORD"' in text
     assert '"name":"dumped"' in text
-
-
-def test_tls_and_sasl_listeners() -> None:
-    with Cluster("4.4.0", tls=True, sasl=True) as cluster:
-        for bootstrap in (cluster.tls_bootstrap, cluster.sasl_tls_bootstrap):
-            assert tls_version(bootstrap, cluster.ca_file) == "TLSv1.3"
-        assert "SCRAM-SHA-512" in cluster.configs("--describe", "--entity-type", "users", "--entity-name", "alice")
-        assert known_brokers(cluster.ports["SASL"][0]) == -1  # nothing but a handshake is answered there
-
-
-def tls_version(bootstrap: str, ca_file: Path) -> str | None:
-    host, _, port = bootstrap.partition(":")
-    trust = ssl.create_default_context(cafile=str(ca_file))
-    with socket.create_connection((host, int(port))) as plain, trust.wrap_socket(plain, server_hostname=host) as link:
-        return link.version()
 
 
 def test_a_paused_broker_does_not_answer(kafka_44: Cluster) -> None:

@@ -87,9 +87,8 @@ WHERE place = 1
     says="broker {broker_name} takes connections and answers nobody for {seconds} s, {outcome}: "
     "{requests} requests on {connections} connections wait; other brokers gave {other_answers} answers meanwhile",
     ruled_out="its host and the line: what clients send is acknowledged; waits that requests ask for",
-    advice="broker {broker_name}: is the process stopped or swapped out, does its disk hang, "
-    "is a pause of its GC this long? A thread dump (jstack), then restart it; its leaders move only when it loses its "
-    "session",
+    advice="look at broker {broker_name}: is its process stopped or swapped out, does its disk hang, is a pause of its "
+    "GC this long? Take a thread dump (jstack), then restart it; its leaders move only when it loses its session",
     see="sql \"SELECT * FROM undecodable WHERE event = 'unanswered-at-end'\" {files}",
     source="request.timeout.ms 30000, broker.session.timeout.ms 9000 (KRaft)",
     explains={
