@@ -40,7 +40,11 @@ def naming_apis(dialect: str | None) -> frozenset[int]:
     """Return keys of the APIs with a version whose exchanges may teach topic names: `teaches`, by the tables alone."""
     tables = catalog(dialect)
     sides = {key: (api.request, api.response) for key, api in tables.apis.items()}
-    found = {key for key, names in sides.items() if any(has_both(tables.message(name).fields) for name in names)}
+    found = {
+        key
+        for key, names in sides.items()
+        if any(tables.may_have(name, "topicId") and has_both(tables.message(name).fields) for name in names)
+    }
     return frozenset(found | {ENVELOPE})
 
 

@@ -126,6 +126,10 @@ class Catalog:
             found = self.built[name] = self.load(name)
         return found
 
+    def may_have(self, name: str, field: str) -> bool:
+        """Return whether a message may have a field of that name, without building it where its line says."""
+        return name in self.laid or f'"{field}"' in self.lines.get(name, f'"{field}"')
+
     def error_name(self, code: int) -> str:
         """Return the name of an error code, the dialect's own among them."""
         from kcli.schemas.errors import error_name
