@@ -45,8 +45,7 @@ def compress(data: Buffer, magic: int, level: int | None) -> bytes:
 
 def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes:
     size = descriptor_size(data)
-    checksum = header_checksum(data[4 : 4 + size])
-    if magic == 0 and data[4 + size] != checksum:
+    if magic == 0 and data[4 + size] != (checksum := header_checksum(data[4 : 4 + size])):
         data = memoryview(b"".join((data[: 4 + size], bytes([checksum]), data[5 + size :])))
     data = up_to_end(data, odd)
     while True:
