@@ -19,8 +19,9 @@ BUSIEST = f"""
 WITH written AS (SELECT client_id, sum(records) * 1.0 / count(DISTINCT concat(connection, correlation_id)) AS records
                  FROM batches WHERE api = 'PRODUCE' GROUP BY client_id),
      waited AS (SELECT client_id, percentile_approx({BEYOND_WAIT_MS}, 0.99) AS p99_ms FROM calls GROUP BY client_id),
-     failures AS (SELECT client_id, count(*) AS errors FROM (SELECT client_id, ns, explode(errors) AS error, connection,
-                         correlation_id FROM calls WHERE failed) AS named
+     failures AS (SELECT client_id, count(DISTINCT concat(connection, ' ', correlation_id)) AS errors
+                  FROM (SELECT client_id, connection, correlation_id, explode(errors) AS error FROM calls
+                        WHERE failed) AS named
                   WHERE error NOT IN {ROUTINE_ERRORS} GROUP BY client_id)
 SELECT c.client_id, c.requests / greatest((SELECT seconds FROM span), 1) AS rate, w.records,
        coalesce(f.errors, 0) AS errors, t.p99_ms, c.connections

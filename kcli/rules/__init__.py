@@ -5,9 +5,9 @@ from pkgutil import iter_modules
 
 from kcli.rules.rule import Rule
 
-GROUPS = ("access", "brokers", "consumers", "groups", "network", "producers")
 RULES: tuple[Rule, ...] = tuple(
     import_module(each.name).RULE
-    for group in GROUPS
-    for each in iter_modules(import_module(f"{__name__}.{group}").__path__, f"{__name__}.{group}.")
+    for group in iter_modules(__path__, f"{__name__}.")
+    if group.ispkg
+    for each in iter_modules(import_module(group.name).__path__, f"{group.name}.")
 )

@@ -129,11 +129,8 @@ FROM record_batches p {BY_ID}
     # What an answer took beyond the wait that its request asks for; null: it can't be told.
     "timed": f"""
 SELECT ns, completed_ns, connection, c.server, client_id, address, correlation_id, api, acks, inner_client, latency_ms,
-       CASE WHEN api IN {WAITING} THEN NULL
-            WHEN api = 'FETCH'
-              THEN CASE WHEN max_wait_ms IS NULL THEN NULL
-                        WHEN latency_ms > max_wait_ms THEN latency_ms - max_wait_ms END
-            ELSE latency_ms END AS own_ms, api = 'PRODUCE' AND acks = -1 AND r.server IS NOT NULL AS awaits_replicas
+       CASE WHEN api != 'FETCH' OR latency_ms > max_wait_ms THEN {BEYOND_WAIT_MS} END AS own_ms,
+       api = 'PRODUCE' AND acks = -1 AND r.server IS NOT NULL AS awaits_replicas
 FROM calls c LEFT JOIN replicated r ON c.server = r.server
 WHERE latency_ms IS NOT NULL
 """,
@@ -228,16 +225,17 @@ LEFT JOIN pending USING (server, island)
 LEFT JOIN handed USING (server, island)
 WHERE closed >= 2 AND closed >= 0.6 * open
 """,
+    # When clients may feel an outage: leaders are handed over before it, and taken back after it.
+    "outage_windows": """
+SELECT server, gone_ns, gone_ns - 20000000000 AS from_ns,
+       coalesce(back_ns, gone_ns + 20000000000) + 20000000000 AS to_ns
+FROM outages
+""",
     # Clients that waited for a broker that was away, and how long: for an answer, or for another leader.
     "outage_waits": """
-WITH windows AS (
-  SELECT server, gone_ns, gone_ns - 20000000000 AS from_ns,
-         coalesce(back_ns, gone_ns + 20000000000) + 20000000000 AS to_ns
-  FROM outages
-),
-late AS (
+WITH late AS (
   SELECT w.server, w.gone_ns, client_id, max(own_ms) / 1e3 AS seconds
-  FROM windows w JOIN timed t ON t.completed_ns > w.gone_ns AND t.ns BETWEEN w.from_ns AND w.to_ns
+  FROM outage_windows w JOIN timed t ON t.completed_ns > w.gone_ns AND t.ns BETWEEN w.from_ns AND w.to_ns
   WHERE own_ms >= 500 AND NOT inner_client
   GROUP BY w.server, w.gone_ns, client_id
 ),
@@ -251,7 +249,7 @@ asked AS (
 ),
 refused AS (
   SELECT w.server, w.gone_ns, client_id, topic, partition, min(ns) AS since_ns
-  FROM windows w JOIN asked a ON a.ns BETWEEN w.from_ns AND w.to_ns
+  FROM outage_windows w JOIN asked a ON a.ns BETWEEN w.from_ns AND w.to_ns
   WHERE error IN ('NOT_LEADER_OR_FOLLOWER', 'FENCED_LEADER_EPOCH', 'LEADER_NOT_AVAILABLE')
   GROUP BY w.server, w.gone_ns, client_id, topic, partition
 ),

@@ -39,13 +39,10 @@ def key_pair(configs: ListenerConfigs) -> Pair | None:
                 " ssl.keystore.location nor ssl.keystore.password"
             )
         return Pair(f"{pem_lines(key)}\n{pem_lines(chain)}", password, "ssl.keystore.key")
+    check_password(store, "ssl.keystore", "a key in PEM has ssl.key.password")
     if location is None:
-        if store["password"] is not None:
-            raise UsageError("ssl.keystore.password: ssl.keystore.location is missing")
         return None
     if store["type"] == PEM:
-        if store["password"] is not None:
-            raise UsageError("ssl.keystore.password: a key in PEM has ssl.key.password")
         return Pair(pem_file(location), password, location)
     if store["password"] is None:
         raise UsageError("ssl.keystore.location: ssl.keystore.password is missing")
@@ -69,13 +66,10 @@ def trusted(configs: ListenerConfigs) -> tuple[str, str] | None:
                 " ssl.truststore.password"
             )
         return pem_lines(inline), "ssl.truststore.certificates"
+    check_password(store, "ssl.truststore", "certificates in PEM have none")
     if location is None:
-        if store["password"] is not None:
-            raise UsageError("ssl.truststore.password: ssl.truststore.location is missing")
         return None
     if store["type"] == PEM:
-        if store["password"] is not None:
-            raise UsageError("ssl.truststore.password: certificates in PEM have none")
         return pem_file(location), location
     found = java_store(location, store["password"] or "").certificates
     if not found:
@@ -90,6 +84,16 @@ def given(configs: ListenerConfigs, prefix: str, *names: str) -> Mapping[str, st
     if found["type"] not in TYPES:
         raise UsageError(f"{prefix}.type={found['type']}: {', '.join(TYPES)} are there")
     return found
+
+
+def check_password(store: Mapping[str, str | None], prefix: str, in_pem: str) -> None:
+    """Refuse a password without a file, or one of a file in PEM. in_pem: what is right there. UsageError."""
+    if store["password"] is None:
+        return
+    if store["location"] is None:
+        raise UsageError(f"{prefix}.password: {prefix}.location is missing")
+    if store["type"] == PEM:
+        raise UsageError(f"{prefix}.password: {in_pem}")
 
 
 def java_store(location: str, password: str, key_password: str | None = None) -> Store:

@@ -161,7 +161,7 @@ static inline int kb_read_record(kb_record *r, const uint8_t *p, const uint8_t *
     return KR_OK;
 }
 
-/* A walk over a batch's records, which are fewer or more than it says where it lies. */
+/* A walk over the records of a batch, which may say more or fewer than there are. */
 typedef struct {
     const uint8_t *start, *at, *end; /* at: the next record */
     int64_t says, read;              /* records */

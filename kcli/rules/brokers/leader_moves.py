@@ -17,13 +17,7 @@ WITH errors AS (
   WHERE error = 'NOT_LEADER_OR_FOLLOWER'
 ),
 unexplained AS (
-  SELECT e.*
-  FROM errors e
-  WHERE NOT EXISTS (
-      SELECT 1
-      FROM outages o
-      WHERE e.ns BETWEEN o.gone_ns - 20000000000 AND coalesce(o.back_ns, o.gone_ns + 20000000000) + 20000000000
-    )
+  SELECT e.* FROM errors e WHERE NOT EXISTS (SELECT 1 FROM outage_windows o WHERE e.ns BETWEEN o.from_ns AND o.to_ns)
 ),
 spaced AS (SELECT *, ns - lag(ns) OVER (PARTITION BY topic ORDER BY ns) AS gap_ns FROM unexplained),
 told AS (
@@ -35,11 +29,7 @@ moves AS (
   SELECT topic, count(*) AS moves, count(DISTINCT leader) AS leaders
   FROM told t
   WHERE before IS NOT NULL AND before != leader AND leader >= 0
-    AND NOT EXISTS (
-      SELECT 1
-      FROM outages o
-      WHERE t.ns BETWEEN o.gone_ns - 20000000000 AND coalesce(o.back_ns, o.gone_ns + 20000000000) + 20000000000
-    )
+    AND NOT EXISTS (SELECT 1 FROM outage_windows o WHERE t.ns BETWEEN o.from_ns AND o.to_ns)
   GROUP BY topic
 )
 SELECT s.topic, count(*) AS errors, sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) AS episodes,
