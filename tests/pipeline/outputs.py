@@ -57,7 +57,7 @@ class Here(LocalEngine):
         return []
 
 
-def run_here(monkeypatch: pytest.MonkeyPatch, inputs: Sequence[Path], output: Path, **options: Any) -> run.Summary:
+def run_here(inputs: Sequence[Path], output: Path, **options: Any) -> run.Summary:
     """A run in this process; the tables that look across connections are left out."""
     return run.run_pipeline(Here(), [str(path) for path in inputs], Options(str(output), **options))
 

@@ -357,7 +357,7 @@ def tcp_bytes(frame: bytes) -> int:
     return int(total - header - (frame[14 + header + 12] >> 4) * 4)
 
 
-def test_what_cannot_be_decoded_by_hand(tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_decoded_by_hand(tmp_path: Path, output: Path) -> None:
     """Ten exchanges, then: an answer whose body is cut short, a request without an answer; and another talk of 40
     bytes that are no Kafka. Each byte of them is counted once."""
     from tests.capture.messages import metadata, request
@@ -374,7 +374,7 @@ def test_what_cannot_be_decoded_by_hand(tmp_path: Path, output: Path, monkeypatc
     other = Wire(client=("10.0.0.2", 40_001)).open().client(b"GET / HTTP/1.1\r\nHost: kafka.example\r\n\r\n")
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(sorted(wire.close().packets + other.close().packets)))
-    run_here(monkeypatch, [path], output, shares=2)
+    run_here([path], output, shares=2)
     events = Counter((row["event"], row["bytes"]) for row in rows_of(output, "undecodable"))
     assert events["undecodable", len(short)] == 1
     assert events["unanswered-at-end", len(last)] == 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kcli.pipeline.lineage import lineage_rows
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.ranges import Range
@@ -32,7 +30,7 @@ def test_a_window_is_named_as_such() -> None:
     ]
 
 
-def test_every_byte_is_accounted_for(samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_here(monkeypatch, [samples / "java44-txn.pcap"], output, shares=2)
+def test_every_byte_is_accounted_for(samples: Path, output: Path) -> None:
+    run_here([samples / "java44-txn.pcap"], output, shares=2)
     assert unaccounted(output) == 0
     assert {row["scope"] for row in rows_of(output, "lineage")} >= {"file", "share"}

@@ -55,10 +55,8 @@ def test_leader_changes_and_snapshots(tmp_path: Path, output: Path) -> None:
     assert {row["complete"] for row in rows_of(output, "quorum")} == {True}
 
 
-def test_a_run_that_an_older_kcli_left_is_for_spark(
-    samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_here(monkeypatch, [samples / "java44-txn.pcap"], output)
+def test_a_run_that_an_older_kcli_left_is_for_spark(samples: Path, output: Path) -> None:
+    run_here([samples / "java44-txn.pcap"], output)
     journal = Journal(str(output))
     for uri in journal.permanent("connection_sums"):
         Path(uri).unlink()

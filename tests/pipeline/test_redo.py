@@ -21,70 +21,62 @@ def said(output: Path) -> list[str]:
 
 @pytest.mark.parametrize("order", [(1, 0), (2, 0, 1), (0, 2, 1)])
 def test_rotated_captures_in_any_order_over_runs(
-    order: tuple[int, ...], samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+    order: tuple[int, ...], samples: Path, tmp_path: Path, output: Path
 ) -> None:
     name = "java44-consume-classic.pcap"
     paths = rotated(samples, tmp_path, len(order), name)
     for number in order:
-        run_here(monkeypatch, [paths[number]], output)
+        run_here([paths[number]], output)
         assert unaccounted(output) == 0
     assert_decoded(output, [samples / name])
-    run_here(monkeypatch, [samples / name], tmp_path / "whole")
+    run_here([samples / name], tmp_path / "whole")
     assert told(output) == told(tmp_path / "whole")
 
 
-def test_both_ends_of_connections_in_two_runs_count_once(
-    samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_ends_of_connections_in_two_runs_count_once(samples: Path, tmp_path: Path, output: Path) -> None:
     """The other host's clock is 37 ms behind; the file has another name, and other link-layer bytes."""
     name = samples / "java44-txn.pcap"
     other = tmp_path / "other.pcap"
     seen = [Packet(p.ns + 37_000_000, bytes(range(12)) + p.data[12:], p.length) for p in packets_of(name)]
     other.write_bytes(pcap(seen, nano=True))
-    run_here(monkeypatch, [name], output)
+    run_here([name], output)
     alone = said(output)
-    made = run_here(monkeypatch, [other], output)
+    made = run_here([other], output)
     assert (made.redone, made.notes) == ([1], [])
     assert said(output) == alone
     assert unaccounted(output) == 0
-    again = run_here(monkeypatch, [name, other], output)
+    again = run_here([name, other], output)
     assert (again.files, again.skipped) == (0, 2)
 
 
-def test_a_capture_that_has_grown_is_read_on(
-    samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_capture_that_has_grown_is_read_on(samples: Path, tmp_path: Path, output: Path) -> None:
     whole = (samples / "java44-txn.pcap").read_bytes()
     path = tmp_path / "growing.pcap"
     path.write_bytes(whole[: len(whole) // 2])
-    first = run_here(monkeypatch, [path], output)
+    first = run_here([path], output)
     assert "ends in the middle of a packet" in first.problems[0]
     path.write_bytes(whole)
-    made = run_here(monkeypatch, [path], output)
+    made = run_here([path], output)
     assert (made.redone, made.problems) == ([1], [])
     assert_decoded(output, [path])
     assert unaccounted(output) == 0
     path.write_bytes(whole[:-100])
-    assert "has changed since it was read" in run_here(monkeypatch, [path], output).problems[0]
+    assert "has changed since it was read" in run_here([path], output).problems[0]
 
 
-def test_captures_that_are_gone_are_not_read_again(
-    samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_captures_that_are_gone_are_not_read_again(samples: Path, tmp_path: Path, output: Path) -> None:
     paths = rotated(samples, tmp_path, 2)
-    run_here(monkeypatch, [paths[1]], output)
+    run_here([paths[1]], output)
     paths[1].unlink()
-    made = run_here(monkeypatch, [paths[0]], output)
+    made = run_here([paths[0]], output)
     assert made.redone == []
     assert f"{paths[1]}: gone or changed since run 1" in made.notes[0]
     assert unaccounted(output) == 0
 
 
-def test_what_comes_late_of_other_connections_stands_beside(
-    samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_comes_late_of_other_connections_stands_beside(samples: Path, output: Path) -> None:
     for name in ("java44-txn.pcap", "java44-consume-classic.pcap", "kcat-codecs.pcap"):
-        assert run_here(monkeypatch, [samples / name], output).redone == []
+        assert run_here([samples / name], output).redone == []
     assert len(Journal(str(output)).entries) == 3
 
 
@@ -94,13 +86,13 @@ def test_runs_are_done_again_from_what_was_open_before_them(
     """Only those that have read further; a run that dies on the way leaves all as it was."""
     paths = rotated(samples, tmp_path, 5)
     for number in (0, 1, 3, 4):
-        run_here(monkeypatch, [paths[number]], output)
+        run_here([paths[number]], output)
     before = told(output), said(output)
     with monkeypatch.context() as dying:
         dying.setattr(Journal, "commit", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            run_here(dying, [paths[2]], output)
+            run_here([paths[2]], output)
     assert (told(output), said(output)) == before
-    assert run_here(monkeypatch, [paths[2]], output).redone == [3, 4]
+    assert run_here([paths[2]], output).redone == [3, 4]
     assert_decoded(output, [samples / "java44-txn.pcap"])
     assert unaccounted(output) == 0

@@ -14,9 +14,9 @@ from kcli.report.questions import FLEET
 from tests.pipeline.outputs import rows_of, run_here
 
 
-def test_every_question_is_answered(spark: Any, samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_question_is_answered(spark: Any, samples: Path, output: Path) -> None:
     name = samples / "old-librdkafka-on-3.9.pcap"
-    run_here(monkeypatch, [name], output)
+    run_here([name], output)
     assert open_tables(spark, str(output)) == 1
     answers = {
         each.question.name: [dict(zip(each.columns, row, strict=True)) for row in each.rows] for each in ask(spark)
@@ -43,13 +43,11 @@ def test_every_question_is_answered(spark: Any, samples: Path, output: Path, mon
     assert answers["quorum"] == answers["refused"] == []
 
 
-def test_the_page_says_the_same_by_spark_and_duckdb(
-    spark: Any, samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_says_the_same_by_spark_and_duckdb(spark: Any, samples: Path, output: Path) -> None:
     from kcli.report.tables import Tables
 
     names = ("old-librdkafka-on-3.9.pcap", "java44-consume-classic.pcap", "java44-txn.pcap")
-    run_here(monkeypatch, [samples / name for name in names], output)
+    run_here([samples / name for name in names], output)
     open_tables(spark, str(output))
     with SparkTables(spark) as fleet, Tables(output) as here:
         ours, theirs = ask_all(here, FLEET), ask_all(fleet, FLEET)

@@ -33,10 +33,8 @@ TASKS: list[dict[str, Any]] = [{"shares": 5, "range_bytes": 20_000}, {}]
 
 @pytest.mark.parametrize("tasks", TASKS, ids=["many tasks", "one task"])
 @pytest.mark.parametrize("name", CAPTURES)
-def test_rows_are_the_lines_of_decode_pcap(
-    name: str, tasks: dict[str, Any], output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    summary = run_here(monkeypatch, [ROOT / name], output, **tasks)
+def test_rows_are_the_lines_of_decode_pcap(name: str, tasks: dict[str, Any], output: Path) -> None:
+    summary = run_here([ROOT / name], output, **tasks)
     assert_decoded(output, [ROOT / name])
     assert unaccounted(output) == 0
     assert (summary.exchanges, summary.problems) == (len(rows_of(output, "exchanges")), [])
@@ -55,25 +53,23 @@ def rotated(samples: Path, tmp_path: Path, count: int = 7, name: str = "java44-t
 
 @pytest.mark.parametrize("tasks", TASKS)
 def test_rotated_files_in_any_order_are_one_capture(
-    tasks: dict[str, Any], samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+    tasks: dict[str, Any], samples: Path, tmp_path: Path, output: Path
 ) -> None:
     files = rotated(samples, tmp_path)
     random.Random(3).shuffle(files)
-    run_here(monkeypatch, files, output, **tasks)
+    run_here(files, output, **tasks)
     assert_decoded(output, [samples / "java44-txn.pcap"])
     assert unaccounted(output) == 0
 
 
 @pytest.mark.parametrize("name", ["java44-txn.pcap", "sasl-plain-scram.pcap", "java44-consume-classic.pcap"])
-def test_a_run_for_each_file_gives_what_one_run_gives(
-    name: str, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_for_each_file_gives_what_one_run_gives(name: str, samples: Path, tmp_path: Path, output: Path) -> None:
     for number, path in enumerate(rotated(samples, tmp_path, name=name)):
-        run_here(monkeypatch, [path], output, shares=number % 4)
+        run_here([path], output, shares=number % 4)
         assert unaccounted(output) == 0
     assert_decoded(output, [samples / name])
     whole = tmp_path / "whole"
-    run_here(monkeypatch, [samples / name], whole)
+    run_here([samples / name], whole)
     assert told(output) == told(whole)
 
 
@@ -82,30 +78,26 @@ def told(output: Path) -> Counter[str]:
     return Counter(map(str, rows_of(output, "fetch_partitions")))
 
 
-def test_a_run_again_reads_nothing_twice(
-    samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_again_reads_nothing_twice(samples: Path, tmp_path: Path, output: Path) -> None:
     name = samples / "java44-txn.pcap"
-    run_here(monkeypatch, [name], output)
+    run_here([name], output)
     before = sorted(path for path in output.rglob("*") if path.is_file())
     copy = tmp_path / "copy.pcap"
     copy.write_bytes(name.read_bytes())
-    again = run_here(monkeypatch, [name, copy], output)
+    again = run_here([name, copy], output)
     assert (again.files, again.skipped) == (0, 2)
     assert sorted(path for path in output.rglob("*") if path.is_file()) == before
 
 
-def test_a_capture_of_two_hosts_counts_once(
-    samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_capture_of_two_hosts_counts_once(samples: Path, tmp_path: Path, output: Path) -> None:
     """The other host saw the same packets 300 us later, and its file has other link-layer bytes."""
     name = samples / "java44-txn.pcap"
     other = tmp_path / "other.pcap"
     seen = [Packet(p.ns + 300_000, bytes(range(12)) + p.data[12:], p.length) for p in packets_of(name)]
     other.write_bytes(pcap(seen, nano=True))
-    run_here(monkeypatch, [name, other], output, shares=2)
+    run_here([name, other], output, shares=2)
     alone = tmp_path / "alone"
-    run_here(monkeypatch, [name], alone, shares=2)
+    run_here([name], alone, shares=2)
     keys = ("connection", "correlation_id", "api_key", "request", "response", "request_bytes", "response_bytes")
     answer = [sorted(str([row[key] for key in keys]) for row in rows_of(each, "exchanges")) for each in (output, alone)]
     assert answer[0] == answer[1]
@@ -122,9 +114,9 @@ def test_a_run_that_dies_is_done_again_or_finished(
     with monkeypatch.context() as patched:
         patched.setattr(Journal, moment, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            run_here(patched, [name], output)
+            run_here([name], output)
     assert not rows_of(output, "exchanges")
-    again = run_here(monkeypatch, [name], output)
+    again = run_here([name], output)
     assert again.files == (1 if moment == "commit" else 0)
     assert_decoded(output, [name])
     assert not list((output / "_kcli" / "runs").glob("*"))
@@ -132,12 +124,12 @@ def test_a_run_that_dies_is_done_again_or_finished(
 
 @pytest.mark.parametrize("tasks", [{"shares": 2}, {}])
 def test_damage_is_told_at_the_end_and_the_rest_is_there(
-    tasks: dict[str, Any], samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+    tasks: dict[str, Any], samples: Path, tmp_path: Path, output: Path
 ) -> None:
     cut, bad = tmp_path / "cut.pcap", tmp_path / "bad.pcap"
     cut.write_bytes((samples / "java44-txn.pcap").read_bytes()[:-7])
     bad.write_bytes(b"GIF89a" + bytes(50))
-    summary = run_here(monkeypatch, [cut, bad], output, **tasks)
+    summary = run_here([cut, bad], output, **tasks)
     assert [str(path) in problem for path, problem in zip((bad, cut), summary.problems, strict=True)] == [True, True]
     assert summary.exchanges > 50
     assert [row["event"] for row in rows_of(output, "undecodable") if row["file"] == str(cut)] == ["truncated"]
@@ -148,10 +140,10 @@ def test_a_missing_input_is_one_line(output: Path) -> None:
         run_pipeline(Here(), ["no/where"], Options(str(output)))
 
 
-def test_names_that_other_connections_heard(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_that_other_connections_heard(output: Path) -> None:
     """With one task each connection's names are known to all; with many they have to be put in afterwards."""
     names = ("java44-consume-classic.pcap", "java44-txn.pcap")
-    run_here(monkeypatch, [ROOT / "samples" / name for name in names], output, shares=16)
+    run_here([ROOT / "samples" / name for name in names], output, shares=16)
     rows = rows_of(output, "fetch_partitions")
     assert rows
     assert all(row["topic"] for row in rows if row["answered"])
@@ -160,20 +152,20 @@ def test_names_that_other_connections_heard(output: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("mirrored", [DATA / "snaplen-96.pcap"])
-def test_packets_that_were_cut_off_are_events(mirrored: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_here(monkeypatch, [mirrored], output, shares=3)
+def test_packets_that_were_cut_off_are_events(mirrored: Path, output: Path) -> None:
+    run_here([mirrored], output, shares=3)
     assert_decoded(output, [mirrored])
     assert unaccounted(output) == 0
 
 
-def test_every_table_is_there_with_its_columns(samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_table_is_there_with_its_columns(samples: Path, output: Path) -> None:
     """For whoever reads folders; an empty one is gone once there are rows, or does no harm."""
-    run_here(monkeypatch, [samples / "java44-txn.pcap"], output)
+    run_here([samples / "java44-txn.pcap"], output)
     for name, table in TABLES.items():
         found = pyarrow.dataset.dataset(output / name, format="parquet", partitioning="hive")
         assert found.schema.names[: len(table.names)] == table.names
     assert not rows_of(output, "down_conversions")
     before = {path for path in output.rglob("*.parquet") if "empty" in path.name}
-    run_here(monkeypatch, [samples / "old-librdkafka-on-3.9.pcap"], output)
+    run_here([samples / "old-librdkafka-on-3.9.pcap"], output)
     assert rows_of(output, "down_conversions")
     assert {path for path in output.rglob("*.parquet") if "empty" in path.name} == before

@@ -34,14 +34,12 @@ def connections(output: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("tasks", TASKS, ids=["many tasks", "one task"])
-def test_whole_connections_however_they_are_read(
-    tasks: Row, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whole_connections_however_they_are_read(tasks: Row, samples: Path, tmp_path: Path) -> None:
     name = samples / "java44-txn.pcap"
-    run_here(monkeypatch, [name], tmp_path / "all")
+    run_here([name], tmp_path / "all")
     some, more = tmp_path / "some", tmp_path / "more"
-    made = run_here(monkeypatch, [name], some, sample=0.4, **tasks)
-    run_here(monkeypatch, [name], more, sample=0.7, **tasks)
+    made = run_here([name], some, sample=0.4, **tasks)
+    run_here([name], more, sample=0.7, **tasks)
     assert connections(some) < connections(more) < connections(tmp_path / "all")
     assert exchanges(some) == exchanges(tmp_path / "all", connections(some))
     assert made.packets == 276 and made.sample == 0.4
@@ -64,31 +62,31 @@ def test_a_share_of_many_connections_and_other_bits_than_those_of_shares() -> No
             is_sampled(1, fraction)
 
 
-def test_later_runs_go_on_with_it(samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_later_runs_go_on_with_it(samples: Path, tmp_path: Path, output: Path) -> None:
     halves = rotated(samples, tmp_path, 2)
-    run_here(monkeypatch, [samples / "java44-txn.pcap"], tmp_path / "whole", sample=0.6, table_format="delta")
-    run_here(monkeypatch, [halves[1]], output, sample=0.6, table_format="delta")
+    run_here([samples / "java44-txn.pcap"], tmp_path / "whole", sample=0.6, table_format="delta")
+    run_here([halves[1]], output, sample=0.6, table_format="delta")
     with pytest.raises(UsageError, match=r"--sample 0.7: .* holds a sample of 0.6 "):
-        run_here(monkeypatch, [halves[0]], output, sample=0.7)
-    made = run_here(monkeypatch, [halves[0]], output)
+        run_here([halves[0]], output, sample=0.7)
+    made = run_here([halves[0]], output)
     assert made.redone == [1] and made.sample == 0.6
     assert exchanges(output) == exchanges(tmp_path / "whole")
     assert [row["sample"] for row in DeltaTable(output / "runs").to_pyarrow_table().to_pylist()] == [0.6, 0.6]
     forget(Here(), str(output), [], [str(halves[1])])
     assert connections(output) < connections(tmp_path / "whole")
-    run_here(monkeypatch, [samples / "ipv6.pcapng"], tmp_path / "all")
+    run_here([samples / "ipv6.pcapng"], tmp_path / "all")
     with pytest.raises(UsageError, match=r"--sample 0.6: .* holds all connections "):
-        run_here(monkeypatch, [halves[0]], tmp_path / "all", sample=0.6)
+        run_here([halves[0]], tmp_path / "all", sample=0.6)
 
 
-def test_runs_of_an_older_kcli_are_read(samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_an_older_kcli_are_read(samples: Path, output: Path) -> None:
     """They have no column `sample`."""
     import pyarrow.parquet
 
-    run_here(monkeypatch, [samples / "ipv6.pcapng"], output, table_format="delta")
+    run_here([samples / "ipv6.pcapng"], output, table_format="delta")
     [file] = (output / "runs").glob("*.parquet")
     pyarrow.parquet.write_table(pyarrow.parquet.read_table(file).drop_columns(["sample"]), file)
-    assert run_here(monkeypatch, [samples / "ipv6.pcapng"], output).skipped == 1
+    assert run_here([samples / "ipv6.pcapng"], output).skipped == 1
 
 
 class Facts:

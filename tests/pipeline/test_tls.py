@@ -17,18 +17,16 @@ KEYS = str(DATA / "tls-resumed.keys")
 
 @pytest.mark.parametrize("shares", [0, 2])
 @pytest.mark.parametrize("name", ["tls-1.2-suites", "tls-resumed"])
-def test_the_rows_are_those_of_decode_pcap(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, shares: int
-) -> None:
+def test_the_rows_are_those_of_decode_pcap(tmp_path: Path, name: str, shares: int) -> None:
     path, keys = DATA / f"{name}.pcap", (str(DATA / f"{name}.keys"),)
-    run_here(monkeypatch, [path], tmp_path / "out", shares=shares, key_logs=keys)
+    run_here([path], tmp_path / "out", shares=shares, key_logs=keys)
     assert_decoded(tmp_path / "out", [path], keys)
     assert unaccounted(tmp_path / "out") == 0
 
 
-def test_a_file_that_is_dealt_out_brings_its_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_file_that_is_dealt_out_brings_its_keys(tmp_path: Path) -> None:
     path = with_secrets(tmp_path)
-    run_here(monkeypatch, [path], tmp_path / "out", range_bytes=50_000, shares=3)
+    run_here([path], tmp_path / "out", range_bytes=50_000, shares=3)
     assert_decoded(tmp_path / "out", [path])
     assert len(rows_of(tmp_path / "out", "exchanges")) == 53
     assert unaccounted(tmp_path / "out") == 0
@@ -49,9 +47,7 @@ def with_secrets(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("suite", [None, "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA"])
-def test_a_connection_goes_on_in_a_later_run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, suite: str | None
-) -> None:
+def test_a_connection_goes_on_in_a_later_run(tmp_path: Path, suite: str | None) -> None:
     talk = Talk(tmp_path, suite=suite, mtu=300).shake_hands()
     for number in range(1, 9):
         talk.exchange(messages.metadata(number))
@@ -63,7 +59,7 @@ def test_a_connection_goes_on_in_a_later_run(
         files[1].write_bytes(pcap(packets[cut:]))
         output = tmp_path / f"out-{cut}"
         for file in files:
-            run_here(monkeypatch, [file], output, key_logs=keys)
+            run_here([file], output, key_logs=keys)
         assert_decoded(output, files, keys)
         assert unaccounted(output) == 0
         assert sum(row["carried_bytes"] for row in rows_of(output, "lineage") if row["scope"] != "file") == 0

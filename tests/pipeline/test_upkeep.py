@@ -20,24 +20,20 @@ def counted(output: Path) -> dict[str, Counter[str]]:
 
 
 @pytest.fixture(params=["delta", "parquet"])
-def runs(
-    request: pytest.FixtureRequest, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> list[Path]:
+def runs(request: pytest.FixtureRequest, samples: Path, tmp_path: Path, output: Path) -> list[Path]:
     """Three captures of three runs; connections go on from one to the next."""
     paths = rotated(samples, tmp_path, 3)
     for path in paths:
-        run_here(monkeypatch, [path], output, table_format=request.param)
+        run_here([path], output, table_format=request.param)
     return paths
 
 
-def test_what_is_forgotten_was_never_read(
-    runs: list[Path], tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_forgotten_was_never_read(runs: list[Path], tmp_path: Path, output: Path) -> None:
     count, made = forget(Here(), str(output), [], [str(runs[1])])
     assert (count, made.redone) == (1, [2, 3])
     assert_decoded(output, [runs[0], runs[2]])
     assert unaccounted(output) == 0
-    again = run_here(monkeypatch, runs, output)
+    again = run_here(runs, output)
     assert (again.files, again.skipped) == (0, 3)
     assert forget(Here(), str(output), [1], [])[0] == 1
     assert_decoded(output, [runs[2]])
@@ -58,9 +54,7 @@ def test_only_what_was_read_can_be_forgotten(runs: list[Path], output: Path) -> 
     assert counted(output) == before
 
 
-def test_many_files_become_one_a_day(
-    runs: list[Path], samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_files_become_one_a_day(runs: list[Path], samples: Path, tmp_path: Path, output: Path) -> None:
     before, unread = counted(output), runs[2].with_name("later.pcap")
     made = compact(str(output))
     assert made.after < made.before
@@ -68,7 +62,7 @@ def test_many_files_become_one_a_day(
     assert len(Journal(str(output)).runs.stored()["exchanges"]) == 1
     assert compact(str(output)).before == made.after
     unread.write_bytes((samples / "java44-consume-classic.pcap").read_bytes())
-    run_here(monkeypatch, [*runs, unread], output)
+    run_here([*runs, unread], output)
     assert_decoded(output, [samples / "java44-txn.pcap", unread])
     assert unaccounted(output) == 0
 

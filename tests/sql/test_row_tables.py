@@ -26,11 +26,9 @@ def same(rows: list[dict[str, Any]], table: str) -> Counter[str]:
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-def test_rows_are_those_of_the_pipeline(
-    path: Path, ask: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_those_of_the_pipeline(path: Path, ask: Callable[..., Any], tmp_path: Path) -> None:
     output = tmp_path / "out"
-    run_here(monkeypatch, [path], output)
+    run_here([path], output)
     for table in ROW_TABLES:
         ours = ask(f"FROM {table}", path)
         assert same(ours, table) == same(rows_of(output, table), table)

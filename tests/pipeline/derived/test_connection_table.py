@@ -88,14 +88,12 @@ def counted(rows: list[dict[str, Any]]) -> Counter[str]:
 
 
 @pytest.mark.parametrize("at", range(1, 26, 2))
-def test_a_cut_at_any_packet_changes_nothing(
-    at: int, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cut_at_any_packet_changes_nothing(at: int, tmp_path: Path, output: Path) -> None:
     packets = talks()
     paths = [tmp_path / "a.pcap", tmp_path / "b.pcap"]
     for path, part in zip(paths, (packets[:at], packets[at:]), strict=True):
         path.write_bytes(pcap(part, nano=True))
-        run_here(monkeypatch, [path], output)
+        run_here([path], output)
     whole = tmp_path / "whole.pcap"
     whole.write_bytes(pcap(packets, nano=True))
     answer = asked(whole)
@@ -103,9 +101,9 @@ def test_a_cut_at_any_packet_changes_nothing(
     assert sums(output) == answer
 
 
-def test_windows_of_a_connection_add_up(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_of_a_connection_add_up(output: Path) -> None:
     """A connection in pieces, each in a task of its own."""
-    run_here(monkeypatch, [LOGGED["kraft-boot"]], output, shares=8, window_bytes=8_000)
+    run_here([LOGGED["kraft-boot"]], output, shares=8, window_bytes=8_000)
     assert window_count(output) >= 5
     assert sums(output) == asked(LOGGED["kraft-boot"])
 
@@ -122,11 +120,11 @@ def test_a_run_makes_the_table_and_sql_reads_it(tmp_path: Path, output: Path) ->
 
 
 def test_of_an_older_runs_connections_exchanges_say_what_they_can(
-    spark: Any, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, samples: Path, tmp_path: Path, output: Path
 ) -> None:
     """What its TCP and its logins said is lost."""
     path = samples / "java44-txn.pcap"
-    run_here(monkeypatch, [path], output)
+    run_here([path], output)
     files = [str(each) for each in (output / "exchanges").rglob("*.parquet")]
     gathered = Gathered(spark, lambda table: files if table == "exchanges" else [], str(tmp_path / "new"), {})
     made = make_connections(gathered, "connections")

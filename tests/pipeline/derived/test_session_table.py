@@ -69,12 +69,11 @@ def test_sessions_are_those_that_explain_reports(
     shares: int,
     output: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     from kcli.cli.main import main
 
-    run_here(monkeypatch, [ROOT / name], output, shares=shares)
+    run_here([ROOT / name], output, shares=shares)
     made = followed(ordered(output))
     assert sorted(map(str, followed_as_columns(output, tmp_path))) == sorted(map(str, made))
     assert main(["fetch-session", "explain", str(ROOT / name), "--format", "jsonl"]) in (0, 3)
@@ -86,9 +85,9 @@ def test_sessions_are_those_that_explain_reports(
     assert sorted(str(row["p99_ms"]) for row in made) == sorted(str(line["latencyMs"]["p99"]) for line in theirs)
 
 
-def test_what_older_kcli_has_left_is_followed_too(samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_older_kcli_has_left_is_followed_too(samples: Path, output: Path) -> None:
     """Rows of `exchanges`, where a run has left no frames."""
-    run_here(monkeypatch, [samples / "java44-consume-classic.pcap"], output, shares=1)
+    run_here([samples / "java44-consume-classic.pcap"], output, shares=1)
     lines = [row | {"event": None} for row in rows_of(output, "exchanges") if row["api_key"] in (1, 2, 3, 9)]
     lines.sort(key=lambda row: row["completed_ns"])
     counts = ("session_id", "fetches", "full", "request_bytes", "records_bytes", "findings")
@@ -108,7 +107,7 @@ def test_a_run_goes_on_where_older_kcli_has_written(
     def run_both(folder: Path, *framed: int) -> Counter[str]:
         with monkeypatch.context() as patch:
             patch.setattr(row_source, "FRAMED", framed)
-            run_here(patch, halves[:1], folder, shares=1)
+            run_here(halves[:1], folder, shares=1)
         run_pipeline(SparkEngine(spark), [str(halves[1])], Options(str(folder), shares=1))
         return Counter(str([row[name] for name in counts]) for row in rows_of(folder, "fetch_sessions"))
 

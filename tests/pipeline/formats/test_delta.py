@@ -113,13 +113,13 @@ def test_both_formats_hold_the_same_rows(samples: Path, tmp_path: Path, output: 
         assert DeltaTable(output / table).version() == version
 
 
-def test_a_folder_keeps_its_format(samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_keeps_its_format(samples: Path, output: Path) -> None:
     assert format_of(Place(str(output))) is None
-    run_here(monkeypatch, [samples / "ipv6.pcapng"], output, table_format="delta")
+    run_here([samples / "ipv6.pcapng"], output, table_format="delta")
     assert format_of(Place(str(output))) == "delta"
     with pytest.raises(UsageError, match=r"holds tables as delta, not parquet \(take --table-format delta\)"):
-        run_here(monkeypatch, [samples / "kcat-codecs.pcap"], output, table_format="parquet")
-    run_here(monkeypatch, [samples / "kcat-codecs.pcap"], output)
+        run_here([samples / "kcat-codecs.pcap"], output, table_format="parquet")
+    run_here([samples / "kcat-codecs.pcap"], output)
     assert len(Journal(str(output)).entries) == 2
 
 

@@ -39,14 +39,12 @@ def talk() -> Wire:
         *((at, {"shares": 2}) for at in range(1, 20, 3)),
     ],
 )
-def test_a_cut_at_any_packet_changes_nothing(
-    at: int, tasks: dict[str, Any], tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cut_at_any_packet_changes_nothing(at: int, tasks: dict[str, Any], tmp_path: Path, output: Path) -> None:
     packets: list[Packet] = talk().packets
     paths = [tmp_path / "a.pcap", tmp_path / "b.pcap"]
     for path, part in zip(paths, (packets[:at], packets[at:]), strict=True):
         path.write_bytes(pcap(part, nano=True))
-        run_here(monkeypatch, [path], output, **tasks)
+        run_here([path], output, **tasks)
     whole = tmp_path / "whole.pcap"
     whole.write_bytes(pcap(packets, nano=True))
     assert_decoded(output, [whole])

@@ -134,12 +134,12 @@ def written(packets: list[Packet], tmp_path: Path) -> Path:
 def test_an_edge_anywhere_changes_nothing(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packets = make().packets
     path = written(packets, tmp_path)
-    run_here(monkeypatch, [path], tmp_path / "whole")
+    run_here([path], tmp_path / "whole")
     windows = 0
     for number, packet in enumerate(packets[3::7]):
         output = tmp_path / f"out{number}"
         cut_at(monkeypatch, [packet.ns])
-        run_here(monkeypatch, [path], output, window_bytes=1)
+        run_here([path], output, window_bytes=1)
         assert_decoded(output, [path])
         assert unaccounted(output) == 0
         assert used(output) == used(tmp_path / "whole")
@@ -154,7 +154,7 @@ def test_edges_everywhere_change_nothing(
     packets = make().packets
     path = written(packets, tmp_path)
     cut_at(monkeypatch, [packet.ns for packet in packets])
-    run_here(monkeypatch, [path], output, window_bytes=1)
+    run_here([path], output, window_bytes=1)
     assert window_count(output) >= 5
     assert_decoded(output, [path])
     assert unaccounted(output) == 0
@@ -179,7 +179,7 @@ def test_a_steady_connection_is_not_decoded_twice(
     reported = counted(monkeypatch)
     packets = in_turn(begun(), range(2, 100)).packets
     cut_at(monkeypatch, [packets[at].ns for at in range(20, 180, 20)])
-    run_here(monkeypatch, [written(packets, tmp_path)], output, window_bytes=1)
+    run_here([written(packets, tmp_path)], output, window_bytes=1)
     assert window_count(output) == 9
     assert reported == ["decoding"]
 
@@ -199,7 +199,7 @@ def test_a_wrong_standing_is_found_out(tmp_path: Path, output: Path, monkeypatch
     packets = in_turn(begun(), range(2, 100)).packets
     path = written(packets, tmp_path)
     cut_at(monkeypatch, [packets[at].ns for at in range(20, 180, 20)])
-    run_here(monkeypatch, [path], output, window_bytes=1)
+    run_here([path], output, window_bytes=1)
     assert reported == ["decoding", "decoding again"]
     assert_decoded(output, [path])
     assert unaccounted(output) == 0
@@ -215,7 +215,7 @@ def test_where_no_frame_is_found_there_is_no_window(
     wire.server(big[1])
     path = written(wire.packets, tmp_path)
     cut_at(monkeypatch, [wire.packets[20].ns, wire.packets[-40].ns, wire.packets[-30].ns])
-    run_here(monkeypatch, [path], output, window_bytes=1)
+    run_here([path], output, window_bytes=1)
     assert window_count(output) == 2
     assert_decoded(output, [path])
     assert [row["exchanges"] > 0 for row in rows_of(output, "lineage") if "window" in row["name"]] == [True, True]
@@ -227,6 +227,6 @@ def test_what_is_not_kafka_is_one_task(tmp_path: Path, output: Path, monkeypatch
         wire.client(b"\x17\x03\x03\x00\x40" + bytes(64)).server(b"\x17\x03\x03\x00\x40" + bytes(64))
     path = written(wire.packets, tmp_path)
     cut_at(monkeypatch, [packet.ns for packet in wire.packets[::10]])
-    run_here(monkeypatch, [path], output, window_bytes=1)
+    run_here([path], output, window_bytes=1)
     assert window_count(output) == 0
     assert_decoded(output, [path])

@@ -84,8 +84,8 @@ def test_a_run_over_a_capture_that_is_written_anew_leaves_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(stages.Stages, "decode", overtaken)
         with pytest.raises(InputError, match="run again"):
-            run_here(patch, [path], output, shares=2)
-    run_here(monkeypatch, [path], output, shares=2)
+            run_here([path], output, shares=2)
+    run_here([path], output, shares=2)
     assert_decoded(output, [path])
 
 

@@ -110,20 +110,20 @@ def test_windows_anywhere_give_the_rows_of_no_windows(
     stamps = times(ROOT / name)
     edges = {chance.choice(stamps) + chance.choice([-1, 0]) for _ in range(chance.choice([1, 3, 8]))}
     cut_at(monkeypatch, edges)
-    run_here(monkeypatch, [ROOT / name], output, shares=chance.choice([1, 4, 16]), window_bytes=1)
+    run_here([ROOT / name], output, shares=chance.choice([1, 4, 16]), window_bytes=1)
     assert_decoded(output, [ROOT / name])
     assert unaccounted(output) == 0
 
 
 @pytest.mark.parametrize("name", [CAPTURES[2], CAPTURES[4]])
-def test_a_connection_of_many_windows(name: str, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_of_many_windows(name: str, output: Path) -> None:
     """As a run cuts it by itself; the tables hold what they hold without windows."""
-    run_here(monkeypatch, [ROOT / name], output, shares=8, window_bytes=8_000)
+    run_here([ROOT / name], output, shares=8, window_bytes=8_000)
     assert window_count(output) >= 5
     assert_decoded(output, [ROOT / name])
     assert unaccounted(output) == 0
     whole = output.parent / "whole"
-    run_here(monkeypatch, [ROOT / name], whole, shares=8)
+    run_here([ROOT / name], whole, shares=8)
     assert window_count(whole) == 0
     for table in ("fetch_partitions", "record_batches", "topic_names"):
         assert told(output, table) >= told(whole, table)
@@ -144,9 +144,7 @@ def used(output: Path) -> Counter[str]:
     return made
 
 
-def test_windows_of_what_an_earlier_run_had_begun(
-    samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_windows_of_what_an_earlier_run_had_begun(samples: Path, tmp_path: Path, output: Path) -> None:
     """What is under way at the end of the last window is carried to the next run, whose first window takes it up."""
     whole = ROOT / "tests" / "capture" / "data" / "java44-admin.pcap.gz"
     packets = packets_of(whole)
@@ -154,7 +152,7 @@ def test_windows_of_what_an_earlier_run_had_begun(
     for number in range(3):
         path = tmp_path / f"{number}.pcap"
         path.write_bytes(pcap(packets[number * step : (number + 1) * step], nano=True))
-        run_here(monkeypatch, [path], output, shares=8, window_bytes=8_000)
+        run_here([path], output, shares=8, window_bytes=8_000)
         assert unaccounted(output) == 0
     assert window_count(output) >= 5
     assert_decoded(output, [whole])

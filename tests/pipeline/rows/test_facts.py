@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kcli.capture.api import read_capture
 from kcli.capture.audit import audit
 from tests.capture.messages import request, response
@@ -13,9 +11,9 @@ from tests.capture.wires import Wire, pcap
 from tests.pipeline.outputs import rows_of, run_here
 
 
-def test_uses_are_what_audit_counts(samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uses_are_what_audit_counts(samples: Path, output: Path) -> None:
     name = samples / "old-librdkafka-on-3.9.pcap"
-    run_here(monkeypatch, [name], output, shares=4)
+    run_here([name], output, shares=4)
     counts: dict[tuple[str | None, int, int], int] = {}
     for row in rows_of(output, "client_uses"):
         key = row["client_id"], row["api_key"], row["api_version"]
@@ -39,16 +37,14 @@ def produced(number: int, error: int, hint: bool) -> tuple[bytes, bytes]:
     return request(0, 10, number, asked), response(0, 10, number, answer)
 
 
-def test_outcomes_are_answers_of_one_kind_in_a_row(
-    tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_outcomes_are_answers_of_one_kind_in_a_row(tmp_path: Path, output: Path) -> None:
     wire = Wire().open()
     for number, (error, hint) in enumerate([(0, False), (0, False), (6, True), (6, True), (0, False), (1, False)]):
         asked, answer = produced(number, error, hint)
         wire.client(asked).server(answer)
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(wire.close().packets))
-    run_here(monkeypatch, [path], output)
+    run_here([path], output)
     rows = sorted(rows_of(output, "outcomes"), key=lambda row: row["first_ns"])
     found = [(row["error"], row["answers"], row["hint_leader"]) for row in rows]
     assert found == [(0, 2, -1), (6, 1, 2), (6, 1, 2), (0, 1, -1)]  # no run goes on over an error

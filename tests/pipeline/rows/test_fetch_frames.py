@@ -30,7 +30,7 @@ def test_frames_come_back_at_their_size(name: str, odd: bool, output: Path, monk
     }  # fmt: skip
     if odd:
         make_all_odd(monkeypatch)
-    run_here(monkeypatch, [ROOT / name], output, shares=1)
+    run_here([ROOT / name], output, shares=1)
     rows, shorter = rows_of(output, "fetch_frames"), 0
     for row in rows:
         number = int.from_bytes(row["request"][4:8], "big", signed=True)

@@ -40,11 +40,11 @@ def rows(output: Path) -> Counter[str]:
 
 
 @pytest.fixture
-def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+def whole(tmp_path: Path) -> Counter[str]:
     """The rows of one stretch."""
     path = tmp_path / "wire.pcap"
     path.write_bytes(pcap(incremental().packets, nano=True))
-    run_here(monkeypatch, [path], tmp_path / "whole")
+    run_here([path], tmp_path / "whole")
     return rows(tmp_path / "whole")
 
 
@@ -53,7 +53,7 @@ def test_windows_know_what_was_said_before_them(
 ) -> None:
     packets = incremental().packets
     cut_at(monkeypatch, [packets[at].ns for at in range(20, 80, 13)])
-    run_here(monkeypatch, [tmp_path / "wire.pcap"], output, window_bytes=1)
+    run_here([tmp_path / "wire.pcap"], output, window_bytes=1)
     assert window_count(output) >= 4
     assert rows(output) == whole
 
@@ -66,7 +66,7 @@ def test_a_run_knows_what_windows_before_it_said(
     for number, part in enumerate((packets[:60], packets[60:])):
         path = tmp_path / f"{number}.pcap"
         path.write_bytes(pcap(part, nano=True))
-        run_here(monkeypatch, [path], output, window_bytes=1)
+        run_here([path], output, window_bytes=1)
     assert window_count(output) >= 3
     assert rows(output) == whole
 

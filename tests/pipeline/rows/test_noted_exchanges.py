@@ -79,7 +79,7 @@ def made(output: Path) -> dict[str, Counter[str]]:
 def test_what_is_noted_is_enough(odd: bool, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if odd:
         make_all_odd(monkeypatch)
-    run_here(monkeypatch, [capture(tmp_path / "made.pcap")], output)
+    run_here([capture(tmp_path / "made.pcap")], output)
     found = made(output)
     assert found["throttling"].total() > 500 and found["groups"].total() == 3
     noted = rows_of(output, "noted_exchanges")

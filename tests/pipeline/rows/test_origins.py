@@ -47,15 +47,15 @@ def test_rows_are_of_the_capture_that_was_entered_before_them() -> None:
 @pytest.mark.parametrize("tasks", [{"shares": 3}, {}], ids=["many tasks", "one"])
 @pytest.mark.parametrize("kind", ["delta", "parquet"])
 def test_each_row_has_the_capture_that_completed_it(
-    tasks: dict[str, Any], kind: str, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+    tasks: dict[str, Any], kind: str, samples: Path, tmp_path: Path, output: Path
 ) -> None:
     """The files of a rotation do not overlap in time: each exchange is of the one that has its last packet."""
     folder = tmp_path / "blue" / "b1"
     folder.mkdir(parents=True)
     paths = rotated(samples, folder, 4)
     options = tasks | {"origin": PATTERN, "table_format": kind}
-    run_here(monkeypatch, paths[:2], output, **options)
-    run_here(monkeypatch, paths[2:], output, **options)
+    run_here(paths[:2], output, **options)
+    run_here(paths[2:], output, **options)
     rows = read(output, "exchanges")
     assert {(row["cluster"], row["host"]) for row in rows} == {("blue", "b1")}
     ends = {str(path): max(packet_times(path)) for path in paths}

@@ -20,10 +20,8 @@ def exchanges(path: Path, api_key: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["java44-consume-classic.pcap", "kcat-codecs.pcap", "old-librdkafka-on-3.9.pcap"])
-def test_fetch_partitions_and_batches_are_those_in_the_lines(
-    name: str, samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_here(monkeypatch, [samples / name], output, shares=3)
+def test_fetch_partitions_and_batches_are_those_in_the_lines(name: str, samples: Path, output: Path) -> None:
+    run_here([samples / name], output, shares=3)
     rows, fetches = rows_of(output, "fetch_partitions"), exchanges(samples / name, 1)
     asked = [
         (p["partition"], p["fetchOffset"]) for f in fetches for t in f["request"]["topics"] for p in t["partitions"]
@@ -41,10 +39,8 @@ def test_fetch_partitions_and_batches_are_those_in_the_lines(
 
 
 @pytest.mark.parametrize("name", ["java44-txn.pcap", "kcat-codecs.pcap", "old-librdkafka-on-3.9.pcap"])
-def test_produce_partitions_are_those_in_the_lines(
-    name: str, samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_here(monkeypatch, [samples / name], output, shares=3)
+def test_produce_partitions_are_those_in_the_lines(name: str, samples: Path, output: Path) -> None:
+    run_here([samples / name], output, shares=3)
     rows, produces = rows_of(output, "produce_partitions"), exchanges(samples / name, 0)
     asked, reported = [], []
     for line in produces:
@@ -67,7 +63,7 @@ def test_produce_partitions_are_those_in_the_lines(
     assert asked and sum(r["batches"] for r in rows) >= len(asked)
 
 
-def test_batches_are_those_that_the_records_hold(samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_those_that_the_records_hold(samples: Path, output: Path) -> None:
     """Against another way to them: the JSON text of `decode pcap --records batches`."""
     import io
     import json
@@ -75,7 +71,7 @@ def test_batches_are_those_that_the_records_hold(samples: Path, output: Path, mo
     from tests.capture.decoding import write_lines
 
     name = samples / "kcat-codecs.pcap"
-    run_here(monkeypatch, [name], output, shares=2)
+    run_here([name], output, shares=2)
     out = io.BytesIO()
     write_lines([str(name)], out.write, records="batches")
     reported: list[tuple[Any, ...]] = []
@@ -97,10 +93,10 @@ def test_batches_are_those_that_the_records_hold(samples: Path, output: Path, mo
     assert all(row["crc_valid"] for row in rows)
 
 
-def test_who_forces_down_conversion(samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_forces_down_conversion(samples: Path, output: Path) -> None:
     """The clients of this capture were told that the broker is 0.8.2 or 0.9.0: Fetch v0 and v1, magic 0."""
     name = samples / "old-librdkafka-on-3.9.pcap"
-    run_here(monkeypatch, [name], output)
+    run_here([name], output)
     rows = rows_of(output, "down_conversions")
     lines = exchanges(name, 1)
     sizes = [
@@ -130,14 +126,12 @@ def batch(first: int, count: int, size: int) -> bytes:
 
 
 @pytest.mark.parametrize(("high", "behind"), [(1_000_000, 999_890), (120, None)])
-def test_a_read_far_behind_the_end(
-    high: int, behind: int | None, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_far_behind_the_end(high: int, behind: int | None, tmp_path: Path, output: Path) -> None:
     """Ten records of 1000 bytes at 100; the limit is 100,000 bytes: 990 more such records fill ten more answers."""
     data = batch(100, 10, 1000)
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(fetch(100, high, data, 100_000).packets))
-    run_here(monkeypatch, [path], output)
+    run_here([path], output)
     rows = rows_of(output, "remote_fetches")
     assert [row["behind"] for row in rows] == ([behind] if behind else [])
     for row in rows:

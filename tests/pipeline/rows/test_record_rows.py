@@ -70,10 +70,10 @@ def counted(rows: list[dict[str, Any]], *without: str) -> Counter[str]:
 @pytest.mark.parametrize(
     "name", ["kcat-codecs.pcap", "java44-txn.pcap", "kraft-boot.pcap.zst", "broker-0.10.2.pcap.zst"]
 )
-def test_rows_are_those_of_sql(name: str, samples: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_those_of_sql(name: str, samples: Path, output: Path) -> None:
     """Of formats 0 to 2, all codecs, transactions, the metadata log, and topics by id; secrets are hidden as there."""
     path = next(each / name for each in (samples, DATA) if (each / name).exists())
-    run_here(monkeypatch, [path], output, records=True)
+    run_here([path], output, records=True)
     found, expected = written(output), asked(path)
     assert counted(found) == counted(expected)
     assert expected
@@ -98,15 +98,15 @@ def test_payloads_on_spark(spark: Any, output: Path, tmp_path: Path) -> None:
     assert of_topics(rows) == produced()
 
 
-def test_later_runs_go_on_with_it(samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_later_runs_go_on_with_it(samples: Path, tmp_path: Path, output: Path) -> None:
     """Runs without the option keep the first one's, but for passwords; runs that are done again, too."""
     first, *rest = rotated(samples, tmp_path, 3, "kcat-codecs.pcap")
     registry = "http://anna:hunter2@localhost:1/api?x"
     config = ("bearer.auth.token=hunter2",)
     payloads = PayloadOptions(registry=registry, registry_config=config, value_formats=("utf8",), secrets=True)
-    run_here(monkeypatch, [first], output, records=True, payloads=payloads, table_format="parquet")
+    run_here([first], output, records=True, payloads=payloads, table_format="parquet")
     for path in rest:
-        run_here(monkeypatch, [path], output)
+        run_here([path], output)
     expected = asked(samples / "kcat-codecs.pcap", payloads=PayloadOptions(value_formats=("utf8",)))
     assert counted(written(output), "file") == counted(expected, "file")
     assert {row["run"] for row in written(output, "run")} == {1, 2, 3}
@@ -124,27 +124,25 @@ def test_later_runs_go_on_with_it(samples: Path, tmp_path: Path, output: Path, m
 
 
 @pytest.mark.parametrize("kind", ["delta", "parquet"])
-def test_the_table_is_there_on_request(
-    kind: str, samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_is_there_on_request(kind: str, samples: Path, tmp_path: Path, output: Path) -> None:
     """Without rows, too; a later run goes on with it."""
     nothing = DATA / "snaplen-96.pcap"
-    run_here(monkeypatch, [nothing], output, table_format=kind)
+    run_here([nothing], output, table_format=kind)
     assert not (output / "records").exists()
     assert "records" not in Journal(str(output)).entries[0].options
     asked_for = tmp_path / "asked"
-    run_here(monkeypatch, [nothing], asked_for, table_format=kind, records=True)
+    run_here([nothing], asked_for, table_format=kind, records=True)
     assert written(asked_for) == []
-    run_here(monkeypatch, [samples / "java44-txn.pcap"], asked_for, table_format=kind)
+    run_here([samples / "java44-txn.pcap"], asked_for, table_format=kind)
     assert counted(written(asked_for)) == counted(asked(samples / "java44-txn.pcap"))
 
 
-def test_origin_and_day(samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_origin_and_day(samples: Path, tmp_path: Path, output: Path) -> None:
     """A record says any time; its rows lie where those of its exchange do."""
     path = tmp_path / "b1" / "x.pcap"
     path.parent.mkdir()
     path.write_bytes((samples / "kcat-codecs.pcap").read_bytes())
-    run_here(monkeypatch, [path], output, records=True, origin=r"(?P<host>[^/]+)/[^/]+$", table_format="parquet")
+    run_here([path], output, records=True, origin=r"(?P<host>[^/]+)/[^/]+$", table_format="parquet")
     rows = written(output, "cluster", "host", "run", "file")
     assert {tuple(row.values()) for row in rows} == {(None, "b1", 1, str(path))}
     days = {each.name for each in (output / "records").iterdir()}

@@ -52,9 +52,7 @@ def test_what_is_not_chosen_is_heard_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("silent", [5, 30])
-def test_an_unanswered_request_ends_where_its_connection_does(
-    silent: int, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unanswered_request_ends_where_its_connection_does(silent: int, tmp_path: Path, output: Path) -> None:
     """With the last of several captures; with its last packet where it was silent for long by then: in all commands."""
     pytest.importorskip("duckdb")
     captures = [tmp_path / f"{number}.pcap" for number in range(2)]
@@ -63,7 +61,7 @@ def test_an_unanswered_request_ends_where_its_connection_does(
         for number in range(3):
             wire.open() if not number else wire.client(request(3, 0, number, {"topics": []}))
         path.write_bytes(pcap(wire.packets))
-    run_here(monkeypatch, captures, output)
+    run_here(captures, output)
     expected = [wires[silent == 5].packets[-1].ns, wires[1].packets[-1].ns]
     assert expected == ends(rows_of(output, "undecodable")) == ends(asked(captures)) == decoded(captures)
 

@@ -86,19 +86,17 @@ def test_a_stream_of_captures_reads_each_once(samples: Path, tmp_path: Path) -> 
     assert {row["file"] for row in rest} == {str(paths[2])}
 
 
-def test_a_stream_of_a_folder_is_what_new_runs_bring(
-    samples: Path, tmp_path: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stream_of_a_folder_is_what_new_runs_bring(samples: Path, tmp_path: Path, output: Path) -> None:
     paths = rotated(samples, tmp_path, 3)
-    run_here(monkeypatch, paths[:1], output)
+    run_here(paths[:1], output)
     reader = SOURCES["exchanges"]({"path": str(output)}).streamReader(schema())
     start = reader.latestOffset()
     rows = rows_in(reader, reader.partitions(reader.initialOffset(), start))
-    run_here(monkeypatch, paths[2:], output)
+    run_here(paths[2:], output)
     middle = reader.latestOffset()
     more = rows_in(reader, reader.partitions(start, middle))
     assert {row["run"] for row in rows} == {1} and {row["run"] for row in more} == {2}
-    run_here(monkeypatch, paths[1:2], output)  # stands in place of run 2
+    run_here(paths[1:2], output)  # stands in place of run 2
     with pytest.raises(InputError, match="run 3 stands in place of run 2, which the stream has read"):
         reader.partitions(middle, reader.latestOffset())
     with pytest.raises(UsageError, match=r"kcli\.clients is made anew by every run"):
