@@ -16,6 +16,7 @@ from kcli.pipeline.derived.facts_task import (
     facts_tasks,
     has_older_runs,
     hours_before,
+    judging_task,
 )
 from kcli.pipeline.derived.incremental_tables import AsRead, Gathered
 from kcli.pipeline.rows.naming import TopicNames, texts_of
@@ -56,11 +57,10 @@ class SparkEngine:
         if rows > self.fitting_rows or has_older_runs(context.files):
             return self.derive_changed(context, names, read)
         count = 1 if rows < FEW_ROWS else self.cores
-        tasks = facts_tasks(context.files, context.folder, read, count, hours_before(context))
-        return list(chain(*self.hand_out(tasks, FactsTask.write, lambda _done: None)))
+        return self.written(facts_tasks(context.files, context.folder, read, count, hours_before(context)))
 
     def derive_changed(self, context: RunContext, names: Mapping[str, str], read: AsRead) -> list[Written]:
-        """Make the tables by Spark's queries: keys that this run has not changed are copied."""
+        """Make the tables by Spark's queries, which copy keys that this run has not changed; one task judges."""
         journal = context.journal
         gathered = Gathered(self.spark, context.files, context.folder, dict(names), read=read)
         if journal.entries and not context.entry.redone:  # else what the last run left is out of date
@@ -71,4 +71,8 @@ class SparkEngine:
                 before=journal.passed,
                 renamed=gathered.names != texts_of(before),
             )
-        return derive(gathered)
+        return derive(gathered) + self.written([judging_task(context.files, context.folder, read)])
+
+    def written(self, tasks: Sequence[FactsTask]) -> list[Written]:
+        """Return what the tasks wrote."""
+        return list(chain(*self.hand_out(tasks, FactsTask.write, lambda _done: None)))

@@ -9,7 +9,6 @@ from typing import Any
 from kcli.capture.audit import Client, Judge, merge
 from kcli.pipeline.derived.connection_table import make_connections
 from kcli.pipeline.derived.incremental_tables import Gathered, Row, fold
-from kcli.pipeline.derived.judged_tables import make_judged
 from kcli.pipeline.derived.leader_changes import make_changes
 from kcli.pipeline.derived.session_table import make_sessions
 from kcli.pipeline.derived.view_tables import make_hourly, make_view
@@ -110,5 +109,5 @@ MAKERS: dict[str, Callable[[Gathered, str], list[Written]]] = {
 
 
 def derive(gathered: Gathered) -> list[Written]:
-    """Make every table that looks across connections. An empty one has no file."""
-    return [each for table, make in MAKERS.items() for each in make(gathered, table)] + make_judged(gathered)
+    """Make the tables across connections that have a maker here. An empty one has no file."""
+    return [each for table, make in MAKERS.items() for each in make(gathered, table)]

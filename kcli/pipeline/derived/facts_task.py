@@ -67,9 +67,19 @@ def facts_tasks(
 
     hours: see `hours_before`; none: all of `hourly` is made anew.
     """
-    named = {table: tuple(files(table)) for table in READ} | {table: tuple(uris) for table, uris in hours.items()}
+    named = read_files(files) | {table: tuple(uris) for table, uris in hours.items()}
     dealt = [tuple(PARTS)[number::count] for number in range(min(count, len(PARTS)))]
     return [FactsTask(named, folder, read, parts) for parts in dealt]
+
+
+def judging_task(files: Files, folder: str, read: AsRead) -> FactsTask:
+    """Return the task that makes `findings` and the tables of what requests say."""
+    return FactsTask(read_files(files), folder, read, ("findings",))
+
+
+def read_files(files: Files) -> dict[str, Sequence[str]]:
+    """Return the files of the tables that tasks read."""
+    return {table: tuple(files(table)) for table in READ}
 
 
 def hours_before(context: RunContext) -> dict[str, Sequence[str]]:

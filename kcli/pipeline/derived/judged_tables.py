@@ -1,23 +1,20 @@
 """The tables of what requests say (`transactions`, `members`, `metadata_partitions`), and `findings`: what `kcli
 diagnose` finds, by the same rules over the facts that the workers left.
-They are made in DuckDB, in bounded memory, whichever engine the facts were made with; with Spark by the driver.
+They are made in DuckDB, in bounded memory, whichever engine the facts were made with.
 """
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from kcli.jsontext import dumps
-from kcli.pipeline.derived.file_views import view_of_files
-from kcli.pipeline.derived.incremental_tables import Gathered
 from kcli.pipeline.derived.local_facts import LocalFacts
 from kcli.pipeline.storage import Place
-from kcli.pipeline.writing import TableWriter, Written, as_stored, stored_schema
+from kcli.pipeline.writing import TableWriter, as_stored, stored_schema
 from kcli.rules.judgement import judge
-from kcli.rules.tables import MEMORY, READ, RuleTables
+from kcli.rules.tables import RuleTables
 from kcli.tables.call_views import CALL_VIEWS, call_view
 
 FILES = "FILE..."  # in commands: the captures
@@ -46,21 +43,6 @@ def put_judged(writer: TableWriter, facts: LocalFacts, views: Mapping[str, str],
             writer.put_batch(table, -1, as_stored(batch, stored_schema(table)))
     for row in finding_rows(views, sample):
         writer.put("findings", row)
-
-
-def make_judged(gathered: Gathered) -> list[Written]:
-    """Make the tables anew, of the facts of all runs."""
-    writer = TableWriter(gathered.folder, "driver")
-    with tempfile.TemporaryDirectory(prefix="kcli-pipeline-") as folder:
-        views = views_of(gathered.files, folder)
-        with LocalFacts(views, folder, MEMORY) as facts:
-            put_judged(writer, facts, views, gathered.read.sample)
-    return writer.close()
-
-
-def views_of(files: Callable[[str], list[str]], folder: str) -> dict[str, str]:
-    """Return the SQL of each table of READ. files: URIs by table; folder: takes copies of those that are elsewhere."""
-    return {table: view_of_files(table, [local_path(uri, folder) for uri in files(table)]) for table in READ}
 
 
 def local_path(uri: str, folder: str) -> str:
