@@ -40,6 +40,7 @@ from kcli.broker.config_kinds import (
     throttled,
 )
 from kcli.broker.net.protocols import read_advertised
+from kcli.broker.security.principal_rules import read_rules
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.unread_configs import UNREAD
 from kcli.errors import UsageError
@@ -158,10 +159,18 @@ FALLBACKS: Mapping[str, tuple[tuple[str, int], ...]] = {
 
 # Configs that may be given for one listener alone (`listener.name.NAME.` before them) and have an effect so.
 JAAS = "sasl.jaas.config"
-OF_LISTENERS = re.compile(r"ssl\.(keystore|truststore)\..*|ssl\.key\.password|ssl\.client\.auth")
+RELOADED = re.compile(r"ssl\.(keystore|truststore)\..*|ssl\.key\.password")
+OF_LISTENERS = re.compile(
+    rf"{RELOADED.pattern}|ssl\.client\.auth|ssl\.enabled\.protocols|ssl\.principal\.mapping\.rules|ssl\.allow\..*"
+)
 OF_LOGINS = re.compile(
     rf"{re.escape(JAAS)}|sasl\.enabled\.mechanisms|sasl\.oauthbearer\..*|connections\.max\.reauth\.ms"
 )
+OF_ONE_BROKER = re.compile(
+    r"(ssl|sasl)\..*|listeners|listener\.security\.protocol\.map|cordoned\.log\.dirs|principal\.builder\.class"
+)
+# Configs of listeners that may be changed for all brokers at once.
+OF_ALL_LISTENERS = frozenset(["max.connections", "max.connection.creation.rate", "num.network.threads"])
 LISTENER_NAME = re.compile(r"listener\.name\.([^.]+)\.(.+)")
 
 BROKER: Mapping[str, Config] = table(
@@ -249,7 +258,7 @@ BROKER: Mapping[str, Config] = table(
     fixed("quota.window.num", "11", COUNT),
     fixed("quota.window.size.seconds", "1", COUNT),
     fixed("remote.read.latency.ms", "0", LONG),
-    # A change at run time counts from the next start on, where Kafka would make its listeners anew.
+    # A change at run time counts from the next start on, for listeners that are there, as in Kafka.
     Config("sasl.enabled.mechanisms", "GSSAPI", LIST),
     fixed("sasl.oauthbearer.clock.skew.seconds", "30", INT),
     fixed("sasl.oauthbearer.expected.audience", "", LIST),
@@ -258,13 +267,17 @@ BROKER: Mapping[str, Config] = table(
     fixed("sasl.oauthbearer.sub.claim.name", "sub", STRING),
     fixed("share.coordinator.state.topic.num.partitions", "50", COUNT),
     fixed("socket.request.max.bytes", "104857600", COUNT),
+    fixed("ssl.allow.dn.changes", "false", BOOLEAN),
+    fixed("ssl.allow.san.changes", "false", BOOLEAN),
     Config("ssl.client.auth", "none", text_of("required", "requested", "none")),
+    Config("ssl.enabled.protocols", "TLSv1.2,TLSv1.3", LIST),
     Config("ssl.key.password", None, PASSWORD),
     Config("ssl.keystore.certificate.chain", None, PASSWORD),
     Config("ssl.keystore.key", None, PASSWORD),
     Config("ssl.keystore.location", None, STRING),
     Config("ssl.keystore.password", None, PASSWORD),
     Config("ssl.keystore.type", "JKS", STRING),
+    fixed("ssl.principal.mapping.rules", "DEFAULT", Kind(2, "string", read_rules)),
     Config("ssl.truststore.certificates", None, PASSWORD),
     Config("ssl.truststore.location", None, STRING),
     Config("ssl.truststore.password", None, PASSWORD),
@@ -295,6 +308,15 @@ def base_name(name: str) -> str | None:
     found = LISTENER_NAME.fullmatch(name)
     rests = (found[2], found[2].partition(".")[2]) if found is not None else ()
     return next((each for each in rests if each in BROKER), None)
+
+
+def is_of_one_broker(name: str) -> bool:
+    """Return whether a config may not change for all brokers at once: those of listeners and their protection."""
+    found = LISTENER_NAME.fullmatch(name)
+    if found is not None:
+        return found[2] not in OF_ALL_LISTENERS
+    config = BROKER.get(name)
+    return config is not None and config.dynamic and OF_ONE_BROKER.fullmatch(name) is not None
 
 
 def broker_config(name: str) -> Config | None:
@@ -384,6 +406,15 @@ class Configs:
     def bool(self, name: str) -> bool:
         """Return the value of a config that is true or false."""
         return boolean(self.text(name))
+
+    def with_changes(self, changes: Mapping[str, str | None], broker: str = "") -> Configs:
+        """Return these configs as they would be with changes of a broker's (None takes one back)."""
+        made = Configs()
+        made.static = self.static
+        made.dynamic = {name: dict(own) for name, own in self.dynamic.items()}
+        for name, text in changes.items():
+            made.set(name, text, broker)
+        return made
 
     def set(self, name: str, text: str | None, broker: str = "") -> None:
         """Change a config of all brokers, or of one; None takes it back. UsageError: it has no such value."""

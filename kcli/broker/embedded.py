@@ -157,7 +157,7 @@ class EmbeddedBroker:
     @property
     def ca_certificate(self) -> str:
         """Return the certificate (PEM) of the CA that was made for the listeners (tls=True), "" without one."""
-        return self.call(lambda broker: broker.security.ca_certificate)
+        return self.call(lambda broker: broker.security.tls.ca_certificate)
 
     # --- topics and records
 

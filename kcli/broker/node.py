@@ -72,7 +72,7 @@ class Node:
         """Listen. NetworkError: a port is taken, or the host is not an address of this machine."""
         gate, contexts = self.broker.gate, self.broker.security.tls
         for each in self.listeners.values():
-            made, tls = partial(Connection, self, each), contexts.get(each.name)
+            made, tls = partial(Connection, self, each), partial(contexts.of, each.name)
             try:
                 opened = Listener(gate, made, self.host or None, each.port, tls=tls, failed=self._no_tls)
             except OSError as error:

@@ -237,14 +237,10 @@ socket.connection.setup.timeout.ms long = 10000
 socket.listen.backlog.size int = 50
 socket.receive.buffer.bytes int = 102400
 socket.send.buffer.bytes int = 102400
-ssl.allow.dn.changes boolean = false
-ssl.allow.san.changes boolean = false
 ssl.cipher.suites list+ =
-ssl.enabled.protocols list+ = TLSv1.2,TLSv1.3
 ssl.endpoint.identification.algorithm string+ = https
 ssl.engine.factory.class class+
 ssl.keymanager.algorithm string+ = SunX509
-ssl.principal.mapping.rules string = DEFAULT
 ssl.protocol string+ = TLSv1.3
 ssl.provider string+
 ssl.secure.random.implementation string+

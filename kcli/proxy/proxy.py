@@ -91,8 +91,6 @@ class Proxy:
         rules = FaultRules(policy.faults, policy.seed, self.note)
         changed, self.policy, self.rules = policy != self.policy, policy, rules
         self.tls = tls or self.tls
-        for each in self.nodes:
-            each.tls = self.tls
         self.gate.set_limit(self._limit())
         for connection in tuple(self.connections) if changed else ():
             connection.stop()
@@ -163,7 +161,13 @@ class Proxy:
             return Connection(self, route).client
 
         return Listener(
-            self.gate, made, at.host or None, at.port, tls=self.tls, failed=self._tell_failure, admits=self.admits
+            self.gate,
+            made,
+            at.host or None,
+            at.port,
+            tls=lambda: self.tls,
+            failed=self._tell_failure,
+            admits=self.admits,
         )
 
     def _tell_failure(self, client: tuple[str, int], error: OSError) -> None:

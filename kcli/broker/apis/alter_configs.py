@@ -7,12 +7,12 @@ all of a resource's configs are replaced by those given.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kcli.broker.apis.describe_configs import check_permission
 from kcli.broker.codes import error_code
-from kcli.broker.configs import MIN_IN_SYNC, broker_config, parse
+from kcli.broker.configs import MIN_IN_SYNC, RELOADED, broker_config, is_of_one_broker, parse
 from kcli.broker.metadata.features import ELR
 from kcli.broker.metadata.new_topics import check_topic_configs
 from kcli.broker.request import Request
@@ -101,6 +101,7 @@ def alter_topic(request: Request, name: str, wanted: Mapping[str, Any], change: 
 def alter_broker(request: Request, name: str, wanted: Mapping[str, Any], change: Change) -> None:
     check_broker_name(request, name)
     changes = change(request.configs.dynamic.get(name, {}), wanted)
+    check_places(name, [key for key, value in changes.items() if value is not None])
     for key, value in changes.items():
         check_min_in_sync(request, name, key, value)
         config = broker_config(key)
@@ -113,8 +114,20 @@ def alter_broker(request: Request, name: str, wanted: Mapping[str, Any], change:
                 parse({key: config}, key, value)
         except UsageError as error:
             raise RefusedError("INVALID_REQUEST", str(error)) from None
+    renewed = request.services.security.tls.renewed(request.configs.with_changes(changes, name), changes)
     if not request.body["validateOnly"]:
         request.controller.configure_broker(name, changes)
+        request.services.security.tls.take(renewed)
+
+
+def check_places(broker: str, names: Iterable[str]) -> None:
+    """Refuse configs that only a listener of one broker may have, or only one broker. RefusedError."""
+    if stores := [name for name in names if RELOADED.fullmatch(name)]:
+        said = "These security configs can be dynamically updated only per-listener using the listener prefix"
+        raise RefusedError("INVALID_REQUEST", f"{said}: [{', '.join(stores)}]")
+    if not broker and (own := [name for name in names if is_of_one_broker(name)]):
+        said = "Cannot update these configs at default cluster level, broker id must be specified"
+        raise RefusedError("INVALID_REQUEST", f"{said}: [{', '.join(own)}]")
 
 
 def check_min_in_sync(request: Request, broker: str, key: str, value: str | None) -> None:

@@ -26,8 +26,8 @@ from kcli.broker.net.response_writer import ResponseWriter, is_bytes
 from kcli.broker.request import Handler, Node, Request, Services
 from kcli.broker.response import Answer, HangUpError, Outcome, Piece
 from kcli.broker.security.acls import ANONYMOUS
-from kcli.broker.security.security import Security, certificate_name
-from kcli.errors import DecodeError
+from kcli.broker.security.security import Security
+from kcli.errors import DecodeError, UsageError
 
 if TYPE_CHECKING:
     from kcli.broker.control.control import Control
@@ -135,8 +135,16 @@ class Connection(asyncio.BufferedProtocol):
         self.peer = (transport.get_extra_info("peername") or self.peer)[:2]  # it may have gone already
         if (tls := transport.get_extra_info("ssl_object")) is not None:
             self._is_encrypted = True
-            self._principal = certificate_name(tls.getpeercert(True))
         self.node.connections.add(self)
+        if tls is not None:
+            self._recognize(tls.getpeercert(True))
+
+    def _recognize(self, certificate: bytes | None) -> None:
+        """Take the client for whom its certificate names."""
+        try:
+            self._principal = self.broker.security.principal(self.listener, certificate)
+        except UsageError as error:
+            self.hang_up(str(error))
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return the buffer of the next read (asyncio.BufferedProtocol)."""

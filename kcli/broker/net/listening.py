@@ -75,8 +75,8 @@ class Gate:
 class Listener:
     """host: None for every address of the machine; port: 0 for a free one. OSError: it can't be listened on.
 
-    tls: what connections begin with, None: nothing; failed: gets the client and why its handshake failed.
-    admits: whether clients of an address may connect; others are closed.
+    tls: asked for each connection what it begins with, None: nothing; failed: gets the client and why its handshake
+    failed. admits: whether clients of an address may connect; others are closed.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Listener:
         host: str | None,
         port: int,
         *,
-        tls: ssl.SSLContext | None = None,
+        tls: Callable[[], ssl.SSLContext | None] = lambda: None,
         failed: Callable[[tuple[str, int], OSError], None] = lambda client, error: None,
         admits: Callable[[str], bool] = lambda host: True,
     ) -> None:
@@ -147,7 +147,7 @@ class Listener:
         client = None
         try:
             client = accepted.getpeername()[:2]
-            await self._loop.connect_accepted_socket(self.made, accepted, ssl=self.tls)
+            await self._loop.connect_accepted_socket(self.made, accepted, ssl=self.tls())
         except OSError as error:
             accepted.close()
             self.gate.leave()

@@ -62,6 +62,16 @@ def read_pair(certificate: str, key: str | None) -> str:
     return "\n".join(texts)
 
 
+def identity(pair: str) -> tuple[str, set[str]]:
+    """Return the name of the first certificate of a PEM text, and the alternative ones that it is for."""
+    certificate = x509.load_pem_x509_certificates(pair.encode())[0]
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        found = x509.SubjectAlternativeName([])
+    return certificate.subject.rfc4514_string(), {str(each.value) for each in found}
+
+
 def made_authority(hosts: Iterable[str]) -> Authority:
     """Make a new CA, and its certificate for these hosts and this machine's own names."""
     own_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())

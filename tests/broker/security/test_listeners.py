@@ -41,7 +41,7 @@ def test_each_client_is_told_the_addresses_of_its_listener() -> None:
     async def work() -> None:
         protection = Protection({"alice": "secret"}, tls=True)
         async with Broker(nodes=2, listeners=LISTENERS, protection=protection) as broker:
-            trusting = {"security.protocol": "SSL", "ssl.truststore.certificates": broker.security.ca_certificate}
+            trusting = {"security.protocol": "SSL", "ssl.truststore.certificates": broker.security.tls.ca_certificate}
             broker.create_topic("t", assignment=[(1,)])
             ways = {"PLAINTEXT": {}, "SSL": trusting, "INSIDE": LOGIN}
             for listener, properties in ways.items():

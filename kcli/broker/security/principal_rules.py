@@ -1,0 +1,66 @@
+"""Rules of `ssl.principal.mapping.rules`, by which the name in a client's certificate becomes a user's (KIP-371)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+RULE = re.compile(r"\s*(?:(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))\s*(?:,|$)")
+PART = re.compile(r"\\(.)|\$(\d)", re.DOTALL)
+CASES: Mapping[str, Callable[[str], str]] = {"": str, "L": str.lower, "U": str.upper}
+
+
+class Rule(NamedTuple):
+    """pattern: what the whole name has to match; replacement: with $1 to $9 for its groups; case: "L", "U" or ""."""
+
+    pattern: re.Pattern[str]
+    replacement: str
+    case: str
+
+    def apply(self, name: str) -> str | None:
+        """Return the user of a name, None where the rule is not for it."""
+        if self.pattern.fullmatch(name) is None:
+            return None
+        return CASES[self.case](self.pattern.sub(partial(filled, self.replacement), name))
+
+
+DEFAULT = Rule(re.compile(".*", re.DOTALL), "", "")
+
+
+def read_rules(text: str) -> list[Rule]:
+    """Parse rules, with commas between: DEFAULT, RULE:PATTERN/REPLACEMENT/ and L or U. ValueError: they are none."""
+    made, at = [], 0
+    while at < len(text):
+        found = RULE.match(text, at)
+        if found is None:
+            raise ValueError("DEFAULT or RULE:PATTERN/REPLACEMENT/[LU] expected, with commas between")
+        at = found.end()
+        made.append(DEFAULT if found[1] else new_rule(found[2], found[3], found[4]))
+    return made
+
+
+def new_rule(pattern: str, replacement: str, case: str) -> Rule:
+    try:
+        made = re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"pattern {pattern}: {error}") from None
+    highest = max((int(each[2]) for each in PART.finditer(replacement) if each[2]), default=0)
+    if highest > made.groups:
+        raise ValueError(f"{replacement}: the pattern has no group {highest}")
+    return Rule(made, replacement, case)
+
+
+def filled(replacement: str, match: re.Match[str]) -> str:
+    """Return a replacement with what the groups of a match hold, "" for those that took no part."""
+    return PART.sub(lambda each: each[1] if each[2] is None else match[int(each[2])] or "", replacement)
+
+
+def user_of(rules: list[Rule], name: str) -> str | None:
+    """Return the user that the first rule for a name makes of it, None where no rule is for it."""
+    for rule in rules:
+        user = name if rule is DEFAULT else rule.apply(name)
+        if user is not None:
+            return user
+    return None
