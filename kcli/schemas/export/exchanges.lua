@@ -9,7 +9,11 @@ local MOST_FRAME = 1073741824
 local MOST_BY_DEFAULT = 104857600 -- socket.request.max.bytes
 local NEWER = 16 -- versions beyond those of the tables that a frame may still have
 local DESEGMENT_MORE = 0x0fffffff
-local stream_field = Field.new("tcp.stream")
+local MOST_LOOKS = 3 -- at segments of a connection for responses
+local SURE_RESPONSE = 24 -- shorter ones may be anything
+local SYN_SEEN = 3 -- of tcp.completeness: relative numbers begin where the connection does
+local stream_field, completeness_field = Field.new("tcp.stream"), Field.new("tcp.completeness")
+local sequence_field, acknowledged_field = Field.new("tcp.seq"), Field.new("tcp.ack")
 local streams, requests, responses
 
 function kafka.init()
@@ -43,22 +47,59 @@ local function is_request(tvb, at, size, slack)
   return client >= -1 and client <= size - 10
 end
 
+-- 1: this segment is the first with bytes of its connection, a client's if it is Kafka's; 2: it is the first of the side
+-- that was spoken to; nil: neither, or the capture does not have the connection's begin.
+local function turn_of(pinfo)
+  if stream_of(pinfo).opened_by == pinfo.src_port then return 1 end
+  local completeness, sequence, acknowledged = completeness_field(), sequence_field(), acknowledged_field()
+  if not (completeness and sequence and acknowledged) or completeness.value % (SYN_SEEN + 1) == 0 then return nil end
+  if sequence.value ~= 1 then return nil end
+  return acknowledged.value == 1 and 1 or 2
+end
+
 -- Whether the bytes surely begin with a request: in a version that the tables have, of a client whose name prints, and
--- to its last byte, where that is there.
-local function begins_with_request(tvb)
-  if tvb:len() < 14 then return false end
+-- to its last byte, where that is there. Of a frame that goes on later what is there has to make sense, and to name its
+-- client, unless a connection begins with it. A request is never what the side that was spoken to says first.
+local function begins_with_request(tvb, turn)
+  if tvb:len() < 14 or turn == 2 then return false end
   local size = tvb(0, 4):int()
   if size > MOST_BY_DEFAULT or not is_request(tvb, 0, size, 0) then return false end
   local api, version = APIS[tvb(4, 2):int()], tvb(6, 2):int()
   local header_version = api.request_headers[version - api.lo + 1]
-  local header = read_message("RequestHeader", header_version, tvb, 4, math.min(size + 4, tvb:len()))
-  if header.fault then return false end
+  local header = read_message("RequestHeader", header_version, tvb, 4, size + 4)
+  if header.fault then return header.fault.past_end and turn == 1 end
+  local named = turn == 1
   for _, node in ipairs(header.nodes) do
-    if node.encoding and tvb(node.from, node.to - node.from):raw():find("[%z\1-\31\127]") then return false end
+    if node.encoding then
+      if tvb(node.from, node.to - node.from):raw():find("[%z\1-\31\127]") then return false end
+      named = named or node.to > node.from
+    end
   end
-  if size + 4 > tvb:len() then return true end
   local body = read_message(api.request, version, tvb, header.at, size + 4)
-  return body.fault == nil and size + 4 - body.at <= 8
+  if body.fault then return body.fault.past_end and named end
+  return size + 4 - body.at <= 8
+end
+
+-- Whether the bytes are a response of any API in any version.
+local function is_response(tvb, at, stop)
+  for _, api in pairs(APIS) do
+    for version = api.hi, api.lo, -1 do
+      local header = read_message("ResponseHeader", api.response_headers[version - api.lo + 1] or 0, tvb, at, stop)
+      if not header.fault then
+        local body = read_message(api.response, version, tvb, header.at, stop)
+        if body.fault == nil and body.at == stop then return true end
+      end
+    end
+  end
+  return false
+end
+
+-- Whether so few bytes may be how a connection's first request begins.
+local function may_begin_with_request(tvb, turn)
+  if turn ~= 1 or tvb:len() >= 14 or tvb(0, 1):uint() ~= 0 then return false end
+  if tvb:len() < 8 then return tvb:len() < 4 or tvb(0, 4):int() >= 8 and tvb(0, 4):int() <= MOST_BY_DEFAULT end
+  local api = APIS[tvb(4, 2):int()]
+  return api ~= nil and tvb(6, 2):int() >= api.lo and tvb(6, 2):int() <= api.hi
 end
 
 local function pending_of(stream, correlation)
@@ -230,7 +271,7 @@ local function from_broker(stream, tvb, pinfo)
   local matched = pinfo.match_uint
   if pinfo.src_port ~= pinfo.dst_port and (matched == pinfo.src_port or matched == pinfo.dst_port) then
     stream.broker = matched
-  elseif begins_with_request(tvb) then
+  elseif begins_with_request(tvb, turn_of(pinfo)) then
     stream.broker = pinfo.dst_port
   end
   return pinfo.src_port == stream.broker
@@ -240,7 +281,8 @@ local function exchange_at(tvb, at, size, pinfo, stream)
   if size < 4 or size > MOST_FRAME or tvb:len() - at < 8 then return nil end
   local correlation = tvb(at + 4, 4):int()
   local key = key_of(pinfo, correlation, size)
-  return responses[key] or (not pinfo.visited and pending_of(stream, correlation)) or nil, key
+  -- Once all packets were seen: an answer that was captured before its request, too.
+  return responses[key] or pending_of(stream, correlation), key
 end
 
 function kafka.dissector(tvb, pinfo, tree)
@@ -285,13 +327,34 @@ end
 
 -- On other ports: a connection is Kafka's from its first request on.
 local function begins_like_kafka(tvb, pinfo)
-  if not begins_with_request(tvb) then return false end
+  if not begins_with_request(tvb, turn_of(pinfo)) then return false end
   stream_of(pinfo).broker = pinfo.dst_port
   return true
 end
 
+-- Whether bytes from the middle of a connection are responses: whole frames, the first of which is some API's response to
+-- its last byte. Wireshark has heuristics of other protocols that would take them.
+local function goes_on_like_kafka(tvb, pinfo)
+  local stream, at = stream_of(pinfo), 0
+  stream.looks = (stream.looks or 0) + 1
+  if stream.looks > MOST_LOOKS or turn_of(pinfo) then return false end
+  while tvb:len() - at >= 8 do
+    local size = tvb(at, 4):int()
+    if size < 4 or size > tvb:len() - at - 4 then return false end
+    at = at + 4 + size
+  end
+  if at ~= tvb:len() or tvb(0, 4):int() < SURE_RESPONSE or not is_response(tvb, 4, 4 + tvb(0, 4):int()) then return false end
+  stream.broker = pinfo.src_port
+  return true
+end
+
 kafka:register_heuristic("tcp", function(tvb, pinfo, tree)
-  if not begins_like_kafka(tvb, pinfo) then return false end
+  if may_begin_with_request(tvb, turn_of(pinfo)) then
+    stream_of(pinfo).opened_by = pinfo.src_port
+    pinfo.desegment_offset, pinfo.desegment_len = 0, DESEGMENT_MORE -- and then whoever takes it asks again
+    return true
+  end
+  if not begins_like_kafka(tvb, pinfo) and not goes_on_like_kafka(tvb, pinfo) then return false end
   pinfo.conversation = kafka
   kafka.dissector(tvb, pinfo, tree)
   return true

@@ -97,9 +97,11 @@ local MOST_NODES = 200000 -- of one message: Wireshark itself gives up at a mill
 local Reader = {}
 Reader.__index = Reader
 
--- tvb: what is read, up to `stop`. budget: nodes that may still be made, shared by a message and its batches.
+-- tvb: what is read, up to `stop`, which may lie behind what is there. budget: nodes that may still be made, shared by a
+-- message and its batches.
 local function reader(tvb, at, stop, budget)
-  return setmetatable({ tvb = tvb, at = at, stop = stop, budget = budget or { left = MOST_NODES } }, Reader)
+  local made = { tvb = tvb, at = at, stop = stop, there = tvb:len(), budget = budget or { left = MOST_NODES } }
+  return setmetatable(made, Reader)
 end
 
 local function fail(path, at, reason)
@@ -109,6 +111,8 @@ end
 function Reader:need(size, path)
   if size > self.stop - self.at then
     fail(path, self.at, string.format("needs %d bytes at 0x%x, %d left", size, self.at, self.stop - self.at))
+  elseif size > self.there - self.at then
+    error({ path = path, at = self.at, reason = "goes on in packets to come", past_end = true }, 0)
   end
 end
 
