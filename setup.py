@@ -3,16 +3,19 @@
 The core needs a C compiler, and kcli needs the core. With KCLI_WITHOUT_CORE set, it is not built: `make` builds it once
 pip has fetched what else there is. With KCLI_SANITIZE set, the core checks each access and each sum (AddressSanitizer,
 UBSan): see tests/fuzz/sanitized.py. With CYTHON_CACHE_DIR set, what has been translated before is taken from there, in
-whichever folder that was.
+whichever folder that was. With SOURCE_DATE_EPOCH set, the same sources give the same sdist and wheel, to the byte.
 """
 
+import gzip
 import os
 import re
+import tarfile
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
 CORE = Path("kcli/core")
 # What the C files include; cythonize finds the Cython files that each module is made of.
@@ -70,8 +73,34 @@ def name_includes_alike(source: Path) -> None:
         source.write_text(named, "utf-8")
 
 
+class Sdist(sdist):
+    """With SOURCE_DATE_EPOCH set, nothing of the machine and the moment is in the archive."""
+
+    def make_archive(self, base_name: str, format: str, *args: object, **options: object) -> str:  # noqa: A002
+        epoch = os.environ.get("SOURCE_DATE_EPOCH")
+        if epoch is None or format != "gztar":
+            return str(super().make_archive(base_name, format, *args, **options))
+        folder, path = Path(self.distribution.get_fullname()), Path(f"{base_name}.tar.gz")
+
+        def alike(member: tarfile.TarInfo) -> tarfile.TarInfo:
+            member.mtime = int(epoch)
+            member.uid = member.gid = 0
+            member.uname = member.gname = ""
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            return member
+
+        with (
+            path.open("wb") as raw,
+            gzip.GzipFile("", "wb", fileobj=raw, mtime=int(epoch)) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            for each in [folder, *sorted(folder.rglob("*"))]:
+                archive.add(each, recursive=False, filter=alike)
+        return str(path)
+
+
 setup(
     ext_modules=[] if "KCLI_WITHOUT_CORE" in os.environ else extensions(),
-    cmdclass={"build_ext": BuildCore},
+    cmdclass={"build_ext": BuildCore, "sdist": Sdist},
     options={"build_ext": {"parallel": True}},
 )

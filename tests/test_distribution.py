@@ -20,6 +20,7 @@ import kcli
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.timeout(900)
 
+EPOCH = 1767225600
 # A Metadata v0 request for all topics.
 REQUEST = "0003 0000 00000007 0003 636c69 00000000"
 DECODED = (
@@ -35,7 +36,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in known_files():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_bytes((ROOT / name).read_bytes())
-    build("--sdist", copy, out)
+    build("--sdist", copy, out, SOURCE_DATE_EPOCH=str(EPOCH))
     return next(out.glob("kcli_kafka-*.tar.gz"))
 
 
@@ -96,6 +97,16 @@ def test_the_sdist_has_all_that_a_build_and_a_test_run_need(sdist: Path) -> None
     assert {"LICENSE", "README.md", "Makefile", "constraints.txt", *of_kcli} <= names
     assert {"tests/real/java/MessageOracle.java", "tools/manpages.py", "man/kcli.1"} <= names
     assert not [name for name in names if name.endswith((".so", ".c", ".pyc"))]
+
+
+def test_the_sdist_says_nothing_of_the_machine_and_the_moment(sdist: Path) -> None:
+    """So that the same sources give the same bytes, whoever makes it."""
+    with tarfile.open(sdist) as archive:
+        members = archive.getmembers()
+    assert {(each.mtime, each.uid, each.gid, each.uname, each.gname) for each in members} == {(EPOCH, 0, 0, "", "")}
+    assert {each.mode for each in members} == {0o644, 0o755}
+    assert [each.name for each in members[1:]] == sorted((each.name for each in members[1:]), key=Path)
+    assert sdist.read_bytes()[3:8] == b"\0" + EPOCH.to_bytes(4, "little")  # no file's name, and when it was made
 
 
 def test_the_wheel_has_the_core_the_tables_and_the_man_pages(wheel: Path) -> None:

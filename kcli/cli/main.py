@@ -180,6 +180,24 @@ def complain(error: BaseException | str) -> None:
     print_note(f"kcli: {error}")
 
 
+def text_of(error: click.ClickException) -> str:
+    """Return what a user did wrong, in one line."""
+    if isinstance(error, click.NoSuchOption) and (meant := named_by_value(error)):
+        return f"No such option '{error.option_name}'. (Did you mean {meant}?)"
+    text = error.format_message()
+    # click sets the choices of what is missing below each other
+    return " ".join(text.split()) if isinstance(error, click.MissingParameter) else text
+
+
+def named_by_value(error: click.NoSuchOption) -> str:
+    """Return the option and value that an option is called by which is none: `--to hex` for `--hex`; "" for no such."""
+    value, command = error.option_name.lstrip("-"), error.ctx.command if error.ctx is not None else None
+    for each in command.params if command is not None else ():
+        if isinstance(each, click.Option) and isinstance(each.type, click.Choice) and value in each.type.choices:
+            return f"{max(each.opts, key=len)} {value}"
+    return ""
+
+
 def failed(error: OSError) -> int:
     """Return the exit code of a file or stream that can't be read or written."""
     if isinstance(error, BrokenPipeError):
@@ -229,10 +247,7 @@ def main(argv: list[str] | None = None) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f" (see `{context.command_path} --help`)" if context else ""
-        text = error.format_message()
-        if isinstance(error, click.MissingParameter):
-            text = " ".join(text.split())  # click sets its choices below each other
-        complain(f"{text}{hint}")
+        complain(f"{text_of(error)}{hint}")
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

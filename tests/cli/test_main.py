@@ -153,6 +153,14 @@ def test_a_cold_start_imports_nothing_heavy() -> None:
             "kcli: reqest: no such command or file; did you mean request? (see `kcli decode --help`)",
         ),
         (["--colour"], "kcli: No such option '--colour'. (see `kcli --help`)"),
+        (
+            ["encode", "request", "--hex"],
+            "kcli: No such option '--hex'. (Did you mean --to hex?) (see `kcli encode request --help`)",
+        ),
+        (
+            ["stats", "--csv", "-"],
+            "kcli: No such option '--csv'. (Did you mean --format csv?) (see `kcli stats --help`)",
+        ),
     ],
 )
 def test_wrong_usage_is_one_line(argv: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:

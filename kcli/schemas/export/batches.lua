@@ -276,7 +276,7 @@ local function check(source, kids, tvb, at, from, to, table_)
   local valid = checksum(table_, tvb(from, to - from):raw()) == said
   put(source, kids, "crc", at, 4)
   local node = source:node(kids, { field = batch.crcValid, from = at, to = at + 4, value = valid, generated = true })
-  if not valid then node.expert = "checksum" end
+  if not valid then node.expert, node.said = "checksum", "Wrong checksum" end
 end
 
 local function open_batch(source, node, tvb, at, to)

@@ -259,9 +259,8 @@ local function dissect_response(tvb, at, stop, pinfo, tree, stream, exchange, cu
   end
 end
 
-local function no_frame(tvb, at, stop, tree, why, said)
-  local item = tree:add(kafka, tvb(at, stop - at))
-  item:add_proto_expert_info(experts[why], said)
+local function no_frame(tvb, at, stop, tree, why)
+  tree:add(kafka, tvb(at, stop - at)):add_proto_expert_info(experts[why])
 end
 
 -- Frames --------------------------------------------------------------------------------------------------------------
@@ -337,7 +336,7 @@ end
 local function goes_on_like_kafka(tvb, pinfo)
   local stream, at = stream_of(pinfo), 0
   stream.looks = (stream.looks or 0) + 1
-  if stream.looks > MOST_LOOKS or turn_of(pinfo) then return false end
+  if stream.looks > MOST_LOOKS or turn_of(pinfo) == 1 then return false end
   while tvb:len() - at >= 8 do
     local size = tvb(at, 4):int()
     if size < 4 or size > tvb:len() - at - 4 then return false end

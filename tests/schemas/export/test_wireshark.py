@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
+from kcli.records import build_batch
 from kcli.schemas.catalog import catalog
 from kcli.schemas.export.wireshark import text, wireshark_lua
+from tests.capture.messages import api_versions, metadata, request, response
+from tests.capture.wires import ACK, Wire, pcap
 from tests.greeting import greeting
 from tests.schemas.export.dissecting import Message, as_dissected, messages, packets
 
@@ -95,6 +98,54 @@ def test_tshark_shows_the_fields_that_kcli_shows(
     assert shown(messages(packets(lua, samples / name, *options))) == expected
 
 
+def pieces(wire: Wire, sender: int, data: bytes, *sizes: int) -> None:
+    """Send bytes in segments of these sizes, and the rest in one."""
+    for size in (*sizes, len(data)):
+        piece, data = data[:size], data[size:]
+        if piece:
+            wire.add(sender, ACK, piece)
+
+
+@needs_tshark
+def test_connections_on_any_port_are_recognized(lua: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By few first bytes, by a response in the middle, by an answer that was captured before its request."""
+    server, packets_ = ("10.0.0.2", 21000), []
+    for number, size in enumerate((3, 7, 11, 14, 20, 33)):
+        wire = Wire(("10.0.0.1", 40000 + number), server, seq=(1000 * number + 1, 77)).open()
+        for call in (api_versions(0), metadata(1)):
+            pieces(wire, 0, call[0], size)
+            pieces(wire, 1, call[1], 5 + number, 8)
+        packets_ += wire.packets
+    body = {"responses": [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitionResponses": [{"index": 1, "baseOffset": 7}]}]}
+    cut = Wire(("10.0.0.1", 41000), server)
+    cut.server(response(0, 13, 254, body)).client(metadata(255)[0]).server(metadata(255)[1])
+    swapped = Wire(("10.0.0.1", 42000), server).open().client(api_versions(0)[0]).server(api_versions(0)[1])
+    swapped.client(metadata(1)[0]).server(metadata(1)[1])
+    swapped.packets[-2:] = swapped.packets[:-3:-1]
+    path = tmp_path / "any.pcap"
+    path.write_bytes(pcap(packets_ + cut.packets + swapped.packets))
+    main(["decode", "pcap", str(path), "--format", "jsonl", "-q", "--records", "full"])
+    expected = told(map(json.loads, capsys.readouterr().out.splitlines()))
+    assert expected.total() == 30
+    assert shown(messages(packets(lua, path))) == expected
+
+
+@needs_tshark
+def test_what_is_wrong_is_said(lua: Path, tmp_path: Path) -> None:
+    """Where nothing is left to say beside the kind, too: Lua has no text then."""
+    damaged = bytearray(build_batch([(1, None, b"value", ())]))
+    damaged[-1] ^= 1
+    data = {"topicData": [{"name": "t", "partitionData": [{"index": 0, "records": bytes(damaged)}]}], "acks": 1}
+    wire = Wire().open().client(request(0, 9, 1, data)).server(response(0, 9, 9, {}))
+    path = tmp_path / "wrong.pcap"
+    path.write_bytes(pcap(wire.packets))
+    command = ["tshark", "-n", "-X", f"lua_script:{lua}", "-r", str(path), "-V", "-O", "kafka2"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "Wrong checksum" in said
+    assert "Its request was not captured" in said
+    assert "Lua Error" not in said
+
+
 @needs_tshark
 def test_requests_and_responses_are_linked(lua: Path, samples: Path) -> None:
     command = ["tshark", "-n", "-X", f"lua_script:{lua}", "-r", str(samples / "java44-txn.pcap"), "-2"]
@@ -104,8 +155,8 @@ def test_requests_and_responses_are_linked(lua: Path, samples: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     assert rows
-    for number, request, response, error, latency in rows:
-        assert (request and int(request) < int(number)) or (response and int(response) > int(number))
+    for number, asked, answered, error, latency in rows:
+        assert (asked and int(asked) < int(number)) or (answered and int(answered) > int(number))
         assert not error or ("PRODUCER_FENCED" in error and float(latency.partition(",")[0]) > 0)
 
 
