@@ -29,6 +29,8 @@ CAPTURES = Path(__file__).resolve().parents[1] / "tests" / "diagnose" / "data"
 ASSETS = Path(__file__).parent / "site_assets"
 SHIM, WORKER = "https://unpkg.com/iframe-worker/shim", "assets/worker.js"
 MESSAGES, RULES_PAGE = "reference/messages", "reference/rules.md"
+# Who searches for a rule wants it before the messages whose names begin with one of its words.
+FIRST_FOUND = ("---", "search:", "  boost: 4", "---")
 OUTSIDE = (
     "https://github.com/kcli-kafka/kcli/blob/main/"  # files that docs/ points to and that are not part of the site
 )
@@ -126,6 +128,7 @@ def message_page(tables: Catalog, title: str, messages: Iterable[Message]) -> It
 def rules_page() -> Iterator[str]:
     """Yield the page of all rules of `kcli diagnose`, each with the capture that shows it."""
     shown = captured()
+    yield from FIRST_FOUND
     yield "# Rules of diagnose"
     yield ""
     yield f"`kcli diagnose` looks for {len(RULES)} causes. What is said below each was found in the capture named, cut"
