@@ -27,7 +27,7 @@ def test_each_test_that_takes_the_session_is_in_its_scope(request: pytest.Fixtur
         names = getattr(item, "fixturenames", ())
         scope = scope_of(item.path.relative_to(ROOT).as_posix()) if ROOT in item.path.parents else ""
         assert "spark" not in names or scope == "spark", item.nodeid
-        assert not {"kafka_44", "kafka_39"} & {*names} or scope == "kafka", item.nodeid
+        assert not {"kafka_44", "kafka_39", "three_44"} & {*names} or scope == "kafka", item.nodeid
 
 
 def test_a_test_goes_where_its_file_goes() -> None:

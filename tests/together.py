@@ -13,7 +13,7 @@ __all__ = ["Scheduling", "scope_of"]
 ROOT = Path(__file__).parents[1]
 # Fixtures of many files: each process that needs one makes it anew. A Spark session takes 20 seconds of a processor
 # until it is warm, the brokers 5 to 10.
-SHARED = {"spark": r"\bspark: Any\b", "kafka": r"\bkafka_(?:44|39)\b"}
+SHARED = {"spark": r"\bspark: Any\b", "kafka": r"\b(?:kafka_44|kafka_39|three_44)\b"}
 
 
 @cache

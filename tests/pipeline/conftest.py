@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import warnings
@@ -18,6 +19,17 @@ collect_ignore: list[str] = []
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
+# Of modules that Python would take from the folder that it is started in.
+CANARIES = ("pandas", "pyarrow", "numpy", "pyspark", "kcli", "click", "pickle", "socket", "struct")
+
+
+def lay_canaries(folder: Path) -> Path:
+    """Modules that write their name into the file, when something imports them."""
+    for name in CANARIES:
+        (folder / f"{name}.py").write_text(f"open({str(folder / 'canary')!r}, 'a').write('{name} ')\n")
+    return folder / "canary"
+
+
 def need_java() -> None:
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         if os.environ.get("CI"):
@@ -27,14 +39,16 @@ def need_java() -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """local[2], quiet, and brief: a session's tests read little."""
+    """local[2], quiet, and brief: a session's tests read little. It is started in a folder that has canaries."""
     need_java()
     from kcli.pipeline.spark import session
 
-    log = tmp_path_factory.mktemp("spark") / "spark.log"
+    folder = tmp_path_factory.mktemp("spark")
+    lay_canaries(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = session("local[2]", log=str(log), brief=True, settings=INTERPRETED)
+        with contextlib.chdir(folder):
+            made = session("local[2]", log=str(folder / "spark.log"), brief=True, settings=INTERPRETED)
         yield made
         made.stop()
 

@@ -20,6 +20,16 @@ def test_results_come_in_the_order_of_the_tasks(spark: Any) -> None:
     assert hand_out(spark, [], str) == []
 
 
+def test_nothing_in_the_folder_it_was_started_in_is_executed(spark: Any) -> None:
+    """Neither by Spark's workers nor by the daemon that starts them, which are in that folder."""
+    folders = hand_out(spark, [1, 2], lambda _: str(Path.cwd()), lambda _: None)
+    frame = spark.range(1).mapInArrow(lambda batches: batches, "id bigint")
+    assert frame.count() == 1
+    for folder in map(Path, folders):
+        assert (folder / "pyarrow.py").exists()
+        assert not (folder / "canary").exists(), (folder / "canary").read_text()
+
+
 def test_the_session_under_way_is_taken(spark: Any) -> None:
     assert session("local[7]") is spark
 

@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -77,17 +76,10 @@ async def read(bootstrap: str, topic: str, partitions: int, enough: int) -> dict
     return values
 
 
-@pytest.fixture(scope="module")
-def three() -> Iterator[Cluster]:
-    config = {"min.insync.replicas": 1, "auto.leader.rebalance.enable": "false"}
-    with Cluster("4.4.0", 3, config=config, request_log=True) as made:
-        yield made
-
-
-def test_kip_951_leaders_move_and_nothing_is_lost_or_doubled(three: Cluster) -> None:
+def test_kip_951_leaders_move_and_nothing_is_lost_or_doubled(three_44: Cluster) -> None:
     async def produce(discovery: str) -> tuple[int, int]:
         topic = f"moving-{discovery}"
-        config = ClientConfig({"bootstrap.servers": three.bootstrap})
+        config = ClientConfig({"bootstrap.servers": three_44.bootstrap})
         async with Client(config) as admin, Client(config) as client:
             assignments = [{"partitionIndex": at, "brokerIds": replicas(at, 0)} for at in range(PARTITIONS)]
             made = {"name": topic, "numPartitions": -1, "replicationFactor": -1, "assignments": assignments}
@@ -104,7 +96,7 @@ def test_kip_951_leaders_move_and_nothing_is_lost_or_doubled(three: Cluster) -> 
                         await asyncio.sleep(0.01)
                 await asyncio.gather(*moving)
         assert producer.statistics.records == RECORDS
-        values = await read(three.bootstrap, topic, PARTITIONS, RECORDS)
+        values = await read(three_44.bootstrap, topic, PARTITIONS, RECORDS)
         for index, found in values.items():
             assert [int(value) for value in found] == list(range(index, RECORDS, PARTITIONS))
         return producer.statistics.retries, producer.statistics.hinted

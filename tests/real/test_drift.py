@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -48,51 +48,57 @@ def has_snapshot(folder: Path, above: int) -> bool:
     return any(int(each.name[:20]) > above for each in folder.glob("*.checkpoint"))
 
 
-def test_a_quorum_that_drifts() -> None:
-    """A topic with a config comes and goes while a node is down: there the config stays, for the next one."""
+@pytest.fixture(scope="module")
+def quorum() -> Iterator[Cluster]:
+    """Three nodes. Their tests stop and kill some, and start them again; use topics of your own."""
     with Cluster("4.4.0", nodes=3, config=CONFIG, heap="256m") as cluster:
-        folders = [each / "__cluster_metadata-0" for each in cluster.log_dirs]
-        cluster.topics("--create", "--topic", "warm", "--partitions", "3")
-        cluster.stop(3)
-        others = ("--bootstrap-server", cluster.address(1))
-        created = ("--create", "--topic", "orders", "--replication-factor", "2", "--config", "retention.ms=1002166")
-        cluster.run("TopicCommand", *others, *created)
-        cluster.run("TopicCommand", *others, "--delete", "--topic", "orders")
-        cluster.start(3)
-        cluster.topics("--create", "--topic", "orders", "--partitions", "1")
-        for number in range(3):
-            cluster.topics("--create", "--topic", f"fill-{number}", "--partitions", "30")
-        cluster.wait_for(lambda: has_snapshot(folders[2], 100))
-        assert [retention(cluster, node) for node in cluster.node_ids] == ["604800000", "604800000", "1002166"]
-        place = cluster.address(1, "CONTROLLER")
-        live = kcli("snapshot", "drift", place)
-        assert live.returncode == 1, live.stderr
-        assert live.stdout.splitlines()[-2:] == [
-            f"config TOPIC orders retention.ms: none by the log, value 1002166 on {kind} 3"
-            for kind in ("controller", "broker")
-        ], live.stdout
-        assert "6 of 6 nodes asked" in live.stderr
-        rows = [json.loads(line) for line in kcli("snapshot", "drift", place, "--format", "jsonl").stdout.splitlines()]
-        nodes = [(row["node"].split()[0], row["log"], *row["shows"]) for row in rows if row["event"] == "node"]
-        assert sorted(nodes) == [
-            *[("broker", "UNKNOWN_TOPIC_ID", "topics", "configs", "quotas", "scram", "features")] * 3,
-            *[("controller", "NOT_LEADER_OR_FOLLOWER", "configs", "features")] * 2,
-            ("controller", "served", "configs", "features"),
-        ]
-        found = kcli("snapshot", "drift", *map(str, folders))
-        assert found.returncode == 1
-        assert "config TOPIC orders retention.ms: none on " in found.stdout
-        assert f"value 1002166 on {folders[2]} (last changed by record " in found.stdout
-        assert ", RemoveTopicRecord)" in found.stdout
-        for node, code in ((1, 0), (2, 0), (3, 1)):
-            verified = kcli("snapshot", "verify", "--replay", str(folders[node - 1]))
-            assert verified.returncode == code, verified.stdout
-        assert "config TOPIC orders retention.ms: value 1002166 here, none by the log (since record" in verified.stdout
-        altered = ("--alter", "--entity-type", "topics", "--entity-name", "orders")
-        cluster.configs(*altered, "--add-config", "retention.ms=5000")
-        cluster.configs(*altered, "--delete-config", "retention.ms")
-        cluster.wait_for(lambda: {retention(cluster, node) for node in cluster.node_ids} == {"604800000"})
-        assert kcli("snapshot", "drift", *map(str, folders)).returncode == 0
+        yield cluster
+
+
+def test_a_quorum_that_drifts(quorum: Cluster) -> None:
+    """A topic with a config comes and goes while a node is down: there the config stays, for the next one."""
+    folders = [each / "__cluster_metadata-0" for each in quorum.log_dirs]
+    quorum.topics("--create", "--topic", "warm", "--partitions", "3")
+    quorum.stop(3)
+    others = ("--bootstrap-server", quorum.address(1))
+    created = ("--create", "--topic", "orders", "--replication-factor", "2", "--config", "retention.ms=1002166")
+    quorum.run("TopicCommand", *others, *created)
+    quorum.run("TopicCommand", *others, "--delete", "--topic", "orders")
+    quorum.start(3)
+    quorum.topics("--create", "--topic", "orders", "--partitions", "1")
+    for number in range(3):
+        quorum.topics("--create", "--topic", f"fill-{number}", "--partitions", "30")
+    quorum.wait_for(lambda: has_snapshot(folders[2], 100))
+    assert [retention(quorum, node) for node in quorum.node_ids] == ["604800000", "604800000", "1002166"]
+    place = quorum.address(1, "CONTROLLER")
+    live = kcli("snapshot", "drift", place)
+    assert live.returncode == 1, live.stderr
+    assert live.stdout.splitlines()[-2:] == [
+        f"config TOPIC orders retention.ms: none by the log, value 1002166 on {kind} 3"
+        for kind in ("controller", "broker")
+    ], live.stdout
+    assert "6 of 6 nodes asked" in live.stderr
+    rows = [json.loads(line) for line in kcli("snapshot", "drift", place, "--format", "jsonl").stdout.splitlines()]
+    nodes = [(row["node"].split()[0], row["log"], *row["shows"]) for row in rows if row["event"] == "node"]
+    assert sorted(nodes) == [
+        *[("broker", "UNKNOWN_TOPIC_ID", "topics", "configs", "quotas", "scram", "features")] * 3,
+        *[("controller", "NOT_LEADER_OR_FOLLOWER", "configs", "features")] * 2,
+        ("controller", "served", "configs", "features"),
+    ]
+    found = kcli("snapshot", "drift", *map(str, folders))
+    assert found.returncode == 1
+    assert "config TOPIC orders retention.ms: none on " in found.stdout
+    assert f"value 1002166 on {folders[2]} (last changed by record " in found.stdout
+    assert ", RemoveTopicRecord)" in found.stdout
+    for node, code in ((1, 0), (2, 0), (3, 1)):
+        verified = kcli("snapshot", "verify", "--replay", str(folders[node - 1]))
+        assert verified.returncode == code, verified.stdout
+    assert "config TOPIC orders retention.ms: value 1002166 here, none by the log (since record" in verified.stdout
+    altered = ("--alter", "--entity-type", "topics", "--entity-name", "orders")
+    quorum.configs(*altered, "--add-config", "retention.ms=5000")
+    quorum.configs(*altered, "--delete-config", "retention.ms")
+    quorum.wait_for(lambda: {retention(quorum, node) for node in quorum.node_ids} == {"604800000"})
+    assert kcli("snapshot", "drift", *map(str, folders)).returncode == 0
 
 
 AUTHORIZED = {
@@ -145,16 +151,16 @@ CHANGING = {
 }
 
 
-def test_what_watch_shows_is_what_the_log_has(tmp_path: Path) -> None:
+def test_what_watch_shows_is_what_the_log_has(quorum: Cluster, tmp_path: Path) -> None:
     """Over two changes of the leader: the kill -9 of the one that was named, and a stop in good order of the next one.
     Asked at a controller, and at a broker; beside kafka-metadata-quorum, a node's log, and Kafka's dump of that."""
-    with Cluster("4.4.0", nodes=3, heap="256m") as cluster, ExitStack() as stack:
-        cluster.topics("--create", "--topic", "warm", "--partitions", "2")
-        _, first = leader_of(cluster)
-        other = next(node for node in cluster.node_ids if node != first)
+    with ExitStack() as stack:
+        quorum.topics("--create", "--topic", "watching", "--partitions", "2")
+        _, first = leader_of(quorum)
+        other = next(node for node in quorum.node_ids if node != first)
         outputs = [tmp_path / "controller", tmp_path / "broker"]
         watching = []
-        for place, output in zip([cluster.address(first, "CONTROLLER"), cluster.address(other)], outputs, strict=True):
+        for place, output in zip([quorum.address(first, "CONTROLLER"), quorum.address(other)], outputs, strict=True):
             command = [sys.executable, "-m", "kcli.cli", "snapshot", "watch", place]
             stream = stack.enter_context(output.open("wb"))
             command += ["--every", "1", "--format", "jsonl"]
@@ -163,29 +169,29 @@ def test_what_watch_shows_is_what_the_log_has(tmp_path: Path) -> None:
         def seen(text: bytes, times: int = 1) -> Callable[[], bool]:
             return lambda: all(each.read_bytes().count(text) >= times for each in outputs)
 
-        cluster.wait_for(seen(b'"quorum"'))
-        cluster.topics("--create", "--topic", "orders", "--partitions", "2")
-        cluster.kill(first)
-        cluster.wait_for(seen(b'"LeaderChangeMessage"'))
-        cluster.run("TopicCommand", "--bootstrap-server", cluster.address(other), "--delete", "--topic", "warm")
-        cluster.wait_for(seen(b'"deleted","table":"topics"'))
-        cluster.start(first)
-        _, second = leader_of(cluster)
+        quorum.wait_for(seen(b'"quorum"'))
+        quorum.topics("--create", "--topic", "watched", "--partitions", "2")
+        quorum.kill(first)
+        quorum.wait_for(seen(b'"LeaderChangeMessage"'))
+        quorum.run("TopicCommand", "--bootstrap-server", quorum.address(other), "--delete", "--topic", "watching")
+        quorum.wait_for(seen(b'"deleted","table":"topics"'))
+        quorum.start(first)
+        _, second = leader_of(quorum)
         assert second != first
-        cluster.stop(second)
-        cluster.wait_for(seen(b'"LeaderChangeMessage"', 2))
-        third, left = leader_of(cluster), next(node for node in cluster.node_ids if node != second)
-        where = ("--bootstrap-server", cluster.address(left))
-        cluster.run("TopicCommand", *where, "--create", "--topic", "last", "--partitions", "30")
-        cluster.wait_for(seen(b'"topic":"last","partition":29'))
-        cluster.wait_for(seen(b'"leader":%d,"epoch":%d,' % (third[1], third[0])))
-        status = cluster.run("MetadataQuorumCommand", *where, "describe", "--status")
+        quorum.stop(second)
+        quorum.wait_for(seen(b'"LeaderChangeMessage"', 2))
+        third, left = leader_of(quorum), next(node for node in quorum.node_ids if node != second)
+        where = ("--bootstrap-server", quorum.address(left))
+        quorum.run("TopicCommand", *where, "--create", "--topic", "last", "--partitions", "30")
+        quorum.wait_for(seen(b'"topic":"last","partition":29'))
+        quorum.wait_for(seen(b'"leader":%d,"epoch":%d,' % (third[1], third[0])))
+        status = quorum.run("MetadataQuorumCommand", *where, "describe", "--status")
         for process in watching:
             process.send_signal(signal.SIGINT)
         assert [process.wait(60) for process in watching] == [130, 130]
         assert re.search(rf"LeaderId:\s+{third[1]}\nLeaderEpoch:\s+{third[0]}\n", status), status
-        logged = kcli("snapshot", "log", str(cluster.log_dirs[left - 1]), "--format", "jsonl").stdout.splitlines()
-        dump = dumped(cluster, left)
+        logged = kcli("snapshot", "log", str(quorum.log_dirs[left - 1]), "--format", "jsonl").stdout.splitlines()
+        dump = dumped(quorum, left)
         for output in outputs:
             lines = [line for line in output.read_text().splitlines() if '"event":"quorum"' not in line]
             assert lines == logged[logged.index(lines[0]) :][: len(lines)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from tests.real.lab import Cluster
 from tests.real.proxied_clients import (
     CLIENTS,
     LISTENERS,
-    OAUTHBEARER,
     Listener,
     Speak,
     compare,
@@ -33,14 +31,6 @@ COUNT = 200
 PLAIN = LISTENERS[0]
 
 
-@pytest.fixture(scope="module")
-def three() -> Iterator[Cluster]:
-    """Three 4.4.0 brokers with a request log, on every kind of listener."""
-    config = {**OAUTHBEARER, "default.replication.factor": 3, "num.partitions": 6, "offsets.topic.num.partitions": 3}
-    with Cluster("4.4.0", nodes=3, tls=True, sasl=True, request_log=True, config=config) as cluster:
-        yield cluster
-
-
 def check(speak: Speak, listener: Listener, cluster: Cluster, out: Path) -> None:
     """What one client says through a proxy is saved as the brokers logged it, and nothing goes past."""
     before = marks(cluster)
@@ -59,9 +49,9 @@ def check(speak: Speak, listener: Listener, cluster: Cluster, out: Path) -> None
     ids=lambda each: each.__name__ if callable(each) else f"{each.name} {each.mechanism}",
 )
 def test_what_is_saved_is_what_the_brokers_logged(
-    speak: Speak, listener: Listener, three: Cluster, tmp_path: Path
+    speak: Speak, listener: Listener, three_44: Cluster, tmp_path: Path
 ) -> None:
-    check(speak, listener, three, tmp_path / "out.pcapng")
+    check(speak, listener, three_44, tmp_path / "out.pcapng")
 
 
 @pytest.mark.parametrize("speak", [speak_librdkafka, speak_java_transactions])
@@ -69,18 +59,18 @@ def test_the_last_release_of_old_brokers(speak: Speak, kafka_39: Cluster, tmp_pa
     check(speak, PLAIN, kafka_39, tmp_path / "out.pcapng")
 
 
-def test_leaders_that_move_and_a_broker_that_is_gone_for_a_while(three: Cluster, tmp_path: Path) -> None:
+def test_leaders_that_move_and_a_broker_that_is_gone_for_a_while(three_44: Cluster, tmp_path: Path) -> None:
     from confluent_kafka import ElectionType, Producer
     from confluent_kafka.admin import AdminClient
 
-    out, before, delivered = tmp_path / "out.pcapng", marks(three), list[object]()
-    with passing(three, PLAIN, out) as (proxy, _):
+    out, before, delivered = tmp_path / "out.pcapng", marks(three_44), list[object]()
+    with passing(three_44, PLAIN, out) as (proxy, _):
         producer = Producer({"bootstrap.servers": proxy.bootstrap, "acks": "all", "linger.ms": 1})
         for number in range(3 * COUNT):
             if number == COUNT:
-                three.stop(2)
+                three_44.stop(2)
             if number == 2 * COUNT:
-                three.start(2)
+                three_44.start(2)
                 admin = AdminClient({"bootstrap.servers": proxy.bootstrap})
                 moved = admin.elect_leaders(ElectionType.PREFERRED).result()
             producer.produce("moving", str(number), on_delivery=lambda error, _: delivered.append(error))
@@ -89,5 +79,5 @@ def test_leaders_that_move_and_a_broker_that_is_gone_for_a_while(three: Cluster,
         assert proxy.stop()[0] == 0
     assert delivered == [None] * 3 * COUNT
     assert moved
-    found = compare(three, out, before, gone=int(three.address(2).rpartition(":")[2]))
+    found = compare(three_44, out, before, gone=int(three_44.address(2).rpartition(":")[2]))
     assert (found.missing, found.unlike, found.past) == ([], [], [])

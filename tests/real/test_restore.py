@@ -1,11 +1,14 @@
-"""Quorums that have lost every metadata log start with a snapshot of theirs: `kcli snapshot restore`."""
+"""Quorums that have lost every metadata log start with a snapshot of theirs (`kcli snapshot restore`); what `kcli
+snapshot doctor` says of one."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,7 +102,8 @@ def test_a_quorum_of_one(version: str, tmp_path: Path) -> None:
 
 
 def test_three_controllers_on_other_ports(tmp_path: Path) -> None:
-    """A quorum whose voters stand in its metadata, all of them wiped, restored on other ports."""
+    """A quorum whose voters stand in its metadata, all of them wiped, restored on other ports. What doctor says of it
+    then, and when two of them are killed."""
     with Cluster("4.4.0", nodes=3, acl=True, dynamic=True, metadata_dir=True, heap="256m") as cluster:
         before = fill(cluster)
         cluster.stop()
@@ -116,6 +120,40 @@ def test_three_controllers_on_other_ports(tmp_path: Path) -> None:
         cluster.wait(cluster.node_ids, 3)
         works(cluster, before, "second")
         assert voters(cluster) == cluster.voters.split(",")
+        check_doctor(cluster)
+
+
+def doctor(*sources: str) -> tuple[int, list[dict[str, Any]]]:
+    done = inside.kcli("snapshot", "doctor", *sources, "--format", "jsonl")
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def ids(rows: list[dict[str, Any]]) -> set[tuple[str, int | None]]:
+    return {(row["finding"], row["subject"].get("node")) for row in rows if row["severity"] != "info"}
+
+
+def check_doctor(quorum: Cluster) -> None:
+    """Beside a quorum with a leader, and after two of three nodes were killed."""
+    controllers, folders = quorum.addresses("CONTROLLER"), [str(metadata(quorum, node)) for node in quorum.node_ids]
+    code, rows = doctor(controllers)
+    assert (code, rows[-1]["finding"]) == (0, "healthy")
+    leader = rows[-1]["evidence"]["leader"]
+    assert sorted(rows[-1]["evidence"]["voters"]) == [1, 2, 3]
+    code, rows = doctor(*folders)
+    assert (code, ids(rows)) == (0, set())
+    quorum.kill(leader)
+    other, last = (node for node in quorum.node_ids if node != leader)
+    quorum.kill(other)
+    code, rows = doctor(controllers)
+    unreachable = {("controller-unreachable", leader), ("controller-unreachable", other)}
+    # The node that is left may have heard of a leader in between, and of nobody else.
+    assert (code, ids(rows)) == (1, {*unreachable, ("no-leader", None)})
+    code, rows = doctor(folders[last - 1])
+    missing = {("voter-missing", leader), ("voter-missing", other), ("election", None)}
+    assert (code, ids(rows), rows[-1]["evidence"]["electable"]) == (1, missing, [])
+    code, rows = doctor(*folders)
+    assert len(rows[-1]["evidence"]["electable"]) >= 2
 
 
 class Apart(Cluster):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
-from tests.pipeline.conftest import INTERPRETED, need_java
+from tests.pipeline.conftest import lay_canaries
 from tests.pipeline.outputs import Here
 
 pytest.importorskip("pyspark")
@@ -225,14 +225,9 @@ def test_a_second_run_says_who_is_at_work(
 
 
 def test_nothing_in_the_current_folder_is_executed(samples: Path, tmp_path: Path) -> None:
-    """Neither by kcli, nor by Spark's workers and the daemon that starts them."""
-    need_java()
-    canary = tmp_path / "canary"
-    names = ("pandas", "pyarrow", "numpy", "pyspark", "kcli", "click", "pickle", "socket", "struct")
-    for name in names:
-        (tmp_path / f"{name}.py").write_text(f"open({str(canary)!r}, 'a').write('{name} ')\n")
-    words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--output", "out", "--master", "local[1]"]
-    words += [word for name, value in INTERPRETED.items() for word in ("--conf", f"{name}={value}")]
+    """By kcli; of Spark's workers and the daemon that starts them, see tests/pipeline/test_spark.py."""
+    canary = lay_canaries(tmp_path)
+    words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--output", "out", "--engine", "local"]
     script = Path(sys.executable).with_name("kcli")
     done = subprocess.run([str(script), *words], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, canary.exists()) == (0, False), done.stderr
