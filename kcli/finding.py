@@ -13,7 +13,8 @@ SEVERITIES = (CRITICAL, WARNING, INFO)
 class Finding:
     """finding: its id; subject: {"node": id, ...}; evidence: figures by name; advice: what to do, with commands.
 
-    weight: of two of one severity the heavier comes first. explained_by: the finding whose consequence it is.
+    weight: of two of one severity the heavier comes first. explained_by: the finding whose consequence it is. spares:
+    findings that it does not explain, though others of its kind do.
     """
 
     finding: str
@@ -27,6 +28,7 @@ class Finding:
     source: str = ""
     weight: float = 0.0
     explained_by: str | None = None
+    spares: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
         """Return the finding as an object of JSON, without its text."""

@@ -31,7 +31,7 @@ def without_consequences(found: Sequence[Finding], rules: Iterable[Rule]) -> tup
 def is_cause(cause: Finding, each: Finding, explains: Explains) -> bool:
     """Return whether a finding is a consequence of another."""
     kinds = explains[cause.finding].get(each.finding)
-    if kinds is None or cause is each:
+    if kinds is None or cause is each or each.finding in cause.spares:
         return False
     return all(kind not in each.subject or kind not in cause.subject or shares(cause, each, kind) for kind in kinds)
 

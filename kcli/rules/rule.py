@@ -48,7 +48,8 @@ class Rule:
 
     finding: its id. when: a condition on the row of `signs`, without which there is nothing to be found. sql: over the
     tables of `prepared`; its column `severity`, if there, counts instead of `severity`; `first_ns` and `last_ns`
-    are when what counts began and ended; `ends`, if there, has the clients' addresses that count, instead of all.
+    are when what counts began and ended; `ends`, if there, has the clients' addresses that count, instead of all;
+    `spares`, if there, the findings that this row does not explain, with commas.
     subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out, advice,
     see: texts with {columns} in braces, see: after "kcli". source: where the limits come from.
     explains: findings that are consequences of this one, and the kinds of subject that they must share (none: all).
@@ -96,6 +97,7 @@ def finding_of(
         f"kcli {rule.see}".format_map(texts) if rule.see else "",
         rule.source,
         float(row.get("weight") or 0),
+        spares=tuple(row["spares"].split(",")) if row.get("spares") else (),
     )
 
 

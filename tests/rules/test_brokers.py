@@ -38,6 +38,21 @@ def test_a_follower_that_stops_again_and_again_makes_acks_all_wait() -> None:
     assert "3" in found.subject["broker"] and found.evidence["clients"] == ["audit-writer", "ledger-writer"]
 
 
+def test_a_follower_is_known_by_its_pauses_though_they_are_shorter_than_its_wait() -> None:
+    """It stops for 0.6 s at a time, with a leader's answer to its Fetch, which may wait for 0.5 s."""
+    found = only("slow-follower-book")
+    assert found.finding == "slow-replication"
+    told(found, broker=["142.9.5.4:18613", "3"])
+    assert found.evidence["clients"] == ["book"] and found.evidence["plain_late"] == 0
+
+
+def test_leaders_that_move_in_waves_without_pauses_between_their_errors() -> None:
+    found = only("leader-moves-events")
+    assert found.finding == "leader-moves"
+    told(found, topic="events")
+    assert (found.evidence["episodes"], found.evidence["moves"]) == (7, 21)
+
+
 def test_a_broker_that_stopped_before_the_capture_takes_connections_and_answers_nobody() -> None:
     found = only("silent-fares")
     assert (found.finding, found.severity) == ("silent-broker", "critical")

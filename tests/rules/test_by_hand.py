@@ -170,6 +170,33 @@ def test_logins_that_run_out(tmp_path: Path) -> None:
     assert not found(tmp_path, *wires(False))
 
 
+def refused_token(port: int, start: int, confirmed: bool) -> Wire:
+    """A connection whose token is refused in a message without an error code. confirmed: the client goes on as it is
+    meant to, and gets its error."""
+    wire = Wire(client=("10.0.0.1", port), seq=(port, 2 * port), start=start).open()
+    wire.client(request(17, 1, 1, {"mechanism": "OAUTHBEARER"}, "tester"))
+    wire.server(response(17, 1, 1, {"mechanisms": ["OAUTHBEARER"]}))
+    wire.client(request(36, 2, 2, {"authBytes": b"n,,\x01auth=Bearer x\x01\x01"}, "tester"))
+    wire.server(response(36, 2, 2, {"authBytes": b'{"status":"invalid_token"}'}))
+    if confirmed:
+        wire.client(request(36, 2, 3, {"authBytes": b"\x01"}, "tester"))
+        wire.server(response(36, 2, 3, {"errorCode": 58, "errorMessage": '{"status":"invalid_token"}'}))
+    wire.add(0, FIN)
+    return wire
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_a_token_that_is_tried_again_when_it_has_run_out(confirmed: bool, tmp_path: Path) -> None:
+    start = Wire().now
+    good = logged_in(40000, 6000, False, start)
+    again = [refused_token(40001 + number, start + (7 + number) * SECOND, confirmed) for number in range(3)]
+    finding = told(found(tmp_path, good, *again), "token-expiry", client="tester")
+    assert (finding.evidence["refused"], finding.evidence["cut"]) == (3, 0)
+    finding = told(found(tmp_path, *again), "auth-failure", client="tester")
+    assert finding.evidence["refused"] == 3 and "invalid_token" in finding.text
+    assert not found(tmp_path, good, logged_in(40009, 6000, False, start + 6 * SECOND))
+
+
 def test_a_quorum_that_elects_again_and_again(tmp_path: Path) -> None:
     def talk(elections: int) -> Talk:
         made = Talk("raft-client-1")

@@ -13,6 +13,15 @@ def test_a_member_that_leaves_and_joins_again() -> None:
     assert all(each.explained_by == "rebalance-storm" for each in diagnosed("rebalance-storm-shipments").explained)
 
 
+def test_a_cooperative_member_that_comes_and_goes_is_a_storm_and_a_group_that_grows_is_none() -> None:
+    """franz-go: each change of a cooperative group may cost two rounds."""
+    found = only("rebalance-storm-shipping")
+    told(found, group="shipping", client=["ship-1", "ship-2", "ship-flap"])
+    assert (found.finding, found.evidence["leaver"]) == ("rebalance-storm", "ship-flap")
+    grown = diagnosed("healthy-growing-group")
+    assert grown.judged and not grown.findings
+
+
 def test_a_member_that_is_alive_and_does_nothing() -> None:
     found = only("consumer-stuck-invoices")
     assert found.finding == "consumer-stuck"
@@ -26,6 +35,13 @@ def test_a_member_that_polls_and_reads_nothing_is_stuck_too_though_it_commits_as
     assert found.finding == "consumer-stuck"
     told(found, client="parcel-sorter-1", group="parcel-sorter")
     assert found.evidence["resumed"] is False and found.severity == "critical"
+
+
+def test_a_member_that_fetches_ahead_and_commits_no_more_is_stuck() -> None:
+    """sarama: its Fetches go on until its buffer is full."""
+    found = only("stuck-mail-archive")
+    assert (found.finding, found.severity) == ("consumer-stuck", "critical") and "fetched ahead" in found.text
+    told(found, client="mail-arc", group="mail-arc")
 
 
 def test_two_processes_with_one_instance_id() -> None:

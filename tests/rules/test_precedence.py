@@ -30,3 +30,12 @@ def test_a_chain_has_one_beginning_and_two_that_explain_each_other_stand() -> No
     assert without_consequences([third, second, first], chain)[0] == [first]
     first, second = finding("x"), finding("y")
     assert without_consequences([first, second], [rule("x", {"y": ()}), rule("y", {"x": ()})])[0] == [first, second]
+
+
+def test_a_cause_may_be_too_slight_for_what_others_of_its_kind_explain() -> None:
+    slight, storm, lag = finding("slow"), finding("storm"), finding("lag")
+    slight.spares = ("storm",)
+    kept, explained = without_consequences(
+        [slight, storm, lag], [rule("slow", {"storm": (), "lag": ()}), rule("storm", {}), rule("lag", {})]
+    )
+    assert kept == [slight, storm] and explained == [lag]

@@ -19,6 +19,12 @@ from tests.diagnose.captured import diagnosed, only, told
             "hanging-transaction",
             {"client": "settlement-writer", "transactionalId": "settlement-tx-1", "partition": "settlement-0"},
         ),
+        # two answers to read_committed readers, 8 s apart, and the write that began it
+        (
+            "hanging-settler",
+            "hanging-transaction",
+            {"client": "settler", "transactionalId": "settle-1", "partition": "audit-2"},
+        ),
         # the capture begins in mid-stream: the topic's name comes from a commit of what was fetched by its id
         ("hot-partition-events", "hot-partition", {"client": "events-gw", "partition": "events-6"}),
     ],

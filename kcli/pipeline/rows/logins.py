@@ -1,18 +1,24 @@
 """The logins of connections.
 
 SaslAuthenticate says it (KIP-152). A message of PLAIN is a credential, name and password in one: its name is shown
-where secrets are. That of SCRAM says the name alone.
+where secrets are. That of SCRAM says the name alone. OAUTHBEARER refuses a token in a message without an error code,
+which the client is to confirm before it gets one (RFC 7628, 3.2.3); some never do.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from contextlib import suppress
 from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.schemas.apikeys import SASL_HANDSHAKE
 from kcli.schemas.errors import error_name
 
+SASL_AUTHENTICATION_FAILED = 58
+LONGEST = 4096  # bytes of a message that refuses a token
+CONFIRMED = b"\1"  # the client's answer to it
 REFUSED = ""  # in place of a name: who was logged in before is no more, and who is now is not said
 SCRAM = re.compile(
     r"[ny](?:=[^,]*)?,(?:a=[^,]*)?,(?:m=[^,]*,)?n=([^,]+),r="
@@ -51,7 +57,19 @@ def result_of(answer: Any) -> str | None:
         return "unanswered"
     if answer["errorCode"]:
         return error_name(answer["errorCode"])
+    if token_refused(answer):
+        return error_name(SASL_AUTHENTICATION_FAILED)
     return None if bytes(answer["authBytes"] or b"").startswith(b"r=") else "accepted"
+
+
+def token_refused(answer: Any) -> str | None:
+    """Return the status for which an answer of OAUTHBEARER refuses a token ("invalid_token"); None: it does not."""
+    said = bytes(answer.get("authBytes") or b"")
+    with suppress(ValueError, RecursionError):
+        told = json.loads(said) if said.startswith(b"{") and len(said) <= LONGEST else None
+        status = told.get("status") if isinstance(told, dict) else None
+        return status if isinstance(status, str) else None
+    return None
 
 
 def principal_of(item: Exchange) -> str | None:
@@ -59,7 +77,7 @@ def principal_of(item: Exchange) -> str | None:
     says nothing of that."""
     if not item.request or (item.response is None and item.response_frame is not None):
         return None
-    if item.response is None or item.response["errorCode"]:
+    if item.response is None or item.response["errorCode"] or token_refused(item.response):
         return REFUSED
     token = bytes(item.request["authBytes"] or b"")
     name = name_of_login(token)

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.pipeline.rows.group_calls import Who, completed, error_of, first_of, partitions_of
-from kcli.pipeline.rows.logins import name_of_login
+from kcli.pipeline.rows.logins import CONFIRMED, SASL_AUTHENTICATION_FAILED, name_of_login, token_refused
 from kcli.pipeline.rows.single_rows import Rows, put_login
 from kcli.schemas.apikeys import DELETE_TOPICS, SASL_AUTHENTICATE
 from kcli.schemas.errors import error_name
@@ -57,14 +57,18 @@ def first_error(value: Any) -> str | None:
 def put_sasl_call(rows: Rows, item: Exchange, who: Who) -> None:
     """Put a SaslHandshake or SaslAuthenticate. A user is named only where a message of SCRAM names it in the clear."""
     asked, answered = item.request or {}, item.response or {}
-    user = None
+    user, error, message = None, error_of(answered), answered.get("errorMessage")
     put_login(rows, item, who)
     if item.api_key == SASL_AUTHENTICATE:
         token = bytes(asked.get("authBytes") or b"")
+        if token == CONFIRMED:
+            return  # the refusal that it confirms was told
         user = None if b"\0" in token and not item.bodies.secrets else name_of_login(token)
+        if status := token_refused(answered):
+            error, message = error_name(SASL_AUTHENTICATION_FAILED), status
     rows.say("sasl_calls", (
-        *who, completed(item), item.bodies.name(item.api_key), asked.get("mechanism"), user, error_of(answered),
-        answered.get("errorMessage"), answered.get("sessionLifetimeMs"), item.response is not None,
+        *who, completed(item), item.bodies.name(item.api_key), asked.get("mechanism"), user, error, message,
+        answered.get("sessionLifetimeMs"), item.response is not None,
     ))  # fmt: skip
 
 

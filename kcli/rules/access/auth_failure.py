@@ -6,7 +6,7 @@ RULE = Rule(
     finding="auth-failure",
     title="logins that are refused",
     severity=CRITICAL,
-    when="errors LIKE '%SASL%'",
+    when="errors LIKE '%SASL%' OR apis LIKE '%,SASL_AUTHENTICATE,%'",
     sql="""
 WITH named AS (
   SELECT connection, max(mechanism) AS mechanism, max(principal) AS principal FROM sasl_calls GROUP BY connection

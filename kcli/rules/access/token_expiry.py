@@ -20,23 +20,44 @@ late AS (
   SELECT l.*, c.server, least(coalesce(s_fin_ns, s_rst_ns), coalesce(s_rst_ns, s_fin_ns)) AS server_ns,
          least(coalesce(c_fin_ns, c_rst_ns), coalesce(c_rst_ns, c_fin_ns)) AS client_ns
   FROM logins_of l JOIN conns c ON l.connection = c.connection
+),
+cuts AS (
+  SELECT client_id, count(*) AS cut, array_agg(DISTINCT server) AS servers, min(server_ns) AS first_ns,
+         max(server_ns) AS last_ns
+  FROM late
+  WHERE server_ns IS NOT NULL AND (client_ns IS NULL OR server_ns <= client_ns)
+    AND (server_ns - login_ns) / 1e6 >= 0.95 * lifetime_ms
+  GROUP BY client_id
+),
+good AS (
+  SELECT client_id, max(lifetime_ms) / 1e3 AS lifetime_seconds, max(mechanism) AS mechanism,
+         min(login_ns + 950000 * lifetime_ms) AS over_ns
+  FROM logins_of
+  GROUP BY client_id
+),
+worn AS (
+  SELECT g.client_id, count(*) AS refused, array_agg(DISTINCT s.server) AS servers, min(s.completed_ns) AS first_ns,
+         max(s.completed_ns) AS last_ns
+  FROM good g JOIN sasl_calls s ON g.client_id = coalesce(s.client_id, '') AND s.completed_ns >= g.over_ns
+  WHERE s.error = 'SASL_AUTHENTICATION_FAILED' AND g.mechanism = 'OAUTHBEARER'
+  GROUP BY g.client_id
 )
-SELECT client_id, count(*) AS cut, max(lifetime_ms) / 1e3 AS lifetime_seconds, max(mechanism) AS mechanism,
-       count(*) AS weight, array_agg(DISTINCT server) AS servers, min(server_ns) AS first_ns, max(server_ns) AS last_ns
-FROM late
-WHERE server_ns IS NOT NULL AND (client_ns IS NULL OR server_ns <= client_ns)
-  AND (server_ns - login_ns) / 1e6 >= 0.95 * lifetime_ms
-GROUP BY client_id
-HAVING count(*) >= 2
+SELECT g.client_id, coalesce(cut, 0) AS cut, coalesce(refused, 0) AS refused, lifetime_seconds, mechanism,
+       coalesce(cut, 0) + coalesce(refused, 0) AS weight, coalesce(c.servers, w.servers) AS servers,
+       least(coalesce(c.first_ns, w.first_ns), coalesce(w.first_ns, c.first_ns)) AS first_ns,
+       greatest(coalesce(c.last_ns, w.last_ns), coalesce(w.last_ns, c.last_ns)) AS last_ns
+FROM good g LEFT JOIN cuts c ON g.client_id = c.client_id LEFT JOIN worn w ON g.client_id = w.client_id
+WHERE cut >= 2 OR refused >= 2
 """,
     subject={"client": "client_id"},
-    evidence=("cut", "lifetime_seconds", "mechanism", "servers"),
-    says="{client_id} does not renew its login: the broker closed {cut} connections when their {lifetime_seconds} s "
-    "were over ({mechanism})",
+    evidence=("cut", "refused", "lifetime_seconds", "mechanism", "servers"),
+    says="{client_id} does not renew its login ({mechanism}): when its {lifetime_seconds} s were over, the broker "
+    "closed {cut} connections, and refused {refused} logins with what had run out",
     ruled_out="wrong credentials: the first login was taken",
-    advice="use a client that re-authenticates (KIP-368: Java since 2.2, librdkafka since 2.x for OAUTHBEARER), "
-    "with sasl.login.refresh.*; or raise connections.max.reauth.ms and the lifetime of tokens",
+    advice="use a client that re-authenticates (KIP-368: Java since 2.2, librdkafka since 2.x for OAUTHBEARER) and "
+    "asks for a new token in time, with sasl.login.refresh.*; or raise connections.max.reauth.ms and the lifetime of "
+    "tokens",
     see="decode pcap {files} --api SaslAuthenticate",
     source="connections.max.reauth.ms; KIP-368",
-    explains={"connection-churn": ("client",), "errors-again": ("client",)},
+    explains={"auth-failure": ("client",), "connection-churn": ("client",), "errors-again": ("client",)},
 )

@@ -2,6 +2,7 @@
 
 from kcli.rules.rule import Rule
 
+# A wave is known by a pause between its errors, or by a leader of its own: waves that come fast leave no pauses.
 RULE = Rule(
     finding="leader-moves",
     title="leaders that move again and again",
@@ -20,27 +21,41 @@ unexplained AS (
   SELECT e.* FROM errors e WHERE NOT EXISTS (SELECT 1 FROM outage_windows o WHERE e.ns BETWEEN o.from_ns AND o.to_ns)
 ),
 spaced AS (SELECT *, ns - lag(ns) OVER (PARTITION BY topic ORDER BY ns) AS gap_ns FROM unexplained),
-told AS (
-  SELECT topic, partition, completed_ns AS ns, leader,
-         lag(leader) OVER (PARTITION BY topic, partition ORDER BY completed_ns) AS before
+terms AS (
+  SELECT topic, partition, leader_epoch, leader, min(completed_ns) AS ns
   FROM metadata_partitions
+  WHERE leader >= 0
+  GROUP BY topic, partition, leader_epoch, leader
+),
+told AS (
+  SELECT topic, partition, ns, leader,
+         lag(leader) OVER (PARTITION BY topic, partition ORDER BY leader_epoch, ns) AS before
+  FROM terms
 ),
 moves AS (
-  SELECT topic, count(*) AS moves, count(DISTINCT leader) AS leaders
-  FROM told t
-  WHERE before IS NOT NULL AND before != leader AND leader >= 0
-    AND NOT EXISTS (SELECT 1 FROM outage_windows o WHERE t.ns BETWEEN o.from_ns AND o.to_ns)
+  SELECT topic, sum(moves) AS moves, max(moves) AS most_moves
+  FROM (
+    SELECT topic, partition, count(*) AS moves
+    FROM told t
+    WHERE before != leader
+      AND NOT EXISTS (SELECT 1 FROM outage_windows o WHERE t.ns BETWEEN o.from_ns AND o.to_ns)
+    GROUP BY topic, partition
+  ) AS m
+  GROUP BY topic
+),
+waves AS (
+  SELECT topic, count(*) AS errors, sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) AS bursts,
+         array_agg(DISTINCT error) AS names, array_agg(DISTINCT client_id) AS clients,
+         count(DISTINCT partition) AS partitions, (max(ns) - min(ns)) / 1e9 AS seconds,
+         count(DISTINCT server) AS brokers, min(ns) AS first_ns, max(ns) AS last_ns
+  FROM spaced
+  WHERE topic IS NOT NULL
   GROUP BY topic
 )
-SELECT s.topic, count(*) AS errors, sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) AS episodes,
-       array_agg(DISTINCT error) AS names, array_agg(DISTINCT client_id) AS clients,
-       count(DISTINCT partition) AS partitions, coalesce(max(m.moves), 0) AS moves,
-       (max(ns) - min(ns)) / 1e9 AS seconds, count(DISTINCT server) AS brokers, min(ns) AS first_ns, max(ns) AS last_ns,
-       count(*) AS weight
-FROM spaced s LEFT JOIN moves m ON s.topic = m.topic
-WHERE s.topic IS NOT NULL
-GROUP BY s.topic
-HAVING sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) >= 3 AND (max(ns) - min(ns)) / 1e9 >= 3
+SELECT w.topic, errors, greatest(bursts, coalesce(most_moves, 0)) AS episodes, names, clients, partitions,
+       coalesce(moves, 0) AS moves, seconds, brokers, first_ns, last_ns, errors AS weight
+FROM waves w LEFT JOIN moves m ON w.topic = m.topic
+WHERE greatest(bursts, coalesce(most_moves, 0)) >= 3 AND seconds >= 3
 """,
     subject={"topic": "topic"},
     evidence=("errors", "episodes", "names", "partitions", "moves", "brokers", "seconds", "clients"),

@@ -3,7 +3,8 @@
 from kcli.rules.rule import CRITICAL, Rule
 
 # Produce with acks=all is late where the same brokers answer everything else at once, and so for a tenth of the time or
-# more: a moment now and then is no trouble. The follower is the one whose Fetches pause, or come late, just then.
+# more: a moment now and then is no trouble. A broker answers a connection's requests in order, so only the time since
+# the answer before counts there. The follower is the one that has an answer and does not ask on, just then.
 RULE = Rule(
     finding="slow-replication",
     title="acks=all that waits for a follower",
@@ -12,8 +13,10 @@ RULE = Rule(
     sql="""
 WITH usual AS (SELECT percentile_approx(latency_ms, 0.5) AS usual_ms FROM timed WHERE api = 'PRODUCE'),
 awaited AS (
-  SELECT t.ns, t.completed_ns, t.server, t.client_id, t.latency_ms,
-         latency_ms > 100 AND latency_ms > 5 * u.usual_ms OR (latency_ms > 100 AND u.usual_ms > 100) AS late
+  SELECT t.ns, t.completed_ns, t.connection, t.server, t.client_id, t.latency_ms,
+         latency_ms > 100 AND latency_ms > 5 * u.usual_ms OR (latency_ms > 100 AND u.usual_ms > 100) AS late,
+         (completed_ns - greatest(ns, coalesce(lag(completed_ns) OVER (PARTITION BY connection ORDER BY completed_ns),
+                                               ns))) / 1e6 AS alone_ms
   FROM timed t CROSS JOIN usual u
   WHERE awaits_replicas
 ),
@@ -30,19 +33,21 @@ summed AS (
          count(DISTINCT CASE WHEN late THEN floor(completed_ns / 250000000) END) AS bursts,
          min(CASE WHEN late THEN ns END) AS first_ns, max(CASE WHEN late THEN ns END) AS last_ns,
          array_agg(DISTINCT client_id) FILTER (WHERE late) AS clients,
-         sum(CASE WHEN late THEN latency_ms ELSE 0 END) AS late_ms
-  FROM awaited
+         sum(CASE WHEN late THEN latency_ms ELSE 0 END) AS late_ms,
+         sum(CASE WHEN late AND alone_ms > 100 AND (alone_ms > 10 * usual_alone_ms OR usual_alone_ms > 100)
+                    THEN alone_ms ELSE 0 END)
+           / greatest(count(DISTINCT CASE WHEN late THEN connection END), 1) AS stalled_ms
+  FROM awaited CROSS JOIN (SELECT percentile_approx(alone_ms, 0.5) AS usual_alone_ms FROM awaited) AS u
 ),
 asks AS (
-  SELECT replica_id, server, ns, ns - lag(ns) OVER (PARTITION BY replica_id, server ORDER BY ns) AS gap_ns, latency_ms,
-         max_wait_ms
+  SELECT replica_id, server, ns, lag(completed_ns) OVER (PARTITION BY replica_id, server ORDER BY ns) AS told_ns
   FROM calls
   WHERE api = 'FETCH' AND replica_id >= 0 AND server IN (SELECT server FROM awaited)
 ),
 pauses AS (
-  SELECT a.replica_id, a.ns - a.gap_ns AS from_ns, a.ns AS to_ns
-  FROM asks a
-  WHERE gap_ns / 1e6 > 150 + 1.2 * coalesce(max_wait_ms, 500)
+  SELECT replica_id, told_ns AS from_ns, ns AS to_ns
+  FROM asks
+  WHERE ns - told_ns > 100000000
   UNION ALL
   SELECT replica_id, max(ns), (SELECT last_ns FROM span)
   FROM asks
@@ -58,16 +63,15 @@ blamed AS (
 )
 SELECT s.*, p.late AS plain_late, p.answers AS plain_answers, p.median_ms AS plain_median_ms, b.replica_id AS follower,
        b.matched,
-       coalesce(n.broker,
-                CASE WHEN b.replica_id IS NOT NULL THEN split(CAST(b.replica_id AS STRING), ',') END) AS broker,
-       coalesce(concat('follower ', n.broker_name), concat('follower ', b.replica_id), 'a follower') AS named,
+       coalesce(n.broker, split(CAST(b.replica_id AS STRING), ',')) AS broker,
+       concat('follower ', coalesce(n.broker_name, CAST(b.replica_id AS STRING))) AS named,
        late_ms AS weight
 FROM summed s
 CROSS JOIN plain p
 CROSS JOIN span
-LEFT JOIN blamed b ON true
+CROSS JOIN blamed b
 LEFT JOIN (SELECT node_id, broker, broker_name FROM nodes JOIN brokers USING (server)) n ON n.node_id = b.replica_id
-WHERE late_answers >= 5 AND bursts >= 3 AND leaders >= 1 AND late_ms / 1e3 > 0.1 * seconds
+WHERE late_answers >= 5 AND bursts >= 3 AND leaders >= 1 AND stalled_ms / 1e3 > 0.1 * seconds
   AND s.late_answers / s.answers > 5.0 * (coalesce(p.late, 0) + 1) / (p.answers + 1)
 """,
     subject={"broker": "broker"},

@@ -32,4 +32,5 @@ HAVING count(*) >= 15 AND (max(opened_ns) - min(opened_ns)) / 1e9 >= 5
     advice="keep one producer or consumer for the life of the process; a short script sends its messages with one",
     see="stats {files} --by client --by connection",
     source="connection-creation-rate",
+    explains={"metadata-storm": ("client",)},
 )

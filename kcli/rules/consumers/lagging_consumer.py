@@ -4,7 +4,9 @@ from kcli.rules.rule import Rule
 
 # As Burrow does it: no threshold, but the course over the whole window. The lag is larger in each third than before (of
 # a partition that was not asked for in a third: the last that is known), the consumer moves on all the time, and the
-# time goes by between its Fetches, not at the broker. Who fetches ahead (librdkafka) falls behind by its commits.
+# time goes by between its Fetches, not at the broker. Who fetches ahead (librdkafka, sarama) falls behind by its
+# commits. A produced record counts from its answer on, before which readers do not see it; what came since the commit
+# before may have been read.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
@@ -20,9 +22,9 @@ known_ends AS (
   FROM fetched
   WHERE high_watermark >= 0 AND error IS NULL
   UNION ALL
-  SELECT topic, partition, ns, base_offset
-  FROM produced
-  WHERE base_offset >= 0
+  SELECT topic, partition, c.completed_ns, base_offset
+  FROM produced p JOIN calls c ON p.connection = c.connection AND p.correlation_id = c.correlation_id
+  WHERE base_offset >= 0 AND topic IN (SELECT topic FROM committed)
 ),
 marks AS (
   SELECT client_id, topic, partition, ns, committed_offset,
@@ -49,8 +51,10 @@ places AS (
   WHERE committed_offset IS NOT NULL AND ends_at IS NOT NULL
 ),
 totals AS (
-  SELECT client_id, topic, by_commits, min(ns) AS first_ns, max(ns) AS last_ns
-  FROM places
+  SELECT client_id, topic, by_commits, min(ns) AS first_ns, max(ns) AS last_ns, max(gap_ns) AS gap_ns
+  FROM (
+    SELECT *, ns - lag(ns) OVER (PARTITION BY client_id, topic, by_commits ORDER BY ns) AS gap_ns FROM places
+  ) AS p
   GROUP BY client_id, topic, by_commits
 ),
 thirds AS (
@@ -103,9 +107,11 @@ behind AS (
   JOIN course c USING (client_id, topic, by_commits)
   JOIN totals t USING (client_id, topic, by_commits)
   JOIN pace ON pace.client_id = m.client_id
-  WHERE (t.last_ns - t.first_ns) / 1e9 >= 6 AND pace.fetches >= 4 AND c.lag_0 < c.lag_1 AND c.lag_1 < c.lag_2
-    AND last_lag >= 20 AND last_lag > 2 * first_lag + 10 AND grown > 0 AND read > 0 AND read < 0.9 * grown
-    AND CASE WHEN by_commits THEN marks >= 3 ELSE paused_seconds > waited_seconds END
+  WHERE (t.last_ns - t.first_ns) / 1e9 >= 6 AND c.lag_0 < c.lag_1 AND c.lag_1 < c.lag_2 AND last_lag >= 20
+    AND last_lag - first_lag >= least(first_lag + 10, greatest(0.25 * grown, 50)) AND grown > 0 AND read > 0
+    AND read < 0.9 * grown
+    AND CASE WHEN by_commits THEN marks >= 3 AND last_lag > 1.0 * grown * gap_ns / (t.last_ns - t.first_ns)
+             ELSE pace.fetches >= 4 AND paused_seconds > waited_seconds END
 )
 SELECT b.client_id, topic, g.groups, first_lag, last_lag, read, grown, fetches, pause_ms, latency_ms, paused_seconds,
        (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, last_lag AS weight, by_commits,

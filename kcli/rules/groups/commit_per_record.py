@@ -3,6 +3,7 @@
 from kcli.rules.rule import Rule
 
 # As many commits as records; each may be one further, or all be of the end of the batch that is worked off (aiokafka).
+# Who falls behind, or leaves its socket unread, does so for its commits only where these take its time.
 RULE = Rule(
     finding="commit-per-record",
     title="a commit for each record",
@@ -18,7 +19,8 @@ WITH steps AS (
 asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, count(*) AS commits,
          greatest((max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6, 1) AS seconds,
-         min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns
+         min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns,
+         sum(completed_ns - unix_micros(timestamp) * 1000) / 1e9 AS waited_seconds
   FROM group_calls
   WHERE api = 'OFFSET_COMMIT'
   GROUP BY 1, 2
@@ -30,7 +32,7 @@ single AS (
   GROUP BY group_id, client_id
 )
 SELECT a.group_id, a.client_id, commits, commits / seconds AS per_second, single, records, seconds, first_ns, last_ns,
-       commits AS weight
+       commits AS weight, CASE WHEN waited_seconds < 0.3 * seconds THEN 'lagging-consumer,slow-reader' END AS spares
 FROM asked a JOIN single s ON a.group_id = s.group_id AND a.client_id = s.client_id
 WHERE commits >= 50 AND commits / seconds >= 8 AND records > 0 AND commits >= 0.4 * records
 """,
@@ -43,5 +45,5 @@ WHERE commits >= 50 AND commits / seconds >= 8 AND records > 0 AND commits >= 0.
     "asynchronously",
     see="stats {files} --by group --by api",
     source="auto.commit.interval.ms 5000; commit-rate",
-    explains={"lagging-consumer": ("client",)},
+    explains={"lagging-consumer": ("client",), "slow-reader": ("client",)},
 )

@@ -4,7 +4,8 @@ from kcli.rules.rule import CRITICAL, Rule
 
 # The longest time between two Fetches of a client, or behind its last, with heartbeats in it, and far longer than any
 # other: a batch that takes long each time is slow work. A Fetch that closes a session asks for nothing, and a commit of
-# what was committed before is no work: who polls without reading commits on. A member that has no partition waits.
+# what was committed before is no work: who polls without reading commits on. A member that has no partition waits. Who
+# fetches ahead (sarama) is known by its commits, which stop while records still come to it.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive and do nothing",
@@ -27,22 +28,42 @@ ends AS (
   WHERE api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0
   GROUP BY client_id
 ),
+commit_steps AS (
+  SELECT coalesce(client_id, '') AS client_id, unix_micros(timestamp) * 1000 AS ns,
+         committed_offset > coalesce(lag(committed_offset) OVER (PARTITION BY group_id, client_id, topic,
+                                                                 partition ORDER BY timestamp), -1) AS onward
+  FROM commits
+),
+commit_times AS (SELECT DISTINCT client_id, ns FROM commit_steps WHERE onward),
 gaps AS (
-  SELECT w.client_id, w.ns AS from_ns, coalesce(next_ns, end_ns) AS to_ns, next_ns IS NOT NULL AS resumed
+  SELECT w.client_id, w.ns AS from_ns, coalesce(next_ns, end_ns) AS to_ns, next_ns IS NOT NULL AS resumed,
+         false AS by_commits
   FROM work w JOIN ends e ON w.client_id = e.client_id
+  UNION ALL
+  SELECT c.client_id, c.ns, coalesce(next_ns, end_ns), next_ns IS NOT NULL, true
+  FROM (SELECT *, lead(ns) OVER (PARTITION BY client_id ORDER BY ns) AS next_ns FROM commit_times) AS c
+  JOIN ends e ON c.client_id = e.client_id
 ),
 ranked AS (
-  SELECT *, row_number() OVER (PARTITION BY client_id ORDER BY to_ns - from_ns DESC) AS place,
-         lead(to_ns - from_ns) OVER (PARTITION BY client_id ORDER BY to_ns - from_ns DESC) AS other_ns,
-         count(*) OVER (PARTITION BY client_id) AS fetches
+  SELECT *, row_number() OVER (PARTITION BY client_id, by_commits ORDER BY to_ns - from_ns DESC) AS place,
+         lead(to_ns - from_ns) OVER (PARTITION BY client_id, by_commits ORDER BY to_ns - from_ns DESC) AS other_ns,
+         count(*) OVER (PARTITION BY client_id, by_commits) AS times,
+         sum(CASE WHEN by_commits THEN 0 ELSE 1 END) OVER (PARTITION BY client_id) AS fetches
   FROM gaps
 ),
-idle AS (
-  SELECT *
-  FROM ranked
-  WHERE place = 1 AND to_ns - from_ns >= CASE WHEN resumed THEN 10000000000 ELSE 6000000000 END
-    AND to_ns - from_ns > 4 * coalesce(other_ns, 0)
+longest AS (
+  SELECT *, row_number() OVER (PARTITION BY client_id ORDER BY by_commits) AS choice
+  FROM ranked r
+  WHERE place = 1 AND to_ns - from_ns > 4 * coalesce(other_ns, 0)
+    AND to_ns - from_ns >= CASE WHEN resumed OR by_commits THEN 10000000000 ELSE 6000000000 END
+    AND (NOT by_commits
+         OR (times >= 5
+             AND EXISTS (SELECT 1
+                         FROM fetched f
+                         WHERE f.client_id = r.client_id AND f.records_bytes > 0
+                           AND f.ns BETWEEN r.from_ns + 1000000000 AND r.to_ns - 6000000000)))
 ),
+idle AS (SELECT * FROM longest WHERE choice = 1),
 beats AS (
   SELECT b.group_id, b.client_id, count(*) AS heartbeats, max(b.ns) AS last_beat_ns
   FROM asked b JOIN idle i ON b.client_id = i.client_id AND b.ns > i.from_ns AND b.ns <= i.to_ns
@@ -55,16 +76,12 @@ held AS (
   WHERE assignment IS NOT NULL
   GROUP BY a.client_id
 ),
-commit_steps AS (
-  SELECT coalesce(client_id, '') AS client_id, unix_micros(timestamp) * 1000 AS ns,
-         committed_offset > coalesce(lag(committed_offset) OVER (PARTITION BY group_id, client_id, topic,
-                                                                 partition ORDER BY timestamp), -1) AS onward
-  FROM commits
-),
 commits_after AS (
   SELECT c.client_id, count(*) AS commits
-  FROM commit_steps c JOIN idle i ON c.client_id = i.client_id AND c.ns > i.from_ns + 6000000000 AND c.ns <= i.to_ns
-  WHERE onward
+  FROM commit_times c
+  JOIN idle i
+    ON c.client_id = i.client_id AND c.ns > i.from_ns + 6000000000
+    AND c.ns <= i.to_ns - CASE WHEN resumed THEN 1000000000 ELSE 0 END
   GROUP BY c.client_id
 ),
 reads AS (SELECT DISTINCT client_id, topic FROM fetched),
@@ -87,6 +104,7 @@ others AS (
 SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) / 1e9 AS idle_seconds,
        coalesce(g.produced, 0) AS produced, i.resumed,
        CASE WHEN i.resumed THEN ', then it went on' ELSE '' END AS afterwards,
+       CASE WHEN i.by_commits THEN 'no commit; what it fetched ahead waits' ELSE 'no Fetch, no commit' END AS did,
        coalesce(o.other_fetches, 0) AS other_fetches, g.topics, coalesce(c.commits, 0) AS commits_after,
        (i.from_ns - s.first_ns) / 1e9 AS last_fetch_at_second, i.from_ns AS first_ns,
        CASE WHEN i.resumed THEN i.to_ns ELSE b.last_beat_ns END AS last_ns, (i.to_ns - i.from_ns) / 1e9 AS weight,
@@ -114,7 +132,7 @@ WHERE b.heartbeats >= 3 AND coalesce(c.commits, 0) = 0 AND coalesce(h.partitions
         "resumed",
     ),
     says="{client_id} of group {group_id} is alive and does nothing: {heartbeats} heartbeats in {idle_seconds} s, "
-    "no Fetch, no commit, while {produced} records came to {topics}{afterwards}",
+    "{did}, while {produced} records came to {topics}{afterwards}",
     ruled_out="the broker: it answers others; a topic without new data: {produced} records came",
     advice="take a stack trace of {client_id} (jstack, py-spy): what does it wait for? is it paused?",
     see="decode pcap {files} --client {client_id}",

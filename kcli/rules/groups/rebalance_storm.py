@@ -3,8 +3,8 @@
 from kcli.rules.rule import Rule
 
 # A deployment replaces each member once: two or three rounds for each. A storm has the same members join again and
-# again. A client that comes costs a round, and with a cooperative assignor another one, for partitions that are given
-# up.
+# again. A member that comes, or leaves, costs a round, and with a cooperative assignor another one, for partitions that
+# are given up: some say so. A client with far more members than were there at once is no deployment.
 RULE = Rule(
     finding="rebalance-storm",
     title="groups that rebalance again and again",
@@ -48,17 +48,44 @@ busiest AS (
   FROM each
   GROUP BY group_id
 ),
-firsts AS (
-  SELECT group_id, coalesce(client_id, '') AS client_id, min(completed_ns) AS seen_ns,
-         min(CASE WHEN api = 'JOIN_GROUP' THEN completed_ns END) AS joined_ns
+members AS (
+  SELECT group_id, coalesce(client_id, '') AS client_id, member_id,
+         min(completed_ns) = min(CASE WHEN api = 'JOIN_GROUP' THEN completed_ns END) AS came,
+         sum(CASE WHEN api = 'LEAVE_GROUP' THEN 1 ELSE 0 END) AS leaves
   FROM group_calls
-  GROUP BY 1, 2
+  GROUP BY 1, 2, 3
 ),
-comers AS (SELECT group_id, count(*) AS comers FROM firsts WHERE joined_ns = seen_ns GROUP BY group_id),
+sizes AS (
+  SELECT group_id, client_id, max(n) AS size
+  FROM (
+    SELECT group_id, client_id, generation, count(DISTINCT member_id) AS n
+    FROM rounds
+    WHERE error IS NULL
+    GROUP BY 1, 2, 3
+  ) AS s
+  GROUP BY group_id, client_id
+),
+orderly AS (
+  SELECT group_id, sum(comers) AS comers, sum(goers) AS goers
+  FROM (
+    SELECT m.group_id, m.client_id, sum(CASE WHEN came THEN 1 ELSE 0 END) AS comers, sum(leaves) AS goers,
+           max(size) AS size
+    FROM members m JOIN sizes s ON m.group_id = s.group_id AND m.client_id = s.client_id
+    GROUP BY m.group_id, m.client_id
+  ) AS c
+  WHERE comers <= 2 * size AND goers <= 2 * size
+  GROUP BY group_id
+),
+cooperative AS (
+  SELECT group_id, bool_and(protocols LIKE 'consumer: cooperative%') AND NOT bool_or(coalesce(reason, '') != '') AS mute
+  FROM group_calls
+  WHERE protocols IS NOT NULL
+  GROUP BY group_id
+),
 given AS (
   SELECT group_id, count(DISTINCT generation) AS given_up
   FROM rounds
-  WHERE lower(reason) LIKE '%revoke%' AND error IS NULL
+  WHERE lower(reason) LIKE '%revok%' AND error IS NULL
   GROUP BY group_id
 ),
 leaves AS (
@@ -87,9 +114,12 @@ FROM groups g
 JOIN busiest b ON g.group_id = b.group_id
 LEFT JOIN leaves l ON g.group_id = l.group_id
 LEFT JOIN failed f ON g.group_id = f.group_id
-LEFT JOIN comers c ON g.group_id = c.group_id
+LEFT JOIN orderly o ON g.group_id = o.group_id
 LEFT JOIN given v ON g.group_id = v.group_id
-WHERE generations >= 4 AND generations >= 2 + coalesce(c.comers, 0) + coalesce(v.given_up, 0) AND most_joins >= 4
+LEFT JOIN cooperative p ON g.group_id = p.group_id
+WHERE generations >= 4 AND most_joins >= 4
+  AND generations >= 2 + coalesce(comers, 0) + coalesce(goers, 0) + CASE WHEN mute THEN coalesce(comers, 0)
+                                                                        ELSE coalesce(given_up, 0) END
   AND (g.last_ns - g.first_ns) / 1e9 >= 4
 """,
     subject={"group": "group_id", "client": "clients"},

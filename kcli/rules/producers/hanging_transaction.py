@@ -2,7 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# The last stable offset is the first record of the oldest open transaction: who wrote that record has it open.
+# The last stable offset is the first record of the oldest open transaction: who wrote that record has it open, from
+# that write on. It never goes back: two answers with the same one show that it stood still between them.
 RULE = Rule(
     finding="hanging-transaction",
     title="transactions that do not end",
@@ -20,7 +21,7 @@ final AS (
   GROUP BY topic, partition
 ),
 still AS (
-  SELECT f.topic, f.partition, f.stable, f.high, min(s.ns) AS since_ns, f.last_ns, min(s.high) AS high_before,
+  SELECT f.topic, f.partition, f.stable, f.high, min(s.ns) AS seen_ns, f.last_ns, min(s.high) AS high_before,
          count(*) AS answers
   FROM final f
   JOIN seen s ON s.topic = f.topic AND s.partition = f.partition AND s.stable = f.stable AND s.high > s.stable
@@ -49,7 +50,8 @@ ended AS (
 ),
 blamed AS (
   SELECT s.topic, s.partition, min_by(w.client_id, w.base_offset) AS client_id,
-         min_by(w.producer_id, w.base_offset) AS producer_id, count(*) AS batches, max(w.ns) AS last_write_ns
+         min_by(w.producer_id, w.base_offset) AS producer_id, count(*) AS batches, max(w.ns) AS last_write_ns,
+         min(CASE WHEN w.base_offset <= s.stable THEN w.ns END) AS begun_ns
   FROM still s JOIN writes w ON w.topic = s.topic AND w.partition = s.partition AND w.base_offset + w.records > s.stable
   GROUP BY s.topic, s.partition
 ),
@@ -61,6 +63,10 @@ fetched_batches AS (
     AND NOT b.is_control AND b.last_offset >= s.stable
   GROUP BY s.topic, s.partition
 ),
+stood AS (
+  SELECT s.*, least(s.seen_ns, coalesce(b.begun_ns, s.seen_ns)) AS since_ns
+  FROM still s LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition
+),
 waiting AS (
   SELECT f.topic, count(DISTINCT f.client_id) AS readers, array_agg(DISTINCT f.client_id) AS reader_names
   FROM fetched f JOIN calls c ON c.connection = f.connection AND c.correlation_id = f.correlation_id
@@ -68,18 +74,18 @@ waiting AS (
   GROUP BY f.topic
 )
 SELECT s.topic, concat(s.topic, '-', s.partition) AS partition, s.stable AS last_stable_offset, s.high_before,
-       s.high AS high_watermark, (s.last_ns - s.since_ns) / 1e9 AS stands_seconds, b.client_id,
-       coalesce(b.producer_id, h.producer_id) AS producer_id, i.transactional_id, b.batches, s.since_ns AS first_ns,
+       s.high AS high_watermark, (s.last_ns - since_ns) / 1e9 AS stands_seconds, b.client_id,
+       coalesce(b.producer_id, h.producer_id) AS producer_id, i.transactional_id, b.batches, since_ns AS first_ns,
        s.last_ns, s.high - s.stable AS held_back, coalesce(w.readers, 0) AS readers, s.high - s.stable AS weight,
        CASE WHEN b.client_id IS NULL THEN 'a producer' ELSE b.client_id END AS who
-FROM still s
+FROM stood s
 LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition
 LEFT JOIN fetched_batches h ON s.topic = h.topic AND s.partition = h.partition
 LEFT JOIN ids i ON i.producer_id = coalesce(b.producer_id, h.producer_id)
 LEFT JOIN ended e ON e.producer_id = coalesce(b.producer_id, h.producer_id)
 LEFT JOIN waiting w ON w.topic = s.topic
 CROSS JOIN span
-WHERE (s.last_ns - s.since_ns) / 1e9 >= 8 AND (s.last_ns - s.since_ns) / 1e9 >= 0.2 * span.seconds AND s.answers >= 3
+WHERE (s.last_ns - since_ns) / 1e9 >= greatest(8, 0.2 * span.seconds) AND s.answers >= 2
   AND (e.ended_ns IS NULL OR b.last_write_ns IS NULL OR e.ended_ns < b.last_write_ns)
 """,
     subject={"transactionalId": "transactional_id", "topic": "topic", "partition": "partition", "client": "client_id"},

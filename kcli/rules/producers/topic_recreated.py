@@ -54,7 +54,7 @@ errors AS (
          array_agg(DISTINCT client_id) AS clients,
          sum(CASE WHEN error IN ('UNKNOWN_TOPIC_ID', 'INCONSISTENT_TOPIC_ID') THEN 1 ELSE 0 END) AS by_id
   FROM failed
-  WHERE topic IS NOT NULL
+  WHERE topic IS NOT NULL AND client_id NOT IN (SELECT client_id FROM inner_clients)
   GROUP BY topic
   HAVING count(*) >= 2
 ),
@@ -106,6 +106,7 @@ WHERE (coalesce(i.topic_ids, 0) >= 2 OR coalesce(b.back_to_start, 0) >= 1 OR coa
         "leader-moves": ("topic",),
         "busy-fetch": ("client",),
         "metadata-storm": ("client",),
+        "connection-churn": ("client",),
         "sequence-gap": ("client",),
     },
 )
