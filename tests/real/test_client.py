@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -18,6 +16,7 @@ from kcli.grammar import frames
 from kcli.replay.sessions.plan import make_plan
 from kcli.replay.topics import TopicNames
 from tests.greeting import GREET, greeting
+from tests.inside import kcli
 from tests.real import keys
 from tests.real.fill import fill, needed
 from tests.real.lab import USERS, Cluster
@@ -43,20 +42,12 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def send(bootstrap: str, config: dict[str, str], request: str = '{"topics": []}', *options: str) -> Result:
     """`kcli send` of a Metadata request: exit code, output, errors."""
     settings = [part for name, value in config.items() for part in ("--config", f"{name}={value}")]
-    command = [
-        sys.executable,
-        "-m",
-        "kcli.cli",
-        "send",
-        "--api",
-        "Metadata",
-        "--bootstrap",
-        bootstrap,
-        *settings,
-        *options,
-    ]
-    done = subprocess.run(command, input=request.encode(), capture_output=True, timeout=120, check=False)
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+    return run("send", "--api", "Metadata", "--bootstrap", bootstrap, *settings, *options, stdin=request)
+
+
+def run(*words: str, stdin: str | bytes = b"") -> Result:
+    done = kcli(*words, stdin=stdin)
+    return done.returncode, done.stdout, done.stderr
 
 
 def trust(cluster: Cluster) -> dict[str, str]:
@@ -88,11 +79,11 @@ def check_refused(result: Result, *words: str) -> None:
         assert word in err
 
 
-def check_hangs(kafka: Cluster, run: Callable[[str, dict[str, str]], Result]) -> None:
+def check_hangs(kafka: Cluster, ask: Callable[[str, dict[str, str]], Result]) -> None:
     """A client gives up on a broker that says nothing."""
     kafka.pause(1)
     try:
-        result = run(kafka.bootstrap, {"request.timeout.ms": "500"})
+        result = ask(kafka.bootstrap, {"request.timeout.ms": "500"})
     finally:
         kafka.resume(1)
     check_refused(result, "no answer to ApiVersions", "within 0.5 s (request.timeout.ms)")
@@ -180,10 +171,7 @@ def test_an_expired_certificate(tmp_path: Path) -> None:
 
 def test_raw_bytes(kafka: Cluster) -> None:
     def raw(data: bytes) -> Result:
-        command = [sys.executable, "-m", "kcli.cli", "send", "--raw", "--bootstrap", kafka.bootstrap]
-        command += ["--config", "request.timeout.ms=2000"]
-        done = subprocess.run(command, input=data, capture_output=True, timeout=120, check=False)
-        return done.returncode, done.stdout.decode(), done.stderr.decode()
+        return run("send", "--raw", "--bootstrap", kafka.bootstrap, "--config", "request.timeout.ms=2000", stdin=data)
 
     request = bytes.fromhex("0012 0000 0000002a 0001 6b")
     whole = len(request).to_bytes(4, "big") + request
@@ -211,10 +199,8 @@ def test_replay(kafka: Cluster, protocol: str, mechanism: str) -> None:
 
 def replay(bootstrap: str, config: dict[str, str]) -> Result:
     settings = [part for name, value in config.items() for part in ("--config", f"{name}={value}")]
-    command = [sys.executable, "-m", "kcli.cli", "fetch-session", "replay", str(CAPTURE), "--speed", "max"]
-    command += ["--bootstrap", bootstrap, "--format", "jsonl", *settings]
-    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+    words = ["fetch-session", "replay", str(CAPTURE), "--speed", "max", "--bootstrap", bootstrap, "--format", "jsonl"]
+    return run(*words, *settings)
 
 
 def test_replay_says_why_it_can_not(kafka: Cluster) -> None:
@@ -250,19 +236,9 @@ def test_an_api_that_the_broker_lacks_is_named(kafka: Cluster, tmp_path: Path) -
     dialect, request = greeting(tmp_path / "greet"), tmp_path / "request.bin"
     header = {"requestApiKey": GREET, "requestApiVersion": 0, "correlationId": 1, "clientId": "me"}
     request.write_bytes(frames.encode_request(header, {"name": "x"}, dialect))
-    for words in (["--api", "Greet"], [str(request)]):
-        command = [
-            sys.executable,
-            "-m",
-            "kcli.cli",
-            "send",
-            *words,
-            "--bootstrap",
-            kafka.bootstrap,
-            "--dialect",
-            dialect,
-        ]
-        done = subprocess.run(command, input="{}", capture_output=True, text=True, check=False)
-        assert done.returncode == 4
-        assert f"does not have Greet (API key {GREET})" in done.stderr
-        assert "security.protocol" not in done.stderr
+    for given in (["--api", "Greet"], [str(request)]):
+        words = ["send", *given, "--bootstrap", kafka.bootstrap, "--dialect", dialect]
+        code, _, err = run(*words, stdin="{}")
+        assert code == 4
+        assert f"does not have Greet (API key {GREET})" in err
+        assert "security.protocol" not in err

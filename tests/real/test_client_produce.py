@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -16,6 +14,7 @@ from kcli.client.consumer import Consumer
 from kcli.client.producing.producer import Producer
 from kcli.client.properties import ClientConfig
 from kcli.records import scan
+from tests.inside import kcli
 from tests.real.lab import Cluster
 
 PARTITIONS = 100
@@ -31,10 +30,10 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_kafka_finds_what_is_written_sound(cluster: Cluster, codec: str) -> None:
     topic = f"produced-{codec}"
-    command = [sys.executable, "-m", "kcli.cli", "produce", topic, "--bootstrap", cluster.bootstrap]
-    command += ["--key-separator", "=", "--compression", codec, "--config", "batch.size=2000", "--format", "json"]
+    words = ["produce", topic, "--bootstrap", cluster.bootstrap]
+    words += ["--key-separator", "=", "--compression", codec, "--config", "batch.size=2000", "--format", "json"]
     lines = "".join(f"key{number % 7}=value {number} of it\n" for number in range(500))
-    done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=120, check=False)
+    done = kcli(*words, stdin=lines)
     assert done.returncode == 0, done.stderr
     row = json.loads(done.stdout)
     assert (row["records"], row["retries"]) == (500, 0)
@@ -54,11 +53,20 @@ def test_kafka_finds_what_is_written_sound(cluster: Cluster, codec: str) -> None
 @pytest.mark.parametrize("acks", ["0", "1"])
 def test_fewer_acks(kafka_44: Cluster, acks: str) -> None:
     topic = f"produced-acks-{acks}"
-    command = [sys.executable, "-m", "kcli.cli", "produce", topic, "--bootstrap", kafka_44.bootstrap]
-    command += ["--num-records", "2000", "--record-size", "50", "--acks", acks]
-    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    done = kcli(
+        "produce",
+        topic,
+        "--bootstrap",
+        kafka_44.bootstrap,
+        "--num-records",
+        "2000",
+        "--record-size",
+        "50",
+        "--acks",
+        acks,
+    )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(b"2000 records sent, ")
+    assert done.stdout.startswith("2000 records sent, ")
     assert len(asyncio.run(read(kafka_44.bootstrap, topic, 1, 2000))[0]) == 2000
 
 
