@@ -1,6 +1,7 @@
 """Metadata v0-v13.
 
-* All topics: an empty list in v0, null from v1 on. By topic id from v10 on (a name counts where both are given).
+* All topics: an empty list in v0, null from v1 on. By topic id from v10 on: names count only where no id is given. Each
+  is listed once.
 * A topic that is not there is UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID. Where the client allows it (always
   before v4) and auto.create.topics.enable does, it is made, and listed from the next request on: clients ask again.
   The metadata log is never made; nor are any where a request names so many that their partitions are above 10,000.
@@ -33,7 +34,7 @@ def handle(request: Request) -> dict[str, Any]:
     if everything:
         topics = [each for each in request.topics if not request.denial(Resource.TOPIC, each.name)]
     else:
-        topics = [find(request, each) for each in wanted]
+        topics = found(request, wanted)
     auto_create(request, topics)
     return {
         "brokers": request.endpoints(),
@@ -44,18 +45,26 @@ def handle(request: Request) -> dict[str, Any]:
     }
 
 
-def find(request: Request, wanted: dict[str, Any]) -> Topic | dict[str, Any]:
-    """Return the topic, or the row that says why there is none."""
-    name, topic_id = wanted.get("name"), wanted.get("topicId", NO_ID)
-    topics = request.topics
-    if name is None:
-        topic = topics.by_id.get(topic_id)
-        if topic is not None and (code := request.denial(Resource.TOPIC, topic.name)):
-            return {"errorCode": code, "name": None, "topicId": topic_id}
-        return topic or {"errorCode": error_code("UNKNOWN_TOPIC_ID"), "name": None, "topicId": topic_id}
+def found(request: Request, wanted: list[dict[str, Any]]) -> list[Topic | dict[str, Any]]:
+    """Return the topics, or the rows that say why there are none."""
+    ids = dict.fromkeys(each.get("topicId", NO_ID) for each in wanted)
+    if ids.keys() - {NO_ID}:
+        return [by_id(request, each) for each in ids if each != NO_ID]
+    names = dict.fromkeys(each.get("name") for each in wanted)
+    return [by_id(request, NO_ID) if name is None else by_name(request, name) for name in names]
+
+
+def by_id(request: Request, topic_id: str) -> Topic | dict[str, Any]:
+    topic = request.topics.by_id.get(topic_id)
+    if topic is not None and (code := request.denial(Resource.TOPIC, topic.name)):
+        return {"errorCode": code, "name": None, "topicId": topic_id}
+    return topic or {"errorCode": error_code("UNKNOWN_TOPIC_ID"), "name": None, "topicId": topic_id}
+
+
+def by_name(request: Request, name: str) -> Topic | dict[str, Any]:
     if code := request.denial(Resource.TOPIC, name):
         return {"errorCode": code, "name": name, "isInternal": name in INTERNAL}
-    topic = topics.by_name.get(name)
+    topic = request.topics.by_name.get(name)
     if topic is not None:
         return topic
     if name_fault(name):

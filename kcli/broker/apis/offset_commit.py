@@ -3,7 +3,8 @@
 * A member commits in its generation, except while an assignment is awaited (REBALANCE_IN_PROGRESS).
 * Without a generation (below 0) a client that assigns partitions itself commits to a group without members.
 * A member of a group that is not there: ILLEGAL_GENERATION, from v9 on GROUP_ID_NOT_FOUND.
-* A member of the new protocol commits in its epoch: STALE_MEMBER_EPOCH, which clients know from v9 on.
+* A member of the new protocol commits in its epoch, or in an earlier one what it had then already (KIP-1251):
+  STALE_MEMBER_EPOCH, which clients know from v9 on.
 * Kept in `__consumer_offsets`.
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 from kcli.broker.codes import error_code
 from kcli.broker.groups.codes import ILLEGAL_GENERATION, REBALANCING
 from kcli.broker.groups.committed import Committed
+from kcli.broker.groups.consumer.assignors import Partition
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.state import State
@@ -70,10 +72,21 @@ def new_member_fault(
     request: Request, group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int
 ) -> int:
     """Return why a member of the new protocol may not commit; 0: it may."""
-    name = group.check(member_id, instance_id, epoch) or ("UNKNOWN_MEMBER_ID" if epoch < 0 else "")
+    wanted = named_partitions(request, by_id=request.version >= TOPIC_IDS_SINCE)
+    name = group.check(member_id, instance_id, epoch, wanted) or ("UNKNOWN_MEMBER_ID" if epoch < 0 else "")
     if name == "STALE_MEMBER_EPOCH" and request.version < NOT_FOUND_SINCE:
         name = "UNSUPPORTED_VERSION"
     return error_code(name) if name else 0
+
+
+def named_partitions(request: Request, *, by_id: bool) -> list[Partition]:
+    """Return the partitions that a request commits offsets of, as far as their topics are there."""
+    made = []
+    for each in request.body["topics"]:
+        topic = request.topics.by_id.get(each["topicId"]) if by_id else request.topics.by_name.get(each["name"])
+        if topic is not None:
+            made += [(topic.id, row["partitionIndex"]) for row in each["partitions"]]
+    return made
 
 
 def check_member(group: Group, member_id: str, instance_id: str | None, generation: int) -> int:

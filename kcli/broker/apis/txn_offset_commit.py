@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcli.broker.apis.offset_commit import commit
+from kcli.broker.apis.offset_commit import commit, named_partitions
 from kcli.broker.codes import error_code
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.request import Request
@@ -47,6 +47,7 @@ def check_member(request: Request) -> int:
     if group is None or isinstance(group, ShareGroup):
         return error_code("ILLEGAL_GENERATION")
     if isinstance(group, ConsumerGroup):
-        name = group.check(member_id, instance_id, generation)
+        wanted = named_partitions(request, by_id=request.version >= TOPIC_IDS_SINCE)
+        name = group.check(member_id, instance_id, generation, wanted)
         return error_code("ILLEGAL_GENERATION" if name == "STALE_MEMBER_EPOCH" else name) if name else 0
     return group.check(member_id, instance_id, generation)

@@ -7,6 +7,7 @@ written; a group that is gone has tombstones.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -128,6 +129,23 @@ def topic_rows(partitions: Iterable[Partition]) -> list[Fields]:
     return [{"topicId": topic, "partitions": indexes} for topic, indexes in by_topic(partitions).items()]
 
 
+def dated_rows(partitions: Iterable[Partition], since: Mapping[Partition, int]) -> list[Fields]:
+    """Return the rows of a member's partitions, with its epochs when they became its own (KIP-1251)."""
+    rows = topic_rows(partitions)
+    for row in rows:
+        row["assignmentEpochs"] = [since.get((row["topicId"], index), 0) for index in row["partitions"]]
+    return rows
+
+
+def dates_of(rows: Iterable[Fields]) -> dict[Partition, int]:
+    """Return the epochs of `dated_rows`, as far as they are kept."""
+    return {
+        (each["topicId"], index): epoch
+        for each in rows
+        for index, epoch in zip(each["partitions"], each.get("assignmentEpochs") or (), strict=False)
+    }
+
+
 def partitions_of(rows: Iterable[Fields]) -> frozenset[Partition]:
     return frozenset((each["topicId"], index) for each in rows for index in each["partitions"])
 
@@ -197,8 +215,8 @@ def consumer_rows(group: ConsumerGroup) -> dict[Place, Fields]:
             "memberEpoch": each.epoch,
             "previousMemberEpoch": each.previous_epoch,
             "state": int(each.state),
-            "assignedPartitions": topic_rows(each.assigned),
-            "partitionsPendingRevocation": topic_rows(each.revoking),
+            "assignedPartitions": dated_rows(each.assigned, each.since),
+            "partitionsPendingRevocation": dated_rows(each.revoking, each.since),
         }
     for member, partitions in group.target.items():
         rows[TARGET, member] = {"topicPartitions": topic_rows(partitions)}
@@ -248,8 +266,9 @@ def consumer_member(member_id: str, fields: Fields, current: Fields | None) -> C
     if current is not None:
         made.epoch, made.previous_epoch = current["memberEpoch"], current["previousMemberEpoch"]
         made.state = MemberState(current["state"])
-        made.assigned = partitions_of(current["assignedPartitions"])
-        made.revoking = partitions_of(current["partitionsPendingRevocation"])
+        rows = current["assignedPartitions"], current["partitionsPendingRevocation"]
+        made.assigned, made.revoking = map(partitions_of, rows)
+        made.since = dates_of(itertools.chain(*rows))
     return made
 
 

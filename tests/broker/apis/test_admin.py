@@ -185,8 +185,13 @@ def test_metadata(version: int) -> None:
                 assert error_name(row["errorCode"]) == "UNKNOWN_TOPIC_OR_PARTITION"
             if version >= 12:
                 topic_id = talk.broker.topics.by_name["t"].id
-                row = (await talk(METADATA, version, {"topics": [{"topicId": topic_id, "name": None}]}))["topics"][0]
-                assert row["name"] == "t"
+                # Java's consumer asks with an empty name; where ids are given names do not count.
+                for name in (None, "", "new"):
+                    wanted = [{"topicId": topic_id, "name": name}, {"name": "new"}, {"topicId": topic_id, "name": name}]
+                    rows = (await talk(METADATA, version, {"topics": wanted}))["topics"]
+                    assert [row["name"] for row in rows] == ["t"]
+                rows = (await talk(METADATA, version, {"topics": [{"name": "new"}, {"name": "new"}]}))["topics"]
+                assert [row["name"] for row in rows] == ["new"]
                 row = (await talk(METADATA, version, {"topics": [{"topicId": "B" * 21 + "A", "name": None}]}))[
                     "topics"
                 ][0]

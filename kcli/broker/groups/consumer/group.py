@@ -136,19 +136,24 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         if beat.epoch == LEFT_FOR_NOW:
             self._release(member, member.revoking)
             member.revoking, member.state, member.epoch = NOTHING, MemberState.STABLE, LEFT_FOR_NOW
+            member.since = dict.fromkeys(member.assigned, 0)  # who comes in its place has them from the start
             self._wait(member, limits)
             self.keep(self)
         else:
             self.remove(member)
 
-    def check(self, member_id: str, instance_id: str | None, epoch: int) -> str:
-        """Return the name of the error for a commit or fetch of offsets, "" where the member may."""
+    def check(
+        self, member_id: str, instance_id: str | None, epoch: int, committed: Iterable[Partition] | None = None
+    ) -> str:
+        """Return the name of the error for a commit of offsets, or a fetch of them (None), "" where the member may."""
         if epoch < 0 and not member_id and instance_id is None:
             return ""
         member = self.members.get(member_id)
         if member is None:
             return "UNKNOWN_MEMBER_ID"
-        return "" if member.epoch == epoch else "ILLEGAL_GENERATION" if member.classic else "STALE_MEMBER_EPOCH"
+        if member.epoch == epoch or (committed is not None and member.may_commit(epoch, committed)):
+            return ""
+        return "ILLEGAL_GENERATION" if member.classic else "STALE_MEMBER_EPOCH"
 
     # --- members
 
@@ -187,7 +192,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
     def _replace(self, former: ConsumerMember, beat: Beat) -> ConsumerMember:
         """Replace a static member that has come again."""
         former.close()
-        made = ConsumerMember(beat.member_id, beat.instance_id, assigned=former.assigned)
+        made = ConsumerMember(beat.member_id, beat.instance_id, assigned=former.assigned, since=former.since)
         made.subscription, made.matched = former.subscription, former.matched
         self.members = {made.id if one == former.id else one: each for one, each in self.members.items()}
         self.members[made.id] = made

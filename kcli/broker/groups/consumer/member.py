@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -44,8 +44,8 @@ class ClassicSide:
 
 @dataclass(slots=True, eq=False)
 class ConsumerMember:
-    """assigned: what it may read; revoking: what it has to give back. Epoch -2: a static member that is away. classic:
-    of one that speaks the classic protocol.
+    """assigned: what it may read; revoking: what it has to give back; since: its epoch when these became its own. Epoch
+    -2: a static member that is away. classic: of one that speaks the classic protocol.
     """
 
     id: str
@@ -60,6 +60,7 @@ class ConsumerMember:
     matched: frozenset[str] = frozenset()
     assigned: frozenset[Partition] = NOTHING
     revoking: frozenset[Partition] = NOTHING
+    since: dict[Partition, int] = field(default_factory=dict)
     state: MemberState = MemberState.STABLE
     classic: ClassicSide | None = None
     session: Timer | None = None
@@ -74,6 +75,12 @@ class ConsumerMember:
     def current(self) -> tuple[object, ...]:
         """Return how far it is with its assignment."""
         return self.epoch, self.previous_epoch, self.state, self.assigned, self.revoking, self.classic
+
+    def may_commit(self, epoch: int, partitions: Iterable[Partition]) -> bool:
+        """Return whether it may commit offsets of these in an earlier epoch: one in which it had them already
+        (KIP-1251), for it may not know of a later one yet.
+        """
+        return 0 <= epoch < self.epoch and all(self.since.get(each, self.epoch) <= epoch for each in partitions)
 
     def close(self) -> None:
         """Give up its timers."""
@@ -101,8 +108,14 @@ class ConsumerMember:
         free = frozenset(each for each in coming if is_free(each))
         if going and (owned is None or owned & going):
             self.state, self.assigned, self.revoking = MemberState.UNREVOKED, kept, going
+            self._date()
             return
         self.assigned, self.revoking = kept | free, NOTHING
         self.state = MemberState.STABLE if free == coming else MemberState.UNRELEASED
         if self.epoch != epoch:
             self.previous_epoch, self.epoch = self.epoch, epoch
+        self._date()
+
+    def _date(self) -> None:
+        """Keep since when it has what it has."""
+        self.since = {each: self.since.get(each, self.epoch) for each in self.assigned | self.revoking}

@@ -104,7 +104,7 @@ def test_a_group_goes_to_the_new_protocol_and_back() -> None:
             (row,) = told["assignment"]["topicPartitions"]
             assert row["partitions"] == [1 - kept[0]]
             assert await committed(talk, one.member, one.generation) == "NONE"
-            assert await committed(talk, one.member, one.generation - 1) == "ILLEGAL_GENERATION"
+            assert await committed(talk, one.member, one.generation + 1) == "ILLEGAL_GENERATION"
             await beat(talk, memberEpoch=-1)
             assert await kind(talk) == "classic"
             # Its generation goes on: it commits what it has read, and keeps its partitions over the rebalance.

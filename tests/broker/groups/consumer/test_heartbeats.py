@@ -9,6 +9,8 @@ from confluent_kafka import Consumer, Producer
 
 from kcli.broker import Broker
 from kcli.broker.embedded import embedded_broker
+from kcli.broker.groups.consumer.group import ConsumerGroup
+from kcli.broker.groups.members_log import CURRENT, MEMBER, consumer_member, consumer_rows
 from kcli.schemas.apikeys import CONSUMER_GROUP_DESCRIBE, CONSUMER_GROUP_HEARTBEAT
 from kcli.schemas.errors import error_name
 from tests.broker.talk import (
@@ -104,8 +106,38 @@ def test_a_member_and_what_is_said_of_its_group() -> None:
     run(work())
 
 
-async def committed(talk: Talk, member: str, epoch: int) -> str:
-    row = {"partitionIndex": 0, "committedOffset": 1, "committedMetadata": "", "committedLeaderEpoch": -1}
+def test_offsets_in_an_earlier_epoch() -> None:
+    """Of what a member had then already, which it may not know of yet (KIP-1251); as a real Kafka 4.4.0 takes them."""
+
+    async def work() -> None:
+        async with talking(topic="t", partitions=2) as talk:
+            topic_id = talk.broker.topics.by_name["t"].id
+            before = (await beat(talk, **JOIN))["memberEpoch"]
+            await beat(talk, **JOIN | {"memberId": "n"})
+            told = await beat(talk, memberEpoch=before)  # to give one partition back
+            kept = told["assignment"]["topicPartitions"]
+            after = (await beat(talk, memberEpoch=before, topicPartitions=kept))["memberEpoch"]
+            assert after > before
+            (own,) = kept[0]["partitions"]
+            got = await beat(talk, memberId="n", memberEpoch=after)
+            assert got["assignment"]["topicPartitions"] == [{"topicId": topic_id, "partitions": [1 - own]}]
+            assert await committed(talk, "m", before, own) == "NONE"
+            assert await committed(talk, "m", before, 1 - own) == "STALE_MEMBER_EPOCH"
+            assert await committed(talk, "m", after + 1, own) == "STALE_MEMBER_EPOCH"
+            assert await committed(talk, "n", before, 1 - own) == "STALE_MEMBER_EPOCH"
+            assert await committed(talk, "n", after, 1 - own) == "NONE"
+            group = talk.broker.groups.get("g")
+            assert isinstance(group, ConsumerGroup)
+            rows = consumer_rows(group)
+            for each in group.members.values():
+                restored = consumer_member(each.id, rows[MEMBER, each.id], rows[CURRENT, each.id])
+                assert each.since == restored.since and each.since.keys() == each.assigned
+
+    run(work())
+
+
+async def committed(talk: Talk, member: str, epoch: int, partition: int = 0) -> str:
+    row = {"partitionIndex": partition, "committedOffset": 1, "committedMetadata": "", "committedLeaderEpoch": -1}
     body = {"groupId": "g", "memberId": member, "generationIdOrMemberEpoch": epoch, "groupInstanceId": None}
     answer = await talk(OFFSET_COMMIT, 9, body | {"topics": [{"name": "t", "partitions": [row]}]})
     return error_name(answer["topics"][0]["partitions"][0]["errorCode"])
