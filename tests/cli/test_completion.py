@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -63,19 +61,17 @@ def test_an_unknown_shell_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -
         ("kcli decode pcap sam", ["sam"]),
     ],
 )
-def test_words_are_completed(words: str, expected: list[str], samples: Path) -> None:
+def test_words_are_completed(
+    words: str, expected: list[str], samples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     *before, incomplete = words.replace("SAMPLES", str(samples)).split(" ")
-    environment = {
-        **os.environ,
-        "_KCLI_COMPLETE": "bash_complete",
-        "COMP_WORDS": " ".join([*before, incomplete]),
-        "COMP_CWORD": str(len(before)),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "kcli.cli"], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert [line.partition(",")[2] for line in done.stdout.splitlines() if line] == expected
+    monkeypatch.setenv("_KCLI_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", " ".join([*before, incomplete]))
+    monkeypatch.setenv("COMP_CWORD", str(len(before)))
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    assert [line.partition(",")[2] for line in capsys.readouterr().out.splitlines() if line] == expected
 
 
 def test_names_that_a_shell_would_run_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -47,7 +49,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     lay_canaries(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with contextlib.chdir(folder):
+        # This process, unlike kcli, may import from the folder that it is in.
+        with contextlib.chdir(folder), mock.patch.object(sys, "path", [each for each in sys.path if each]):
             made = session("local[2]", log=str(folder / "spark.log"), brief=True, settings=INTERPRETED)
         yield made
         made.stop()

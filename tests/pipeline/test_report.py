@@ -8,18 +8,20 @@ from typing import Any
 import pytest
 
 from kcli.errors import InputError
-from kcli.pipeline.report import SparkTables, ask, open_tables
+from kcli.pipeline.report import SparkTables, open_tables
 from kcli.report.asking import ask_all
+from kcli.report.fleet import ask_here
 from kcli.report.questions import FLEET
 from tests.pipeline.outputs import rows_of, run_here
 
 
-def test_every_question_is_answered(spark: Any, samples: Path, output: Path) -> None:
+def test_every_question_is_answered(samples: Path, output: Path) -> None:
+    """By DuckDB; Spark's answers are the same (tests/pipeline/test_queries.py)."""
     name = samples / "old-librdkafka-on-3.9.pcap"
     run_here([name], output)
-    assert open_tables(spark, str(output)) == 1
     answers = {
-        each.question.name: [dict(zip(each.columns, row, strict=True)) for row in each.rows] for each in ask(spark)
+        each.question.name: [dict(zip(each.columns, row, strict=True)) for row in each.rows]
+        for each in ask_here(str(output))
     }
     exchanges = rows_of(output, "exchanges")
     assert {row["api"]: row["exchanges"] for row in answers["apis"]} == {
@@ -48,7 +50,7 @@ def test_the_page_says_the_same_by_spark_and_duckdb(spark: Any, samples: Path, o
 
     names = ("old-librdkafka-on-3.9.pcap", "java44-consume-classic.pcap", "java44-txn.pcap")
     run_here([samples / name for name in names], output)
-    open_tables(spark, str(output))
+    assert open_tables(spark, str(output)) == 1
     with SparkTables(spark) as fleet, Tables(output) as here:
         ours, theirs = ask_all(here, FLEET), ask_all(fleet, FLEET)
     assert (ours.first_ns, ours.last_ns, ours.step) == (theirs.first_ns, theirs.last_ns, theirs.step)
