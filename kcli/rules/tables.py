@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from kcli.extras import require
 from kcli.rules.prepared import PREPARED, VIEWS, query_of
-from kcli.tables.duckdb_engine import execute, open_duckdb
+from kcli.tables.duckdb_engine import SOURCES, execute, open_duckdb
 from kcli.tables.exchange_views import MACROS
 from kcli.tables.rule_facts import RULE_FACTS
 
@@ -19,7 +18,6 @@ READ = frozenset({
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "topic_names",
     "logins", *RULE_FACTS,
 })  # fmt: skip
-SOURCES = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)")  # of a query
 
 
 class RuleTables:

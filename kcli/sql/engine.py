@@ -17,7 +17,7 @@ from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.sql.guard import BOUNDED, checked
 from kcli.sql.scans import Scan
-from kcli.tables.duckdb_engine import is_interrupt, open_duckdb
+from kcli.tables.duckdb_engine import SOURCES, is_interrupt, open_duckdb
 from kcli.tables.exchange_views import JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO
 
 MEMORY = 512  # MiB for a query's own sums, sorts and joins; what is more goes to a temporary folder
@@ -220,7 +220,8 @@ class Engine:
     def holds(self, table: str) -> bool:
         """Return whether an input has rows of a table, or of one that it is made from."""
         if sql := self.views.get(table):
-            return any(self.holds(each) for each in self.connection.get_table_names(sql))
+            # DuckDB names no tables of a query that begins a part with FROM.
+            return any(self.holds(each) for each in SOURCES.findall(sql) if each in self.scans or each in self.views)
         return bool(self.scans[table].sources)
 
     def define(self, names: Iterable[str]) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import atexit
 import gc
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from kcli.address_space import modest
+
+SOURCES = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)")  # of a query: tables, and functions that make one
 
 
 def open_duckdb(macros: Iterable[str], memory: int, folder: str, **config: Any) -> Any:

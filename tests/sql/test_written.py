@@ -58,8 +58,11 @@ def test_a_table_of_which_the_inputs_have_nothing(
     for table in ("exchanges", "Connections", "records"):
         assert main(["sql", f"SELECT count(*) FROM {table}", str(own)]) == 0
         assert f"{table.lower()}: a table of which the inputs have nothing (they have mine)" in capsys.readouterr().err
-    for query in ("SELECT 1", "SELECT * FROM mine", "SHOW TABLES", "SELECT 1 FROM records"):
-        source = samples / "orders-0" if "records" in query else own
+    captured = "SELECT 1 FROM connections", "SELECT 1 FROM groups", "SELECT 1 FROM throttling"
+    for query in ("SELECT 1", "SELECT * FROM mine", "SHOW TABLES", "SELECT 1 FROM records", *captured):
+        source = (
+            samples / "orders-0" if "records" in query else samples / "java44-txn.pcap" if query in captured else own
+        )
         assert main(["sql", query, str(source)]) == 0
         assert "nothing" not in capsys.readouterr().err
 

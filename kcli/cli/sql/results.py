@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MEASURED = 500  # rows whose values say how wide the columns of a table are
 WIDEST = 60  # cells of a column on a terminal
 LEAST = 6  # ... where many columns have to share it
-FEW = 10  # ... that each must have, or rows become blocks
+UNCUT = 28  # ... of a value that is never cut, as a time: where these find no room, rows become blocks
 PADDED = 100  # ... in a pipe, where longer values are not cut
 
 
@@ -164,7 +164,7 @@ def write_table(reader: Any, out: BinaryIO, room: int | None = None) -> int:
     first = [[legible(name) for name in reader.schema.names], *islice(rows, MEASURED)]
     sizes = [min(max(map(width, column)), most) for column in zip(*first, strict=True)]
     write = Lines(out).line
-    if room is not None and sum(min(size, FEW) + 2 for size in sizes) > room + 2:
+    if room is not None and sum(min(size, UNCUT) + 2 for size in sizes) > room + 2:
         return write_blocks(first[0], chain(first[1:], rows), write, room)
     if room is not None:
         sizes = narrowed(sizes, room - 2 * (len(sizes) - 1), LEAST)

@@ -35,7 +35,7 @@ WHERE t.taken = 0 AND t.refused >= 2 AND t.refused >= 0.8 * t.attempts AND (t.la
     "{seconds} s, none is taken, and {reached} other brokers that are well name it still",
     ruled_out="a wrong advertised listener: the others are reached where they are said to be",
     advice="start broker {broker_name}, or see why it does not: its log, disk, the OOM killer (dmesg)",
-    see='sql "SELECT * FROM connections WHERE requests = 0" {files}',
+    see="stats {files} --by broker",
     source="broker.session.timeout.ms 9000 (KRaft)",
     explains={
         "wrong-advertised-listener": ("broker",),

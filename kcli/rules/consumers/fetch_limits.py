@@ -56,7 +56,8 @@ WHERE s.client_id NOT IN (SELECT client_id FROM inner_clients) AND limited >= 20
     "({max_bytes} bytes), with {usual_behind} records left behind them, up to {most_behind}",
     ruled_out="processing: it asks again at once",
     advice="raise max.partition.fetch.bytes (1048576) and fetch.max.bytes (52428800) of {client_id}",
-    see="sql \"SELECT * FROM fetch_partitions WHERE client_id = '{client_id}'\" {files}",
+    see='sql "SELECT timestamp, topic, partition, max_bytes, records_bytes, high_watermark FROM fetch_partitions '
+    "WHERE client_id = '{client_id}'\" {files}",
     source="max.partition.fetch.bytes 1048576, fetch.max.bytes 52428800; KIP-74",
     explains={"lagging-consumer": ("client",)},
 )

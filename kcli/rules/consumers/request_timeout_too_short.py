@@ -58,7 +58,8 @@ WHERE gave_up >= 3 AND seconds >= 2 AND least_ms >= 50 AND p80_ms - p20_ms <= gr
     ruled_out="the broker closed nothing, and answers others",
     advice="set request.timeout.ms (default 30000) of {client_id} above fetch.max.wait.ms, "
     "and above what acks=all takes (socket.timeout.ms in librdkafka)",
-    see="sql \"SELECT * FROM connections WHERE client_id = '{client_id}'\" {files}",
+    see='sql "SELECT connection, opened, closed, closed_by, unanswered FROM connections '
+    "WHERE client_id = '{client_id}'\" {files}",
     source="request.timeout.ms 30000 (consumer, producer), fetch.max.wait.ms 500",
     explains={
         "connection-churn": ("client",),

@@ -106,7 +106,8 @@ WHERE (s.last_ns - since_ns) / 1e9 >= greatest(8, 0.2 * span.seconds) AND s.answ
     ruled_out="the readers: read_uncommitted goes on",
     advice="run kafka-transactions.sh find-hanging and abort --topic {topic}; look at {who}: "
     "why does it neither commit nor abort? transaction.timeout.ms bounds it",
-    see="sql \"SELECT * FROM fetch_partitions WHERE topic = '{topic}'\" {files}",
+    see='sql "SELECT timestamp, partition, last_stable_offset, high_watermark FROM fetch_partitions '
+    "WHERE topic = '{topic}'\" {files}",
     source="transaction.timeout.ms 60000, transaction.max.timeout.ms 900000; KIP-664",
     explains={"consumer-stuck": ("topic",), "lagging-consumer": ("topic",), "busy-fetch": ()},
 )

@@ -85,7 +85,7 @@ def test_nothing_steers_a_terminal(form: str) -> None:
 def test_rows_with_too_many_columns_are_blocks() -> None:
     names = [f"column_{number}" for number in range(12)]
     table = pyarrow.table({name: ["x" * 80, "y"] for name in names})
-    for room, first in ((60, "-- row 1"), (200, f"{names[0]}  ")):
+    for room, first in ((60, "-- row 1"), (200, "-- row 1"), (400, f"{names[0]}  ")):
         out = io.BytesIO()
         assert write_table(table.to_reader(), out, room) == 2
         lines = out.getvalue().decode().splitlines()
@@ -94,6 +94,16 @@ def test_rows_with_too_many_columns_are_blocks() -> None:
     write_table(table.to_reader(), out, 60)
     lines = out.getvalue().decode().splitlines()
     assert lines[1] == f"column_0   {'x' * 48}…" and lines[13:16] == ["-- row 2", "column_0   y", "column_1   y"]
+
+
+def test_times_and_names_of_usual_length_are_not_cut() -> None:
+    """They become blocks before that, on a wide terminal too."""
+    texts = ["2026-11-26T19:53:41.637004Z", "2026-11-26T19:53:41.637004Z"]
+    for columns, first in ((6, "column 0"), (7, "-- row 1")):
+        out = io.BytesIO()
+        write_table(pyarrow.table({f"column {number}": texts for number in range(columns)}).to_reader(), out, 200)
+        lines = out.getvalue().decode().splitlines()
+        assert lines[0].startswith(first) and "\u2026" not in out.getvalue().decode()
 
 
 @pytest.mark.parametrize("room", [20, 40, 60, 200])

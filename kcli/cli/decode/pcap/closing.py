@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.counters import Tally, bytes_text
@@ -53,9 +54,17 @@ def closing(
         lines += legend(table, files)
         word = "port" if len(table.ports) == 1 else "ports"
         ports = f"Brokers on {word} {', '.join(sorted(table.ports, key=int))}. " if table.ports else ""
-        explain = [] if STANDARD_INPUT in files else [f"kcli fetch-session explain {' '.join(files)}"]
-        lines.append(f"{ports}Next: {', '.join(['--errors', '--api Fetch', '--format tree', *explain])}")
+        lines.append(ports + following(files))
     return lines
+
+
+def following(files: tuple[str, ...]) -> str:
+    """Return what to try next. Standard input was read once: there is nothing to read again."""
+    if STANDARD_INPUT in files:
+        return "Next: the same with --errors, --api Fetch or --format tree"
+    names = shlex.join(files)
+    decode = f"kcli decode pcap {names} --errors (or --api Fetch, or --format tree)"
+    return f"Next: {decode}; kcli fetch-session explain {names}"
 
 
 def legend(table: Table, files: tuple[str, ...]) -> list[str]:

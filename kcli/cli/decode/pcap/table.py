@@ -172,8 +172,9 @@ class Table:
 
     def show_event(self, event: Event) -> None:
         """Write a line for an event."""
-        where = event.file or (event.sender or "")
         label = "" if event.connection is None else self.label(event.connection)
+        _, client = self.shown.get(label, ("", None)) if event.sender == "client" else ("", None)
+        where = event.file or client or event.sender or ""
         if event.connection is not None:
             self.note(label, event.connection, None)
         left = self.layout.left(self.time(event.ns), label, where, event.kind)

@@ -28,8 +28,10 @@ def test_the_closing_summary() -> None:
     assert summary[1] == "276 packets, 58.5 kB over 2.1 s; every byte accounted for. Slowest: Fetch 501.4 ms."
     assert summary[2] == "  c1 127.0.0.1:32938 to 127.0.0.1:21000, lab-java"
     assert summary[10] == "  and 3 more: kcli stats --by connection " + str(SAMPLES / "java44-txn.pcap")
-    assert summary[11].startswith(
-        "Brokers on port 21000. Next: --errors, --api Fetch, --format tree, kcli fetch-session"
+    file = SAMPLES / "java44-txn.pcap"
+    assert summary[11] == (
+        f"Brokers on port 21000. Next: kcli decode pcap {file} --errors (or --api Fetch, or --format tree); "
+        f"kcli fetch-session explain {file}"
     )
 
 

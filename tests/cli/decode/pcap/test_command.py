@@ -68,7 +68,7 @@ def test_the_table(capsys: Capture) -> None:
     assert said.out.splitlines()[1].startswith("2026-11-21T01:21:58.865082Z  c1    lab-java             ApiVersions 5 ")
     assert main(["decode", "pcap", TXN, "--time", "relative"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("   +0.517 s  c1    lab-java             ApiVersions 5 ")
-    assert "Next: --errors" in said.err
+    assert f"Next: kcli decode pcap {TXN} --errors (or " in said.err
     assert main(["decode", "pcap", TXN, "--records", "full", "--api", "Produce", "--quiet"]) == 0
     assert "pay-in[0] 0" in capsys.readouterr().out
 

@@ -31,6 +31,18 @@ def table(path: Path, width: int | None = None, colour: bool = False) -> list[st
     return lines
 
 
+def test_requests_without_an_answer_are_their_clients() -> None:
+    lines: list[str] = []
+    shown = Table(writer(lines))
+    first = next(item for items in pieces(as_values([str(SAMPLES / "java44-txn.pcap")])) for item in items)
+    assert first.connection
+    for sender in ("client", "server"):
+        shown.show(Event("unanswered-at-end", first.connection, 1, 0, 10, "no response to 7", sender))
+        shown.show(first)
+    shown.show(Event("unanswered-at-end", first.connection, 1, 0, 10, "no response to 8", "client"))
+    assert [line.split()[3] for line in lines[1:]] == ["client", "lab-java", "server", "lab-java", "lab-java"]
+
+
 def test_a_line_for_each_exchange() -> None:
     lines = table(SAMPLES / "java44-txn.pcap")
     assert len(lines) == 79 and lines[0].split() == ["time", "conn", "client", "api", "what", "ms", "bytes"]
