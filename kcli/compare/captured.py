@@ -35,10 +35,18 @@ SELECT api, role, avg(request_bytes + coalesce(response_bytes, 0)) AS bytes
 FROM calls JOIN roles USING (client_id) GROUP BY ALL
 """
 TOPICS = "SELECT topic, sum(records) AS records FROM batches WHERE api = 'PRODUCE' GROUP BY topic"
+# Errors that clients meet as they start, or agree on a version: which of them is chance.
+STARTING = """
+(api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION') OR error = 'MEMBER_ID_REQUIRED'
+OR (error IN ('COORDINATOR_NOT_AVAILABLE', 'COORDINATOR_LOAD_IN_PROGRESS', 'NOT_COORDINATOR', 'CONCURRENT_TRANSACTIONS')
+    AND age_ns < 5000000000)
+"""
 # What a capture has, by kind; a change of these is told, and judged by nothing.
 SETS = {
     "error": "SELECT concat(e.api, ': ', e.error) AS name, count(*) AS count "
-    "FROM (SELECT api, unnest(errors) AS error FROM calls) AS e GROUP BY 1",
+    "FROM (SELECT api, unnest(errors) AS error, ns - first_ns AS age_ns "
+    "FROM calls LEFT JOIN clients USING (client_id)) AS e "
+    f"WHERE NOT ({STARTING}) GROUP BY 1",
     "client": "SELECT client_id AS name, count(*) AS count FROM calls WHERE client_id != '' GROUP BY 1",
     "software": "SELECT concat_ws(' ', software, software_version) AS name, count(*) AS count "
     "FROM software WHERE software IS NOT NULL GROUP BY 1",

@@ -19,6 +19,7 @@ from kcli.errors import InputError
 
 WORSE, BETTER, CHANGED, UNLIKE, SAME = "worse", "better", "changed", "not comparable", "same"
 FEWEST = 6  # values of a side; with fewer any order is chance
+FEW_STEADY = 5  # ... of a steady measure
 CHANCE = 0.01  # of a comparison in which one difference is called a change, and is none
 DIFFERENT_LOAD = 2.0  # times
 OTHER_TOPICS = 0.5  # share of the records that is of other topics
@@ -28,7 +29,8 @@ SHOWN_VERSIONS = 6
 @dataclass(slots=True)
 class Change:
     """A measure of both captures. key: what it is of. noise: how far parts of a capture differ by themselves.
-    chance: that samples of one distribution differ so. values: of each side. reason: why it is not comparable."""
+    chance: that samples of one distribution differ so. values: of each side. apart: all of one side are larger than all
+    of the other. reason: why it is not comparable."""
 
     measure: Measure
     key: Key
@@ -37,6 +39,7 @@ class Change:
     noise: float
     chance: float
     values: tuple[int, int]
+    apart: bool = False
     verdict: str = SAME
     reason: str = ""
 
@@ -173,12 +176,13 @@ def changes_of(measure: Measure, before: Captured, after: Captured) -> Iterator[
     for key in sorted({*one, *other}, key=str):
         values = [found.get(key, numpy.zeros(side.blocks if measure.counts else 0))
                   for found, side in ((one, before), (other, after))]  # fmt: skip
-        if min(map(len, values)) < FEWEST or not both_know(key, before, after):
+        if min(map(len, values)) < (FEW_STEADY if measure.steady else FEWEST) or not both_know(key, before, after):
             continue
         noise = max(noise_of(each, steady_mean if measure.counts else numpy.median) for each in values)
         sizes = (len(values[0]), len(values[1]))
         was, is_now = (float(centre(each)) for each in values)
-        yield Change(measure, key, was, is_now, noise, rank_test(*values), sizes)
+        apart = bool(values[0].max() < values[1].min() or values[1].max() < values[0].min())
+        yield Change(measure, key, was, is_now, noise, rank_test(*values), sizes, apart)
 
 
 def steady_mean(values: Any) -> float:
@@ -201,8 +205,9 @@ def judge(changes: Sequence[Change], excuse: Callable[[Change], str]) -> None:
     held = beyond_chance([each.chance for each in changes], CHANCE)
     for each, real in zip(changes, held, strict=True):
         shift, measure = each.after - each.before, each.measure
+        clear = measure.steady and each.apart
         if (
-            not real
+            not (real or clear)
             or abs(shift) < max(measure.least, measure.apart * each.noise)
             or (each.times or 1e9) < measure.times
         ):

@@ -18,7 +18,8 @@ class Measure:
     """name: for programs. title: "{api}", "{role}", ... in braces. worse: HIGHER, LOWER or 0. least: changes below that
     do not count, nor those by less than `times`, nor those by less than `apart` times the noise. counts: blocks without
     a row have 0, and means are compared; else medians. excuse: what explains a change: "load", "size" of requests and
-    responses, "topics". follows: a measure of whose change this is a consequence."""
+    responses, "topics". follows: a measure of whose change this is a consequence. steady: each value is the middle of
+    many, so that few suffice where none of one side comes near those of the other."""
 
     name: str
     title: str
@@ -31,6 +32,7 @@ class Measure:
     counts: bool = False
     excuse: tuple[str, ...] = ()
     follows: str = ""
+    steady: bool = False
 
 
 LATENCY = """
@@ -130,7 +132,7 @@ SELECT role, row_number() OVER (PARTITION BY role ORDER BY first_ns) AS block,
        coalesce(CASE WHEN s_rtt_samples >= 5 THEN s_rtt_p50_ms END, ack_ms) AS value
 FROM conns JOIN roles USING (client_id)
 WHERE (CASE WHEN s_rtt_samples >= 5 THEN s_rtt_p50_ms END IS NOT NULL OR ack_ms IS NOT NULL)
-""", HIGHER, least=1.0, times=2.0,
+""", HIGHER, least=1.0, times=2.0, steady=True,
     ),
     Measure(
         "resent", "segments of {role} and its brokers sent again in 1,000, a connection each", "", """

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from kcli.compare import BETTER, SAME, UNLIKE, WORSE, Comparison, compare
+from kcli.compare.comparison import Change, judge
+from kcli.compare.measures import MEASURES
 from kcli.errors import InputError
 
 DATA = Path(__file__).parent / "data"
@@ -73,3 +75,29 @@ def test_what_is_no_capture_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(b"GIF89a")
     with pytest.raises(InputError):
         compare([str(path)], [str(path)])
+
+
+def test_a_few_steady_values_suffice_where_none_comes_near_the_others() -> None:
+    """Round trips of each connection are the middle of hundreds; of latencies, a block each, twelve may be chance."""
+    by_name = {each.name: each for each in MEASURES}
+    trips, latency = by_name["round-trip"], by_name["latency"]
+    key = (None, "consumer", None, None, None)
+    for measure, apart, noise, verdict in (
+        (trips, True, 0.6, WORSE), (trips, False, 0.6, SAME), (trips, True, 30.0, SAME), (latency, True, 0.6, SAME),
+    ):  # fmt: skip
+        change = Change(measure, key, 0.4, 24.0, noise, 0.008, (6, 6), apart)
+        judge([change, *(Change(latency, key, 1.0, 1.0, 0.0, 1.0, (9, 9)) for _ in range(30))], lambda each: "")
+        assert change.verdict == verdict
+
+
+def test_what_clients_meet_as_they_start_is_not_new() -> None:
+    """Members of the one are asked for their ids, and librdkafka's first version is refused."""
+    incidents = DATA.parent.parent / "diagnose" / "data"
+    names = {
+        each.name
+        for name in ("rebalance-storm-shipping", "healthy-growing-group")
+        for each in compare([str(incidents / f"{name}.pcap.zst")], [str(DATA / "old.pcap.zst")]).differences
+        if each.kind == "error"
+    }
+    assert "HEARTBEAT: REBALANCE_IN_PROGRESS" in names
+    assert not names & {"JOIN_GROUP: MEMBER_ID_REQUIRED", "API_VERSIONS: UNSUPPORTED_VERSION"}

@@ -89,4 +89,4 @@ def closing_text(found: Comparison) -> str:
     if not found.changes:
         return "No measure could be compared: both captures need the same kinds of requests for some seconds."
     size = f"{counted(len(found.changes), 'measure')} in blocks of {found.block_seconds:.1f} s"
-    return f"{size}: {', '.join(words) or 'no change'}; the rest within noise."
+    return f"{size}: " + (f"{', '.join(words)}; the rest within noise." if words else "no change beyond noise.")
