@@ -19,6 +19,7 @@ from kcli.errors import InputError
 # MiB of address space that a library takes for itself and for a small input.
 ROOM = {"deltalake": 320, "duckdb": 320, "numpy": 128, "pandas": 256, "pyarrow": 256}
 POOL = "ARROW_DEFAULT_MEMORY_POOL"  # its own takes memory ahead, zeroed: half a second for 400 MB of capture
+ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"  # of numpy's, which wait busily for matrices that never come
 SETTINGS = {
     "ARROW_IO_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",  # of child processes; this one has begun
@@ -47,6 +48,7 @@ def save() -> None:
     needs more than is left.
     """
     os.environ.setdefault(POOL, "system")
+    os.environ.setdefault(ALGEBRA_THREADS, "1")
     if left() is None:
         return
     for name, value in SETTINGS.items():

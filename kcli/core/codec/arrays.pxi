@@ -89,6 +89,15 @@ cdef class Array(Node):
                 return self.at_element(cursor, i, count)
         return no_memory(cursor) if out_put(out, b"]", 1) else 0
 
+    cdef int scan_c(self, Cursor* cursor, Out* out) noexcept:
+        cdef int64_t count = self.count(cursor)
+        cdef int64_t i = self.skip_fixed(count, cursor) if self.element.silent else 0
+        while i < count:
+            if self.element.scan_c(cursor, out):
+                return -1
+            i += 1
+        return -(count == -2)
+
     cdef int skip_c(self, Cursor* cursor) noexcept:
         cdef int64_t count = self.count(cursor)
         cdef int64_t i = self.skip_fixed(count, cursor)
@@ -177,6 +186,10 @@ cdef class Optional(Node):
         if present:
             return self.inner.json_c(cursor, out)
         return no_memory(cursor) if out_put(out, b"null", 4) else 0
+
+    cdef int scan_c(self, Cursor* cursor, Out* out) noexcept:
+        cdef int present = self.present(cursor)
+        return self.inner.scan_c(cursor, out) if present > 0 else present
 
     cdef int skip_c(self, Cursor* cursor) noexcept:
         cdef int present = self.present(cursor)

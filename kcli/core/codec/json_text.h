@@ -239,6 +239,24 @@ static inline int kc_string(kc_out *out, const uint8_t *s, size_t n) {
     return code;
 }
 
+/* Whether bytes are well-formed UTF-8. */
+static inline int kc_is_utf8(const uint8_t *s, size_t n) {
+    size_t i = 0, length;
+    uint64_t eight;
+    while (i < n) {
+        if (n - i >= 8 && (memcpy(&eight, s + i, 8), !(eight & 0x8080808080808080ULL))) {
+            i += 8;
+        } else if (s[i] < 0x80) {
+            i++;
+        } else if ((length = kc_utf8_char(s + i, n - i))) {
+            i += length;
+        } else {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static inline int kc_base64_string(kc_out *out, const uint8_t *bytes, size_t n) {
     if (kc_reserve(out, kc_base64_size(n) + 2)) return KC_MEMORY;
     char *p = out->data + out->size;

@@ -11,6 +11,7 @@ cdef class Message(Node):
     cdef readonly list fields
     cdef readonly list tagged
     cdef readonly bint flexible
+    cdef bint scanned             # nothing is hidden here
     cdef Step* steps
     cdef Step* tags
     cdef int count
@@ -79,16 +80,19 @@ cdef class Message(Node):
             step.run = run
             step.run_fields = 1 + (self.steps[i + 1].run_fields if step.width and self.steps[i + 1].width else 0)
             step.direct = step.width and step.op != FLOAT64 and step.role == PLAIN
+            step.told = step.is_error or step.role == TOPIC_ID or step.op == BOOL or step.op == FLOAT64
         self.fixed = self.least - self.flexible if self.count and all([self.steps[i].width for i in range(self.count)]) else 0
         for i in range(self.count - 1, 0, -1):
             if self.steps[i - 1].run:
                 self.steps[i].run = 0
+        self.silent = self.fixed and self.scanned and not any([self.steps[i].told for i in range(self.count)])
         return 0
 
     cdef int assign_roles(self) except -1:
         """Assign the fields' roles. A topic's id and name in one struct teach the name; an id alone is shown with it
         (see Names). A config's name and its resource's type tell whether its value is a secret."""
         judged = any(isinstance(node, Secret) and (<Secret>node).judge is not None for _, node, _ in self.fields)
+        self.scanned = not judged and not self.guarded
         for i, (name, node, _) in enumerate(self.fields):
             if name == "topicId" and self.steps[i].op == UUID:
                 self.steps[i].role = TOPIC_ID
@@ -98,6 +102,8 @@ cdef class Message(Node):
                 self.steps[i].role = RESOURCE_TYPE
             elif name in ("name", "topicName", "topic") and self.steps[i].op == STRING:
                 self.steps[i].role = TOPIC_NAME
+            elif name.endswith("rrorCode") and self.steps[i].width:
+                self.steps[i].is_error = True
         return 0
 
     cdef int cut(self, int first, Cursor* cursor) noexcept:
@@ -123,6 +129,9 @@ cdef class Message(Node):
 
     cdef int json_c(self, Cursor* cursor, Out* out) noexcept:
         return json_message(self, cursor, out)
+
+    cdef int scan_c(self, Cursor* cursor, Out* out) noexcept:
+        return scan_message(self, cursor, out)
 
     cdef int skip_c(self, Cursor* cursor) noexcept:
         return skip_message(self, cursor)

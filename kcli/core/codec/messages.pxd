@@ -26,6 +26,7 @@ cdef extern from "json_text.h" nogil:
     char* put_base64 "kc_base64"(char* at, const uint8_t* data, size_t size)
     size_t base64_size "kc_base64_size"(size_t size)
     size_t utf8_char "kc_utf8_char"(const uint8_t* text, size_t left)
+    bint is_utf8 "kc_is_utf8"(const uint8_t* text, size_t size)
 
 
 cdef extern from "name_table.h" nogil:
@@ -105,12 +106,14 @@ cdef class Names:
 cdef class Node:
     cdef readonly Py_ssize_t least         # the fewest bytes a value takes
     cdef Py_ssize_t fixed                  # bytes that each value takes, but for its tags; 0: they differ
+    cdef bint silent                       # any bytes of the fixed width are a value, and none tells an error or a topic
     cdef readonly bint guarded             # JSON hides bytes that are no known field's
     cdef public object fallback            # the interpreted codec, for what the fast way refuses
 
     cdef PyObject* read_c(self, Cursor* cursor) noexcept
     cdef int json_c(self, Cursor* cursor, Out* out) noexcept
     cdef int skip_c(self, Cursor* cursor) noexcept
+    cdef int scan_c(self, Cursor* cursor, Out* out) noexcept
     cdef int diff_c(self, Pair* pair, int sides) except -2    # 0, or -1 when refused
     cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1
     cdef int slow(self, Cursor* cursor, Py_ssize_t offset) except -1
@@ -121,6 +124,9 @@ cdef class Node:
     # -2 with an exception: a hook raised, or no memory. `whole`: bytes left over stand as "_trailing".
     cdef Py_ssize_t json_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context, bint whole) except -2
     cdef int json_rest(self, Cursor* cursor, Out* out) noexcept       # what is left, as "_trailing" has it
+    # The same without text, but for the error codes: a key and number for each that is not 0.
+    cdef Py_ssize_t scan_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context) except -2
+    cdef Py_ssize_t refused(self, Cursor* cursor) except -2
     # Bytes that the message takes, -1 when refused.
     cdef Py_ssize_t skip_at(self, const uint8_t* data, Py_ssize_t size) noexcept
 

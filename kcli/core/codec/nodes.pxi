@@ -15,6 +15,11 @@ cdef class Node:
     cdef int skip_c(self, Cursor* cursor) noexcept:
         return -1
 
+    cdef int scan_c(self, Cursor* cursor, Out* out) noexcept:
+        """Read the value as `json_c` does, with the same hook, and learn the same names. Of its text nothing has to be written but
+        error codes that are not 0, as `next_error` finds them."""
+        return self.json_c(cursor, out)
+
     cdef int diff_c(self, Pair* pair, int sides) except -2:
         return -1
 
@@ -145,6 +150,19 @@ cdef class Node:
                 raise MemoryError
             return size
         out.size = before
+        return self.refused(&cursor)
+
+    cdef Py_ssize_t scan_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context) except -2:
+        cdef Cursor cursor
+        cdef size_t before = out.size
+        start(&cursor, data, size, context)
+        if self.scan_c(&cursor, out) == 0:
+            return cursor.at - data
+        out.size = before
+        return self.refused(&cursor)
+
+    cdef Py_ssize_t refused(self, Cursor* cursor) except -2:
+        """Return -1, or raise what was raised on the way."""
         xdecref(cursor.path)
         if cursor.code == RAISED:
             raise_kept()

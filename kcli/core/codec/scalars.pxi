@@ -12,6 +12,7 @@ cdef class Scalar(Node):
         self.flags = (NULLABLE if nullable else 0) | (COMPACT if compact else 0)
         self.least = WIDTHS[self.op] if self.op <= LAST_FIXED else 1 if compact else 2 if self.op == STRING else 4
         self.fixed = self.least if self.op <= LAST_FIXED else 0
+        self.silent = self.fixed and self.op != BOOL and self.op != FLOAT64
 
     cdef PyObject* read_c(self, Cursor* cursor) noexcept:
         if self.op > LAST_FIXED:
@@ -36,6 +37,14 @@ cdef class Scalar(Node):
             return stop(cursor, ODD, cursor.at, 0, 0)
         cursor.at += WIDTHS[self.op]
         out.size = p - out.data
+        return 0
+
+    cdef int scan_c(self, Cursor* cursor, Out* out) noexcept:
+        if self.op > LAST_FIXED:
+            return scan_sized(self.op, self.flags, cursor, out)
+        if cursor.end - cursor.at < WIDTHS[self.op] or is_odd(self.op, cursor.at):
+            return -1
+        cursor.at += WIDTHS[self.op]
         return 0
 
     cdef int skip_c(self, Cursor* cursor) noexcept:

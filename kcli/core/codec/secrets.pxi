@@ -79,6 +79,9 @@ cdef class Secret(Scalar):
         cursor.at += length
         return json_redacted(length, cursor, out)
 
+    cdef int scan_c(self, Cursor* cursor, Out* out) noexcept:
+        return self.json_c(cursor, out)
+
     cdef int judged(self, Cursor* cursor, Out* out) noexcept:
         """Return whether the config whose name was written last is a secret; -1 with an exception kept."""
         cdef JsonContext* context = cursor.context

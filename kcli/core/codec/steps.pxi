@@ -21,6 +21,8 @@ cdef struct Step:
     int run_fields        # how many fields those are, from a fixed one on
     int tag
     int role
+    bint told             # a fixed field that may be no value, or tells an error or a topic
+    bint is_error         # an error code
     bint direct           # JSON is put_fixed's and nothing else: a fixed field that tells nothing about others
     int key_size
     char* key_text        # `,"name":`, padded

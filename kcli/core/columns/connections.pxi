@@ -83,14 +83,15 @@ cdef class Connections:
         places_clear(&self.used_addresses)
         return made
 
-    cdef dict end(self):
-        """Take the dictionaries and sums of all connections, and forget these."""
+    cdef dict end(self, bint counted):
+        """Take the dictionaries of all connections, with their sums where these were counted, and forget these."""
         cdef Py_ssize_t i, count = self.links.count
         server_of, address_of = (PyBytes_FromStringAndSize(NULL, count * sizeof(int32_t)) for _ in range(2))
-        sums = PyBytes_FromStringAndSize(NULL, count * sizeof(Sums))
+        sums = PyBytes_FromStringAndSize(NULL, count * sizeof(Sums) if counted else 0)
         voices = {}
         for i in range(count):
-            (<Sums*>PyBytes_AS_STRING(sums))[i] = self.known[i].sums
+            if counted:
+                (<Sums*>PyBytes_AS_STRING(sums))[i] = self.known[i].sums
             (<int32_t*>PyBytes_AS_STRING(server_of))[i] = <int32_t>self.known[i].server - 1
             (<int32_t*>PyBytes_AS_STRING(address_of))[i] = <int32_t>self.known[i].address - 1
             if self.known[i].voice:

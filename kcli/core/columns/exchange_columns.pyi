@@ -58,6 +58,7 @@ class ExchangeRows(Sink):
         sayings: SayingNumbers | None = None,
         since: int | None = None,
         until: int | None = None,
+        counted: bool = True,
     ) -> None: ...
     def put(self, item: Any, clock: int) -> bool: ...
     def put_texts(

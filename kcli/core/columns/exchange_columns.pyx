@@ -10,7 +10,7 @@ from kcli.core.capture.exchange_json cimport API_VERSIONS, ApiCodecs, ExchangeWr
 from kcli.core.capture.streams cimport Streams
 from kcli.core.codec.interner cimport *
 from kcli.core.codec.request_header cimport correlation_id
-from kcli.core.codec.messages cimport Level, Name, NameTable, Out, Selection, name_find, name_miss, out_free, out_put
+from kcli.core.codec.messages cimport Level, Name, NameTable, Node, Out, Selection, name_find, name_miss, out_free, out_put
 from kcli.core.codec.sink cimport KEYS, Exchange, Layouts, Sink, link_of, values_of
 from kcli.core.columns.json_columns cimport *
 from kcli.core.records.batches cimport KB_OK, Batch, batch_checksum, crc_setup, read_batch
@@ -104,8 +104,8 @@ cdef class ExchangeRows(Sink):
     - `learn` and `more`, each (link, *exchange): take those that taught a topic's name, and those of an API in `forwarded`;
     - `put_link(number, link)`: see `sayings`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
-    forwarded: API keys. parted: whether rows of partitions and batches are made, too, and it counts who says what. framed: API keys
-    whose frames are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text. texts: API keys whose
+    forwarded: API keys. parted: whether rows of partitions and batches are made, too. counted: whether it also counts, for `end`, who
+    asks for what and what comes of it. framed: API keys whose frames are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text. texts: API keys whose
     bodies are kept as text; None: all. bodies: whether they are read at all: else neither texts nor errors nor names come of
     them, and nobody looks whether they can be read. fields: how many columns of
     messages' fields there are; the owner's `fields(key, version)` says which a version has, see Fields.
@@ -130,7 +130,7 @@ cdef class ExchangeRows(Sink):
     cdef object owner
     cdef Streams streams                   # whose clock tells when an exchange came out
     cdef bint[KEYS] forwarded, framed, textless
-    cdef bint parted
+    cdef bint parted, counted
     cdef Layouts layouts                   # of Produce and Fetch
     cdef list topic_texts
     cdef readonly Py_ssize_t count
@@ -139,8 +139,10 @@ cdef class ExchangeRows(Sink):
     cdef uint64_t came                     # when the exchange in hand came out, where it is a value
 
     def __init__(self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
-                 texts=None, int fields=0, bint bodies=True, SayingNumbers sayings=None, since=None, until=None):
+                 texts=None, int fields=0, bint bodies=True, SayingNumbers sayings=None, since=None, until=None,
+                 bint counted=True):
         self.owner, self.parted, self.layouts = owner, parted, Layouts(owner.layout)
+        self.counted = parted and counted
         self.lines = ExchangeWriter(owner.bodies)
         self.messages = MessageColumns(self.lines, headed, bodies)
         self.fields = FieldColumns(owner, fields) if fields else None
@@ -226,7 +228,7 @@ cdef class ExchangeRows(Sink):
         if <object>codecs is None:
             return False
         names, missed = self.lines.names.table.used, self.lines.names.table.missed
-        if not self.messages.put(<ApiCodecs>codecs, e):
+        if not self.messages.put(<ApiCodecs>codecs, e, self.textless[e.key]):
             return False
         if not self.since <= <int64_t>e.ts <= self.until:
             return self.overlook(e, self.lines.names.table.used != names)
@@ -288,9 +290,9 @@ cdef class ExchangeRows(Sink):
         row.response_transfer = e.answered - e.answering if e.response != NULL and 0 < e.answering <= e.answered else -1
         row.pause, row.in_flight = e.pause, e.in_flight
         row.link, row.client = place_of(&self.connections.used, link), place_of(&self.used_clients, client) if client else -1
-        if self.parted:
-            if e.key == API_VERSIONS:
-                self.hear_client(link, e)
+        if self.parted and e.key == API_VERSIONS:
+            self.hear_client(link, e)
+        if self.counted:
             self.uses.count(link, client, self.connections.known[link - 1].voice, e.key, e.version)
             sums_add(&self.connections.known[link - 1].sums, e, client, row.completed, self.messages.has_errors())
         if out_put(&self.numbers, &row, sizeof(row)):
@@ -300,7 +302,7 @@ cdef class ExchangeRows(Sink):
             self.partitions.put_batch_rows(self.count)
         elif parted:
             self.partitions.put_rows(self.count, e.key == FETCH, text_hash(&self.connections.links, link))
-            if e.response != NULL and not self.partitions.failed:
+            if self.counted and e.response != NULL and not self.partitions.failed:
                 self.runs.put(self.partitions, link, client, e.key, e.ts, e.answered)
         self.count += 1
         return 0
@@ -432,7 +434,7 @@ cdef class ExchangeRows(Sink):
         uses, runs: int64 rows of Use and Run; links, servers, addresses, clients: all texts, by number; server_of, address_of:
         int32, by link; sums: rows of Sums, by link; voices: by link, where something was said.
         """
-        made = self.connections.end()
+        made = self.connections.end(self.counted)
         made["uses"], made["runs"] = self.uses.take(), text(&self.runs.rows)
         made["clients"] = strings(&self.clients, NULL, False)
         self.partitions.forget()

@@ -9,7 +9,7 @@ from libc.string cimport memcmp, memset
 
 from kcli.core.capture.exchange_json cimport PRODUCE, ApiCodecs, ErrorCodes, ExchangeWriter, steady_codecs
 from kcli.core.codec.interner cimport *
-from kcli.core.codec.messages cimport Out, RECORDS_HOOK, out_free, out_put
+from kcli.core.codec.messages cimport Node, Out, RECORDS_HOOK, out_free, out_put
 from kcli.core.codec.sink cimport KEYS, Exchange, Layouts, Sink
 from kcli.core.columns.json_columns cimport *
 
@@ -107,7 +107,7 @@ cdef class ExchangeCounts(Sink):
         self.counter.clear()
         if not self.read_request(codecs, e.request, e.request_size, <tuple>scans, e.key == PRODUCE):
             return False
-        if not self.read_response(codecs, e.response, e.response_size):
+        if not self.read_response(codecs, e.response, e.response_size, <tuple>scans):
             return False
         if <tuple>scans and (self.refuses((<tuple>scans)[0], &self.request) or self.refuses((<tuple>scans)[1], &self.response)):
             return False
@@ -123,20 +123,26 @@ cdef class ExchangeCounts(Sink):
         cdef Py_ssize_t start = codecs.request_header.skip_at(frame, n)
         if start < 0:
             return False
-        if produces or (scans and scans[0] is not None):
+        if scans and scans[0] is not None:
             return codecs.request.json_at(frame + start, n - start, &self.request, &self.lines.context, True) >= 0
+        if produces:
+            return codecs.request.scan_at(frame + start, n - start, &self.request, &self.lines.context) >= 0
         return codecs.request.skip_at(frame + start, n - start) >= 0
 
-    cdef bint read_response(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1:
-        """Read a response as JSON text, where errors are found, and learn its topic names; False where only the slower
-        way can."""
+    cdef bint read_response(self, ApiCodecs codecs, const uint8_t* frame, size_t n, tuple scans) except -1:
+        """Read a response's errors as text, or all of it where more is looked for, and learn its topic names; False where
+        only the slower way can."""
         cdef Py_ssize_t start
+        cdef Node node
         if frame == NULL:
             return True
         start = codecs.response_header.skip_at(frame, n)
         if start < 0:
             return False
-        return codecs.answer(frame + start, n - start).json_at(frame + start, n - start, &self.response, &self.lines.context, True) >= 0
+        node = codecs.answer(frame + start, n - start)
+        if scans and scans[1] is not None:
+            return node.json_at(frame + start, n - start, &self.response, &self.lines.context, True) >= 0
+        return node.scan_at(frame + start, n - start, &self.response, &self.lines.context) >= 0
 
     cdef bint refuses(self, scan, Out* text) except -1:
         """Return whether the text holds a pattern whose meaning only the values show."""

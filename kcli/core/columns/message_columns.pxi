@@ -27,22 +27,23 @@ cdef class MessageColumns:
         out_free(&self.errors)
         out_free(&self.error_ends)
 
-    cdef bint put(self, ApiCodecs codecs, Exchange* e) except -1:
-        """Add both sides of an exchange; add nothing and return False where only the slower way can."""
+    cdef bint put(self, ApiCodecs codecs, Exchange* e, bint textless) except -1:
+        """Add both sides of an exchange; add nothing and return False where only the slower way can. textless: of the bodies' texts
+        add no more than what `note_errors` looks for."""
         cdef int i
         for i in range(3):
             self.start[i] = self.columns[i].text.size
-        if self.put_request(codecs, e.request, e.request_size) and self.put_response(codecs, e.response, e.response_size):
+        if self.put_request(codecs, e.request, e.request_size, textless) and self.put_response(codecs, e.response, e.response_size, textless):
             return True
         self.drop_row()
         return False
 
-    cdef bint put_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1:
+    cdef bint put_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n, bint textless) except -1:
         cdef Py_ssize_t start = self.put_header(codecs, frame, n) if self.headed else codecs.request_header.skip_at(frame, n)
         if start < 0:
             return False
         self.request_body = start
-        return not self.bodies or codecs.request.json_at(frame + start, n - start, &self.columns[REQUEST].text, &self.lines.context, True) >= 0
+        return not self.bodies or self.put_body(codecs.request, frame + start, n - start, REQUEST, textless)
 
     cdef Py_ssize_t put_header(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -2:
         """Add a request's header, and return its size in bytes; -1: only the slower way can."""
@@ -56,7 +57,7 @@ cdef class MessageColumns:
             raise MemoryError
         return start
 
-    cdef bint put_response(self, ApiCodecs codecs, const uint8_t* frame, size_t n) except -1:
+    cdef bint put_response(self, ApiCodecs codecs, const uint8_t* frame, size_t n, bint textless) except -1:
         cdef Py_ssize_t start
         if frame == NULL:
             return True
@@ -67,8 +68,13 @@ cdef class MessageColumns:
         if not self.bodies:
             return True
         frame += start
-        cdef Out* out = &self.columns[RESPONSE].text
-        return codecs.answer(frame, n - start).json_at(frame, n - start, out, &self.lines.context, True) >= 0
+        return self.put_body(codecs.answer(frame, n - start), frame, n - start, RESPONSE, textless)
+
+    cdef bint put_body(self, Node node, const uint8_t* body, size_t n, int column, bint textless) except -1:
+        cdef Out* out = &self.columns[column].text
+        if textless:
+            return node.scan_at(body, n, out, &self.lines.context) >= 0
+        return node.json_at(body, n, out, &self.lines.context, True) >= 0
 
     cdef int put_texts(self, bytes header, bytes request, bytes response) except -1:
         """Add texts that were made elsewhere, in place of an exchange's; None: there is none."""

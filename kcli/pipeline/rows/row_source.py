@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 AT_END = ": the capture ends"
 EXCHANGE_FIELDS = fields_of_columns(TABLES["exchanges"].names)
+COUNTED = ("client_uses", "connection_sums", "outcomes")  # made of what the core counts until connections end
 EVERY_TABLE = frozenset(TABLES) | frozenset(FACTS)
 
 
@@ -96,7 +97,7 @@ class RowSource(Sink):
         names = (name for table, fields in of_tables.items() if table in wanted for name in fields)
         self.field_names = tuple(dict.fromkeys(names))
         self.counted = 0  # bytes of exchanges that the engine gave to the taker
-        self.overhears = naming_apis(options.get("dialect")) | {API_VERSIONS}
+        self.dialect = options.get("dialect")
         self.says = SAID in wanted
         self.rows = Rows(put, wanted, makers_for(wanted))
         secrets = bool(options.get("secrets"))
@@ -125,6 +126,7 @@ class RowSource(Sink):
             headed=whole,
             texts=None if whole else TEXTS,
             fields=len(self.field_names),
+            counted=not wanted.isdisjoint(COUNTED),
             sayings=self.rows.sayings.numbers if self.says else None,
             since=chosen.since,
             until=chosen.until,
@@ -137,6 +139,11 @@ class RowSource(Sink):
     def read(self, moved: Callable[[int], None] = lambda count: None) -> Generator[None, None, None]:
         """Read the files piece by piece. InputError at the end for damaged files."""
         return self.capture.read(moved)
+
+    @cached_property
+    def overhears(self) -> frozenset[int]:  # type: ignore[override]
+        """Return the APIs that teach names, and that in which clients introduce themselves; see Sink."""
+        return naming_apis(self.dialect) | {API_VERSIONS}
 
     # Called by the core for exchanges that it makes columns of
 

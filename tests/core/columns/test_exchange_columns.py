@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any, ClassVar
 
 import numpy
@@ -21,6 +22,7 @@ from tests.capture.decoding import write_lines
 from tests.capture.messages import metadata, produce, request, response
 from tests.capture.wires import Wire, pcap
 
+SAMPLES = Path(__file__).parents[3] / "samples"
 ID, KEPT = "LiM8oXcTSBWR3XF1qnjt6A", "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
@@ -168,6 +170,55 @@ def test_texts_are_kept_of_the_apis_that_are_named(tmp_path: Path, monkeypatch: 
     _, taken = ran(wire, tmp_path)
     assert [bool(text) for text in texts(taken["request"])] == [False, True]
     assert codes(taken["errors"]) == [[3], []]
+
+
+def test_without_texts_the_same_is_read_noted_and_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One exchange of each API and version of the samples, and with bytes of it changed or cut off."""
+    values = Values()
+    names = ("java44-consume-classic.pcap", "java44-txn.pcap", "old-librdkafka-on-3.9.pcap", "sasl-plain-scram.pcap")
+    list(CaptureDecoder([str(SAMPLES / name) for name in names], values).read())
+    pairs = {each.request_frame[:4]: (each.request_frame, each.response_frame) for each in values.items
+             if isinstance(each, Exchange) and each.response_frame}  # fmt: skip
+    path = tmp_path / "none.pcap"
+    path.write_bytes(pcap([]))
+    whole = Owner([str(path)])
+    monkeypatch.setattr(Owner, "options", {"texts": ()})
+    bare = Owner([str(path)])
+    random = Random(7)
+    taken = 0
+    for asked, answer in pairs.values():
+        for number in range(60):
+            sides = [asked, answer] if number == 0 else [changed(asked, 8, random), changed(answer, 4, random)]
+            came = [each.rows.put(Exchange(Link("a:1", "b:2"), 1, sides[0], 2, sides[1], each.bodies), 0)
+                    for each in (whole, bare)]  # fmt: skip
+            assert came[0] == came[1], sides
+            taken += came[0]
+    found = [owner.rows.take_columns() for owner in (whole, bare)]
+    for name in ("numbers", "nameless"):
+        assert found[0][name] == found[1][name]
+    assert codes(found[0]["errors"]) == codes(found[1]["errors"])
+    assert len(pairs) > 30 and taken > 20 * len(pairs) and sum(map(len, codes(found[0]["errors"]))) > 100
+    assert whole.learnt == bare.learnt and len(whole.learnt) > 1
+    assert sorted(whole.bodies.names.missing()) == sorted(bare.bodies.names.missing()) != []
+
+
+def changed(frame: bytes, start: int, random: Random) -> bytes:
+    """Return a frame with a byte or two of its body changed, at times cut."""
+    made = bytearray(frame)
+    for _ in range(random.randint(0, 2) if len(made) > start else 0):
+        made[random.randrange(start, len(made))] = random.choice((0, 1, 2, 3, 0x7F, 0x80, 0xC3, 0xFF))
+    return bytes(made[: random.randrange(start, len(made) + 1)] if random.random() < 0.1 else made)
+
+
+def test_what_nobody_counts_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LayoutOwner, "options", {"counted": False})
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(Wire().open().client(produce(1)[0]).server(produce(1)[1]).close().packets))
+    owner = LayoutOwner([str(path)])
+    list(owner.read())
+    made = owner.rows.take_columns(last=True)
+    assert not any(made["ended"][name] for name in ("uses", "runs", "sums"))
+    assert len(made["produced"]) > 0 and texts(made["ended"]["links"]) == ["10.0.0.2:9092-10.0.0.1:40000"]
 
 
 def test_flush_is_called_when_there_is_enough(tmp_path: Path) -> None:
