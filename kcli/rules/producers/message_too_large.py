@@ -34,7 +34,9 @@ taken AS (
 SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS errors, max(s.largest) AS largest,
        max(s.smallest) AS smallest, max(t.largest_taken) AS largest_taken, max(s.compression) AS compression,
        (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
-       array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions
+       array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions,
+       CASE WHEN max(t.largest_taken) IS NULL THEN 'none is taken'
+            ELSE concat('the largest that was taken has ', max(t.largest_taken)) END AS taken
 FROM refused r
 LEFT JOIN sizes s ON r.client_id = s.client_id AND r.topic = s.topic
 LEFT JOIN taken t ON r.topic = t.topic
@@ -44,7 +46,7 @@ HAVING count(*) >= 2
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("refused", "errors", "largest", "smallest", "largest_taken", "compression", "seconds"),
     says="{topic} refuses batches of {client_id}: {refused} times {errors}, {smallest} to {largest} bytes "
-    "({compression}); the largest that was taken has {largest_taken}",
+    "({compression}); {taken}",
     ruled_out="other clients: theirs are taken",
     advice="make max.message.bytes of {topic} and max.request.size of {client_id} fit each other (then "
     "replica.fetch.max.bytes and fetch.max.bytes), set compression.type zstd, or send smaller records with a reference "
