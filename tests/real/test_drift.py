@@ -67,7 +67,7 @@ def test_a_quorum_that_drifts(quorum: Cluster) -> None:
     quorum.start(3)
     quorum.topics("--create", "--topic", "orders", "--partitions", "1")
     for number in range(3):
-        quorum.topics("--create", "--topic", f"fill-{number}", "--partitions", "30")
+        quorum.topics("--create", "--topic", f"fill-{number}", "--partitions", "30", "--replication-factor", "1")
     quorum.wait_for(lambda: has_snapshot(folders[2], 100))
     assert [retention(quorum, node) for node in quorum.node_ids] == ["604800000", "604800000", "1002166"]
     place = quorum.address(1, "CONTROLLER")
