@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from kcli.errors import InputError
 from kcli.finding import INFO, Finding
 from kcli.rules.judgement import checks
 from kcli.rules.judgement import judge as judged_by_rules
+from kcli.shell import file_words
 
 if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
@@ -98,7 +98,8 @@ def diagnose_into(
         for row in PayloadFacts(paths, decoder, options or {}).rows():
             store.put("unread_payloads", row)
         store.flush()
-    return judge(store, paths, scope, damage, payloads=decoder is not None)
+    key_logs = (options or {}).get("key_logs", ())
+    return judge(store, paths, scope, damage, key_logs=key_logs, payloads=decoder is not None)
 
 
 def read_facts(
@@ -119,10 +120,16 @@ def read_facts(
 
 
 def judge(
-    store: FactStore, paths: Sequence[str], scope: Scope, damage: InputError | None, *, payloads: bool = False
+    store: FactStore,
+    paths: Sequence[str],
+    scope: Scope,
+    damage: InputError | None,
+    *,
+    key_logs: Sequence[str] = (),
+    payloads: bool = False,
 ) -> Diagnosis:
     """Ask all rules. payloads: keys and values of records were read, too."""
-    files = shlex.quote(paths[0]) + (" ..." if len(paths) > 1 else "")
+    files = file_words(paths[:1], key_logs) + (" ..." if len(paths) > 1 else "")
     store.suit()
     kept, explained = judged_by_rules(store, files)
     wanted = in_scope(store, kept, scope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -12,9 +13,11 @@ from kcli.finding import CRITICAL as CRITICAL  # the rules' words come from here
 from kcli.finding import INFO as INFO
 from kcli.finding import WARNING as WARNING
 from kcli.finding import Finding as Finding
+from kcli.shell import quoted
 
 KINDS = ("client", "group", "topic", "partition", "broker", "transactionalId", "user", "host", "connection")
 LISTED = 20  # addresses of clients in a finding
+FILES = "{files}"  # in `see`: the captures, as words that are quoted already
 PLACED = 3  # clients whose addresses stand in a sentence
 
 
@@ -94,11 +97,21 @@ def finding_of(
         rule.advice.format_map(texts),
         (rule.says if row.get("ends") else located(rule, clients, known)).format_map(texts),
         rule.ruled_out.format_map(texts),
-        f"kcli {rule.see}".format_map(texts) if rule.see else "",
+        command(rule.see, texts) if rule.see else "",
         rule.source,
         float(row.get("weight") or 0),
         spares=tuple(row["spares"].split(",")) if row.get("spares") else (),
     )
+
+
+def command(see: str, texts: Mapping[str, Any]) -> str:
+    """Return the command that shows more. What a capture names is one word of it, or a literal of its SQL."""
+    literals = Row({name: text.replace("'", "''") if isinstance(text, str) else text for name, text in texts.items()})
+    words = [
+        texts["files"] if word == FILES else quoted(word.format_map(literals if " " in word else texts))
+        for word in shlex.split(see)
+    ]
+    return " ".join(["kcli", *words])
 
 
 def clients_of(rule: Rule, row: Mapping[str, Any]) -> list[str]:

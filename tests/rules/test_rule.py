@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
@@ -14,7 +16,7 @@ from kcli.finding import SEVERITIES
 from kcli.rules import RULES
 from kcli.rules.judgement import checks, rules_to_ask
 from kcli.rules.prepared import PREPARED
-from kcli.rules.rule import KINDS, Addresses, Rule, finding_of, worded
+from kcli.rules.rule import KINDS, Addresses, Row, Rule, command, finding_of, worded
 
 # Their facts are sums over connections, or over records, that have no times of their own.
 TIMELESS = {"packet-loss", "slow-network", "slow-reader", "poison-records"}
@@ -61,6 +63,21 @@ def test_a_rule_names_columns_that_its_query_has(rule: Rule, empty: FactStore) -
     assert ({"first_ns", "last_ns"} <= columns) == (rule.finding not in TIMELESS)
     assert set(rule.subject) <= set(KINDS) and rule.severity in SEVERITIES
     assert re.fullmatch("[a-z0-9-]+", rule.finding) and rule.advice and rule.source
+
+
+@pytest.mark.parametrize("hostile", ["$(touch canary)", "`touch canary`", "'; touch canary; '", '"; touch canary; "'])
+def test_names_of_a_capture_are_words_of_the_command_that_shows_more(hostile: str, tmp_path: Path) -> None:
+    """Whoever chose a client's id or a topic's name does not choose what a shell runs, nor what SQL asks."""
+    texts = Row({name: hostile for each in RULES for _, name, _, _ in Formatter().parse(each.see) if name})
+    texts["files"] = "x.pcap"
+    commands = [command(each.see, texts) for each in RULES if each.see]
+    assert any("touch" in each for each in commands)
+    shell = "kcli() { printf '%s\\0' \"$@\"; }\n" + "\n".join(commands)
+    made = subprocess.run(["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert made.stdout.count("\0") == sum(len(shlex.split(each.see)) for each in RULES)
+    assert not list(tmp_path.iterdir())
+    for query in re.findall("SELECT[^\0]+", made.stdout):
+        assert re.sub("'(?:[^']|'')*'", "", query).count("touch") == 0
 
 
 def test_a_finding_has_what_its_row_says_and_sorted_lists() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
@@ -18,6 +17,7 @@ from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.extras import require
+from kcli.shell import file_words
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis
@@ -39,7 +39,8 @@ def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
         read = {name: options[name] for name in ("ports", "dialect", "memory", "key_logs")}
         found = diagnose(paths, moved=moved, **read)
     name = PurePath(paths[0]).name if len(paths) == 1 else counted(len(paths), "capture")
-    for line in screen(found, name, shlex.join(files), terminal_room(None), colour=shows_colour(sys.stdout)):
+    words = file_words(files, options["key_logs"])
+    for line in screen(found, name, words, terminal_room(None), colour=shows_colour(sys.stdout)):
         print_line(line)
     if found.damage is not None:
         raise found.damage

@@ -15,6 +15,7 @@ from kcli.cli.options.pipes import copied
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import InputError
+from kcli.shell import quoted
 
 if TYPE_CHECKING:
     from kcli.records.verification import LogFacts, LogFinding
@@ -32,7 +33,7 @@ def segment_screen(path: str, _kind: str) -> int:
         print_line(f"{name_of(each)}  {', '.join(facts_of(facts))}")
         wrong += shown(f"{finding.severity}: at {finding.offset}: {finding.message}" for finding in findings)
     print_line("" if wrong else "Batches, checksums, offsets and records checked: nothing found.")
-    next_commands(f"kcli decode segment {path} --verify", f"kcli records {path} --values")
+    next_commands(path, "decode segment {} --verify", "records {} --values")
     return 1 if wrong else 0
 
 
@@ -69,26 +70,26 @@ def metadata_screen(path: str, _kind: str) -> int:
     if Path(path).is_dir():
         code = run("snapshot", "image", path)
         code = max(code, run("snapshot", "verify", path))
-        next_commands(f"kcli snapshot verify --replay {path}", f"kcli report {path} -o report.html")
+        next_commands(path, "snapshot verify --replay {}", "report {} -o report.html")
         return code
     return snapshot_screen(path, _kind)
 
 
 def message_screen(path: str, kind: str) -> int:
     """Show one message, field by field, and whether a broker would take it."""
-    text = ["--hex"] if kind == "hex" else []
-    code = run("decode", "request", *text, "--format", "tree", path)
+    text = "--hex " if kind == "hex" else ""
+    code = run("decode", "request", *text.split(), "--format", "tree", path)
     if code:
-        print_line(f"It may be a response (kcli decode response {' '.join([*text, path])} --api NAME --api-version N).")
+        print_line(f"It may be a response (kcli decode response {text}{quoted(path)} --api NAME --api-version N).")
         return code
-    next_commands(f"kcli check request {' '.join([*text, path])}", f"kcli decode request {' '.join([*text, path])}")
+    next_commands(path, f"check request {text}{{}}", f"decode request {text}{{}}")
     return code
 
 
 def json_screen(path: str, _kind: str) -> int:
     """Say what reads a file of JSON: lines of `decode pcap`, or one message."""
     print_line(f"{name_of(path)}  JSON: messages, as kcli prints them, or data of something else")
-    next_commands(f"kcli encode request {path} --to hex", f"kcli fetch-session explain {path}", f"kcli stats {path}")
+    next_commands(path, "encode request {} --to hex", "fetch-session explain {}", "stats {}")
     return 0
 
 
@@ -108,14 +109,14 @@ def table_screen(path: str, _kind: str) -> int:
     names = found.schema_arrow.names
     print_line(f"{name_of(path)}  Parquet, {counted(found.metadata.num_rows, 'row')}, {counted(len(names), 'column')}")
     print_line(f"  {', '.join(names)}")
-    next_commands(f"kcli sql --list {path}", f"kcli sql {path}")
+    next_commands(path, "sql --list {}", "sql {}")
     return 0
 
 
 def tables_screen(path: str, _kind: str) -> int:
     """Show what the pipeline has written."""
     code = run("pipeline", "tables", path)
-    next_commands(f"kcli pipeline report {path} -o report.html", f"kcli sql {path}")
+    next_commands(path, "pipeline report {} -o report.html", "sql {}")
     return code
 
 
@@ -126,7 +127,7 @@ def key_log_screen(path: str, _kind: str) -> int:
     print_line(
         f"{name_of(path)}  key log of TLS: {', '.join(f'{label} {count}' for label, count in labels.most_common(8))}"
     )
-    next_commands(f"kcli CAPTURE --key-log {path}")
+    next_commands(path, "CAPTURE --key-log {}")
     return 0
 
 
@@ -173,9 +174,9 @@ def shown(lines: Iterator[str]) -> int:
     return count
 
 
-def next_commands(*commands: str) -> None:
-    """Print what to ask next."""
-    for line in next_lines(commands):
+def next_commands(path: str, *commands: str) -> None:
+    """Print what to ask next of a file, whose place in each command is {}."""
+    for line in next_lines(f"kcli {command.format(quoted(path))}" for command in commands):
         print_line(line)
 
 

@@ -16,6 +16,7 @@ from kcli.sessions.findings import name_of
 from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.tracker import Tracker
+from kcli.shell import file_words
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 NAMED = 4  # partitions, or changes of the set, that are listed one by one
@@ -90,7 +91,7 @@ def sessionless_lines(client: SessionlessFetches) -> Iterator[Line]:
 
 def closing_lines(findings: int, losses: str, files: Sequence[str]) -> Iterator[Line]:
     """Yield the broken rules, and what is wasted although none was."""
-    named = " ".join(files)
+    named = file_words(files)
     if losses:
         yield ((f"{losses}. kcli diagnose {named}", "yellow"),)
     command = f"kcli fetch-session lint {named}"

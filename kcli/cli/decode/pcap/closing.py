@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.counters import Tally, bytes_text
@@ -11,6 +11,7 @@ from kcli.capture.unread import unread_phrases
 from kcli.counting import counted
 from kcli.filelike import name_of
 from kcli.schemas.catalog import catalog
+from kcli.shell import file_words
 
 if TYPE_CHECKING:
     from kcli.cli.decode.pcap.table import Table
@@ -25,6 +26,7 @@ def closing(
     table: Table | None,
     files: tuple[str, ...],
     *,
+    key_logs: Sequence[str] = (),
     shown: int | None = None,
     interrupted: bool = False,
 ) -> list[str]:
@@ -51,26 +53,28 @@ def closing(
     )
     if table is not None and tally.exchanges:
         lines[-1] += f" Slowest: {table.slowest[1]} {slow_text(table.slowest[0])}." if table.slowest[1] else ""
-        lines += legend(table, files)
+        again = "" if STANDARD_INPUT in files else file_words(files, key_logs)
+        lines += legend(table, again)
         word = "port" if len(table.ports) == 1 else "ports"
         ports = f"Brokers on {word} {', '.join(sorted(table.ports, key=int))}. " if table.ports else ""
-        lines.append(ports + following(files))
+        lines.append(ports + following(again))
     return lines
 
 
-def following(files: tuple[str, ...]) -> str:
-    """Return what to try next. Standard input was read once: there is nothing to read again."""
-    if STANDARD_INPUT in files:
+def following(again: str) -> str:
+    """Return what to try next. again: the captures as a command takes them; "": they were standard input, which was
+    read once.
+    """
+    if not again:
         return "Next: the same with --errors, --api Fetch or --format tree"
-    names = shlex.join(files)
-    decode = f"kcli decode pcap {names} --errors (or --api Fetch, or --format tree)"
-    return f"Next: {decode}; kcli fetch-session explain {names}"
+    decode = f"kcli decode pcap {again} --errors (or --api Fetch, or --format tree)"
+    return f"Next: {decode}; kcli fetch-session explain {again}"
 
 
-def legend(table: Table, files: tuple[str, ...]) -> list[str]:
-    """Return the connections in the table; of many the first ones."""
+def legend(table: Table, again: str) -> list[str]:
+    """Return the connections in the table; of many the first ones. again: see `following`."""
     more = len(table.shown) - LEGEND
-    where = "" if STANDARD_INPUT in files else f": kcli stats --by connection {' '.join(files)}"
+    where = f": kcli stats --by connection {again}" if again else ""
     rest = [f"and {more:,} more{where}"] if more > 0 else []
     return [f"  {each}" for each in [*table.legend(LEGEND), *rest]]
 

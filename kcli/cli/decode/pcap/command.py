@@ -213,7 +213,8 @@ def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, 
 
     sys.stdout.flush()
     shown = None if source.chosen.takes_all else source.passed
-    for line in closing(source.tally, source.engine, table, source.file_names, shown=shown, interrupted=interrupted):
+    names, keys = source.file_names, options["key_logs"]
+    for line in closing(source.tally, source.engine, table, names, key_logs=keys, shown=shown, interrupted=interrupted):
         note(line)
 
 
