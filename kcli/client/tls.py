@@ -32,6 +32,7 @@ def tls_context(config: ClientConfig) -> ssl.SSLContext | None:
 
 
 def set_versions(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
+    """Set the oldest and the newest protocol by Kafka's names ("TLSv1.3"). UsageError: none of them is known."""
     versions = sorted(VERSIONS[name] for name in names if name in VERSIONS)
     if not versions:
         raise UsageError(f"ssl.enabled.protocols: none of {', '.join(VERSIONS)} in {','.join(names)!r}")
