@@ -133,8 +133,9 @@ def check_identity(configs: ListenerConfigs, former: Pair, new: Pair) -> None:
 
     (was, hosts), (name, others) = identity(former.text), identity(new.text)
     if name != was and not boolean(configs.text("ssl.allow.dn.changes")):
-        said = f"Keystore DistinguishedName does not match: existing={was}, new={name}"
+        said = f"the new certificate is of {name}, that in use of {was} (ssl.allow.dn.changes=true takes it)"
         raise RefusedError("INVALID_REQUEST", said)
     if not hosts <= others and not boolean(configs.text("ssl.allow.san.changes")):
-        said = f"Keystore SubjectAltNames do not match: existing={sorted(hosts)}, new={sorted(others)}"
+        lost = ", ".join(sorted(hosts - others))
+        said = f"the new certificate is not for {lost}, as that in use is (ssl.allow.san.changes=true takes it)"
         raise RefusedError("INVALID_REQUEST", said)
