@@ -52,7 +52,8 @@ class Rule:
     finding: its id. when: a condition on the row of `signs`, without which there is nothing to be found. sql: over the
     tables of `prepared`; its column `severity`, if there, counts instead of `severity`; `first_ns` and `last_ns`
     are when what counts began and ended; `ends`, if there, has the clients' addresses that count, instead of all;
-    `spares`, if there, the findings that this row does not explain, with commas.
+    `spares`, if there, the findings that this row does not explain, with commas; `look`, if there, counts instead of
+    `see`.
     subject: kind -> column. evidence: columns, under the names that findings have them by. says, ruled_out, advice,
     see: texts with {columns} in braces, see: after "kcli". source: where the limits come from.
     explains: findings that are consequences of this one, and the kinds of subject that they must share (none: all).
@@ -97,7 +98,7 @@ def finding_of(
         rule.advice.format_map(texts),
         (rule.says if row.get("ends") else located(rule, clients, known)).format_map(texts),
         rule.ruled_out.format_map(texts),
-        command(rule.see, texts) if rule.see else "",
+        command(row.get("look") or rule.see, texts) if rule.see else "",
         rule.source,
         float(row.get("weight") or 0),
         spares=tuple(row["spares"].split(",")) if row.get("spares") else (),

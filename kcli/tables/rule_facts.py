@@ -228,7 +228,7 @@ ack_ms         float64? from the SYN-ACK to its acknowledgement: between this ca
             ("unacked_ns", "int64?", "since when nothing of what it sends is acknowledged"),
             ("unacked_silence_ms", "float64?", "how long the connection was silent before that"),
             ("unacked_resent", "int64", "segments that it sent again since"),
-            ("alert", "int32?", "TLS alert in the clear: its description"),
+            ("alert", "int32?", "TLS alert: its description; 255: one that ends a handshake of TLS 1.3, unreadable"),
             ("alert_ns", "int64?", "time of that"),
             ("first_bytes", "string", "its first 8 bytes in hexadecimal"),
             ("first_size", "int64", "bytes of its first segment with payload"),

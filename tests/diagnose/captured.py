@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from functools import cache
 from pathlib import Path
 
@@ -25,5 +27,7 @@ def only(name: str) -> Finding:
 def told(finding: Finding, **subject: object) -> None:
     """Assert that a finding names these, has figures, and says what to do."""
     assert {kind: finding.subject.get(kind) for kind in subject} == subject
-    assert finding.evidence and finding.advice and finding.see.startswith("kcli ")
+    assert finding.evidence and finding.advice
+    name, command, *_rest = shlex.split(finding.see)
+    assert name == "kcli" and re.fullmatch("[a-z-]+", command)
     assert finding.evidence.get("from", "") <= finding.evidence.get("to", "")

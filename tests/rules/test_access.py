@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import ssl
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from kcli.diagnose import Finding, diagnose
+from tests.capture.tls.traffic import Talk
+from tests.capture.wires import ACK, pcap
 from tests.diagnose.captured import only, told
 
 
@@ -31,3 +41,59 @@ def test_an_advertised_address_where_nobody_listens() -> None:
     assert found.finding == "wrong-advertised-listener"
     assert "127.0.0.1:26499" in found.subject["broker"]
     assert set(found.subject["client"]) <= {"kitchen-screen-1", "kitchen-tablet"}
+
+
+# A client of Go's or Java's has the keys of its handshake when it refuses; OpenSSL's has not, and says it in the clear.
+ENCRYPTED = b"\x14\3\3\0\1\1" + b"\x17\3\3\0\x13" + bytes(range(19))
+
+
+@pytest.mark.parametrize(
+    ("refuses", "suite", "alert", "said"),
+    [
+        (0, "AES128-GCM-SHA256", b"", "unknown_ca"),
+        (1, "AES128-GCM-SHA256", b"", "unknown_ca"),
+        (0, None, b"", "unknown_ca"),
+        (0, None, ENCRYPTED, "encrypted (TLS 1.3)"),
+        (1, None, b"", "encrypted (TLS 1.3)"),
+    ],
+)
+def test_a_certificate_that_is_refused(
+    refuses: int, suite: str | None, alert: bytes, said: str, tmp_path: Path
+) -> None:
+    talks = [Talk(tmp_path, suite=suite, port=41000 + number, refuses=refuses) for number in range(3)]
+    for talk in talks:
+        with contextlib.suppress(ssl.SSLError):
+            talk.shake_hands()
+        if alert:
+            talk.wire.add(refuses, ACK, alert)
+        else:
+            talk.flush(refuses)
+    [found] = findings(talks, tmp_path)
+    assert (found.finding, found.severity, found.evidence["connections"]) == ("expired-certificate", "critical", 3)
+    assert found.evidence["sender"] == ("client", "broker")[refuses]
+    assert found.evidence["alerts"] == [said]
+    assert ("read in the log of the" in found.advice) == said.startswith("encrypted")
+
+
+def test_handshakes_that_succeed_end_in_an_alert_too(tmp_path: Path) -> None:
+    """close_notify; whatever was said before, be it nothing."""
+    talks = [
+        Talk(tmp_path, suite=suite, port=41000 + n) for n, suite in enumerate([None, None, *["AES128-GCM-SHA256"] * 2])
+    ]
+    for number, talk in enumerate(talks):
+        talk.shake_hands()
+        if number % 2:
+            talk.say(0, b"x" * 40).say(1, b"y" * 40)
+        for end in range(2):
+            with contextlib.suppress(ssl.SSLError):
+                talk.ends[end].unwrap()
+            talk.flush(end)
+    assert not findings(talks, tmp_path)
+
+
+def findings(talks: list[Talk], folder: Path) -> list[Finding]:
+    """What is found in a capture of connections side by side."""
+    packets = chain.from_iterable(talk.wire.close().packets for talk in talks)
+    path = folder / "talks.pcap"
+    path.write_bytes(pcap(sorted(packets, key=lambda packet: packet.ns), nano=True))
+    return diagnose([str(path)]).findings

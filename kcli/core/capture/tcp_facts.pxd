@@ -40,6 +40,8 @@ cdef struct Sender:
     uint64_t unacked_silence_ns, unacked_resent    # how long the connection was silent before that; what was sent again since
     int64_t alert              # of TLS, level * 256 + description; -1: none
     uint64_t alert_ts
+    bint sealed                # it has sent an encrypted record of TLS
+    bint replied               # and one behind the other end's first: Finished, data, or an alert
     uint64_t first_size, first_ts
     uint64_t first_bytes       # the first eight bytes, where the start of the stream was seen
     int64_t least_ns           # the shortest round trip, -1: none

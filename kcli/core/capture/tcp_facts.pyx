@@ -21,7 +21,12 @@ cdef enum:
     REORDER_NS = 3000000    # a hole that is filled sooner was packets out of order on their way
     TALK_WIDTH = 6
     SENDER_WIDTH = 28
-    ALERT = 0x15            # the type of a TLS record
+    ALERT = 0x15            # types of TLS records
+    SEALED = 0x17
+    SEALED_ALERT = 19       # bytes of an alert in a record of TLS 1.3: level, description, type, tag (RFC 8446, 5.2)
+    FATAL = 2
+    UNREADABLE = 255        # in place of a description
+    HANDSHAKE_3 = 0x1603    # how a stream of TLS begins
     READY = 5000            # rows: so many are many
 
 # The columns of a row: TALK, then SENDER for its first end and for its second.
@@ -249,7 +254,7 @@ cdef void note_bytes(Talk* talk, Sender* own, const Segment* s) noexcept:
         own.data_segments += 1
         if not own.first_size:
             note_start(own, s)
-        note_alert(own, s)
+        note_alert(own, &talk.by[1 - s.sender], s)
     if distance < -FARTHEST or distance > FARTHEST:
         own.next, own.waiting, own.gap_count = end, 0, 0
         return
@@ -316,8 +321,8 @@ cdef void note_start(Sender* own, const Segment* s) noexcept:
         own.first_bytes = own.first_bytes << 8 | (s.data[i] if i < s.captured else 0)
 
 
-cdef void note_alert(Sender* own, const Segment* s) noexcept:
-    """Note an unencrypted TLS alert in the records that begin in this segment."""
+cdef void note_alert(Sender* own, Sender* other, const Segment* s) noexcept:
+    """Note a TLS alert in the records that begin in this segment: in the clear, or one that ends a handshake of TLS 1.3."""
     cdef const uint8_t* p = s.data
     cdef size_t left = s.captured, size
     while left >= 7 and 0x14 <= p[0] <= 0x17 and p[1] == 3 and p[2] <= 4:
@@ -325,10 +330,22 @@ cdef void note_alert(Sender* own, const Segment* s) noexcept:
         if p[0] == ALERT and size == 2 and (p[5] == 1 or p[5] == 2):
             own.alert, own.alert_ts = <int64_t>p[5] << 8 | p[6], s.ts
             return
+        if p[0] == SEALED:
+            if other.sealed and not own.replied:
+                own.replied = True
+                if size == SEALED_ALERT and shakes_hands(own) and shakes_hands(other) and not other.fin_ts:
+                    own.alert, own.alert_ts = FATAL << 8 | UNREADABLE, s.ts
+                    return
+            own.sealed = True
         if left < 5 + size:
             return
         p += 5 + size
         left -= 5 + size
+
+
+cdef inline bint shakes_hands(Sender* by) noexcept:
+    """Return whether the start of the stream was seen, and is a handshake of TLS."""
+    return by.first_bytes >> 48 == HANDSHAKE_3
 
 
 # Acknowledgements

@@ -2,7 +2,8 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Descriptions of alerts: RFC 8446, 6.
+# Descriptions of alerts: RFC 8446, 6. One of TLS 1.3 is encrypted: it is known by its length and its place, where the
+# other end waits for Finished, or for the first data.
 RULE = Rule(
     finding="expired-certificate",
     title="certificates that are refused",
@@ -23,6 +24,8 @@ WITH named AS (
   SELECT 48, 'unknown_ca'
   UNION ALL
   SELECT 116, 'certificate_required'
+  UNION ALL
+  SELECT 255, 'encrypted (TLS 1.3)'
 ),
 ended AS (
   SELECT server, host, connection, first_ns AS opened_ns, c_alert AS alert, 'client' AS sender
@@ -38,6 +41,8 @@ SELECT e.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts, arr
        count(*) / greatest((max(opened_ns) - min(opened_ns)) / 1e9, 1) AS per_second,
        (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns, max(opened_ns) AS last_ns,
        count(*) AS weight,
+       CASE WHEN min(n.alert) = 255 THEN concat('read in the log of the ', max(sender), ' why; most often: ')
+            ELSE '' END AS unsaid,
        CASE WHEN max(sender) = 'client' THEN 'renew the broker''s certificate, or give the client the CA that signed it'
             ELSE 'renew the client''s certificate, or give the broker the CA that signed it' END AS remedy
 FROM ended e JOIN named n ON e.alert = n.alert JOIN brokers b ON e.server = b.server
@@ -49,7 +54,7 @@ HAVING count(*) >= 2
     says="TLS handshakes with {broker_name} end in an alert of the {sender}: {alerts}, on {connections} connections of "
     "{hosts}, {per_second} a second; no Kafka on them",
     ruled_out="the network: the handshake came as far as the certificate",
-    advice="{remedy} (ssl.truststore.location, ssl.ca.location); openssl s_client -connect {server} shows it",
+    advice="{unsaid}{remedy} (ssl.truststore.location, ssl.ca.location); openssl s_client -connect {server} shows it",
     see="decode pcap {files} --format jsonl",
     source="TLS alerts (RFC 5246, 7.2); ssl.keystore.location",
     explains={"connection-churn": ("host",)},

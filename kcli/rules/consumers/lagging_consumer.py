@@ -119,9 +119,7 @@ SELECT b.client_id, topic, g.groups, first_lag, last_lag, read, grown, fetches, 
        CASE WHEN by_commits THEN 'what it fetched long before waits in its memory'
             ELSE concat(CAST(round(pause_ms) AS BIGINT), ' ms between an answer and its next Fetch, and answers in ',
                         CAST(ceil(latency_ms) AS BIGINT), ' ms') END AS how,
-       CASE WHEN by_commits THEN concat('decode pcap --client ', b.client_id, ' --api OffsetCommit')
-            ELSE concat('sql "SELECT timestamp, high_watermark - fetch_offset AS lag FROM fetch_partitions ',
-                        'WHERE client_id = ''', b.client_id, '''"') END AS look
+       CASE WHEN by_commits THEN 'decode pcap {files} --client {client_id} --api OffsetCommit' END AS look
 FROM behind b LEFT JOIN client_groups g ON g.client_id = b.client_id
 WHERE place = 1
 """,
@@ -142,6 +140,7 @@ WHERE place = 1
     "it {did} {read} while {grown} came; {how}",
     ruled_out="the broker and the line: answers come at once",
     advice="process faster, do less for each record, add partitions and members",
-    see="{look} {files}",
+    see='sql "SELECT timestamp, high_watermark - fetch_offset AS lag FROM fetch_partitions '
+    "WHERE client_id = '{client_id}'\" {files}",
     source="records-lag-max; Burrow's rules",
 )

@@ -57,7 +57,9 @@ def certificate() -> bytes:
 
 class Talk:
     """One connection on its way, captured by a wire. folder: for the key log. suite: of TLS 1.2, by OpenSSL's name;
-    None: TLS 1.3. mtu: bytes of a packet at most. earlier: a talk whose session is resumed."""
+    None: TLS 1.3. mtu: bytes of a packet at most. earlier: a talk whose session is resumed. refuses: the end that wants
+    a certificate which it trusts, and gets another one.
+    """
 
     def __init__(
         self,
@@ -67,11 +69,12 @@ class Talk:
         port: int = 40000,
         mtu: int = 60_000,
         earlier: Talk | None = None,
+        refuses: int | None = None,
     ) -> None:
         self.key_log = folder / "keys.log"
         self.mtu = mtu
         self.contexts: tuple[ssl.SSLContext, ssl.SSLContext] = (
-            contexts(folder, suite) if earlier is None else earlier.contexts
+            contexts(folder, suite, refuses) if earlier is None else earlier.contexts
         )
         client, server = self.contexts
         client.keylog_filename = str(self.key_log)
@@ -125,13 +128,16 @@ class Talk:
         return self.say(0, messages[0]).say(1, messages[1])
 
 
-def contexts(folder: Path, suite: str | None) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Of a client that trusts everybody, and of a server."""
+def contexts(folder: Path, suite: str | None, refuses: int | None) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Of a client that trusts everybody, and of a server; or one of them trusts nobody."""
     pem = folder / "server.pem"
     pem.write_bytes(certificate())
     server, client = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     server.load_cert_chain(pem)
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+    if refuses is not None:
+        client.load_cert_chain(pem)
+        (client, server)[refuses].verify_mode = ssl.CERT_REQUIRED
     for context in (server, client):
         if suite is not None:
             context.maximum_version = ssl.TLSVersion.TLSv1_2
