@@ -123,10 +123,10 @@ def alter_broker(request: Request, name: str, wanted: Mapping[str, Any], change:
 def check_places(broker: str, names: Iterable[str]) -> None:
     """Refuse configs that only a listener of one broker may have, or only one broker. RefusedError."""
     if stores := [name for name in names if RELOADED.fullmatch(name)]:
-        said = "These security configs can be dynamically updated only per-listener using the listener prefix"
+        said = "stores change at run time for one listener, using the listener prefix"
         raise RefusedError("INVALID_REQUEST", f"{said}: [{', '.join(stores)}]")
     if not broker and (own := [name for name in names if is_of_one_broker(name)]):
-        said = "Cannot update these configs at default cluster level, broker id must be specified"
+        said = "no change of one broker's configs at default cluster level, broker id must be specified"
         raise RefusedError("INVALID_REQUEST", f"{said}: [{', '.join(own)}]")
 
 

@@ -104,11 +104,12 @@ cdef class ExchangeRows(Sink):
     - `learn` and `more`, each (link, *exchange): take those that taught a topic's name, and those of an API in `forwarded`;
     - `put_link(number, link)`: see `sayings`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
-    forwarded: API keys. parted: whether rows of partitions and batches are made, too. counted: whether it also counts, for `end`, who
-    asks for what and what comes of it. framed: API keys whose frames are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text. texts: API keys whose
-    bodies are kept as text; None: all. bodies: whether they are read at all: else neither texts nor errors nor names come of
-    them, and nobody looks whether they can be read. fields: how many columns of
-    messages' fields there are; the owner's `fields(key, version)` says which a version has, see Fields.
+    forwarded: API keys. parted: whether rows of partitions and batches are made, too. counted: whether it also counts, for
+    `end`, who asks for what and what comes of it. framed: API keys whose frames are kept, a Fetch's whole unless parted.
+    headed: whether headers are wanted as text. texts: API keys whose bodies are kept as text; None: all. bodies: whether
+    they are read at all: else neither texts nor errors nor names come of them, and nobody looks whether they can be read.
+    fields: how many columns of messages' fields there are; the owner's `fields(key, version)` says which a version has, see
+    Fields.
     sayings: numbers what exchanges say, of which `more` gets what is new; None: it gets all.
     since, until: ns; requests before and after them have no rows, but their names and voices count.
     An exchange: (key, version, ts, request, answered, response).
