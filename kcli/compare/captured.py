@@ -10,6 +10,7 @@ from typing import Any
 from kcli.compare.measures import KEYS, Measure
 from kcli.diagnose import Diagnosis
 from kcli.diagnose.store import FactStore
+from kcli.schemas.errors import COORDINATOR_ERRORS
 
 SHORTEST_S = 0.5  # a block: in less there are too few answers
 BLOCKS, MOST_BLOCKS = 16, 240  # of the shorter capture; of the longer
@@ -36,10 +37,9 @@ FROM calls JOIN roles USING (client_id) GROUP BY ALL
 """
 TOPICS = "SELECT topic, sum(records) AS records FROM batches WHERE api = 'PRODUCE' GROUP BY topic"
 # Errors that clients meet as they start, or agree on a version: which of them is chance.
-STARTING = """
+STARTING = f"""
 (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION') OR error = 'MEMBER_ID_REQUIRED'
-OR (error IN ('COORDINATOR_NOT_AVAILABLE', 'COORDINATOR_LOAD_IN_PROGRESS', 'NOT_COORDINATOR', 'CONCURRENT_TRANSACTIONS')
-    AND age_ns < 5000000000)
+OR (error IN {(*COORDINATOR_ERRORS, "CONCURRENT_TRANSACTIONS")} AND age_ns < 5000000000)
 """
 # What a capture has, by kind; a change of these is told, and judged by nothing.
 SETS = {

@@ -18,6 +18,7 @@ from kcli.schemas.apikeys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
+from kcli.schemas.errors import COORDINATOR_ERRORS
 from kcli.schemas.lookup import Catalog
 from kcli.topic_names import INTERNAL, RAFT_TOPICS
 
@@ -55,10 +56,7 @@ OF_COORDINATORS = words(
     "JoinGroup SyncGroup Heartbeat LeaveGroup OffsetCommit InitProducerId AddPartitionsToTxn AddOffsetsToTxn EndTxn"
     " TxnOffsetCommit ConsumerGroupHeartbeat ShareGroupHeartbeat StreamsGroupHeartbeat"
 )
-NOT_READY = words(
-    "NOT_COORDINATOR COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE CONCURRENT_TRANSACTIONS"
-    " OPERATION_NOT_ATTEMPTED"
-)
+NOT_READY = {*COORDINATOR_ERRORS, "CONCURRENT_TRANSACTIONS", "OPERATION_NOT_ATTEMPTED"}
 
 
 def was_refused(exchange: Exchange) -> bool:

@@ -19,16 +19,16 @@ from kcli.replay.traffic.identities import Identities
 from kcli.replay.traffic.versions import common
 from kcli.schemas.apikeys import API_VERSIONS, FETCH
 from kcli.schemas.catalog import catalog
+from kcli.schemas.errors import COORDINATOR_ERRORS
 from kcli.topic_names import INTERNAL
 
 # What passes by itself, and clients ask again for: a cluster that gets ready, a leader that moves, a transaction that
 # still ends, a session that is opened anew.
 PASSING = words(
     "UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_TOPIC_ID LEADER_NOT_AVAILABLE NOT_LEADER_OR_FOLLOWER NOT_ENOUGH_REPLICAS"
-    " NOT_COORDINATOR COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE CONCURRENT_TRANSACTIONS"
-    " OUT_OF_ORDER_SEQUENCE_NUMBER RESOURCE_NOT_FOUND FETCH_SESSION_ID_NOT_FOUND INVALID_FETCH_SESSION_EPOCH"
-    " FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"
-)
+    " CONCURRENT_TRANSACTIONS OUT_OF_ORDER_SEQUENCE_NUMBER RESOURCE_NOT_FOUND FETCH_SESSION_ID_NOT_FOUND"
+    " INVALID_FETCH_SESSION_EPOCH FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"
+) | {*COORDINATOR_ERRORS}
 # Of captured answers also what a group's moment decides: that another member has come or gone.
 OF_THE_TIME = PASSING | {"REBALANCE_IN_PROGRESS"}
 # What a cluster answers that has not what a request is about: no authorizer, a feature that is not switched on.

@@ -1,6 +1,7 @@
 """The coordinator of a group, or of a transactional id, does not come."""
 
 from kcli.rules.rule import CRITICAL, Rule
+from kcli.schemas.errors import COORDINATOR_ERRORS
 
 # The first answers of the kind are start-up: the broker makes or loads __consumer_offsets. An end is what counts.
 RULE = Rule(
@@ -8,7 +9,7 @@ RULE = Rule(
     title="coordinators that do not come",
     severity=CRITICAL,
     when="failed >= 5 AND errors LIKE '%COORDINATOR%'",
-    sql="""
+    sql=f"""
 WITH asked AS (
   SELECT client_id, group_id, CAST(NULL AS STRING) AS transactional_id, completed_ns AS ns, error, answered, server
   FROM group_calls
@@ -29,7 +30,7 @@ bad AS (
   SELECT coalesce(client_id, '') AS client_id, kind, name, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS refused,
          array_agg(DISTINCT error) AS errors, array_agg(DISTINCT server) AS servers
   FROM named
-  WHERE error IN ('COORDINATOR_LOAD_IN_PROGRESS', 'COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR')
+  WHERE error IN {COORDINATOR_ERRORS}
   GROUP BY 1, 2, 3
 ),
 well AS (SELECT kind, name, count(*) AS good FROM named WHERE error IS NULL AND answered GROUP BY kind, name)
