@@ -64,6 +64,7 @@ class Follower:
         **options: Any,
     ) -> None:
         self.store, self.scope, self.every = store, scope, every
+        self.key_logs: Sequence[str] = options.get("key_logs") or ()
         self.files = [name if (name := name_of(each)) != name_of(STDIN) else STDIN for each in paths]
         read = [LiveInput() if each == STDIN else each for each in paths]
         self.source = FactSource(read, store, **options)  # type: ignore[arg-type]
@@ -102,7 +103,7 @@ class Follower:
 
     def judge(self) -> list[Finding]:
         """Return the findings that there are now."""
-        found = judge(self.store, self.files, self.scope, None).findings
+        found = judge(self.store, self.files, self.scope, None, key_logs=self.key_logs).findings
         self.judged(found)
         self.store.forget()
         return found

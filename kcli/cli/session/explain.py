@@ -94,8 +94,9 @@ def explain(
     sessionless = [it for it in tracker.sessionless.values() if choice.wants(it)]
     if table:
         from kcli.cli.session.view import show
+        from kcli.shell import file_words
 
-        show(ended, sessionless, tracker, findings, files)
+        show(ended, sessionless, tracker, findings, file_words(files, options["key_logs"]))
     else:
         for it in sessionless:
             print_line(dumps(sessionless_dict(it)))

@@ -16,7 +16,6 @@ from kcli.sessions.findings import name_of
 from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.tracker import Tracker
-from kcli.shell import file_words
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 NAMED = 4  # partitions, or changes of the set, that are listed one by one
@@ -29,9 +28,12 @@ def show(
     sessionless: Sequence[SessionlessFetches],
     tracker: Tracker,
     findings: int,
-    files: Sequence[str],
+    files: str,
 ) -> None:
-    """Print all sessions by their beginning, then fetches without one, then how many findings `lint` has."""
+    """Print all sessions by their beginning, then fetches without one, then how many findings `lint` has.
+
+    files: as words of a command.
+    """
     lines = all_lines(ended, sessionless, tracker.offsets.names, findings, files)
     if is_terminal(sys.stdout):
         print_styled(lines)
@@ -53,7 +55,7 @@ def all_lines(
     sessionless: Sequence[SessionlessFetches],
     names: Mapping[str, str],
     findings: int,
-    files: Sequence[str],
+    files: str,
 ) -> Iterator[Line]:
     for session in sorted(ended, key=lambda session: (session.opened_ns, session.session_id)):
         yield from session_lines(session, names)
@@ -89,12 +91,11 @@ def sessionless_lines(client: SessionlessFetches) -> Iterator[Line]:
     yield ()
 
 
-def closing_lines(findings: int, losses: str, files: Sequence[str]) -> Iterator[Line]:
+def closing_lines(findings: int, losses: str, files: str) -> Iterator[Line]:
     """Yield the broken rules, and what is wasted although none was."""
-    named = file_words(files)
     if losses:
-        yield ((f"{losses}. kcli diagnose {named}", "yellow"),)
-    command = f"kcli fetch-session lint {named}"
+        yield ((f"{losses}. kcli diagnose {files}", "yellow"),)
+    command = f"kcli fetch-session lint {files}"
     if findings:
         yield ((f"findings: {findings:,}. {command}", "red"),)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import signal
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -265,7 +266,7 @@ def test_an_interrupted_replay_ends_with_what_was_seen(
     def done() -> None:
         seen.append(1)
         if len(seen) == 2:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(fetch_session_replay, "counting", lambda *_: contextlib.nullcontext(done))
     file = str(samples / "java44-consume-classic.pcap")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +27,12 @@ def test_an_eviction(capsys: pytest.CaptureFixture[str]) -> None:
     assert "new session 2097170948 after 386 ms" in text
     assert "a session was asked for and not granted" in text
     assert text.rstrip().splitlines()[-1].startswith("no rule of KIP-227 is broken. (kcli fetch-session lint")
+
+
+def test_the_command_has_the_key_log(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = f"--key-log {samples / 'tls.keys'}"
+    assert main(["fetch-session", "explain", "--format", "table", str(samples / "tls.pcap"), *keys.split()]) == 0
+    assert f"kcli fetch-session lint {samples / 'tls.pcap'} {keys}" in capsys.readouterr().out
 
 
 def test_partitions_that_come_and_go_or_never_deliver(capsys: pytest.CaptureFixture[str]) -> None:
