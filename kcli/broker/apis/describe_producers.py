@@ -43,7 +43,7 @@ def producers_of(partition: Partition) -> list[dict[str, Any]]:
                 "producerId": producer_id,
                 "producerEpoch": known.epoch,
                 "lastSequence": last.last_sequence if last else -1,
-                "lastTimestamp": last.timestamp if last else -1,
+                "lastTimestamp": known.last_timestamp,
                 "coordinatorEpoch": known.coordinator_epoch,
                 "currentTxnStartOffset": known.transaction_start,
             }

@@ -178,6 +178,7 @@ class Log:
                 place.last_offset,
                 commit=marker.get("type") == "COMMIT",
                 coordinator_epoch=(marker.get("data") or {}).get("coordinatorEpoch", -1),
+                timestamp=place.max_timestamp,
             )
             if ended is not None:
                 append_aborted(self.active.path_of(".txnindex"), ended)

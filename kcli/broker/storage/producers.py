@@ -48,7 +48,6 @@ class Written(NamedTuple):
     last_sequence: int
     first_offset: int
     last_offset: int
-    timestamp: int
 
 
 class Aborted(NamedTuple):
@@ -61,15 +60,19 @@ class Aborted(NamedTuple):
 
 
 class Known:
-    """One producer: its epoch, its last batches, and where its open transaction began (-1: none is open)."""
+    """One producer: its epoch, its last batches, and where its open transaction began (-1: none is open).
 
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "transaction_start")
+    last_timestamp: of what it wrote last, a data batch or the marker that ended its transaction.
+    """
+
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "transaction_start")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
         self.batches: deque[Written] = deque(maxlen=REMEMBERED)
         self.transaction_start = -1
         self.coordinator_epoch = -1
+        self.last_timestamp = -1
 
 
 class ProducerStates:
@@ -117,19 +120,27 @@ class ProducerStates:
             known.transaction_start = start
             known.coordinator_epoch = coordinator
         first_offset, last_offset, timestamp = written
+        known.last_timestamp = timestamp
         if first_sequence != NO_SEQUENCE:
             last = (first_sequence + last_offset - first_offset) % SEQUENCES
-            known.batches.append(Written(first_sequence, last, first_offset, last_offset, timestamp))
+            known.batches.append(Written(first_sequence, last, first_offset, last_offset))
         if transactional and known.transaction_start < 0:
             known.transaction_start = first_offset
 
     def end_transaction(
-        self, producer_id: int, epoch: int, offset: int, *, commit: bool, coordinator_epoch: int = -1
+        self,
+        producer_id: int,
+        epoch: int,
+        offset: int,
+        *,
+        commit: bool,
+        coordinator_epoch: int = -1,
+        timestamp: int = -1,
     ) -> Aborted | None:
         """End the producer's transaction by a control batch at `offset`; return the entry of an aborted one."""
         known = self.known.setdefault(producer_id, Known(epoch))
         start, known.transaction_start = known.transaction_start, -1
-        known.coordinator_epoch = coordinator_epoch
+        known.coordinator_epoch, known.last_timestamp = coordinator_epoch, timestamp
         if epoch > known.epoch:
             known.epoch = epoch
             known.batches.clear()
@@ -177,13 +188,14 @@ class ProducerStates:
         for producer_id, epoch, last, offset, delta, timestamp, coordinator, start in ENTRY.iter_unpack(body):
             known = self.known[producer_id] = Known(epoch)
             known.transaction_start, known.coordinator_epoch = start, coordinator
+            known.last_timestamp = timestamp
             if last != NO_SEQUENCE:
-                known.batches.append(Written((last - delta) % SEQUENCES, last, offset - delta, offset, timestamp))
+                known.batches.append(Written((last - delta) % SEQUENCES, last, offset - delta, offset))
         return True
 
 
 def row(producer_id: int, known: Known) -> tuple[int, ...]:
-    last = known.batches[-1] if known.batches else Written(NO_SEQUENCE, NO_SEQUENCE, -1, -1, -1)
+    last = known.batches[-1] if known.batches else Written(NO_SEQUENCE, NO_SEQUENCE, -1, -1)
     delta = last.last_offset - last.first_offset
     return (
         producer_id,
@@ -191,7 +203,7 @@ def row(producer_id: int, known: Known) -> tuple[int, ...]:
         last.last_sequence,
         last.last_offset,
         delta,
-        last.timestamp,
+        known.last_timestamp,
         known.coordinator_epoch,
         known.transaction_start,
     )

@@ -50,5 +50,11 @@ def test_a_transaction_and_its_producer_are_described() -> None:
             (each,) = somebody["activeProducers"]
             assert (each["producerId"], each["lastSequence"], each["currentTxnStartOffset"]) == (producer.id, 1, 0)
             assert error_name(nowhere["errorCode"]) == "UNKNOWN_TOPIC_OR_PARTITION"
+            await producer.end(commit=True)
+            answer = await talk(DESCRIBE_PRODUCERS, 0, {"topics": [{"name": "t", "partitionIndexes": [1]}]})
+            (ended,) = answer["topics"][0]["partitions"][0]["activeProducers"]
+            # Kafka counts the marker that ended the transaction
+            assert ended["lastTimestamp"] > each["lastTimestamp"]
+            assert ended["currentTxnStartOffset"] == -1
 
     run(work())

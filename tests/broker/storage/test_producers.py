@@ -46,6 +46,18 @@ def test_the_bytes_are_kafkas() -> None:
     assert data[6:] == bytes.fromhex(HEX)[6:] + bytes.fromhex("ffffffffffffffffffffffff")
 
 
+def test_the_end_of_a_transaction_is_the_latest_of_its_producer() -> None:
+    """ProducerStateEntry keeps the marker's timestamp beside the last batch's sequences."""
+    states = ProducerStates()
+    states.note(7, 0, 0, (0, 4, 1000), True)
+    states.end_transaction(7, 0, 5, commit=True, timestamp=2000)
+    again = ProducerStates()
+    assert again.restore(states.snapshot())
+    for each in (states, again):
+        assert each.known[7].last_timestamp == 2000
+        assert each.check(7, 0, 5, 5) == (None, None)
+
+
 def test_damage_is_noticed() -> None:
     states = ProducerStates()
     states.note(7, 2, 10, (98, 99, 1000), False)
