@@ -1,28 +1,33 @@
-"""The engine for a laptop: this process runs the tasks, and DuckDB makes the tables that look across connections."""
+"""The engine for a laptop: this process runs the tasks, or forks of it do, and DuckDB makes the tables that look across
+connections."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from kcli.errors import UsageError
 from kcli.extras import require
 from kcli.pipeline.context import RunContext
-from kcli.pipeline.derived.facts_task import facts_tasks, has_older_runs, hours_before
+from kcli.pipeline.derived.facts_task import FEW_ROWS, READ, FactsTask, facts_tasks, has_older_runs, hours_before
 from kcli.pipeline.derived.incremental_tables import AsRead
+from kcli.pipeline.forks import hand_out_forked
 from kcli.pipeline.storage import Place
 from kcli.pipeline.writing import Written
 
 
 class LocalEngine:
-    """See `kcli.pipeline.context.Engine`. One task runs at a time."""
+    """See `kcli.pipeline.context.Engine`."""
 
-    cores = 1
+    cores = 1  # one task decodes: its Parquet is written in a thread beside it
     local = True
 
-    def __init__(self) -> None:
-        """Check that DuckDB is there. Raises UsageError if it is missing."""
+    def __init__(self, cores: int = 1) -> None:
+        """Check that DuckDB is there. Raises UsageError if it is missing. cores: what is made of the facts may take."""
         require("kcli pipeline run --engine local", "report")
+        self.processes = cores if hasattr(os, "fork") else 1
 
     def hand_out(self, tasks: Sequence[Any], work: Callable[[Any], Any], done: Callable[[int], None]) -> list[Any]:
         """Run the tasks one after the other."""
@@ -36,9 +41,19 @@ class LocalEngine:
         """Make all rows anew, out of the facts of all runs."""
         if has_older_runs(context.files):
             raise UsageError(f"{context.options.output}: holds runs of an older kcli (use --engine spark)")
+        count = 1 if sum(context.rows(table) for table in READ) < FEW_ROWS else self.processes
         read = AsRead.of(context.options)
-        (task,) = facts_tasks(context.files, context.folder, read, hours=hours_before(context))
-        return task.write()
+        tasks = facts_tasks(context.files, context.folder, read, count, hours_before(context))
+        if len(tasks) == 1:
+            return tasks[0].write()
+        import duckdb  # noqa: F401  once for all forks
+
+        return [*chain(*hand_out_forked(tasks, FactsTask.write, lambda _done: None, count))]
+
+
+def cores_here() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_output(output: str) -> None:

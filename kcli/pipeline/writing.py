@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from kcli.pipeline.background import Background
 from kcli.pipeline.schemas import arrow_schema, filed_schema
 from kcli.pipeline.storage import Place
 from kcli.pipeline.tables import TABLES
@@ -45,9 +46,12 @@ def day_of(us: int) -> str:
 
 
 class Sink:
-    """One file of one table and day."""
+    """One file of one table and day. background: where it is written."""
 
-    def __init__(self, place: Place, path: str, table: str, day: str | None, nameless: bool = False) -> None:
+    def __init__(
+        self, background: Background, place: Place, path: str, table: str, day: str | None, nameless: bool = False
+    ) -> None:
+        self.background = background
         self.table, self.day, self.path, self.nameless = table, day, path, nameless
         self.schema = written_schema(table)
         self.file = (place / path).create()
@@ -65,7 +69,7 @@ class Sink:
 
     def flush(self) -> None:
         if self.rows:
-            self.write([batch_of_rows([self.whole(row) for row in self.rows], self.schema)])
+            self.write(batch_of_rows([self.whole(row) for row in self.rows], self.schema))
             self.rows, self.weight = [], 0
 
     def whole(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -73,12 +77,10 @@ class Sink:
         return row + (None,) * (len(self.schema) - len(row))
 
     def add_batch(self, batch: Any) -> None:
-        """Add rows that are columns already. Short ones wait for more; long ones are written now, as their texts may
-        lie in memory that is used again.
-        """
+        """Add rows that are columns already. Short ones wait for more."""
         batch = whole_batch(batch, self.schema)
         if not LONG.isdisjoint(self.schema.names):
-            self.write([batch])
+            self.write(batch)
             return
         self.batches.append(batch)
         self.waiting += batch.num_rows
@@ -87,23 +89,30 @@ class Sink:
 
     def flush_batches(self) -> None:
         if self.batches:
-            self.write(self.batches)
+            self.write(*self.batches)
         self.batches, self.waiting = [], 0
 
-    def write(self, batches: list[Any]) -> None:
-        """Write one group of rows."""
+    def write(self, *batches: Any) -> None:
+        """Write one group of rows, in the background."""
+        self.count += sum(each.num_rows for each in batches)
+        self.background.do(self.write_now, batches)
+
+    def write_now(self, batches: tuple[Any, ...]) -> None:
         import pyarrow
 
         rows = pyarrow.Table.from_batches(batches, self.schema)
         self.writer.write_table(rows.unify_dictionaries() if len(batches) > 1 else rows)
-        self.count += rows.num_rows
 
     def close(self) -> Written:
+        """Write what is left, and say what is there when that is done."""
         self.flush()
         self.flush_batches()
+        self.background.do(self.close_now)
+        return Written(self.table, self.day, self.path, self.count, self.nameless)
+
+    def close_now(self) -> None:
         self.writer.close()
         self.file.close()
-        return Written(self.table, self.day, self.path, self.count, self.nameless)
 
 
 @cache
@@ -177,6 +186,7 @@ class TableWriter:
 
     def __init__(self, folder: str, name: str) -> None:
         self.folder, self.name = Place(folder), name
+        self.background = Background()
         self.sinks: dict[tuple[str, int, bool], Sink] = {}
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
@@ -198,9 +208,12 @@ class TableWriter:
         day = None if number < 0 else day_of(number * DAY_US)
         folder = table if day is None else f"{table}/date={day}"
         name = f"{self.name}-nameless" if nameless else self.name
-        made = self.sinks[table, number, nameless] = Sink(self.folder, f"{folder}/{name}.parquet", table, day, nameless)
+        path = f"{folder}/{name}.parquet"
+        made = self.sinks[table, number, nameless] = Sink(self.background, self.folder, path, table, day, nameless)
         return made
 
     def close(self) -> list[Written]:
         """Finish all files, and list them."""
-        return [sink.close() for sink in self.sinks.values()]
+        made = [sink.close() for sink in self.sinks.values()]
+        self.background.finish()
+        return made

@@ -20,8 +20,8 @@ def strings(made: tuple[Any, Any], missing: Any = None) -> Any:
     import pyarrow
 
     ends, data = made
-    buffers = [validity(missing), pyarrow.py_buffer(ends), pyarrow.py_buffer(data)]
-    return pyarrow.Array.from_buffers(pyarrow.string(), len(ends) // 4 - 1, buffers)
+    ends, data = pyarrow.py_buffer(ends), pyarrow.py_buffer(data)
+    return pyarrow.Array.from_buffers(pyarrow.string(), ends.size // 4 - 1, [validity(missing), ends, data])
 
 
 def texts(values: Iterable[str | bytes | None]) -> Any:
@@ -128,21 +128,44 @@ def instants(ns: Any, missing: Any = None) -> Any:
     return integers(ns // 1000, "int64", missing).view(pyarrow.timestamp("us", "UTC"))
 
 
-def rows_at(column: Any, places: Any) -> Any:
-    """Return the rows of a column at these places, as its `take` does. column: of numbers, times, or a dictionary."""
+def rows_at(column: Any, places: Any, missing: Any = None) -> Any:
+    """Return the rows of a column at these places, as its `take` does. missing: bool by place, for more nulls."""
     import numpy
     import pyarrow
 
-    if pyarrow.types.is_dictionary(column.type):
-        return pyarrow.DictionaryArray.from_arrays(rows_at(column.indices, places), column.dictionary, safe=False)
-    bits, data = column.buffers()
+    kind = column.type
+    if pyarrow.types.is_dictionary(kind):
+        return pyarrow.DictionaryArray.from_arrays(
+            rows_at(column.indices, places, missing), column.dictionary, safe=False
+        )
+    missing = nulls_at(column, places, missing)
+    if pyarrow.types.is_string(kind) or pyarrow.types.is_list(kind):
+        all_ends = numpy.frombuffer(column.buffers()[1], numpy.int32)[column.offset :]
+        starts, lengths = all_ends[places], all_ends[places + 1] - all_ends[places]
+        if missing is not None:
+            lengths[missing] = 0
+        ends = numpy.concatenate([[0], numpy.cumsum(lengths)]).astype(numpy.int32)
+        inside = numpy.repeat(starts - ends[:-1], lengths) + numpy.arange(ends[-1])
+        if pyarrow.types.is_string(kind):
+            data = column.buffers()[2]
+            return strings((ends, numpy.frombuffer(data or b"", numpy.uint8)[inside]), missing)
+        buffers = [validity(missing), pyarrow.py_buffer(ends)]
+        return pyarrow.Array.from_buffers(kind, len(places), buffers, children=[rows_at(column.values, inside)])
+    values = numpy.frombuffer(column.buffers()[1], f"int{kind.bit_width}")[column.offset :]
+    return integers(values[places], f"int{kind.bit_width}", missing).view(kind)
+
+
+def nulls_at(column: Any, places: Any, missing: Any = None) -> Any:
+    """Return which of the rows at these places are null, bool by place; None: none is. missing: for more of them."""
+    import numpy
+
+    bits = column.buffers()[0]
+    if bits is None:
+        return missing
     last = column.offset + len(column)
-    values = numpy.frombuffer(data, f"int{column.type.bit_width}")[column.offset : last]
-    missing = None
-    if bits is not None:
-        there = numpy.unpackbits(numpy.frombuffer(bits, numpy.uint8), bitorder="little", count=last)
-        missing = there[column.offset :][places] == 0
-    return integers(values[places], f"int{column.type.bit_width}", missing).view(column.type)
+    there = numpy.unpackbits(numpy.frombuffer(bits, numpy.uint8), bitorder="little", count=last)
+    nulls = there[column.offset :][places] == 0
+    return nulls if missing is None else nulls | missing
 
 
 def is_none(values: Sequence[Any]) -> Any:

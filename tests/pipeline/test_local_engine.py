@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("duckdb")
 
 from kcli.errors import UsageError
+from kcli.pipeline import local_engine
 from kcli.pipeline.context import Options
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.local_engine import LocalEngine, check_output
@@ -47,6 +48,17 @@ def test_several_runs_make_the_tables_of_one(samples: Path, tmp_path: Path, outp
             asked = Counter(str(sorted(settled(row).items())) for row in sql_rows(engine, table))
             assert asked == counted(output, table), table
             assert asked, table
+
+
+def test_forks_make_the_same_tables(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_engine, "FEW_ROWS", 0)
+    captures = [str(samples / "java44-consume-classic.pcap"), str(DATA / "kraft-boot.pcap.zst")]
+    alone, forked = tmp_path / "alone", tmp_path / "forked"
+    run_pipeline(LocalEngine(), captures, Options(str(alone)))
+    run_pipeline(LocalEngine(3), captures, Options(str(forked)))
+    for table in TABLES:
+        assert counted(forked, table) == counted(alone, table), table
+    assert len(list((forked / "hourly").glob("*.parquet"))) == 1
 
 
 def test_leader_changes_and_snapshots(tmp_path: Path, output: Path) -> None:

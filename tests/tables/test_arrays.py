@@ -62,9 +62,15 @@ def test_rows_at_places_are_those_that_take_gives(values: list[int | None]) -> N
         pyarrow.array(values, pyarrow.int16()),
         pyarrow.array(values, pyarrow.timestamp("us", "UTC")),
         pyarrow.array(texts_of).dictionary_encode(),
+        pyarrow.array(values, pyarrow.float64()),
+        pyarrow.array(texts_of),
+        pyarrow.array([None if text is None else [text, "", text] for text in texts_of]),
     ]
     places = numpy.array([3, 0, 0, 1, 2])
+    missing = numpy.array([False, True, False, False, True])
     for column in columns:
         assert rows_at(column, places).equals(column.take(pyarrow.array(places)))
+        given = [None if lacks else place for place, lacks in zip(places.tolist(), missing, strict=True)]
+        assert rows_at(column, places, missing).equals(column.take(pyarrow.array(given)))
         sliced = column.slice(1)
         assert rows_at(sliced, places[1:]).equals(sliced.take(pyarrow.array(places[1:])))

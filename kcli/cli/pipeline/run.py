@@ -286,9 +286,9 @@ def run_engine(inputs: Inputs, output: str, size: int, options: dict[str, Any], 
 def engine_of(output: str, options: dict[str, Any], *, brief: bool) -> Any:
     """Start the engine that is asked for. brief: there is little to do."""
     if options["engine"] == "local":
-        from kcli.pipeline.local_engine import LocalEngine
+        from kcli.pipeline.local_engine import LocalEngine, cores_here
 
-        return LocalEngine()
+        return LocalEngine(cores_here())
     from kcli.pipeline.spark import log_beside, session
     from kcli.pipeline.spark_engine import SparkEngine
 

@@ -1,5 +1,6 @@
 """Exchanges into the columns of kcli.pipeline's tables, without a Python object for a row."""
 
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -17,6 +18,7 @@ from kcli.core.records.batches cimport KB_OK, Batch, batch_checksum, crc_setup, 
 
 crc_setup(3)
 
+include "lent.pxi"
 include "dictionary.pxi"
 include "connection_sums.pxi"
 include "connections.pxi"
@@ -399,8 +401,7 @@ cdef class ExchangeRows(Sink):
     # Columns
 
     def take_columns(self, bint last=False):
-        """Return the buffered columns and reset. Texts and rows of partitions are views, valid until the next row. last: end the runs of answers
-        that may go on, too.
+        """Return the buffered columns and reset. last: end the runs of answers that may go on, too.
 
         numbers: int64 rows of NUMBERS; header, request, response: (int32 where each row's text ends, behind a 0; the texts),
         errors: the same with int64 codes; links, ends (clients' ends), servers, addresses (clients'), clients: such texts, that the rows'

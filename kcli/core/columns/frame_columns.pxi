@@ -82,7 +82,7 @@ cdef class FrameColumns:
 
     cdef tuple take(self):
         """Take (int64 rows of FrameRow, requests, responses, cuts), each of these as (where each ends, all of them):
-        bytes, cuts as pairs of int64. Views of memory that the next rows take."""
+        bytes, cuts as pairs of int64."""
         return (
             text(&self.rows), (ends(&self.request.ends), view(&self.request.text)),
             (ends(&self.response.ends), view(&self.response.text)), (ends(&self.cuts.ends), text(&self.cuts.text)),

@@ -1,7 +1,5 @@
 # Columns of text under way, and what stands in the text.
-from cpython.buffer cimport PyBUF_READ
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 
@@ -76,12 +74,5 @@ cdef inline bytes ends(Out* out):
 cdef inline bytes text(Out* out):
     """Take all bytes of a buffer, which is empty then."""
     made = PyBytes_FromStringAndSize(out.data, out.size)
-    out.size = 0
-    return made
-
-
-cdef inline object view(Out* out):
-    """Take all bytes of a buffer as a view of its memory, and begin it anew."""
-    made = PyMemoryView_FromMemory(out.data, out.size, PyBUF_READ) if out.size else b""
     out.size = 0
     return made

@@ -438,7 +438,7 @@ cdef class Partitions:
         return self.fetched.size + self.produced.size + self.batches.size
 
     cdef dict take(self):
-        """Take the rows of each kind as views of their memory."""
+        """Take the rows of each kind."""
         return {"fetched": view(&self.fetched), "produced": view(&self.produced), "batches": view(&self.batches)}
 
     cdef list topic_texts(self, list known):

@@ -14,7 +14,7 @@ import numpy
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
 from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, OFFSET_FETCH
-from kcli.tables.arrays import integers, strings
+from kcli.tables.arrays import integers, rows_at, strings
 
 FRAMED = (FETCH, LIST_OFFSETS, OFFSET_FETCH)  # API keys: fetches, and what lets a client fetch from elsewhere
 
@@ -28,11 +28,11 @@ def frame_batch(columns: ExchangeColumns) -> Any:
     if not len(numbers):
         return None
     index, answered = numbers[:, 0], numbers[:, 1]
-    chosen = integers(index, "int64")
     binary = pyarrow.binary()
     missing = answered < 0
     arrays = [
-        columns.who[2].take(chosen), columns.who[1].take(chosen), integers(columns.rows.completed[index], "int64"),
+        rows_at(columns.who[2], index), rows_at(columns.who[1], index),
+        integers(columns.rows.completed[index], "int64"),
         integers(columns.rows.ts[index], "int64"), integers(answered, "int64", missing),
         strings(requests).view(binary), strings(responses, missing).view(binary), strings(cuts).view(binary),
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.rows.exchange_facts import TEXTS
 from kcli.pipeline.writing import stored_schema
-from kcli.tables.arrays import integers, texts
+from kcli.tables.arrays import rows_at, texts
 
 NAMES = FACTS["noted_exchanges"].names
 BODIES = ("request", "response")
@@ -30,8 +30,7 @@ def noted_batch(columns: ExchangeColumns) -> Any:
     if not len(index):
         return None
     others = ~grouped[index]
-    everywhere, of_groups = integers(index, "int64"), integers(index, "int64", others)
-    made = {name: columns.batch.column(name).take(of_groups if name in BODIES else everywhere) for name in NAMES}
+    made = {name: rows_at(columns.batch.column(name), index, others if name in BODIES else None) for name in NAMES}
     if others.any():
         answers = made["response"].to_pylist()
         for row in numpy.flatnonzero(others).tolist():

@@ -312,3 +312,22 @@ def test_rows_with_an_id_that_has_no_name_yet_are_noted(tmp_path: Path) -> None:
     owner, taken = ran(wire.close(), tmp_path)
     assert numpy.frombuffer(taken["nameless"], numpy.int32).tolist() == [1, 2]
     assert sorted(map(uuid_text, owner.bodies.names.missing())) == [KEPT, ID]
+
+
+def test_columns_keep_their_memory_when_more_rows_come(tmp_path: Path) -> None:
+    """Whoever has taken them may read them later: another thread does."""
+    wire, (request_frame, answer) = Wire().open(), metadata(0)
+    for _ in range(3):
+        wire.client(request_frame).server(answer)
+    owner, taken = ran(wire.close(), tmp_path)
+    before = {name: texts(taken[name]) for name in ("header", "request", "response")}
+    link = Link("10.0.0.2:9092", "10.0.0.1:40000")
+    for round_ in range(3):
+        for number in range(5):
+            other, its_answer = metadata(1000 + 10 * round_ + number)
+            assert owner.rows.put(Exchange(link, 1, other[4:], 2, its_answer[4:], owner.bodies), 2)
+        later = owner.rows.take_columns()
+        assert json.loads(texts(later["header"])[0])["correlationId"] == 1000 + 10 * round_
+        if round_:
+            del later  # its memory is used again
+    assert {name: texts(taken[name]) for name in before} == before

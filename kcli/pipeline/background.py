@@ -1,0 +1,34 @@
+"""Work that a second thread does, in order, while this one goes on: for what releases the interpreter's lock."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+AHEAD = 16  # pieces of work that may wait: more are more memory
+
+
+class Background:
+    """A thread, from the first piece of work on. What a piece raises, a later call raises."""
+
+    def __init__(self) -> None:
+        self.thread: ThreadPoolExecutor | None = None
+        self.under_way: deque[Future[None]] = deque()
+
+    def do(self, work: Callable[..., None], *values: Any) -> None:
+        """Do a piece of work after those before it."""
+        if self.thread is None:
+            self.thread = ThreadPoolExecutor(1)
+        while self.under_way and (len(self.under_way) >= AHEAD or self.under_way[0].done()):
+            self.under_way.popleft().result()
+        self.under_way.append(self.thread.submit(work, *values))
+
+    def finish(self) -> None:
+        """Wait until all is done."""
+        while self.under_way:
+            self.under_way.popleft().result()
+        if self.thread is not None:
+            self.thread.shutdown()
+            self.thread = None
