@@ -14,8 +14,8 @@ import re
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.metadata.features import SUPPORTED
 from kcli.broker.metadata.features import rows as finalized_rows
+from kcli.broker.metadata.features import supported_by
 from kcli.broker.metadata.registry import offered
 from kcli.broker.request import Request
 from kcli.client.dialects import feature, spoken
@@ -47,17 +47,14 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def features(request: Request) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """List the supported and the finalized features; before v4 no client knows one whose least level is 0. An older
-    release than this broker's has none.
-    """
-    if request.services.release is not None:
-        return [], []
+    """List the supported and the finalized features; before v4 no client knows one whose least level is 0."""
+    supported = supported_by(request.services.release)
     rows = [
         {"name": name, "minVersion": each.lo, "maxVersion": each.hi}
-        for name, each in sorted(SUPPORTED.items())
+        for name, each in sorted(supported.items())
         if each.lo or request.version >= LEAST_0_SINCE
     ]
-    return rows, list(finalized_rows(request.metadata.features))
+    return rows, list(finalized_rows(supported, request.metadata.features))
 
 
 def check_software(request: Request) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcli.broker.codes import error_code
-from kcli.broker.metadata.features import SAFE_DOWNGRADE, UPGRADE, update_fault
+from kcli.broker.metadata.features import SAFE_DOWNGRADE, UPGRADE, supported_by, update_fault
 from kcli.broker.request import Request
 
 
@@ -16,11 +16,11 @@ def handle(request: Request) -> dict[str, Any]:
     body, metadata = request.body, request.metadata
     if code := request.fault():
         return {"errorCode": code, "errorMessage": None, "results": []}
-    wanted: dict[str, int] = {}
+    supported, wanted = supported_by(request.services.release), dict[str, int]()
     for each in body["featureUpdates"]:
         kind = each.get("upgradeType", SAFE_DOWNGRADE if each.get("allowDowngrade") else UPGRADE)
         name, level = each["feature"], each["maxVersionLevel"]
-        if fault := update_fault(metadata.features, name, level, kind):
+        if fault := update_fault(supported, metadata.features, name, level, kind):
             said = f"The update failed for all features since the following feature had an error: {fault}"
             return {"errorCode": error_code("INVALID_UPDATE_VERSION"), "errorMessage": said, "results": []}
         wanted[name] = level

@@ -10,6 +10,7 @@ import pytest
 
 from kcli import embedded_broker
 from kcli.broker import Broker
+from kcli.broker.metadata.features import ELR, supported_by
 from kcli.broker.patterns import regular
 from kcli.errors import InputError
 from kcli.schemas import apikeys as keys
@@ -75,11 +76,41 @@ def test_updates_of_features(body: dict[str, Any], code: str) -> None:
     run(work())
 
 
-def test_an_older_release_has_no_features() -> None:
+@pytest.mark.parametrize(
+    ("release", "names", "finalized"),
+    [
+        ("3.2", [], {}),
+        ("3.9", ["kraft.version", "metadata.version"], {"metadata.version": 21}),
+        (
+            "4.0",
+            [ELR, "group.version", "kraft.version", "metadata.version", "transaction.version"],
+            {ELR: 1, "group.version": 1, "metadata.version": 25, "transaction.version": 2},
+        ),
+    ],
+)
+def test_an_older_release_has_the_features_of_its_time(
+    release: str, names: list[str], finalized: dict[str, int]
+) -> None:
+    """By Kafka's classes MetadataVersion and Feature of these releases."""
+
+    async def work() -> None:
+        async with talking(release=release) as talk:
+            answer = await talk(API_VERSIONS, 4 if release == "4.0" else 3, CLIENT)
+            least_0 = ["metadata.version"] if release == "3.9" else names
+            assert [each["name"] for each in answer.get("supportedFeatures", [])] == least_0
+            levels = {each["name"]: each["maxVersionLevel"] for each in answer.get("finalizedFeatures", [])}
+            assert levels == finalized
+            assert list(supported_by(release)) == names
+
+    run(work())
+
+
+def test_features_that_a_release_lacks_are_refused() -> None:
     async def work() -> None:
         async with talking(release="3.9") as talk:
-            answer = await talk(API_VERSIONS, 3, CLIENT)
-            assert not answer.get("finalizedFeatures") and not answer.get("supportedFeatures")
+            for name, level in (("transaction.version", 2), ("metadata.version", 25)):
+                answer = await talk(keys.UPDATE_FEATURES, 1, updated((name, level, 1)))
+                assert error_name(answer["errorCode"]) == "INVALID_UPDATE_VERSION"
 
     run(work())
 
