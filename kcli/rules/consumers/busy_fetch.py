@@ -7,26 +7,37 @@ RULE = Rule(
     title="a consumer asks without waiting",
     when="fetches >= 200",
     sql="""
-WITH filled AS (
-  SELECT connection, correlation_id, sum(coalesce(records_bytes, 0)) AS records_bytes
-  FROM fetched
-  GROUP BY connection, correlation_id
+WITH asked AS (
+  SELECT client_id, count(*) AS fetches, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds, min(ns) AS first_ns,
+         max(ns) AS last_ns, percentile_approx(max_wait_ms, 0.5) AS max_wait_ms,
+         percentile_approx(latency_ms, 0.5) AS median_ms, min(min_bytes) AS min_bytes
+  FROM calls
+  WHERE api = 'FETCH' AND NOT inner_client AND coalesce(replica_id, -1) < 0 AND response_bytes IS NOT NULL
+  GROUP BY client_id
+  HAVING count(*) >= 200 AND sum(CASE WHEN failed THEN 1 ELSE 0 END) < 0.2 * count(*)
 ),
-asked AS (
-  SELECT c.client_id, count(*) AS fetches, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds, min(ns) AS first_ns,
-         max(ns) AS last_ns, sum(CASE WHEN coalesce(f.records_bytes, 0) = 0 THEN 1 ELSE 0 END) AS empty,
-         percentile_approx(max_wait_ms, 0.5) AS max_wait_ms, percentile_approx(latency_ms, 0.5) AS median_ms,
-         min(min_bytes) AS min_bytes, sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed
+busy AS (
+  SELECT *
+  FROM asked
+  WHERE fetches / seconds >= CASE WHEN max_wait_ms <= 20 THEN 30 ELSE 60 END
+    AND (max_wait_ms <= 50 OR median_ms < 0.2 * max_wait_ms)
+),
+filled AS (
+  SELECT DISTINCT connection, correlation_id
+  FROM fetched
+  WHERE records_bytes > 0 AND client_id IN (SELECT client_id FROM busy)
+),
+emptied AS (
+  SELECT c.client_id, sum(CASE WHEN f.connection IS NULL THEN 1 ELSE 0 END) AS empty
   FROM calls c LEFT JOIN filled f ON c.connection = f.connection AND c.correlation_id = f.correlation_id
   WHERE api = 'FETCH' AND NOT inner_client AND coalesce(replica_id, -1) < 0 AND response_bytes IS NOT NULL
+    AND c.client_id IN (SELECT client_id FROM busy)
   GROUP BY c.client_id
 )
-SELECT a.client_id, groups, fetches, fetches / seconds AS per_second, empty, max_wait_ms, median_ms, min_bytes, seconds,
+SELECT b.client_id, groups, fetches, fetches / seconds AS per_second, empty, max_wait_ms, median_ms, min_bytes, seconds,
        first_ns, last_ns, fetches AS weight
-FROM asked a LEFT JOIN client_groups g ON a.client_id = g.client_id
-WHERE fetches >= 200 AND empty >= 0.8 * fetches AND failed < 0.2 * fetches
-  AND fetches / seconds >= CASE WHEN max_wait_ms <= 20 THEN 30 ELSE 60 END
-  AND (max_wait_ms <= 50 OR median_ms < 0.2 * max_wait_ms)
+FROM busy b JOIN emptied e ON b.client_id = e.client_id LEFT JOIN client_groups g ON b.client_id = g.client_id
+WHERE empty >= 0.8 * fetches
 """,
     subject={"client": "client_id", "group": "groups"},
     evidence=("fetches", "per_second", "empty", "max_wait_ms", "min_bytes", "median_ms", "seconds"),

@@ -6,45 +6,81 @@ from kcli.rules.rule import Rule
 # a partition that was not asked for in a third: the last that is known), the consumer moves on all the time, and the
 # time goes by between its Fetches, not at the broker. Who fetches ahead (librdkafka, sarama) falls behind by its
 # commits. A produced record counts from its answer on, before which readers do not see it; what came since the commit
-# before may have been read.
+# before may have been read. First of all are left out who ends less than 20 records behind: most, and the rest is dear.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
     when="largest_lag >= 20 OR commit_requests >= 3",
     sql="""
-WITH committed AS (
+WITH last_ends AS (
+  SELECT topic, partition, max(up_to) AS up_to
+  FROM (
+    SELECT topic, partition, max(high_watermark) AS up_to FROM fetched WHERE error IS NULL GROUP BY topic, partition
+    UNION ALL
+    SELECT topic, partition, max(base_offset) FROM produced GROUP BY topic, partition
+  ) AS e
+  WHERE up_to >= 0
+  GROUP BY topic, partition
+),
+late_readers AS (
+  SELECT client_id, topic
+  FROM (
+    SELECT client_id, topic, partition, max_by(high_watermark - fetch_offset, ns) AS lag
+    FROM fetched
+    WHERE fetch_offset >= 0 AND high_watermark >= 0 AND error IS NULL
+    GROUP BY client_id, topic, partition
+  ) AS p
+  GROUP BY client_id, topic
+  HAVING sum(lag) >= 20
+),
+every_commit AS (
   SELECT coalesce(client_id, '') AS client_id, topic, partition, unix_micros(timestamp) * 1000 AS ns, committed_offset
   FROM commits
   WHERE error IS NULL AND topic IS NOT NULL AND committed_offset >= 0
 ),
+late_committers AS (
+  SELECT client_id, topic
+  FROM (
+    SELECT client_id, topic, partition, max_by(committed_offset, ns) AS committed_offset
+    FROM every_commit
+    GROUP BY client_id, topic, partition
+  ) AS c
+  JOIN last_ends USING (topic, partition)
+  GROUP BY client_id, topic
+  HAVING sum(greatest(up_to - committed_offset, 0)) >= 20
+),
+committed AS (SELECT e.* FROM every_commit e JOIN late_committers l ON e.client_id = l.client_id AND e.topic = l.topic),
 known_ends AS (
-  SELECT topic, partition, ns, high_watermark AS up_to
-  FROM fetched
-  WHERE high_watermark >= 0 AND error IS NULL
-  UNION ALL
-  SELECT topic, partition, c.completed_ns, base_offset
-  FROM produced p JOIN calls c ON p.connection = c.connection AND p.correlation_id = c.correlation_id
-  WHERE base_offset >= 0 AND topic IN (SELECT topic FROM committed)
+  SELECT topic, partition, min(ns) AS ns, up_to
+  FROM (
+    SELECT topic, partition, ns, high_watermark AS up_to
+    FROM fetched
+    WHERE high_watermark >= 0 AND error IS NULL AND topic IN (SELECT topic FROM late_committers)
+    UNION ALL
+    SELECT topic, partition, c.completed_ns, base_offset
+    FROM produced p JOIN calls c ON p.connection = c.connection AND p.correlation_id = c.correlation_id
+    WHERE base_offset >= 0 AND topic IN (SELECT topic FROM late_committers)
+  ) AS e
+  GROUP BY topic, partition, up_to
 ),
 marks AS (
   SELECT client_id, topic, partition, ns, committed_offset,
          max(up_to) OVER (PARTITION BY topic,
                           partition ORDER BY ns ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS ends_at
   FROM (
-    SELECT *, CAST(NULL AS STRING) AS client_id, CAST(NULL AS BIGINT) AS committed_offset
+    SELECT topic, partition, ns, up_to, CAST(NULL AS STRING) AS client_id, CAST(NULL AS BIGINT) AS committed_offset
     FROM known_ends
-    WHERE topic IN (SELECT topic FROM committed)
     UNION ALL
     SELECT topic, partition, ns, NULL, client_id, committed_offset
     FROM committed
   ) AS m
 ),
 places AS (
-  SELECT client_id, topic, partition, ns, fetch_offset, high_watermark, high_watermark - fetch_offset AS lag,
+  SELECT f.client_id, f.topic, partition, ns, fetch_offset, high_watermark, high_watermark - fetch_offset AS lag,
          false AS by_commits
-  FROM fetched
+  FROM fetched f JOIN late_readers l ON f.client_id = l.client_id AND f.topic = l.topic
   WHERE fetch_offset >= 0 AND high_watermark >= 0 AND error IS NULL
-    AND client_id NOT IN (SELECT client_id FROM calls WHERE replica_id >= 0)
+    AND f.client_id NOT IN (SELECT client_id FROM calls WHERE replica_id >= 0)
   UNION ALL
   SELECT client_id, topic, partition, ns, committed_offset, ends_at, greatest(ends_at - committed_offset, 0), true
   FROM marks
@@ -88,10 +124,19 @@ moved AS (
   ) AS p
   GROUP BY client_id, topic, by_commits
 ),
+falling AS (
+  SELECT m.*, t.first_ns, t.last_ns, gap_ns
+  FROM moved m
+  JOIN course c USING (client_id, topic, by_commits)
+  JOIN totals t USING (client_id, topic, by_commits)
+  WHERE (t.last_ns - t.first_ns) / 1e9 >= 6 AND c.lag_0 < c.lag_1 AND c.lag_1 < c.lag_2 AND last_lag >= 20
+    AND last_lag - first_lag >= least(first_lag + 10, greatest(0.25 * grown, 50)) AND grown > 0 AND read > 0
+    AND read < 0.9 * grown
+),
 asks AS (
   SELECT client_id, latency_ms, (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e6 AS pause_ms
   FROM calls
-  WHERE api = 'FETCH' AND NOT inner_client
+  WHERE api = 'FETCH' AND NOT inner_client AND client_id IN (SELECT client_id FROM falling)
 ),
 pace AS (
   SELECT client_id, count(*) AS fetches, percentile_approx(pause_ms, 0.5) AS pause_ms,
@@ -101,16 +146,10 @@ pace AS (
   GROUP BY client_id
 ),
 behind AS (
-  SELECT m.*, t.first_ns, t.last_ns, pace.fetches, pace.pause_ms, pace.latency_ms, paused_seconds,
+  SELECT m.*, pace.fetches, pace.pause_ms, pace.latency_ms, paused_seconds,
          row_number() OVER (PARTITION BY m.client_id, m.topic ORDER BY m.by_commits) AS place
-  FROM moved m
-  JOIN course c USING (client_id, topic, by_commits)
-  JOIN totals t USING (client_id, topic, by_commits)
-  JOIN pace ON pace.client_id = m.client_id
-  WHERE (t.last_ns - t.first_ns) / 1e9 >= 6 AND c.lag_0 < c.lag_1 AND c.lag_1 < c.lag_2 AND last_lag >= 20
-    AND last_lag - first_lag >= least(first_lag + 10, greatest(0.25 * grown, 50)) AND grown > 0 AND read > 0
-    AND read < 0.9 * grown
-    AND CASE WHEN by_commits THEN marks >= 3 AND last_lag > 1.0 * grown * gap_ns / (t.last_ns - t.first_ns)
+  FROM falling m JOIN pace ON pace.client_id = m.client_id
+  WHERE CASE WHEN by_commits THEN marks >= 3 AND last_lag > 1.0 * grown * gap_ns / (last_ns - first_ns)
              ELSE pace.fetches >= 4 AND paused_seconds > waited_seconds END
 )
 SELECT b.client_id, topic, g.groups, first_lag, last_lag, read, grown, fetches, pause_ms, latency_ms, paused_seconds,

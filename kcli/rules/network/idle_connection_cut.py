@@ -35,6 +35,7 @@ SELECT client_id, array_agg(DISTINCT split_part(connection, '-', 2)) AS ends, ar
            SELECT (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e9 AS gap, response_bytes,
                   client_id
            FROM calls
+           WHERE client_id IN (SELECT client_id FROM dead)
          ) g
          WHERE g.client_id = d.client_id AND response_bytes IS NOT NULL
        ) AS longest_answered_silence, array_agg(DISTINCT server) AS servers, min(since_ns) AS first_ns,

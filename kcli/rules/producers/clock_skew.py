@@ -24,7 +24,18 @@ skewed AS (
 refused AS (
   SELECT client_id, topic, count(*) AS refused FROM produced WHERE error = 'INVALID_TIMESTAMP' GROUP BY client_id, topic
 ),
-where_from AS (SELECT client_id, array_agg(DISTINCT address) AS hosts FROM calls GROUP BY client_id)
+off AS (
+  SELECT *
+  FROM skewed
+  WHERE batches >= 5 AND abs(ahead_seconds) >= 600 AND p90 - p10 <= greatest(60, 0.02 * abs(ahead_seconds))
+),
+where_from AS (
+  SELECT client_id, array_agg(DISTINCT address) AS hosts
+  FROM (
+    SELECT DISTINCT client_id, address FROM calls WHERE client_id IN (SELECT client_id FROM off)
+  ) AS c
+  GROUP BY client_id
+)
 SELECT s.client_id, s.topic, s.partitions, w.hosts, s.batches, s.first_ns, s.last_ns, s.ahead_seconds, s.least, s.most,
        coalesce(r.refused, 0) AS refused, abs(s.ahead_seconds) / 3600.0 AS hours,
        CASE WHEN s.ahead_seconds > 0 THEN 'ahead' ELSE 'behind' END AS way,
@@ -35,10 +46,9 @@ SELECT s.client_id, s.topic, s.partitions, w.hosts, s.batches, s.first_ns, s.las
          SELECT max(abs(o.ahead_seconds)) FROM skewed o WHERE o.client_id != s.client_id AND abs(o.ahead_seconds) < 600
        ) AS others_seconds, CASE WHEN coalesce(r.refused, 0) > 0 THEN 'critical' ELSE 'warning' END AS severity,
        s.batches AS weight
-FROM skewed s
+FROM off s
 LEFT JOIN refused r ON s.client_id = r.client_id AND s.topic = r.topic
 LEFT JOIN where_from w ON s.client_id = w.client_id
-WHERE s.batches >= 5 AND abs(s.ahead_seconds) >= 600 AND s.p90 - s.p10 <= greatest(60, 0.02 * abs(s.ahead_seconds))
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions", "host": "hosts"},
     evidence=("batches", "ahead_seconds", "least", "most", "refused", "others_seconds"),

@@ -21,20 +21,28 @@ totals AS (
   FROM sent
   GROUP BY client_id, topic
 ),
+uneven AS (
+  SELECT *
+  FROM totals
+  WHERE used >= 3 AND records >= 200 AND batches >= 40 AND active >= 5 AND most / bytes >= 0.5
+    AND hot_records / records >= 0.3
+),
 counted AS (SELECT topic, count(DISTINCT partition) AS known FROM metadata_partitions GROUP BY topic),
 everyone AS (
   SELECT topic, count(DISTINCT partition) AS seen
-  FROM (SELECT topic, partition FROM fetched UNION SELECT topic, partition FROM produced) AS p
+  FROM (
+    SELECT topic, partition FROM fetched WHERE topic IN (SELECT topic FROM uneven)
+    UNION
+    SELECT topic, partition FROM produced WHERE topic IN (SELECT topic FROM uneven)
+  ) AS p
   GROUP BY topic
 )
 SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS partition, t.bytes, t.records, t.hot_records,
        t.used, t.first_ns, t.last_ns, greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS partitions,
        t.most / t.bytes AS share, t.hot_records / t.records AS records_share, 100.0 * t.most / t.bytes AS percent,
        100.0 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS fair_percent, t.most AS weight
-FROM totals t LEFT JOIN counted c ON t.topic = c.topic LEFT JOIN everyone e ON t.topic = e.topic
-WHERE t.used >= 3 AND t.records >= 200 AND t.batches >= 40 AND t.active >= 5 AND t.most / t.bytes >= 0.5
-  AND t.hot_records / t.records >= 0.3
-  AND t.most / t.bytes >= 2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used)
+FROM uneven t LEFT JOIN counted c ON t.topic = c.topic LEFT JOIN everyone e ON t.topic = e.topic
+WHERE t.most / t.bytes >= 2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used)
 """,
     subject={"partition": "partition", "topic": "topic", "client": "client_id"},
     evidence=("bytes", "records", "share", "records_share", "used", "partitions"),
