@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from kcli.calendar import FIRST_MS, LAST_MS
+from kcli.calendar import FIRST_MS, LAST_MS, NO_TIME
 from kcli.errors import DecodeError
 from kcli.extras import require
 from kcli.grammar.secrets import redacted
@@ -16,6 +16,7 @@ from kcli.records.chunks import ReadInto
 from kcli.records.damage import stretches
 from kcli.records.secrets import is_secret_value, secret_types
 from kcli.records.unfolding import Unfolding
+from kcli.tables.arrays import Among, integers, nulls_at, texts
 from kcli.tables.parquet import parquet_file
 
 if TYPE_CHECKING:
@@ -92,13 +93,16 @@ def arrow_batches(
 
 def within_calendar(times: Any) -> Any:
     """Make times (ms) null that no calendar has."""
-    import pyarrow.compute
+    import numpy as np
 
-    numbers = times.cast("int64")
-    known = pyarrow.compute.and_(
-        pyarrow.compute.greater_equal(numbers, FIRST_MS), pyarrow.compute.less_equal(numbers, LAST_MS)
-    )
-    return pyarrow.compute.if_else(known, times, None)
+    bits, data = times.buffers()
+    numbers = np.frombuffer(data, np.int64)[times.offset :][: len(times)]
+    beyond = (numbers < FIRST_MS) | (numbers > LAST_MS)
+    if not beyond.any():
+        return times
+    every = np.arange(len(times))
+    missing = beyond if bits is None else beyond | nulls_at(times, every)
+    return integers(numbers, "int64", missing).view(times.type)
 
 
 def record_arrays(
@@ -107,18 +111,21 @@ def record_arrays(
     problems: list[tuple[int, int, str]] | None = None,
     secrets: bool = False,
     messages: Any = None,
+    *,
+    whole: bool = True,
 ) -> Iterator[tuple[dict[str, Any], Any]]:
     """Yield the columns as Arrow arrays by name, and for each record the number of its batch in `data` (numpy int32).
 
     In parts, each of whole batches that decompress to PART_BYTES, or of one. messages: an array with a number for each
-    batch, of the message that it came in, within whose budget it unfolds; None: each batch came alone.
+    batch, of the message that it came in, within whose budget it unfolds; None: each batch came alone. whole: with the
+    columns that say of a record what its batch is.
     """
     import numpy as np
 
     pa = pyarrow()
     from kcli.core.records.record_columns import Columns
 
-    batches = list(scan(data, check=False))
+    batches = list(scan(data, check=False)) if whole else []
     at = done = 0
     unfold, message = Unfolding(shared=True), None
 
@@ -135,7 +142,9 @@ def record_arrays(
         if problems is not None:
             problems += columns.problems
         of_batch = np.frombuffer(columns.column("batch"), np.int32) + np.int32(done)
-        arrays = part_arrays(pa, np, data, columns, secrets) | batch_arrays(pa, np, batches, of_batch, file)
+        arrays = part_arrays(pa, np, data, columns, secrets)
+        if whole:
+            arrays |= batch_arrays(pa, np, batches, of_batch, file)
         count, at = columns.batches, columns.stopped
         done += count
         del columns  # and what was decompressed, which has been copied
@@ -149,8 +158,8 @@ def part_arrays(pa: Any, np: Any, data: memoryview, columns: Any, secrets: bool)
     extra = columns.extra
     times = np.frombuffer(columns.column("timestamp"), np.int64)
     return {
-        "offset": pa.array(np.frombuffer(columns.column("offset"), np.int64)),
-        "timestamp": pa.array(times, pa.timestamp("ms", tz="UTC"), mask=times == -1),
+        "offset": integers(np.frombuffer(columns.column("offset"), np.int64).copy(), "int64"),
+        "timestamp": integers(times.copy(), "int64", times == NO_TIME).view(pa.timestamp("ms", tz="UTC")),
         "key": binary(pa, data, extra, columns.column("key_at"), columns.column("key_size")),
         "value": values(pa, data, extra, columns.column("value_at"), columns.column("value_size"), secrets),
         "headers": headers(pa, data, extra, columns),
@@ -205,17 +214,15 @@ def batch_arrays(pa: Any, np: Any, batches: list[Batch], of_batch: Any, file: st
 
     def numbers(name: str, kind: str, value: Callable[[Batch], int | bool]) -> Any:
         taken = np.array([value(batch) for batch in batches], kind)
-        return pa.array(taken[of_batch] if len(batches) else taken)
+        return integers(taken[of_batch] if len(batches) else taken, {"?": "bool"}.get(kind, kind))
 
     def names(value: Callable[[Batch], str]) -> Any:
         known = sorted({value(batch) for batch in batches})
         places = np.array([known.index(value(batch)) for batch in batches], np.int32)
-        return pa.DictionaryArray.from_arrays(
-            places[of_batch] if len(batches) else places, pa.array(known, pa.string())
-        )
+        return Among(texts(known), places[of_batch] if len(batches) else places).dictionary()
 
     return {
-        "file": pa.DictionaryArray.from_arrays(np.zeros(len(of_batch), np.int32), pa.array([file])),
+        "file": Among(texts([file]), np.zeros(len(of_batch), np.int32)).dictionary(),
         "baseOffset": numbers("baseOffset", "i8", lambda batch: batch.base_offset),
         "magic": numbers("magic", "i1", lambda batch: batch.magic),
         "compression": names(lambda batch: batch.compression),

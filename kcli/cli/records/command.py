@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.capture.decoder import DecodeOptions
-from kcli.capture.wanted import matches
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.options.filter import FilterCommand, few_of, filter_of, filter_options, words_of
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options
 from kcli.cli.options.inputs import (
     files_argument,
     format_option,
@@ -23,20 +22,20 @@ from kcli.cli.options.inputs import (
     secrets_option,
 )
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
+from kcli.cli.records.choice import RecordChoice
 from kcli.cli.records.formats import FORMATS, WRITERS, write_followed, write_values
 from kcli.cli.records.live import check_live, live_options, rows_of_topic
-from kcli.cli.records.sources import Problems, captures_of, inputs_of, record_rows
+from kcli.cli.records.plain import PLAIN
+from kcli.cli.records.sources import Problems, captures_of, inputs_of, record_groups
 from kcli.cli.terminal.console import is_terminal, terminal_room, warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import UsageError
-from kcli.records.rows import SeenOffsets
 
 if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
 
 READ = ("ports", "dialect", "memory", "key_logs", "secrets")
-MOST_TOPICS = 1000  # that are remembered, to name some where none matches
 
 Row = dict[str, Any]
 
@@ -93,7 +92,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         if live:
             rows = choice.wanted(rows_of_topic(options, chosen, problems.add))
         else:
-            found = record_rows(
+            groups = record_groups(
                 files,
                 problems,
                 moved,
@@ -103,7 +102,7 @@ def records(files: tuple[str, ...], **options: Any) -> int:
                 DecodeOptions(**{name: options[name] for name in READ}, chosen=chosen),
                 options["quiet"],
             )
-            rows = choice.wanted(found)
+            rows = choice.wanted(row for group in groups for row in group.rows())
         if decoder is not None:
             rows = with_payloads(rows, decoder)
         if options["follow"]:
@@ -111,6 +110,8 @@ def records(files: tuple[str, ...], **options: Any) -> int:
             write_followed(rows, out, form, terminal_room(options["output"]))
         elif options["values"]:
             write_values(rows, out)
+        elif not live and decoder is None and choice.is_by_place and options["format_"] in PLAIN:
+            PLAIN[options["format_"]](groups, choice, out)
         else:
             WRITERS[writer_of(options, decoder)](rows, out, terminal_room(options["output"]))
         out.flush()
@@ -137,44 +138,3 @@ def with_payloads(rows: Iterator[Row], decoder: PayloadDecoder) -> Iterator[Row]
         if "_control" not in row:
             decoder.add_to(row, row["topic"])
         yield row
-
-
-class RecordChoice:
-    """The choice of records, how many were chosen, and the topics met."""
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.topic, self.partition, self.key = options["topic"], options["partition"], options["key"]
-        self.control, self.seen = options["control"], SeenOffsets() if options["distinct"] else None
-        kinds = (self.topic, self.partition, self.key)
-        self.asks = any(each is not None for each in kinds) or bool(words_of(options))
-        self.count = 0
-        self.topics: dict[str, None] = {}
-
-    def wanted(self, rows: Iterator[Row]) -> Iterator[Row]:
-        """Yield the rows that pass."""
-        for row in rows:
-            if row["topic"] is not None and len(self.topics) < MOST_TOPICS:
-                self.topics[row["topic"]] = None
-            if self.wants(row):
-                self.count += 1
-                yield row
-
-    def wants(self, row: Row) -> bool:
-        """Return whether a record passes."""
-        if (self.topic is not None and not matches(row["topic"], self.topic)) or (
-            "_control" in row and not self.control
-        ):
-            return False
-        if self.partition is not None and row["partition"] != self.partition:
-            return False
-        if self.key is not None and row["key"] != self.key:
-            return False
-        if self.seen is None or row["offset"] is None or row["topic"] is None:
-            return True
-        return self.seen.add((row["topic"], row["partition"]), row["offset"])
-
-    def there(self) -> str:
-        """Return what there is instead."""
-        if not self.topics:
-            return "no records were read"
-        return f"topics here: {few_of([*self.topics])}"

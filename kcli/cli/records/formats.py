@@ -21,6 +21,7 @@ COLUMNS = (
     "topic", "partition", "offset", "timestamp", "key", "value", "headers",
     "api", "client_id", "connection", "file",
 )  # fmt: skip
+REPEATED = ("topic", "api", "client_id", "connection", "file")
 PARQUET_COLUMNS = (*COLUMNS[:4], "timestamp_ms", *COLUMNS[4:], "aborted")
 GROUP = 20_000  # rows of a row group
 MEASURED = 500  # rows whose values say how wide columns are on a terminal
@@ -183,16 +184,14 @@ def write_values(rows: Rows, out: BinaryIO) -> None:
     Lines(out).lines(text_of(decoded(row, "value")) or "" for row in rows)
 
 
-def write_parquet(rows: Rows, out: BinaryIO, _room: int | None, more: tuple[str, ...] = ()) -> None:
-    """Write a row for each record; key, value and headers are bytes, of a secret its JSON. more: columns of text."""
+def parquet_schema(more: Sequence[str] = ()) -> Any:
+    """Return the columns in Parquet, as batches have them: texts that repeat as dictionaries. more: columns of text."""
     require("a table of records", "parquet")
     import pyarrow
 
-    from kcli.tables.parquet import parquet_file
-
     binary, text = pyarrow.binary(), pyarrow.string()
     header = pyarrow.struct([("key", text), ("value", binary)])
-    types = {
+    types = dict.fromkeys(REPEATED, pyarrow.dictionary(pyarrow.int32(), text)) | {
         "partition": pyarrow.int32(),
         "offset": pyarrow.int64(),
         "timestamp": pyarrow.timestamp("ms", "UTC"),
@@ -202,10 +201,25 @@ def write_parquet(rows: Rows, out: BinaryIO, _room: int | None, more: tuple[str,
         "headers": pyarrow.list_(header),
         "aborted": pyarrow.bool_(),
     }
-    schema = pyarrow.schema([(name, types.get(name, text)) for name in (*PARQUET_COLUMNS, *more)])
-    with parquet_file(out, schema) as writer:
-        while some := [parquet_row(row) for row in islice(rows, GROUP)]:
-            writer().write_batch(pyarrow.RecordBatch.from_pylist(some, schema=schema))
+    return pyarrow.schema([(name, types.get(name, text)) for name in (*PARQUET_COLUMNS, *more)])
+
+
+def write_parquet(rows: Rows, out: BinaryIO, _room: int | None, more: tuple[str, ...] = ()) -> None:
+    """Write a row for each record; key, value and headers are bytes, of a secret its JSON. more: columns of text."""
+    from kcli.tables.parquet import parquet_file, parquet_writer
+
+    schema = parquet_schema(more)
+    with parquet_file(out, schema, parquet_writer) as writer:
+        for batch in parquet_batches(rows, schema):
+            writer().write_batch(batch)
+
+
+def parquet_batches(rows: Rows, schema: Any) -> Iterator[Any]:
+    """Yield rows as record batches."""
+    import pyarrow
+
+    while some := [parquet_row(row) for row in islice(rows, GROUP)]:
+        yield pyarrow.RecordBatch.from_pylist(some, schema=schema)
 
 
 def parquet_row(row: Row) -> Row:

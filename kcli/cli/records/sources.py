@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
+from kcli.capture.filters import ALL, Filter
 from kcli.capture.kafka.record_fields import CapturedField, RecordSink
 from kcli.capture.nothing import require_exchanges
 from kcli.cli.options.capture_files import is_capture, starts_capture
@@ -45,7 +46,35 @@ class Problems:
             self.failures.append(error)
 
 
-def record_rows(
+@dataclass(slots=True)
+class RecordGroup:
+    """Records that have a place in common: those of a field of an exchange, or of a piece of a segment.
+
+    place, seen: the columns that all have, before and behind their own. data: their batches. unfold: decompresses.
+    next_offset: of the first, below 0: they have none; None: those of their batches. timestamp: of all; None: their
+    own. is_plain: no batch says of another what its records are, and none is left out by its time.
+    """
+
+    place: Row
+    seen: Row
+    data: memoryview
+    unfold: Unfolding
+    problems: Problems
+    secrets: bool
+    next_offset: int | None = None
+    timestamp: int | None = None
+    is_plain: bool = True
+
+    def offset_at(self, count: int) -> int | None:
+        """Return `next_offset` behind so many records."""
+        return self.next_offset if self.next_offset is None or self.next_offset < 0 else self.next_offset + count
+
+    def rows(self, at: int = 0, count: int = 0) -> Iterator[Row]:
+        """Make rows of the batches from a position in the data on, before which so many records are."""
+        raise NotImplementedError
+
+
+def record_groups(
     files: Sequence[str],
     problems: Problems,
     moved: Callable[[int], None],
@@ -54,7 +83,7 @@ def record_rows(
     partition: int | None,
     options: DecodeOptions,
     quiet: bool = False,
-) -> Iterator[Row]:
+) -> Iterator[RecordGroup]:
     """Yield the records of all files, captures first: they are read as one, in order of time.
 
     topics: takes those that captures have records of. topic, partition: of captures alone, as segments have one each,
@@ -82,10 +111,9 @@ def record_rows(
         sink = RecordSink(topic, partition)
         sink.topics = topics
         source = CaptureDecoder(captures, sink, options)
-        yield from capture_rows(source, problems, moved)
+        yield from capture_groups(source, problems, moved)
     for name in segments:
-        rows = segment_rows(name, problems, secrets, moved, quiet)
-        yield from rows if chosen.takes_all else (row for row in rows if chosen.in_time(row["timestamp"] * NS_MS))
+        yield from segment_groups(name, problems, secrets, moved, chosen, quiet)
 
 
 def inputs_of(files: Sequence[str]) -> list[str]:
@@ -119,70 +147,108 @@ def holds_capture(file: str) -> bool:
     return starts_capture(standard_input().peek(4)[:4]) if file == "-" else is_capture(Path(file))
 
 
-def capture_rows(source: CaptureDecoder[RecordSink], problems: Problems, moved: Callable[[int], None]) -> Iterator[Row]:
+def capture_groups(
+    source: CaptureDecoder[RecordSink], problems: Problems, moved: Callable[[int], None]
+) -> Iterator[RecordGroup]:
     """Yield the records in captures, in order; those of an exchange unfold within one budget."""
     try:
         for captured, unfold in source.sink.unfolded(moved):
-            yield from captured_rows(captured, problems, source.bodies.secrets, unfold)
+            yield captured_group(captured, problems, source.bodies.secrets, unfold)
         require_exchanges(source)
     except InputError as error:
         problems.add(error)
 
 
-def captured_rows(
-    captured: CapturedField, problems: Problems, secrets: bool, unfold: Unfolding | None = None
-) -> Iterator[Row]:
-    """Yield the records of one field."""
+@dataclass(slots=True)
+class CapturedGroup(RecordGroup):
+    """The records of one field."""
+
+    captured: CapturedField | None = None
+
+    def rows(self, at: int = 0, count: int = 0) -> Iterator[Row]:
+        """See RecordGroup."""
+        assert self.captured is not None
+        exchange, file, found = self.captured
+        wrong: list[str] = []
+        rows = field_rows(
+            found.data[at:],
+            wrong,
+            base_offset=None if found.base_offset is None else found.base_offset + count,
+            append_time=found.append_time,
+            produced=exchange.api_key == PRODUCE,
+            aborted=found.aborted,
+            secrets=self.secrets,
+            unfold=self.unfold,
+        )
+        for row in rows:
+            yield self.place | row | self.seen
+        for text in wrong:
+            where = f"{exchange.api_name} {exchange.correlation_id} of {exchange.connection}"
+            self.problems.add(InputError(f"{where}: {found.label}[{found.partition}]: {text}", file=file))
+
+
+def captured_group(captured: CapturedField, problems: Problems, secrets: bool, unfold: Unfolding) -> CapturedGroup:
+    """Return the records of one field."""
     exchange, file, found = captured
-    place: Row = {"topic": found.label, "partition": found.partition}
     seen = {
         "api": exchange.api_name,
         "client_id": exchange.client_id,
         "connection": exchange.connection,
         "file": file,
     }
-    wrong: list[str] = []
-    rows = field_rows(
-        found.data,
-        wrong,
-        base_offset=found.base_offset,
-        append_time=found.append_time,
-        produced=exchange.api_key == PRODUCE,
-        aborted=found.aborted,
-        secrets=secrets,
-        unfold=unfold,
-    )
-    for row in rows:
-        yield place | row | seen
-    for text in wrong:
-        where = f"{exchange.api_name} {exchange.correlation_id} of {exchange.connection}"
-        problems.add(InputError(f"{where}: {found.label}[{found.partition}]: {text}", file=file))
+    place: Row = {"topic": found.label, "partition": found.partition}
+    made = CapturedGroup(place, seen, found.data, unfold, problems, secrets, captured=captured)
+    if exchange.api_key == PRODUCE:
+        made.next_offset = -1 if found.base_offset is None else found.base_offset
+    made.timestamp, made.is_plain = found.append_time, not found.aborted
+    return made
 
 
-def segment_rows(
-    file: str, problems: Problems, secrets: bool, moved: Callable[[int], None], quiet: bool = False
-) -> Iterator[Row]:
+@dataclass(slots=True)
+class SegmentGroup(RecordGroup):
+    """The records of a piece of a log segment. base: where it is in the file. chosen: has the times of those that are
+    wanted.
+    """
+
+    base: int = 0
+    chosen: Filter = ALL
+
+    def rows(self, at: int = 0, _count: int = 0) -> Iterator[Row]:
+        """See RecordGroup."""
+        for frame in core.frames(self.data, at)[0]:
+            wrong: list[str] = []
+            batch = Batch(self.data, frame, self.base)
+            for row in batch_rows(batch, wrong, self.secrets):
+                if self.chosen.takes_all or self.chosen.in_time(row["timestamp"] * NS_MS):
+                    yield self.place | row | self.seen
+            for text in wrong:
+                error = InputError(f"in the batch at {batch.file_position:#x}: {text}", file=self.seen["file"])
+                self.problems.add(error)
+
+
+def segment_groups(
+    file: str,
+    problems: Problems,
+    secrets: bool,
+    moved: Callable[[int], None],
+    chosen: Filter = ALL,
+    quiet: bool = False,
+) -> Iterator[RecordGroup]:
     """Yield the records of a log segment, or of batches alone; the segment's directory names its topic
     and partition.
     """
     topic, partition = partition_of("" if file == "-" else Path(file).absolute().parent.name)
     place: Row = {"topic": topic, "partition": partition}
     seen = {"api": None, "client_id": None, "connection": None, "file": name_of(file)}
-    empty = True
+    empty, unfold = True, Unfolding()
     try:
         with io.FileIO(0, closefd=False) if file == "-" else io.FileIO(file) as raw:
             read = standard_input().readinto1 if file == "-" else raw.readinto
             for chunk, start, stop, damage in stretches(lambda into, _at: read(into) or 0, kept=True):
-                data = memoryview(chunk.data)
-                for frame in core.frames(data[:stop], start)[0]:
-                    wrong: list[str] = []
-                    batch = Batch(data, frame, chunk.base)
-                    for row in batch_rows(batch, wrong, secrets):
-                        yield place | row | seen
-                    for text in wrong:
-                        problems.add(
-                            InputError(f"in the batch at {batch.file_position:#x}: {text}", file=name_of(file))
-                        )
+                data = memoryview(chunk.data)[start:stop]
+                made = SegmentGroup(place, seen, data, unfold, problems, secrets, base=chunk.base + start)
+                made.chosen, made.is_plain = chosen, chosen.takes_all
+                yield made
                 if damage is not None and not (damage.lawful and chunk.base + damage.start):
                     size = damage.end - damage.start
                     where = f"(at {chunk.base + damage.start:#x}; {size:,} bytes passed over)"

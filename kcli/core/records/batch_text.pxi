@@ -135,6 +135,81 @@ cdef class BatchText:
             raise self.raised
         return code, start
 
+    def write_records(self, data, Py_ssize_t start, bytes before not None, bytes behind not None, next=None, timestamp=None):
+        """Append the records of the batches from data[start] on, each as a line: `before`, its members from the offset's value
+        to the headers, `behind`. next: the offset of the first, which they are counted from, below 0: they have none; None: they
+        have those of their batches. timestamp: of all; None: they have their own.
+
+        Returns where it ends: before the first batch that is not whole and sound, of magic 2 and of no control records, whose records
+        can't all be read (nothing of it is written or noted), or behind one with which the lines have more than MOST_TEXT bytes.
+        """
+        cdef Py_buffer view
+        cdef Line line
+        cdef int code
+        line.before, line.before_size = <const uint8_t*> PyBytes_AS_STRING(before), PyBytes_GET_SIZE(before)
+        line.behind, line.behind_size = <const uint8_t*> PyBytes_AS_STRING(behind), PyBytes_GET_SIZE(behind)
+        line.numbered, line.next = next is not None, 0 if next is None else next
+        line.timed, line.timestamp = timestamp is not None, 0 if timestamp is None else timestamp
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            with nogil:
+                code = self.lines(<const uint8_t*> view.buf, &start, view.len, &line)
+        finally:
+            PyBuffer_Release(&view)
+        if code == KC_MEMORY:
+            raise MemoryError
+        if code == RAISED or self.raised is not None:
+            raise self.raised
+        return start
+
+    cdef int lines(self, const uint8_t* p, Py_ssize_t* at, Py_ssize_t size, Line* line) noexcept nogil:
+        cdef Batch b
+        cdef Problem problem
+        cdef size_t before
+        cdef int64_t next
+        cdef int code
+        while at[0] < size and self.out.size <= MOST_TEXT:
+            if read_batch(&b, p + at[0], p + size) != KB_OK or b.magic < 2 or b.attributes & KB_CONTROL or batch_checksum(&b) != b.crc:
+                return KC_OK
+            before, next = self.out.size, line.next
+            problem.code = KR_OK
+            if b.attributes & KB_CODEC and b.count:
+                code = self.compressed_lines(&b, &problem, line)
+            else:
+                code = put_lines(&self.out, &b, b.payload, b.payload_size, &problem, line, self.guarded)
+            if code:
+                return code
+            if problem.code:
+                self.out.size, line.next = before, next
+                return KC_OK
+            self.batches += 1
+            self.records += b.count
+            at[0] += b.size
+        return KC_OK
+
+    cdef int compressed_lines(self, Batch* b, Problem* problem, Line* line) noexcept with gil:
+        cdef Py_buffer view
+        cdef int code
+        try:
+            used = self.decompress.used
+            try:
+                payload = self.decompress(b.attributes & KB_CODEC, view_of(b.payload, b.payload_size), b.magic)
+                PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
+            except InputError:
+                problem.code = KR_VALUE
+            else:
+                with nogil:
+                    code = put_lines(&self.out, b, <const uint8_t*> view.buf, view.len, problem, line, self.guarded)
+                PyBuffer_Release(&view)
+                if code:
+                    return code
+            if problem.code:
+                self.decompress.used = used  # it is read again, with what is wrong with it
+        except BaseException as error:
+            self.raised = error
+            return RAISED
+        return KC_OK
+
     cdef int rows(self, const uint8_t* p, Py_ssize_t* at, Py_ssize_t stop, Py_ssize_t size, int64_t base, bint full,
                   Py_ssize_t trusted, bint lines) noexcept nogil:
         cdef Batch b

@@ -81,6 +81,15 @@ cdef extern from "record_json.h" nogil:
     int put_records "kj_records_2"(Out* out, const Batch* batch, const uint8_t* data, size_t size, int* odd, Problem* problem,
                                      Extra extra, void* self,
                                    Guard* guard)
+    ctypedef struct Line "kj_line":
+        const uint8_t* before
+        const uint8_t* behind
+        size_t before_size, behind_size
+        bint numbered, timed
+        int64_t next, timestamp
+
+    int put_lines "kj_lines_2"(Out* out, const Batch* batch, const uint8_t* data, size_t size, Problem* problem, Line* line,
+                               Guard* guard)
     int put_message "kj_message"(Out* out, const Batch* message, int64_t offset, int64_t timestamp, Extra extra, void* self,
                                  Guard* guard)
     int put_messages "kj_messages"(Out* out, const Batch* wrapper, MessageSet messages, Extra extra, void* self, Guard* guard)

@@ -44,6 +44,15 @@ class BatchText:
     def write(
         self, data: Buffer, start: int, stop: int, base: int, full: bool, trusted: int = -1, lines: bool = False
     ) -> tuple[int, int]: ...
+    def write_records(
+        self,
+        data: Buffer,
+        start: int,
+        before: bytes,
+        behind: bytes,
+        next: int | None = None,
+        timestamp: int | None = None,
+    ) -> int: ...
 
 def whole(data: Buffer, start: int, size: int, limit: int = -1) -> tuple[int, int, int]: ...
 def find(data: Buffer, start: int, stop: int) -> int: ...

@@ -1,0 +1,71 @@
+"""The choice of records that `kcli records` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kcli.capture.wanted import matches
+from kcli.cli.options.filter import few_of, words_of
+from kcli.cli.records.sources import RecordGroup
+from kcli.records.rows import SeenOffsets
+
+MOST_TOPICS = 1000  # that are remembered, to name some where none matches
+
+Row = dict[str, Any]
+
+
+class RecordChoice:
+    """The choice of records, how many were chosen, and the topics met."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.topic, self.partition, self.key = options["topic"], options["partition"], options["key"]
+        self.control, self.seen = options["control"], SeenOffsets() if options["distinct"] else None
+        kinds = (self.topic, self.partition, self.key)
+        self.asks = any(each is not None for each in kinds) or bool(words_of(options))
+        self.count = 0
+        self.topics: dict[str, None] = {}
+
+    @property
+    def is_by_place(self) -> bool:
+        """Return whether a record's topic and partition say whether it is wanted, if it is no control record."""
+        return self.key is None and self.seen is None and not self.control
+
+    def wanted(self, rows: Iterator[Row]) -> Iterator[Row]:
+        """Yield the rows that pass."""
+        for row in rows:
+            if row["topic"] is not None and len(self.topics) < MOST_TOPICS:
+                self.topics[row["topic"]] = None
+            if self.wants(row):
+                self.count += 1
+                yield row
+
+    def wants(self, row: Row) -> bool:
+        """Return whether a record passes."""
+        if (self.topic is not None and not matches(row["topic"], self.topic)) or (
+            "_control" in row and not self.control
+        ):
+            return False
+        if self.partition is not None and row["partition"] != self.partition:
+            return False
+        if self.key is not None and row["key"] != self.key:
+            return False
+        if self.seen is None or row["offset"] is None or row["topic"] is None:
+            return True
+        return self.seen.add((row["topic"], row["partition"]), row["offset"])
+
+    def wants_group(self, group: RecordGroup) -> bool:
+        """Return whether a group's records pass, where they are chosen by their place."""
+        return self.wants(group.place)
+
+    def note(self, group: RecordGroup, records: int) -> None:
+        """Note records of a group that passed."""
+        if records and len(self.topics) < MOST_TOPICS:
+            self.topics[group.place["topic"]] = None
+        self.count += records
+
+    def there(self) -> str:
+        """Return what there is instead."""
+        if not self.topics:
+            return "no records were read"
+        return f"topics here: {few_of([*self.topics])}"
