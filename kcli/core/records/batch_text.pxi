@@ -135,9 +135,9 @@ cdef class BatchText:
             raise self.raised
         return code, start
 
-    def write_records(self, data, Py_ssize_t start, bytes before not None, bytes behind not None, next=None, timestamp=None):
+    def write_records(self, data, Py_ssize_t start, bytes before not None, bytes behind not None, first=None, timestamp=None):
         """Append the records of the batches from data[start] on, each as a line: `before`, its members from the offset's value
-        to the headers, `behind`. next: the offset of the first, which they are counted from, below 0: they have none; None: they
+        to the headers, `behind`. first: the offset of the first, which they are counted from, below 0: they have none; None: they
         have those of their batches. timestamp: of all; None: they have their own.
 
         Returns where it ends: before the first batch that is not whole and sound, of magic 2 and of no control records, whose records
@@ -148,7 +148,7 @@ cdef class BatchText:
         cdef int code
         line.before, line.before_size = <const uint8_t*> PyBytes_AS_STRING(before), PyBytes_GET_SIZE(before)
         line.behind, line.behind_size = <const uint8_t*> PyBytes_AS_STRING(behind), PyBytes_GET_SIZE(behind)
-        line.numbered, line.next = next is not None, 0 if next is None else next
+        line.numbered, line.next = first is not None, 0 if first is None else first
         line.timed, line.timestamp = timestamp is not None, 0 if timestamp is None else timestamp
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:

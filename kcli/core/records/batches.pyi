@@ -50,7 +50,7 @@ class BatchText:
         start: int,
         before: bytes,
         behind: bytes,
-        next: int | None = None,
+        first: int | None = None,
         timestamp: int | None = None,
     ) -> int: ...
 
