@@ -144,8 +144,6 @@ async def drive(client: Client, machine: SnapshotFetch, sink: PartFile, advance:
         turns = machine.turns
         try:
             taken = machine.take(await ask(client, machine))
-        except asyncio.CancelledError:
-            raise
         except NetworkError as error:
             if not is_lost(error):
                 raise
