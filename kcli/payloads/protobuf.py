@@ -33,6 +33,7 @@ NUMBERS = {
     FieldDescriptor.CPPTYPE_UINT64, FieldDescriptor.CPPTYPE_BOOL,
 }  # fmt: skip
 OWN = "google.protobuf."
+MAP_ENTRY = re.compile(r"\boption\s+map_entry\s*=\s*true\s*;")
 # What Confluent's serializers import without that it is registered.
 CONFLUENT = {
     "confluent/meta.proto": """syntax = "proto3";
@@ -129,18 +130,32 @@ class ProtobufCodec:
 
 
 def compiled(schema: Schema) -> bytes:
-    """Return the FileDescriptorSet of a .proto text and what it imports; the last file is the text's. PayloadError."""
-    plain = base64_descriptor(schema.text)
-    if plain is not None:
-        return plain
+    """Return the FileDescriptorSet of a .proto text and what it imports; the last file is the text's. PayloadError.
+
+    Each text may be the base64 of a descriptor instead, which protoc takes as well as texts. Apicurio's serializer
+    writes the entries of maps as messages with an option that protoc refuses in a text: it is set afterwards.
+    """
+    given = descriptor_pb2.FileDescriptorSet()
+    entries = False
     with tempfile.TemporaryDirectory(prefix="kcli-proto-") as folder:
         root = Path(folder)
         for name, text in (*CONFLUENT.items(), *schema.references, (NAME, schema.text)):
             place = root / relative(name)
+            if (file := base64_descriptor(text)) is not None:
+                file.name = name
+                given.file.append(file)
+                continue
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text)
+            plain, number = MAP_ENTRY.subn("", text)
+            place.write_text(plain)
+            entries = entries or number > 0
+        if given.file and given.file[-1].name == NAME and not given.file[-1].dependency:
+            return bytes(descriptor_pb2.FileDescriptorSet(file=given.file[-1:]).SerializeToString())
         out = root / "descriptors.bin"
         words = ["-m", "grpc_tools.protoc", f"-I{root}", *own_types(), "--include_imports"]
+        if given.file:
+            (root / "given.bin").write_bytes(given.SerializeToString())
+            words.append("--descriptor_set_in=given.bin")
         try:
             done = subprocess.run(
                 [sys.executable, "-P", *words, f"--descriptor_set_out={out}", NAME],
@@ -153,8 +168,25 @@ def compiled(schema: Schema) -> bytes:
             raise PayloadError(f"not a schema of Protobuf: protoc took longer than {SECONDS} s") from None
         if done.returncode or not out.exists():
             said = re.search(r"^[^\n]*\.proto[: ][^\n]*", done.stderr.decode("utf-8", "replace"), re.MULTILINE)
-            raise PayloadError(f"not a schema of Protobuf: {said[0][:200] if said else 'protoc gave up'}")
-        return out.read_bytes()
+            text = said[0].replace(f"{root}/", "")[:200] if said else "protoc gave up"
+            raise PayloadError(f"not a schema of Protobuf: {text}")
+        data = out.read_bytes()
+        return with_map_entries(data) if entries else data
+
+
+def with_map_entries(data: bytes) -> bytes:
+    """Return a FileDescriptorSet in which messages of key and value are the entries of the maps that they name."""
+    files = descriptor_pb2.FileDescriptorSet.FromString(data)
+    waiting = [kind for file in files.file for kind in file.message_type]
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.nested_type
+        repeated = {field.type_name.rpartition(".")[2] for field in kind.field if field.label == field.LABEL_REPEATED}
+        for inner in kind.nested_type:
+            members = [(field.name, field.number) for field in inner.field]
+            if inner.name in repeated and inner.name.endswith("Entry") and members == [("key", 1), ("value", 2)]:
+                inner.options.map_entry = True
+    return bytes(files.SerializeToString())
 
 
 def own_types() -> list[str]:
@@ -172,16 +204,15 @@ def relative(name: str) -> PurePosixPath:
     return path
 
 
-def base64_descriptor(text: str) -> bytes | None:
-    """Return the set of one file, whose descriptor a registry gave as base64 (`format=serialized`); None: it is
-    none."""
+def base64_descriptor(text: str) -> descriptor_pb2.FileDescriptorProto | None:
+    """Return a file's descriptor that a registry gave as base64 (`format=serialized`, or as clients of Python register
+    it); None: it is none."""
     if not re.fullmatch(r"[A-Za-z0-9+/\s]+={0,2}\s*", text):
         return None
     try:
-        file = descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(text))
+        return descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(text))
     except WRONG:
         return None
-    return bytes(descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString())
 
 
 def read_indexes(data: bytes, start: int) -> tuple[list[int], int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf import descriptor_pb2
 
-from kcli.payloads.protobuf import ProtobufCodec, compiled, read_indexes, write_indexes
+from kcli.payloads.protobuf import NAME, ProtobufCodec, compiled, read_indexes, write_indexes
 from kcli.payloads.schema import PayloadError, Schema
 from tests.payloads.values import framed, local, members
 
@@ -47,6 +49,29 @@ SCHEMA = Schema("PROTOBUF", TEXT, (("shop/item.proto", ITEM),))
 @pytest.fixture(scope="module")
 def codec() -> ProtobufCodec:
     return ProtobufCodec(SCHEMA)
+
+
+def test_a_descriptor_as_base64_imports(codec: ProtobufCodec) -> None:
+    """As the client of Python registers it: file and imports of its own as base64, Google's not at all."""
+    files = descriptor_pb2.FileDescriptorSet.FromString(compiled(SCHEMA))
+    texts = {file.name: base64.b64encode(file.SerializeToString()).decode() for file in files.file}
+    item = ("shop/item.proto", texts["shop/item.proto"])
+    for schema in (Schema("PROTOBUF", texts[NAME], (item,)), Schema("PROTOBUF", TEXT, (item,))):
+        assert ProtobufCodec(schema).decode(codec.encode(VALUE), 0) == VALUE
+
+
+def test_entries_of_maps_as_messages() -> None:
+    """As Apicurio's serializer for Java registers a map; protoc refuses the option in a text."""
+    text = """syntax = "proto3";
+    message Order {
+      repeated .Order.PricesEntry prices = 1;
+      repeated PlainEntry rows = 2;
+      message PricesEntry { option map_entry = true; string key = 1; double value = 2; }
+      message PlainEntry { string key = 1; double value = 3; }
+    }"""
+    codec = ProtobufCodec(Schema("PROTOBUF", text))
+    value = {"prices": {"tea": 1.5}, "rows": [{"key": "a", "value": 2.5}]}
+    assert codec.decode(codec.encode(value), 0) == value
 
 
 def test_a_message_is_json_and_back(codec: ProtobufCodec) -> None:
