@@ -14,6 +14,7 @@ from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 from kcli.records.batches import Batch
 from kcli.records.columns import record_arrays, within_calendar
+from kcli.schemas.apikeys import PRODUCE
 from kcli.tables.captured import CAPTURED
 from kcli.tables.definition import Column, schema_of
 
@@ -43,12 +44,14 @@ class Place:
     """The place of batches: values of the columns that a record has from there.
 
     message: a number of the exchange; None: in no message. start: where they begin in the data. ns: of the exchange.
+    next_offset: of a Produce, where the broker put the next record, -1: no answer says; else None.
     """
 
-    __slots__ = ("count", "message", "ns", "start", "values")
+    __slots__ = ("count", "message", "next_offset", "ns", "start", "values")
 
     def __init__(self, values: dict[str, Any], message: int | None = None, start: int = 0, ns: int = 0) -> None:
         self.values, self.count, self.message, self.start, self.ns = values, 0, message, start, ns
+        self.next_offset: int | None = None
 
 
 def record_batches(
@@ -75,11 +78,32 @@ def record_batches(
         if field.name in SEEN
     }
     for arrays, of_batch in record_arrays(memoryview(data), "", found, secrets, messages):
-        which = pyarrow.array(place_of[of_batch])
+        here_of = place_of[of_batch]
+        if any(place.next_offset is not None for place in places):
+            arrays["offset"] = pyarrow.array(offsets_put(arrays["offset"].to_numpy(), here_of, places))
+        which = pyarrow.array(here_of)
         here = {name: values.take(which) for name, values in seen.items()}
         if decoder is not None:
             here |= decoded(arrays, here["topic"], decoder)
         yield fitted(arrays, here, schema)
+
+
+def offsets_put(offsets: Any, place_of: Any, places: Sequence[Place]) -> Any:
+    """Return the offsets of records as the broker put them: a producer counts from 0. place_of: of each record, in
+    order."""
+    import numpy
+
+    offsets = offsets.copy()
+    for number in numpy.unique(place_of):
+        place = places[number]
+        if place.next_offset is None:
+            continue
+        start, stop = numpy.searchsorted(place_of, (number, number + 1))
+        offsets[start:stop] = -1
+        if place.next_offset >= 0:
+            offsets[start:stop] = numpy.arange(place.next_offset, place.next_offset + stop - start)
+            place.next_offset += int(stop - start)
+    return offsets
 
 
 def decoded(arrays: dict[str, Any], topics: Any, decoder: PayloadDecoder) -> dict[str, Any]:
@@ -221,6 +245,8 @@ class Gathered:
             "file": file, **more,
         }, self.number, len(self.data), exchange.request_ns)  # fmt: skip
         place.count = len(frames)
+        if exchange.api_key == PRODUCE:
+            place.next_offset = -1 if found.base_offset is None else found.base_offset
         self.places.append(place)
         for frame in frames:
             self.data += Batch(found.data, frame).bytes

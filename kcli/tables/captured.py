@@ -55,7 +55,7 @@ CAPTURED: dict[str, Table] = {
 topic          string?  the topic's name, null where only its id is known
 topic_id       string?  the topic's id, in versions that have one
 partition      int32?   the partition's index
-offset         int64    in the partition; of a Produce: as the client counts, from 0
+offset         int64    in the partition; of a Produce by its answer, -1: it gave none
 timestamp      instant? the record's own time (to the millisecond), null without one, or where no calendar has it
 timestamp_ms   int64?   the same as it was written: ms since 1970; null without one
 key            string?  text, or {"base64": ...} where it is none
@@ -70,7 +70,7 @@ value_reason   string?  why it could not be decoded
 api            string?  PRODUCE, FETCH or SHARE_FETCH; null: of a segment
 client_id      string?  from the request's header; null: of a segment
 connection     string?  "server-client"; null: of a segment
-base_offset    int64    offset of the batch's first record
+base_offset    int64    offset of the batch's first record; of a Produce: as the client counts, from 0
 magic          int8     format of the batch: 0, 1 or 2
 compression    string   none, gzip, snappy, lz4 or zstd
 timestamp_type string   CreateTime, LogAppendTime or NoTimestampType

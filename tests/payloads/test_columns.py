@@ -9,6 +9,7 @@ from typing import Any
 from kcli.payloads import PayloadDecoder, PayloadOptions
 from kcli.sql.inputs import sort_inputs
 from kcli.sql.tables import open_engine
+from tests.inside import kcli
 from tests.payloads.values import ORDER, VALUE, avro, framed, log
 
 
@@ -52,3 +53,12 @@ def test_secrets_and_kafkas_own_topics(tmp_path: Path) -> None:
         offsets, "SELECT value_data->>'$.type' AS type FROM records", PayloadDecoder(PayloadOptions(on=True))
     )
     assert row == {"type": "OFFSET_COMMIT"}
+
+
+def test_offsets_of_produce_are_those_of_its_answer() -> None:
+    """As `kcli records` has them."""
+    shop = Path(__file__).parent / "data" / "shop.pcap"
+    seen = [json.loads(line) for line in kcli("records", str(shop), "--format", "jsonl").stdout.splitlines()]
+    rows = rows_of(shop, 'SELECT topic, "partition", "offset", timestamp_ms AS "timestamp", api FROM records', None)
+    assert rows == [{name: each[name] for name in rows[0]} for each in seen]
+    assert {row["offset"] for row in rows if row["api"] == "PRODUCE" and row["topic"] == "orders"} == {*range(12, 24)}

@@ -45,13 +45,27 @@ def test_a_segments_records(ask: Ask, samples: Path) -> None:
 
 
 def reported(item: kcli.Exchange) -> Iterator[tuple[Any, ...]]:
-    """The records in an exchange's JSON: (exchange, topic, partition, batch, record). What stands behind damage, as the
-    end of an answer that was converted down, is left out."""
-    body = json.loads(item.texts()[1 if item.api == "Produce" else 2]) or {}
+    """The records in an exchange's JSON: (exchange, topic, partition, batch, record), offsets of Produce as its answer
+    has them, -1 without one. What stands behind damage, as the end of an answer that was converted down, is left
+    out."""
+    _, request, response = (json.loads(text) for text in item.texts())
+    body = (request if item.api == "Produce" else response) or {}
+    put = {
+        (topic.get("name") or topic["_topicName"], part["index"]): part["baseOffset"]
+        for topic in (response or {}).get("responses", ())
+        for part in topic.get("partitionResponses", ())
+    }
     for topic in body.get("topicData", body.get("responses", ())):
         name = topic.get("_topicName") or topic.get("name") or topic.get("topic")
         for part in topic.get("partitionData", topic.get("partitions", ())):
             batches = (part["records"] or {}).get("batches", ())
+            if item.api == "Produce":
+                first, records = (
+                    put.get((name, part["index"]), -1),
+                    [row for each in batches for row in each["records"]],
+                )
+                for count, record in enumerate(records):
+                    record["offset"] = first + count if first >= 0 else -1
             for batch in takewhile(lambda each: "event" not in each, batches):
                 if not batch.get("isControl"):
                     number = part["index"] if "index" in part else part["partitionIndex"]
