@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,12 @@ LONGEST_FIRST = (
     "tests/test_untrusted_text.py",
     "tests/sessions/test_histories.py",
 )
+
+
+def pytest_configure() -> None:
+    """Let tests send Ctrl-C: a shell that starts them in the background has them, and what they start, ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
