@@ -9,10 +9,10 @@ from typing import Any
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.rules.tables import READ, RuleTables, kind_of
-from kcli.tables.arrays import batch_of_rows
-from kcli.tables.definition import schema_of
+from kcli.tables.arrays import batch_of_columns, batch_of_rows
+from kcli.tables.definition import Column, schema_of
 
-SMALL = 1 << 22  # bytes of rows: fewer are read faster than a query over them is optimized
+SMALL = 1 << 22  # bytes of rows: fewer are read faster than a query over them is optimized, or words are numbered
 ROWS = 50_000  # of a table that wait to be put in at once
 HELD = 1 << 28  # bytes of rows in memory; what is more goes to files, which queries read where they are
 
@@ -20,6 +20,28 @@ HELD = 1 << 28  # bytes of rows in memory; what is more goes to files, which que
 OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
 # Tables that nothing but these, which are made of them, is made of.
 ONLY_OF = {"calls": ("exchange_facts",)}
+# Texts that repeat, by prepared table: DuckDB keeps and compares their numbers, in the order of the texts (ENUM).
+NUMBERED = {
+    "calls": ("connection", "server", "address", "client_id", "api"),
+    "fetched": ("connection", "server", "client_id", "topic"),
+    "produced": ("connection", "server", "client_id", "topic"),
+    "batches": ("connection", "client_id", "api", "topic"),
+}
+# Tables that captures give, with the columns that those are made of.
+WORDS = {
+    "exchange_facts": ("connection", "server", "address", "client_id", "api"),
+    "fetch_partitions": ("connection", "server", "client_id", "topic", "topic_id"),
+    "produce_partitions": ("connection", "server", "client_id", "topic", "topic_id"),
+    "record_batches": ("connection", "client_id", "api", "topic", "topic_id"),
+}
+NUMBER_WORDS = """
+CREATE TYPE word AS ENUM (
+  SELECT word FROM words
+  UNION SELECT topic FROM topic_by_id WHERE topic IS NOT NULL
+  UNION SELECT concat('API ', api_key) FROM exchange_facts WHERE api IS NULL
+  ORDER BY 1
+)
+"""
 # Tables that grow with the traffic.
 OF_TRAFFIC = (
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "called", "tcp",
@@ -36,6 +58,7 @@ class FactStore(RuleTables):
         self.held: dict[str, list[Any]] = {}
         self.held_bytes = 0
         self.files: dict[str, list[Path]] = {}  # with rows of each table, in the order that they came
+        self.numbers_words = False
 
     def put(self, table: str, row: tuple[Any, ...]) -> None:
         """Take a row."""
@@ -79,8 +102,38 @@ class FactStore(RuleTables):
 
     def suit(self) -> None:
         """Let DuckDB optimize queries where there are rows enough: else that takes longer than it saves."""
-        small = self.held_bytes < SMALL and not self.files
-        self.execute(f"SET enable_optimizer = {'false' if small else 'true'}")
+        self.execute(f"SET enable_optimizer = {'false' if self.is_small else 'true'}")
+
+    @property
+    def is_small(self) -> bool:
+        """Whether there are few rows."""
+        return self.held_bytes < SMALL and not self.files
+
+    def stored_as(self, table: str, sql: str) -> str:
+        """Return the query of a prepared table: where there are rows enough, with numbers for texts that repeat."""
+        if table not in NUMBERED or self.is_small:
+            return sql
+        self.number_words()
+        numbered = ", ".join(f"CAST({name} AS word) AS {name}" for name in NUMBERED[table])
+        return f"SELECT * REPLACE ({numbered}) FROM ({sql}) AS made"
+
+    def number_words(self) -> None:
+        """Number the texts that repeat."""
+        if self.numbers_words:
+            return
+        self.numbers_words = True
+        self.provide(NUMBER_WORDS)
+        found = {""}
+        for table, names in WORDS.items():
+            for batch in self.batches(table):
+                for name in names:
+                    column = batch.column(name)
+                    found.update(getattr(column, "dictionary", column).to_pylist())
+        found.discard(None)
+        words = batch_of_columns([sorted(found)], schema_of([Column("word", "string", "")]))
+        self.connection.register("words", words)
+        self.execute(NUMBER_WORDS)
+        self.connection.unregister("words")
 
     def may_be_nameless(self) -> bool:
         """Return whether topics are known by their ids alone; see RuleTables."""
@@ -123,6 +176,9 @@ class FactStore(RuleTables):
             else:
                 self.execute(f"DROP {kind_of(table)} {table}")
         self.made.clear()
+        if self.numbers_words:
+            self.execute("DROP TYPE word")
+            self.numbers_words = False
 
     def empty(self) -> None:
         """Give up the rows of exchanges and connections, for those that are still to come. Names stay known."""

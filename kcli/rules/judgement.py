@@ -8,7 +8,7 @@ from typing import Any
 from kcli.finding import SEVERITIES, Finding
 from kcli.rules import RULES
 from kcli.rules.precedence import without_consequences
-from kcli.rules.rule import LISTED, Addresses, Rule, clients_of, finding_of
+from kcli.rules.rule import LISTED, Addresses, Rule, clients_of, finding_of, in_order
 from kcli.rules.signs import SIGNS
 from kcli.rules.tables import RuleTables
 
@@ -33,7 +33,7 @@ ORDER BY client_id, place
 
 def judge(tables: RuleTables, files: str) -> tuple[list[Finding], list[Finding]]:
     """Return the findings that stand, the gravest first, and those that others explain. files: for commands."""
-    rows = [(rule, row) for rule in rules_to_ask(tables) for row in heaviest_first(tables.ask(rule.sql))]
+    rows = [(rule, row) for rule in rules_to_ask(tables) for row in heaviest_first(rule, tables.ask(rule.sql))]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]
     if every and tables.may_be_nameless():
@@ -67,9 +67,13 @@ def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:
         each.subject = {kind: value for kind, value in each.subject.items() if value != []}
 
 
-def heaviest_first(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Sort the rows of a rule by their weights."""
-    return sorted(rows, key=lambda row: -float(row.get("weight") or 0))
+def heaviest_first(rule: Rule, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Sort the rows of a rule by their weights, and those of one weight by their subjects: an engine's order is any."""
+
+    def place(row: Mapping[str, Any]) -> tuple[float, list[str]]:
+        return -float(row.get("weight") or 0), [str(in_order(row[column])) for column in rule.subject.values()]
+
+    return sorted(rows, key=place)
 
 
 def addresses_of(tables: RuleTables, clients: set[str]) -> dict[str, Addresses]:

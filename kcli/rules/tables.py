@@ -49,13 +49,17 @@ class RuleTables:
         if table in PREPARED:
             sql = query_of(table, nameless=self.may_be_nameless())
             self.provide(sql)
-            self.execute(f"CREATE {kind_of(table)} {table} AS {sql}")
+            self.execute(f"CREATE {kind_of(table)} {table} AS {self.stored_as(table, sql)}")
         else:
             self.load(table)
 
     def may_be_nameless(self) -> bool:
         """Return whether topics may be known by their ids alone. True where nobody looks: then they are looked for."""
         return True
+
+    def stored_as(self, _table: str, sql: str) -> str:
+        """Return the query of a prepared table with the types that its columns are to have."""
+        return sql
 
     def load(self, table: str) -> None:
         """Make a table that captures give."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kcli.diagnose import Scope, diagnose
+from kcli.diagnose import Diagnosis, Scope, diagnose
+from kcli.diagnose import store as stores
 from kcli.errors import InputError
 from tests.diagnose.captured import DATA
 
@@ -28,3 +31,16 @@ def test_what_is_no_capture_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(b"GIF89a")
     with pytest.raises(InputError):
         diagnose([str(path)])
+
+
+def said(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    """What a diagnosis finds; sums of fractions have an order of their own."""
+    return [asdict(each) | {"weight": round(each.weight, 3)} for each in (*diagnosis.findings, *diagnosis.explained)]
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.zst"))[::5], ids=lambda path: path.name.partition(".")[0])
+def test_rows_are_few_or_many_the_findings_are_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many rows are optimized for, and have numbers in place of texts that repeat."""
+    few = diagnose([str(path)])
+    monkeypatch.setattr(stores, "SMALL", -1)
+    assert said(diagnose([str(path)])) == said(few)

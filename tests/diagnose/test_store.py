@@ -6,6 +6,7 @@ import pytest
 
 from kcli.diagnose import store as stores
 from kcli.diagnose.store import FactStore
+from kcli.pipeline.fact_tables import FACTS
 
 MARKS = "SELECT count(*) AS rows, sum(node_id) AS ids FROM advertised"
 
@@ -44,3 +45,26 @@ def test_what_was_asked_counts_rows_that_come_later(held: int, monkeypatch: pyte
         store.empty()
         fill(store, 3, 4)
         assert [*store.ask(MARKS)] == [{"rows": 4, "ids": 6}], "names stay"
+
+
+@pytest.mark.parametrize("small", [-1, 1 << 22])
+def test_texts_that_repeat_compare_as_texts_do(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that only an unknown API's number gives is one of them, and so are none, and names that come later."""
+    monkeypatch.setattr(stores, "SMALL", small)
+    names = [each.name for each in FACTS["exchange_facts"].columns]
+    with FactStore() as store:
+        for turn, client in enumerate(("zoe", None, "adam")):
+            made = dict.fromkeys(names) | {
+                "timestamp": turn, "connection": f"b:1-c:{turn}", "server": "b:1", "address": "c", "client_id": client,
+                "correlation_id": turn, "api_version": 0, "api_key": 999 if client is None else 3, "errors": [],
+                "api": None if client is None else "METADATA", "request_bytes": 9, "completed_ns": turn,
+            }  # fmt: skip
+            store.put("exchange_facts", tuple(made.values()))
+            store.flush()
+            found = [*store.ask("SELECT client_id, api, connection FROM calls ORDER BY client_id")]
+            store.forget()
+    assert found == [
+        {"client_id": "", "api": "API 999", "connection": "b:1-c:1"},
+        {"client_id": "adam", "api": "METADATA", "connection": "b:1-c:2"},
+        {"client_id": "zoe", "api": "METADATA", "connection": "b:1-c:0"},
+    ]

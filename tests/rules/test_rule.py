@@ -14,7 +14,7 @@ import pytest
 from kcli.diagnose.store import FactStore
 from kcli.finding import SEVERITIES
 from kcli.rules import RULES
-from kcli.rules.judgement import checks, rules_to_ask
+from kcli.rules.judgement import checks, heaviest_first, rules_to_ask
 from kcli.rules.prepared import PREPARED
 from kcli.rules.rule import KINDS, Addresses, Row, Rule, command, finding_of, worded
 
@@ -129,3 +129,10 @@ def test_a_finding_says_where_its_client_is() -> None:
 )
 def test_values_in_words(value: object, text: object) -> None:
     assert worded(value) == text
+
+
+def test_findings_of_one_weight_are_in_the_order_of_their_subjects() -> None:
+    rule = next(each for each in RULES if each.finding == "tiny-batches")
+    rows = [{"client_id": name, "weight": weight} for name, weight in (("b", 1), ("c", 2), ("a", 1))]
+    rows = [{**dict.fromkeys(rule.subject.values()), **row} for row in rows]
+    assert [row["client_id"] for row in heaviest_first(rule, rows)] == ["c", "a", "b"]
