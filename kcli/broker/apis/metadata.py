@@ -4,6 +4,7 @@
   is listed once.
 * A topic that is not there is UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID. Where the client allows it (always
   before v4) and auto.create.topics.enable does, it is made, and listed from the next request on: clients ask again.
+  One that is being made is LEADER_NOT_AVAILABLE in releases of ZooKeeper's time, up to 3.2.
   The metadata log is never made; nor are any where a request names so many that their partitions are above 10,000.
 * Topics that a client may not describe are left out of all, and TOPIC_AUTHORIZATION_FAILED where it names them; so is
   one that it may not create.
@@ -21,10 +22,13 @@ from kcli.broker.partition import NO_LEADER, Partition, Topic
 from kcli.broker.request import Request
 from kcli.broker.security.acls import Operation, Resource
 from kcli.records.acceptance import RefusedError
+from kcli.schemas.model import release_order
 from kcli.topic_names import CLUSTER_METADATA, INTERNAL, name_fault
 
 NO_ID = "A" * 22
 NO_LEADER_NOW = error_code("LEADER_NOT_AVAILABLE")
+# The first release whose KRaft was for production.
+KRAFT_SINCE = "3.3"
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -81,17 +85,20 @@ def auto_create(request: Request, found: list[Topic | dict[str, Any]]) -> None:
     for each in lacking:
         if not request.may(Operation.CREATE) and not request.may(Operation.CREATE, Resource.TOPIC, each["name"]):
             each["errorCode"] = error_code("TOPIC_AUTHORIZATION_FAILED")
-    names = dict.fromkeys(each["name"] for each in lacking if each["errorCode"] == missing)
-    names.pop(CLUSTER_METADATA, None)
-    if not names:
+    wanted = {each["name"]: each for each in lacking if each["errorCode"] == missing}
+    wanted.pop(CLUSTER_METADATA, None)
+    if not wanted:
         return
+    release = request.services.release
+    of_old = release is not None and release_order(release) < release_order(KRAFT_SINCE)
     rules = NewTopics(request.controller)
     with contextlib.suppress(RefusedError):
-        refuse_excess(len(names) * configs.int("num.partitions"))
-        for name in names:
+        refuse_excess(len(wanted) * configs.int("num.partitions"))
+        for name, each in wanted.items():
             with contextlib.suppress(RefusedError):
                 rules.check_name(name)
                 request.controller.auto_create_topic(name)
+                each["errorCode"] = NO_LEADER_NOW if of_old else missing
 
 
 def row(request: Request, topic: Topic) -> dict[str, Any]:

@@ -200,6 +200,19 @@ def test_metadata(version: int) -> None:
     run(work())
 
 
+@pytest.mark.parametrize(("release", "error"), [("2.8", "LEADER_NOT_AVAILABLE"), ("3.9", "UNKNOWN_TOPIC_OR_PARTITION")])
+def test_a_topic_in_the_making_in_an_older_release(release: str, error: str) -> None:
+    """As a real 2.8.2 with ZooKeeper and a real 3.9.1 without answered."""
+
+    async def work() -> None:
+        async with talking(release=release) as talk:
+            for error_now, count in ((error, 0), ("NONE", 1)):
+                made = (await talk(METADATA, 9, {"topics": [{"name": "new"}]}))["topics"][0]
+                assert (error_name(made["errorCode"]), len(made["partitions"])) == (error_now, count)
+
+    run(work())
+
+
 def test_no_topics_by_themselves_where_that_is_off() -> None:
     async def work() -> None:
         async with talking(config={"auto.create.topics.enable": "false"}) as talk:
