@@ -42,12 +42,14 @@ class StatisticsColumn(NamedTuple):
         return min(self.size, self.enough)
 
 
-def table_lines(names: Sequence[str], rows: Sequence[Row], room: int | None, *, below: bool = True) -> Iterator[str]:
+def table_lines(
+    names: Sequence[str], rows: Sequence[Row], room: int | None, *, below: bool = True, kept: Sequence[str] = ()
+) -> Iterator[str]:
     """Yield headings and a line for each row. room: cells that a line has at most; None: as many as it takes.
-    below: errors by name that have no column have a line of their own.
+    below: errors by name that have no column have a line of their own. kept: figures that are shown first, and always.
     """
     groups = [group_column(name, rows) for name in names]
-    figures = figure_columns(rows)
+    figures = figure_columns(rows, kept)
     if room is not None:
         groups, figures = fitted(groups, figures, room)
     yield from lines_of([*groups, *figures], rows, room, below)
@@ -61,8 +63,10 @@ def group_column(name: str, rows: Sequence[Row]) -> StatisticsColumn:
     return StatisticsColumn(name, cells, right=name in ("version", "partition"))
 
 
-def figure_columns(rows: Sequence[Row]) -> list[StatisticsColumn]:
-    made = [column for column in (figure_column(each, rows) for each in SHOWN) if column is not None]
+def figure_columns(rows: Sequence[Row], kept: Sequence[str] = ()) -> list[StatisticsColumn]:
+    first = [each._replace(rank=0) for name in kept for each in SHOWN if each.name == name]
+    rest = [each for each in SHOWN if each.name not in kept]
+    made = [column for column in (figure_column(each, rows) for each in [*first, *rest]) if column is not None]
     named = [names_text(figures) for _, _, figures in rows]
     return [*made, StatisticsColumn(BY_NAME, named, 3 if any(named) else LAST, False, LEAST_NAMES)]
 
@@ -127,6 +131,11 @@ SHOWN = (
     ShownFigure("round_trip_ms", "rtt ms", time_text, 6, True),
     ShownFigure("retransmissions", "resent", count_text, 6, True),
 )
+
+
+def title_of(name: str) -> str:
+    """Return the heading of a figure, or the name of something else."""
+    return next((each.title for each in SHOWN if each.name == name), name)
 
 
 def names_text(figures: Figures) -> str:

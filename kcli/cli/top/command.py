@@ -122,6 +122,7 @@ def run(terminal: Any, files: Sequence[str], words: Sequence[str], options: dict
             source_text(files, words),
             lambda wanted: exchanges_of(paths, None if recent is None else recent.recent(), wanted, read),
             whole=bool(paths),
+            saved=bool(paths),
         )
         show(terminal, view, reader, feeder)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.diagnose.text import COLOURS, counted_by_severity
-from kcli.cli.stats.table import table_lines
+from kcli.cli.stats.table import table_lines, title_of
 from kcli.cli.terminal.cells import cut, width
 from kcli.cli.top.exchanges import Wanted, bytes_of, table_of, wanted_by
 from kcli.cli.top.rows import SORTS, TABS, Line, lines_of, sorted_lines
@@ -28,8 +28,9 @@ HELP = (
     "Enter      the exchanges of a row; then the bytes of one; Esc goes back",
     "q          end",
 )
-KEYS = "Enter open  1-5 Tab  s sort  r reverse  / filter  i fold  w time  f findings  ? q"
-BACK_KEYS = "Enter open  Esc back  q end"
+KEYS = "Enter open  1-5 Tab  s r sort  / filter  i fold  w time  f findings  ? keys  q"
+BACK_KEYS = "Esc back  q end"
+OPEN_KEYS = f"Enter open  {BACK_KEYS}"
 
 
 class Shown(NamedTuple):
@@ -54,12 +55,14 @@ class Page:
 
 @dataclass
 class View:
-    """The state of the screen. source: names what is read; open: gives the exchanges of a row."""
+    """The state of the screen. source: names what is read; open: gives the exchanges of a row. saved: commands can
+    read the source again."""
 
     figures: LiveFigures
     source: str
     open: Callable[[Wanted], list[Exchange]]
     whole: bool = False
+    saved: bool = True
     tab: int = 0
     sort: str = SORTS[0]
     reverse: bool = False
@@ -103,7 +106,9 @@ class View:
         first = max(0, min(self.cursor - room + 1, len(self.lines) - room)) if self.cursor >= room else 0
         tab = TABS[self.tab]
         shown = self.lines[first : first + room]
-        table = [*table_lines((tab.column,), [line.as_row(tab.column) for line in shown], columns - 2, below=False)]
+        given = [line.as_row(tab.column) for line in shown]
+        kept = [*dict.fromkeys((self.sort, SORTS[0]))]
+        table = [*table_lines((tab.column,), given, columns - 2, below=False, kept=kept)]
         yield Shown(f"  {table[0]}", bold=True)
         for place, text in enumerate(table[1:]):
             chosen = first + place == self.cursor
@@ -131,7 +136,7 @@ class View:
             yield Shown(f"{'>' if chosen else ' '} {text}", chosen=chosen)
         for _ in range(room - len(body[first : first + room])):
             yield Shown("")
-        yield Shown(BACK_KEYS)
+        yield Shown(OPEN_KEYS if page.exchanges else BACK_KEYS)
 
     def headline(self, columns: int) -> str:
         """Say what is read, and how much of it there is."""
@@ -156,7 +161,7 @@ class View:
     def tab_line(self) -> str:
         """Name the tabs, and how rows are chosen and sorted."""
         tabs = " ".join(f"[{tab.title}]" if place == self.tab else tab.title for place, tab in enumerate(TABS))
-        order = f"{self.sort}{' reversed' if self.reverse else ''}"
+        order = f"{title_of(self.sort)}{' reversed' if self.reverse else ''}"
         return f"{tabs}   by {order}" + (f"   with {self.wanted!r}" if self.wanted else "")
 
     def folded_text(self, columns: int) -> str:
@@ -255,7 +260,8 @@ class View:
         """Return all findings in full."""
         from kcli.cli.diagnose.text import finding_lines
 
-        lines = [line for each in self.findings for line in finding_lines(each, columns, colour=False, whole=True)]
+        found = self.findings if self.saved else [replace(each, see="") for each in self.findings]
+        lines = [line for each in found for line in finding_lines(each, columns, colour=False, whole=True)]
         return lines or [self.nothing_found if self.judged else "not judged yet"]
 
     @property

@@ -175,3 +175,17 @@ def test_the_latest_packets_of_a_stream_are_a_capture(samples: Path, name: str) 
 @pytest.mark.parametrize("data", [b"", b"GIF89a" * 99, b"\xd4\xc3\xb2\xa1" + bytes(28) + b"\xff" * 99, bytes(5000)])
 def test_a_stream_of_anything_else_is_not_kept(data: bytes) -> None:
     assert through(data, 100).size <= 200
+
+
+def test_the_rate_and_what_rows_are_sorted_by_stand_first(view: View) -> None:
+    assert texts(view, 60)[3].split()[:2] == ["client", "/s"]
+    press(view, "s", "s", "s", "s")
+    assert texts(view, 60)[2].endswith("by req bytes")
+    assert texts(view, 60)[3].split()[:4] == ["client", "req", "bytes", "/s"]
+
+
+def test_what_is_not_saved_has_no_command_that_reads_it(view: View) -> None:
+    press(view, "f")
+    assert any("see: kcli" in line for line in texts(view, 200))
+    view.saved = False
+    assert not any("see:" in line for line in texts(view, 200))
