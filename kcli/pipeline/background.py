@@ -5,23 +5,32 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
-AHEAD = 16  # pieces of work that may wait: more are more memory
+AHEAD = 16
 
 
 class Background:
-    """A thread, from the first piece of work on. What a piece raises, a later call raises."""
+    """A thread, from the first piece of work on; leave its block when all is there to do. What a piece raises, a later
+    call raises. ahead: pieces of work that may wait.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, ahead: int = AHEAD) -> None:
+        self.ahead = ahead
         self.thread: ThreadPoolExecutor | None = None
         self.under_way: deque[Future[None]] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.finish()
 
     def do(self, work: Callable[..., None], *values: Any) -> None:
         """Do a piece of work after those before it."""
         if self.thread is None:
             self.thread = ThreadPoolExecutor(1)
-        while self.under_way and (len(self.under_way) >= AHEAD or self.under_way[0].done()):
+        while self.under_way and (len(self.under_way) >= self.ahead or self.under_way[0].done()):
             self.under_way.popleft().result()
         self.under_way.append(self.thread.submit(work, *values))
 

@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from kcli.pipeline import background
 from kcli.pipeline.background import Background
 
 
@@ -21,19 +20,17 @@ def test_pieces_are_done_in_order_in_another_thread() -> None:
     assert {thread for _, thread in done}.isdisjoint({threading.get_ident()})
 
 
-def test_few_pieces_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "AHEAD", 2)
+def test_few_pieces_wait() -> None:
     begun: list[int] = []
 
     def work(number: int) -> None:
         begun.append(number)
         time.sleep(0.01)
 
-    made = Background()
-    for number in range(6):
-        made.do(work, number)
-        assert number - len(begun) <= 2
-    made.finish()
+    with Background(2) as made:
+        for number in range(6):
+            made.do(work, number)
+            assert number - len(begun) <= 2
     assert begun == list(range(6))
 
 

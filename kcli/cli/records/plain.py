@@ -15,6 +15,7 @@ from kcli.cli.records.formats import GROUP, REPEATED, parquet_batches, parquet_s
 from kcli.cli.records.sources import RecordGroup
 from kcli.core.records import batches as core
 from kcli.jsontext import dumps
+from kcli.pipeline.background import Background
 from kcli.records.batches import CONTROL
 from kcli.records.text import new_writer
 
@@ -64,9 +65,9 @@ def write_plain_parquet(groups: Iterator[RecordGroup], choice: RecordChoice, out
     from kcli.tables.parquet import parquet_file, parquet_writer
 
     schema = parquet_schema()
-    with parquet_file(out, schema, parquet_writer) as writer:
+    with parquet_file(out, schema, parquet_writer) as writer, Background(1) as background:
         for batches in row_groups(plain_batches(groups, choice, schema)):
-            writer().write_table(batches)
+            background.do(writer().write_table, batches)
 
 
 def row_groups(batches: Iterator[Any]) -> Iterator[Any]:
