@@ -39,12 +39,15 @@ Put = Callable[[TableWriter, LocalFacts, Mapping[str, str], AsRead], None]
 
 @dataclass(frozen=True, slots=True)
 class FactsTask:
-    """Some of the tables, made of the facts of all runs. files: their URIs by table of READ, and `hours_before`."""
+    """Some of the tables, made of the facts of all runs. files: their URIs by table of READ, and `hours_before`.
+    threads: of DuckDB; 0: as many as there are cores.
+    """
 
     files: Mapping[str, Sequence[str]]
     folder: str
     read: AsRead
     parts: tuple[str, ...]
+    threads: int = 0
 
     def write(self) -> list[Written]:
         """Write them into files below `folder`."""
@@ -54,7 +57,7 @@ class FactsTask:
                 table: view_of_files(SHAPES.get(table, table), [local_path(uri, spill) for uri in uris])
                 for table, uris in self.files.items()
             }
-            with LocalFacts(views, spill, MEMORY) as facts:
+            with LocalFacts(views, spill, MEMORY, self.threads) as facts:
                 for part in self.parts:
                     PARTS[part](writer, facts, views, self.read)
         return writer.close()
@@ -69,7 +72,7 @@ def facts_tasks(
     """
     named = read_files(files) | {table: tuple(uris) for table, uris in hours.items()}
     dealt = [tuple(PARTS)[number::count] for number in range(min(count, len(PARTS)))]
-    return [FactsTask(named, folder, read, parts) for parts in dealt]
+    return [FactsTask(named, folder, read, parts, 1 if count > 1 else 0) for parts in dealt]
 
 
 def judging_task(files: Files, folder: str, read: AsRead) -> FactsTask:

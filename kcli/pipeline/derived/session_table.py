@@ -85,14 +85,14 @@ def sessions_of_batches(
     followed = Followed(names, dialect)
     server: str | None = None
     for batch in batches:
-        frames = frames_of(batch)
+        frames, columns = frames_of(batch), RowColumns(batch)
         stop = 0
         for each, rows in groupby(batch.column("server").to_pylist()):
             start, stop = stop, stop + sum(1 for _ in rows)
             if each != server:
                 yield from followed.close()
                 followed, server = Followed(names, dialect), each
-            yield from followed.take_rows(batch, frames, start, stop)
+            yield from followed.take_rows(columns, frames, start, stop)
     yield from followed.close()
 
 
@@ -107,6 +107,33 @@ def frames_of(batch: Any) -> FetchFrames:
         bytes_of(batch, "response"),
         bytes_of(batch, "cuts"),
     )
+
+
+class RowColumns:
+    """The columns of a batch of fetches, of which single rows are asked for: sooner than as Arrow's values."""
+
+    def __init__(self, batch: Any) -> None:
+        self.numbers = {
+            name: numbers_of(batch, name, "int64") for name in ("completed_ns", "request_ns", "response_ns")
+        }
+        names = ("server", "connection", "request", "response", "cuts", "event")
+        self.bytes = {name: bytes_of(batch, name) for name in names}
+        self.columns = {name: batch.column(name) for name in ("response", "cuts", "event")}
+
+    def row(self, number: int) -> Row:
+        """Return a row as `feed` takes it."""
+        made: Row = {name: int(values[number]) for name, values in self.numbers.items()}
+        for name, (ends, data) in self.bytes.items():
+            made[name] = bytes(data[ends[number] : ends[number + 1]])
+        for name, column in self.columns.items():
+            if column.null_count and not column[number].is_valid:
+                made[name] = None
+        for name in ("server", "connection", "event"):
+            if made[name] is not None:
+                made[name] = made[name].decode()
+        if made["response"] is None:
+            made["response_ns"] = None
+        return made
 
 
 def numbers_of(batch: Any, name: str, kind: str) -> Any:
@@ -150,13 +177,12 @@ class Followed:
         """Take a row."""
         feed(self.feeder, row, self.bodies)
 
-    def take_rows(self, batch: Any, frames: FetchFrames, start: int, stop: int) -> Iterator[tuple[Any, ...]]:
+    def take_rows(self, columns: RowColumns, frames: FetchFrames, start: int, stop: int) -> Iterator[tuple[Any, ...]]:
         """Take these rows of a batch, and yield the sessions that end. The core takes what it can."""
         while start < stop:
             start = self.tracker.kernel.offer_rows(frames, start, stop)
             if start < stop:
-                [row] = batch.slice(start, 1).to_pylist()
-                self.take(row)
+                self.take(columns.row(start))
                 start += 1
             yield from self.taken()
 
