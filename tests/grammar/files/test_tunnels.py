@@ -43,6 +43,17 @@ def same(link: int, data: bytes, length: int) -> None:
     assert made[10] == found.wrapped
 
 
+def test_a_plain_frame_is_cut_and_damaged_anywhere() -> None:
+    """The core knows most packets without a look at each layer."""
+    plain = FRAMES["IPv4"]
+    for size in range(len(plain) + 1):
+        same(1, plain[:size], size)
+        same(1, plain[:size], len(plain))
+    for at in range(12, len(plain)):
+        for value in range(256):
+            same(1, plain[:at] + bytes([value]) + plain[at + 1 :], len(plain))
+
+
 @pytest.mark.parametrize("name", TUNNELS)
 @pytest.mark.parametrize("version", FRAMES)
 def test_a_segment_is_found_in_a_tunnel(name: str, version: str) -> None:
